@@ -1,0 +1,62 @@
+# One folder = one library + one test program per *_test.cpp beside the code it tests.
+#
+#   moire_library(config DEPS yaml-cpp fmt::fmt)   in sim/config/CMakeLists.txt
+#
+# A *_bench.cpp beside the code becomes a Google Benchmark program (target benchmarks).
+#
+# makes the static library moire_config (alias moire::config) from the folder's *.cpp and a test program
+# moire_config_<name>_test for every <name>_test.cpp. SOURCES_FROM adds sub-folders.
+
+add_library(moire_options INTERFACE)
+target_include_directories(moire_options INTERFACE ${CMAKE_SOURCE_DIR})
+# The same bytes on any machine: no fused multiply-add where the processor happens to have one.
+target_compile_options(moire_options INTERFACE -ffp-contract=off)
+# -Wrestrict of g++ 12 reports std::string concatenation that is fine (GCC bug 105329).
+target_compile_options(moire_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wno-restrict)
+if(MOIRE_WERROR)
+  target_compile_options(moire_options INTERFACE -Werror)
+endif()
+if(MOIRE_SANITIZE)
+  target_compile_options(moire_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(moire_options INTERFACE -fsanitize=address,undefined)
+endif()
+if(MOIRE_COVERAGE)
+  target_compile_options(moire_options INTERFACE --coverage -O0)
+  target_link_options(moire_options INTERFACE --coverage)
+endif()
+
+add_custom_target(benchmarks)
+
+function(moire_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;SOURCES_FROM;TEST_DEPS" ${ARGN})
+  set(patterns *.cpp)
+  foreach(folder IN LISTS ARG_SOURCES_FROM)
+    list(APPEND patterns ${folder}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  if(sources)
+    add_library(moire_${name} STATIC ${sources})
+    target_link_libraries(moire_${name} PUBLIC moire_options ${ARG_DEPS})
+  else()
+    add_library(moire_${name} INTERFACE)
+    target_link_libraries(moire_${name} INTERFACE moire_options ${ARG_DEPS})
+  endif()
+  add_library(moire::${name} ALIAS moire_${name})
+  file(GLOB benches CONFIGURE_DEPENDS *_bench.cpp)
+  foreach(bench IN LISTS benches)
+    get_filename_component(stem ${bench} NAME_WE)
+    add_executable(moire_${name}_${stem} EXCLUDE_FROM_ALL ${bench})
+    target_link_libraries(moire_${name}_${stem} PRIVATE moire_${name} benchmark::benchmark_main)
+    add_dependencies(benchmarks moire_${name}_${stem})
+  endforeach()
+  foreach(test IN LISTS tests)
+    get_filename_component(stem ${test} NAME_WE)
+    add_executable(moire_${name}_${stem} ${test})
+    target_link_libraries(moire_${name}_${stem} PRIVATE moire_${name} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
+    target_compile_definitions(moire_${name}_${stem} PRIVATE MOIRE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    gtest_discover_tests(moire_${name}_${stem} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+  endforeach()
+endfunction()
