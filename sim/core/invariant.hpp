@@ -1,0 +1,20 @@
+// Checks of our own reasoning. A failed one is a bug of Moire, never of the user's input: the command exits with 70.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace moire::core {
+
+struct InvariantError : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] void invariant_failed(const char* condition, const std::string& what, const char* file, int line);
+
+}  // namespace moire::core
+
+#define MOIRE_INVARIANT(condition, what)                                                                 \
+  do {                                                                                                   \
+    if (!(condition)) ::moire::core::invariant_failed(#condition, (what), __FILE__, __LINE__); \
+  } while (false)

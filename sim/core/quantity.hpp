@@ -1,0 +1,57 @@
+// Physical quantities as types, so that a bandwidth is never added to a latency.
+//
+// Time is an integer number of picoseconds: sums are exact and ties are real ties. All other quantities are
+// doubles in the base unit their name says.
+#pragma once
+
+#include <cmath>
+#include <compare>
+#include <cstdint>
+#include <limits>
+
+namespace moire {
+
+// A date or a duration in integer picoseconds; 2^63 ps is 106 days.
+struct Time {
+  std::int64_t ps = 0;
+
+  static constexpr Time max() { return Time{std::numeric_limits<std::int64_t>::max()}; }
+  static constexpr Time from_ns(double ns) { return Time{static_cast<std::int64_t>(ns * 1e3 + (ns < 0 ? -0.5 : 0.5))}; }
+  static constexpr Time from_us(double us) { return from_ns(us * 1e3); }
+  static constexpr Time from_seconds(double s) { return from_ns(s * 1e9); }
+  constexpr double ns() const { return static_cast<double>(ps) * 1e-3; }
+  constexpr double us() const { return static_cast<double>(ps) * 1e-6; }
+  constexpr double seconds() const { return static_cast<double>(ps) * 1e-12; }
+
+  constexpr auto operator<=>(const Time&) const = default;
+  constexpr Time operator+(Time o) const { return Time{ps + o.ps}; }
+  constexpr Time operator-(Time o) const { return Time{ps - o.ps}; }
+  constexpr Time& operator+=(Time o) { ps += o.ps; return *this; }
+  constexpr Time operator*(std::int64_t n) const { return Time{ps * n}; }
+};
+
+// A real quantity of one dimension. Tag names the base unit.
+template <class Tag>
+struct Quantity {
+  double value = 0;
+
+  constexpr auto operator<=>(const Quantity&) const = default;
+  constexpr Quantity operator+(Quantity o) const { return {value + o.value}; }
+  constexpr Quantity operator-(Quantity o) const { return {value - o.value}; }
+  constexpr Quantity operator*(double k) const { return {value * k}; }
+  constexpr Quantity operator/(double k) const { return {value / k}; }
+  constexpr double operator/(Quantity o) const { return value / o.value; }
+};
+
+using Bytes = Quantity<struct BytesTag>;                    // bytes
+using BytesPerSecond = Quantity<struct BytesPerSecondTag>;  // bytes / s
+using Flop = Quantity<struct FlopTag>;                      // floating-point operations
+using FlopPerSecond = Quantity<struct FlopPerSecondTag>;    // floating-point operations / s
+using PerSecond = Quantity<struct PerSecondTag>;            // events / s: message rate, clock (Hz)
+
+// Time to move `bytes` at `rate` > 0, rounded up to the next picosecond so that nothing ever ends early.
+inline Time duration(Bytes bytes, BytesPerSecond rate) {
+  return Time{static_cast<std::int64_t>(std::ceil(bytes.value * 1e12 / rate.value))};
+}
+
+}  // namespace moire

@@ -1,0 +1,206 @@
+#include "sim/core/queue_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::core {
+
+namespace {
+
+enum class Step : std::uint64_t { inject, arrive, deliver };
+
+std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
+
+template <class T>
+std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
+  if (free.empty()) {
+    pool.emplace_back();
+    return static_cast<std::uint32_t>(pool.size() - 1);
+  }
+  const std::uint32_t index = free.back();
+  free.pop_back();
+  return index;
+}
+
+}  // namespace
+
+std::size_t QueueNetwork::KeyHash::operator()(const Key& key) const {
+  // The finaliser of splitmix64; only spreads buckets, no order comes from it.
+  std::uint64_t x = (static_cast<std::uint64_t>(key.source) << 32 | key.destination) + key.flow * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+  return x ^ x >> 31;
+}
+
+QueueNetwork::QueueNetwork(Calendar& calendar, const Topology& topology, QueueNetworkSpec spec, std::uint32_t component)
+    : calendar_(calendar), topology_(topology), spec_(spec), component_(component) {
+  MOIRE_INVARIANT(spec.chunk.value >= 1, "a chunk needs at least one byte");
+  MOIRE_INVARIANT(spec.window >= 2, "a window below two chunks cannot keep a link busy");
+  links_.reserve(topology.links().size());
+  for (const NetworkLink& link : topology.links()) {
+    MOIRE_INVARIANT(link.bandwidth.value > 0 && link.latency.ps >= 0, "link " + link.name + " has no capacity");
+    links_.push_back({1e12 / link.bandwidth.value, link.latency, {}, {}, 0});
+  }
+  ports_.resize(links_.size());
+}
+
+void QueueNetwork::send(const Message& message) {
+  MOIRE_INVARIANT(message.bytes.value >= 1 && message.sink != nullptr, "a message needs a byte and a sink");
+  injected_ = injected_ + message.bytes;
+  const Key key{message.source, message.destination, message.flow};
+  const auto found = flow_of_.find(key);
+  const Index index = found != flow_of_.end() ? found->second : open_flow(key);
+  const Index pending = take(messages_, free_messages_);
+  messages_[pending] = {message, message.bytes.value, none};
+  Flow& flow = flows_[index];
+  if (flow.first_message == none) {
+    flow.first_message = pending;
+  } else {
+    messages_[flow.last_message].next = pending;
+  }
+  flow.last_message = pending;
+  offer(index);
+}
+
+QueueNetwork::Index QueueNetwork::open_flow(const Key& key) {
+  const Index index = take(flows_, free_flows_);
+  Flow& flow = flows_[index];
+  flow.key = key;
+  flow.path.clear();
+  topology_.route(key.source, key.destination, key.flow, flow.path);
+  MOIRE_INVARIANT(!flow.path.empty(), "a network path needs at least one link");
+  double latency = 0;
+  double slowest = 0;
+  for (const LinkId id : flow.path) {
+    latency += static_cast<double>(links_[id].latency.ps);
+    slowest = std::max(slowest, links_[id].ps_per_byte);
+  }
+  flow.window = spec_.chunk.value * static_cast<double>(spec_.window) + latency / slowest;
+  flow_of_.emplace(key, index);
+  return index;
+}
+
+bool QueueNetwork::can_send(const Flow& flow) { return flow.first_message != none && flow.in_flight < flow.window; }
+
+void QueueNetwork::offer(Index index) {
+  Flow& flow = flows_[index];
+  if (flow.ready || !can_send(flow)) return;
+  flow.ready = true;
+  enqueue(ports_[flow.path.front()], index);
+  wake(flow.path.front());
+}
+
+void QueueNetwork::enqueue(Port& port, Index index) {
+  flows_[index].next_ready = none;
+  if (port.first == none) {
+    port.first = index;
+  } else {
+    flows_[port.last].next_ready = index;
+  }
+  port.last = index;
+}
+
+// The next turn, at the end of the present one.
+void QueueNetwork::wake(LinkId id) {
+  Port& port = ports_[id];
+  if (port.scheduled || (port.first == none && port.served == none)) return;
+  port.scheduled = true;
+  calendar_.schedule(std::max(calendar_.now(), port.free), *this, pack(Step::inject, id), component_);
+}
+
+void QueueNetwork::fire(std::uint64_t payload) {
+  const auto index = static_cast<std::uint32_t>(payload);
+  switch (static_cast<Step>(payload >> 32)) {
+    case Step::inject:
+      return inject(index);
+    case Step::arrive:
+      return forward(index);
+    case Step::deliver:
+      return deliver(index);
+  }
+}
+
+void QueueNetwork::inject(LinkId id) {
+  Port& port = ports_[id];
+  port.scheduled = false;
+  if (port.served != none) enqueue(port, std::exchange(port.served, none));
+  const Index index = port.first;
+  Flow& flow = flows_[index];
+  port.first = flow.next_ready;
+
+  const Index taken = take(chunks_, free_chunks_);
+  Chunk& chunk = chunks_[taken];
+  Pending& pending = messages_[flow.first_message];
+  const double bytes = std::min(spec_.chunk.value, pending.left);
+  chunk = {flow.path.data(), bytes, calendar_.now(), index, none, 0, static_cast<std::uint16_t>(flow.path.size())};
+  pending.left -= bytes;
+  if (pending.left <= 0) {
+    chunk.message = flow.first_message;
+    flow.first_message = pending.next;
+  }
+  flow.in_flight += bytes;
+  ++flow.chunks;
+  forward(taken);
+  port.free = links_[id].free;
+  // Its next turn is behind those that come while it is served.
+  flow.ready = can_send(flow);
+  if (flow.ready) port.served = index;
+  wake(id);
+}
+
+Time QueueNetwork::pass(Chunk& chunk) {
+  Link& link = links_[chunk.path[chunk.hop++]];
+  const Time start = std::max(calendar_.now(), link.free);
+  const Time service{static_cast<std::int64_t>(std::ceil(chunk.bytes * link.ps_per_byte))};
+  link.free = start + service;
+  link.busy += service;
+  link.carried += chunk.bytes;
+  chunk.tail = std::max(link.free, chunk.tail) + link.latency;
+  ++chunk_hops_;
+  return start + link.latency;
+}
+
+void QueueNetwork::forward(Index index) {
+  Chunk& chunk = chunks_[index];
+  const Time head = pass(chunk);
+  if (chunk.hop < chunk.hops) {
+    calendar_.schedule(head, *this, pack(Step::arrive, index), component_);
+  } else {
+    calendar_.schedule(chunk.tail, *this, pack(Step::deliver, index), component_);
+  }
+}
+
+void QueueNetwork::deliver(Index index) {
+  const Chunk chunk = chunks_[index];
+  free_chunks_.push_back(index);
+  delivered_ = delivered_ + Bytes{chunk.bytes};
+  Flow& flow = flows_[chunk.flow];
+  flow.in_flight -= chunk.bytes;
+  if (--flow.chunks == 0 && flow.first_message == none) {
+    flow_of_.erase(flow.key);
+    flow.in_flight = 0;
+    free_flows_.push_back(chunk.flow);
+  } else {
+    offer(chunk.flow);
+  }
+  if (chunk.message == none) return;
+  const Message message = messages_[chunk.message].message;
+  free_messages_.push_back(chunk.message);
+  message.sink->fire(message.payload);
+}
+
+std::vector<LinkUse> QueueNetwork::use() const {
+  std::vector<LinkUse> result;
+  result.reserve(links_.size());
+  for (const Link& link : links_) {
+    // What is booked after now has not flowed yet; a link works without a pause from now to the end of its bookings.
+    const Time ahead = std::max(Time{}, link.free - calendar_.now());
+    result.push_back({Bytes{link.carried - static_cast<double>(ahead.ps) / link.ps_per_byte}, link.busy - ahead});
+  }
+  return result;
+}
+
+}  // namespace moire::core

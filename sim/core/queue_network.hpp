@@ -1,0 +1,124 @@
+// The scale-out network as FIFO ports, in our own calendar: what large studies use.
+//
+// A message is cut into chunks. Each first link (a NIC port) takes one chunk at a time and goes round robin over the
+// flows (queue pairs) that start there. Every link is a FIFO server: a chunk whose head reaches the link at t has
+//     start = max(t, free),  free = start + bytes / bandwidth,  tail = max(free, tail at the link before) + latency
+// and its head reaches the next link at start + latency (cut-through). So one message alone takes
+//     sum of latencies + bytes / smallest bandwidth, plus at most 1 ps a chunk of rounding,
+// and a link passes at most its bandwidth: a fast link fed by slow ones is shared by their chunks, not held by one.
+//
+// A flow may have `window` chunks in the fabric besides the bandwidth-delay product of its own path; the source then
+// serves its other flows. That is what end-to-end credits do: a flow to a crowded port neither blocks its neighbours
+// at the source nor books ports far ahead. Switch buffers are not modelled otherwise: ports queue without limit, and
+// no chunk waits behind one that goes elsewhere.
+//
+// One event a hop, in (time, component, sequence) order: no port is booked before the chunk is there, so FIFO order is
+// exact and nothing overtakes. Memory grows with the messages and the chunks in flight, not with the traffic.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/core/network.hpp"
+
+namespace moire::core {
+
+struct QueueNetworkSpec {
+  Bytes chunk{64 * 1024.0};  // what a port serves at once
+  std::int64_t window = 4;   // chunks that a flow may queue in the fabric, at least 2
+};
+
+class QueueNetwork final : public Network, private EventSink {
+ public:
+  // `component` orders this network's events among those of one picosecond. The topology must outlive the network.
+  QueueNetwork(Calendar& calendar, const Topology& topology, QueueNetworkSpec spec = {}, std::uint32_t component = 0);
+
+  void send(const Message& message) override;
+  // Equal once all is delivered (to the last bit where messages have whole bytes).
+  Bytes injected() const override { return injected_; }
+  Bytes delivered() const override { return delivered_; }
+  std::vector<LinkUse> use() const override;
+
+  std::uint64_t chunk_hops() const { return chunk_hops_; }
+  std::size_t flows_in_flight() const { return flow_of_.size(); }
+
+ private:
+  using Index = std::uint32_t;
+  static constexpr Index none = UINT32_MAX;
+
+  struct Link {
+    double ps_per_byte = 0;
+    Time latency;
+    Time free;  // end of the service of the last chunk that has reached this link
+    Time busy;
+    double carried = 0;
+  };
+  // The flows that wait at one first link, in round-robin order.
+  struct Port {
+    Index first = none, last = none;
+    Index served = none;     // the flow whose chunk the port serves, if it has more to send
+    Time free;               // end of the service of this port's own last chunk
+    bool scheduled = false;  // an injection event is pending
+  };
+  struct Key {
+    EndpointId source = 0, destination = 0;
+    std::uint32_t flow = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Flow {
+    Key key;
+    std::vector<LinkId> path;
+    double window = 0;
+    double in_flight = 0;
+    Index chunks = 0;  // in flight
+    Index first_message = none, last_message = none;
+    Index next_ready = none;
+    bool ready = false;  // in its port's round robin
+  };
+  struct Pending {
+    Message message;
+    double left = 0;
+    Index next = none;
+  };
+  struct Chunk {
+    const LinkId* path = nullptr;  // into its flow, which lives as long as it has chunks
+    double bytes = 0;
+    Time tail;  // when the last byte is at the link `hop`
+    Index flow = none;
+    Index message = none;  // whose last chunk this is
+    std::uint16_t hop = 0, hops = 0;
+  };
+
+  void fire(std::uint64_t payload) override;
+  void inject(LinkId port);
+  Time pass(Chunk& chunk);  // through the link it has reached; returns when its head is at the next one
+  void forward(Index chunk);
+  void deliver(Index chunk);
+  Index open_flow(const Key& key);
+  static bool can_send(const Flow& flow);
+  void offer(Index flow);  // to its port, unless it is in the round robin already or cannot send
+  void enqueue(Port& port, Index flow);
+  void wake(LinkId port);
+
+  Calendar& calendar_;
+  const Topology& topology_;
+  QueueNetworkSpec spec_;
+  std::uint32_t component_;
+  std::vector<Link> links_;
+  std::vector<Port> ports_;  // by first link
+  std::unordered_map<Key, Index, KeyHash> flow_of_;
+  std::vector<Flow> flows_;
+  std::vector<Index> free_flows_;
+  std::vector<Pending> messages_;
+  std::vector<Index> free_messages_;
+  std::vector<Chunk> chunks_;
+  std::vector<Index> free_chunks_;
+  Bytes injected_, delivered_;
+  std::uint64_t chunk_hops_ = 0;
+};
+
+}  // namespace moire::core

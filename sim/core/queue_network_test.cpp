@@ -1,0 +1,254 @@
+#include "sim/core/queue_network.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <memory>
+
+#include "sim/core/invariant.hpp"
+#include "sim/core/run_loop.hpp"
+
+namespace moire::core {
+namespace {
+
+constexpr double MiB = 1024 * 1024;
+
+// Any links and any paths, written down.
+class Drawn : public Topology {
+ public:
+  std::vector<NetworkLink> cables;
+  std::vector<std::pair<std::pair<EndpointId, EndpointId>, std::vector<LinkId>>> paths;
+
+  std::uint32_t endpoints() const override { return 64; }
+  const std::vector<NetworkLink>& links() const override { return cables; }
+  void route(EndpointId source, EndpointId destination, std::uint32_t, std::vector<LinkId>& path) const override {
+    for (const auto& [ends, links] : paths) {
+      if (ends == std::pair{source, destination}) path.insert(path.end(), links.begin(), links.end());
+    }
+  }
+};
+
+// One switch: link 2e out of endpoint e, 2e+1 into it.
+class Star : public Topology {
+ public:
+  Star(std::uint32_t endpoints, BytesPerSecond bandwidth, Time latency) : endpoints_(endpoints) {
+    for (std::uint32_t link = 0; link < 2 * endpoints; ++link) links_.push_back({"port", bandwidth, latency});
+  }
+  std::uint32_t endpoints() const override { return endpoints_; }
+  const std::vector<NetworkLink>& links() const override { return links_; }
+  void route(EndpointId source, EndpointId destination, std::uint32_t, std::vector<LinkId>& path) const override {
+    path.push_back(2 * source);
+    path.push_back(2 * destination + 1);
+  }
+
+ private:
+  std::uint32_t endpoints_;
+  std::vector<NetworkLink> links_;
+};
+
+struct Arrivals : EventSink {
+  explicit Arrivals(Calendar& c) : calendar(c) {}
+  void fire(std::uint64_t payload) override { at.emplace_back(payload, calendar.now()); }
+  Time of(std::uint64_t payload) const {
+    for (const auto& [who, when] : at) {
+      if (who == payload) return when;
+    }
+    return Time{-1};
+  }
+  Calendar& calendar;
+  std::vector<std::pair<std::uint64_t, Time>> at;
+};
+
+struct Bench {
+  explicit Bench(const Topology& topology, QueueNetworkSpec spec = {})
+      : network(loop.calendar(), topology, spec), arrivals(loop.calendar()) {}
+  void send(EndpointId source, EndpointId destination, double bytes, std::uint64_t payload = 0,
+            std::uint32_t flow = 0) {
+    network.send({source, destination, flow, Bytes{bytes}, &arrivals, payload});
+  }
+  Time finish() {
+    loop.run();
+    EXPECT_EQ(network.injected().value, network.delivered().value);
+    EXPECT_EQ(network.flows_in_flight(), 0u);
+    return loop.now();
+  }
+  RunLoop loop;
+  QueueNetwork network;
+  Arrivals arrivals;
+};
+
+Drawn line(std::vector<NetworkLink> links) {
+  Drawn topology;
+  topology.cables = std::move(links);
+  topology.paths.push_back({{0, 1}, {}});
+  for (LinkId link = 0; link < topology.cables.size(); ++link) topology.paths[0].second.push_back(link);
+  return topology;
+}
+
+// One message alone: latencies + bytes / slowest link, and at most 1 ps a chunk more.
+class Alone : public testing::TestWithParam<std::tuple<std::vector<double>, double>> {};
+
+TEST_P(Alone, TakesTheClosedForm) {
+  const auto& [gigabytes, bytes] = GetParam();
+  std::vector<NetworkLink> links;
+  Time latency;
+  double slowest = 1e30;
+  for (const double rate : gigabytes) {
+    links.push_back({"", {rate * 1e9}, Time::from_ns(100.0 * static_cast<double>(links.size() + 1))});
+    latency += links.back().latency;
+    slowest = std::min(slowest, rate * 1e9);
+  }
+  const Drawn topology = line(links);
+  Bench run(topology);
+  run.send(0, 1, bytes);
+  const Time exact = latency + duration(Bytes{bytes}, {slowest});
+  const Time measured = run.finish();
+  EXPECT_GE(measured, exact);
+  EXPECT_LE(measured.ps - exact.ps, static_cast<std::int64_t>(std::ceil(bytes / (64 * 1024))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PathsAndSizes, Alone,
+    testing::Combine(testing::Values(std::vector{50.0}, std::vector{50.0, 50.0}, std::vector{100.0, 25.0, 50.0},
+                                     std::vector{25.0, 100.0, 12.5, 400.0}, std::vector{10.0, 20.0, 30.0, 40.0}),
+                     testing::Values(1.0, 1000.0, 64 * 1024.0, 64 * 1024.0 + 1, MiB, 37.3 * MiB)));
+
+TEST(QueueNetwork, LongLatencyDoesNotStarveThePipe) {
+  const Drawn topology = line({{"", {100e9}, Time::from_us(50)}, {"", {100e9}, Time::from_us(50)}});
+  Bench run(topology);
+  run.send(0, 1, 64 * MiB);
+  EXPECT_NEAR(run.finish().us(), 100 + 64 * MiB / 100e9 * 1e6, 0.01);
+}
+
+TEST(QueueNetwork, FlowsIntoOneReceiverShareItEqually) {
+  for (const std::uint32_t senders : {2u, 4u, 8u}) {
+    const Star topology(senders + 1, {50e9}, Time::from_ns(500));
+    Bench run(topology);
+    for (std::uint32_t s = 1; s <= senders; ++s) run.send(s, 0, 8 * MiB, s);
+    const double all = 1.0 + senders * 8 * MiB / 50e9 * 1e6;
+    EXPECT_NEAR(run.finish().us(), all, 0.01);
+    for (const auto& [sender, when] : run.arrivals.at) EXPECT_GT(when.us(), 0.98 * all) << sender;
+  }
+}
+
+// A fast link fed by four slow ones passes their sum: a chunk that trickles in does not hold the port.
+TEST(QueueNetwork, FastLinkIsNotHeldBySlowFeeders) {
+  Drawn topology;
+  for (int link = 0; link < 4; ++link) topology.cables.push_back({"slow", {25e9}, Time::from_ns(100)});
+  topology.cables.push_back({"fast", {100e9}, Time::from_ns(100)});
+  for (EndpointId s = 0; s < 4; ++s) topology.paths.push_back({{s, 9}, {s, 4}});
+  Bench run(topology);
+  for (EndpointId s = 0; s < 4; ++s) run.send(s, 9, 4 * MiB);
+  EXPECT_NEAR(run.finish().us(), 0.2 + 4 * MiB / 25e9 * 1e6, 64 * 1024 / 25e9 * 1e6);
+}
+
+// A queue pair to a crowded port does not slow one to a free port: the credits hold it back at the source.
+TEST(QueueNetwork, CrowdedDestinationDoesNotBlockTheSource) {
+  const Star topology(10, {50e9}, Time::from_ns(500));
+  Bench run(topology);
+  for (std::uint32_t s = 1; s <= 8; ++s) run.send(s, 0, 8 * MiB, s);
+  run.send(1, 9, 8 * MiB, 100);
+  run.finish();
+  // Max-min: 1/8 of a port to the crowded one, 7/8 to the free one.
+  EXPECT_NEAR(run.arrivals.of(100).us(), 1.0 + 8 * MiB / (7.0 / 8 * 50e9) * 1e6, 0.03 * 190);
+}
+
+TEST(QueueNetwork, SourceServesItsQueuePairsRoundRobin) {
+  const Star topology(4, {50e9}, Time{});
+  Bench run(topology);
+  for (std::uint32_t d = 1; d < 4; ++d) run.send(0, d, 3 * MiB, d, d);
+  run.send(0, 1, 64 * 1024, 9, 9);  // a small one waits for one round, not for the large ones
+  const double chunk = 64 * 1024 / 50e9 * 1e6;
+  EXPECT_NEAR(run.finish().us(), (9 * MiB + 64 * 1024) / 50e9 * 1e6, 1e-3);
+  EXPECT_NEAR(run.arrivals.of(9).us(), 4 * chunk, 2 * chunk);
+}
+
+TEST(QueueNetwork, MessagesOfOneFlowArriveInOrder) {
+  const Star topology(9, {50e9}, Time::from_ns(300));
+  Bench run(topology);
+  const std::vector<double> sizes = {1, 3 * MiB, 17, 64 * 1024, 5, MiB + 1};
+  for (std::uint32_t s = 1; s < 9; ++s) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) run.send(s, 0, sizes[i], s * 100 + i);
+  }
+  run.finish();
+  std::vector<std::uint64_t> last(9, 0);
+  for (const auto& [who, when] : run.arrivals.at) {
+    EXPECT_GE(who % 100, last[who / 100]);
+    last[who / 100] = who % 100;
+  }
+  EXPECT_EQ(run.arrivals.at.size(), 8 * sizes.size());
+}
+
+TEST(QueueNetwork, AllToAllKeepsEveryPortBusy) {
+  const std::uint32_t n = 16;
+  const Star topology(n, {50e9}, Time::from_ns(500));
+  Bench run(topology);
+  for (std::uint32_t k = 1; k < n; ++k) {
+    for (std::uint32_t s = 0; s < n; ++s) run.send(s, (s + k) % n, MiB);
+  }
+  const double wire = (n - 1) * MiB / 50e9 * 1e6;
+  EXPECT_NEAR(run.finish().us(), 1.0 + wire, 0.01 * wire);
+  for (const LinkUse& use : run.network.use()) {
+    EXPECT_EQ(use.carried.value, (n - 1) * MiB);
+    EXPECT_NEAR(use.busy.us(), wire, 0.01);
+  }
+}
+
+TEST(QueueNetwork, UseCountsOnlyWhatHasFlowed) {
+  const Star topology(3, {50e9}, Time{});
+  Bench run(topology, {Bytes{MiB}, 4});
+  run.send(0, 1, 4 * MiB);
+  run.send(2, 1, 4 * MiB);
+  const Time half = Time::from_us(4 * MiB / 50e9 * 1e6);
+  while (run.loop.next_time() < half) run.loop.run_instant();
+  const auto use = run.network.use();
+  EXPECT_NEAR(use[3].carried.value, run.loop.now().seconds() * 50e9, 1);
+  EXPECT_LE(use[3].busy, run.loop.now());
+  EXPECT_LT(run.network.delivered().value, run.network.injected().value);
+  run.finish();
+}
+
+struct Echo : EventSink {  // answers every message until its count is used up
+  QueueNetwork* network = nullptr;
+  int left = 100;
+  void fire(std::uint64_t payload) override {
+    if (left-- == 0) return;
+    const auto here = static_cast<EndpointId>(payload);
+    network->send({here, 1 - here, 0, Bytes{100}, this, 1 - here});
+  }
+};
+
+TEST(QueueNetwork, SinkMaySend) {
+  const Star topology(2, {50e9}, Time::from_ns(500));
+  Bench run(topology);
+  Echo echo;
+  echo.network = &run.network;
+  run.network.send({0, 1, 0, Bytes{100}, &echo, 1});
+  EXPECT_EQ(run.finish(), (Time::from_us(1) + Time::from_ns(2)) * 101);
+}
+
+TEST(QueueNetwork, SameRunTwiceIsTheSame) {
+  const auto trace = [] {
+    const Star topology(12, {48e9}, Time::from_ns(317));
+    Bench run(topology, {Bytes{10000}, 5});
+    for (std::uint32_t i = 0; i < 300; ++i) run.send(i * 7 % 12, (i * 5 + 1) % 12, 1 + i * 7919 % 200000, i, i % 3);
+    run.finish();
+    return run.arrivals.at;
+  };
+  EXPECT_EQ(trace(), trace());
+}
+
+TEST(QueueNetwork, RefusesNonsense) {
+  const Star topology(2, {50e9}, Time{});
+  RunLoop loop;
+  EXPECT_THROW(QueueNetwork(loop.calendar(), topology, {Bytes{4096}, 1}), InvariantError);
+  QueueNetwork network(loop.calendar(), topology);
+  EXPECT_THROW(network.send({0, 1, 0, Bytes{0}, nullptr, 0}), InvariantError);
+  const Drawn nowhere = line({{"", {1e9}, Time{}}});
+  QueueNetwork lost(loop.calendar(), nowhere);
+  Arrivals sink(loop.calendar());
+  EXPECT_THROW(lost.send({5, 6, 0, Bytes{1}, &sink, 0}), InvariantError);
+}
+
+}  // namespace
+}  // namespace moire::core

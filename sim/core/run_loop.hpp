@@ -1,0 +1,48 @@
+// Runs a calendar instant by instant: all events of one picosecond first, then the settlers, which see the whole
+// instant at once. A workgroup that ends while another one starts in its place therefore changes nothing.
+#pragma once
+
+#include <vector>
+
+#include "sim/core/calendar.hpp"
+
+namespace moire::core {
+
+// Acts on the state left by an instant (sharing domains recompute rates, coalescers send). It may schedule events.
+class Settler {
+ public:
+  virtual ~Settler() = default;
+  virtual void settle() = 0;
+
+ protected:
+  Settler() = default;
+  Settler(const Settler&) = default;
+  Settler& operator=(const Settler&) = default;
+};
+
+class RunLoop {
+ public:
+  Calendar& calendar() { return calendar_; }
+  Time now() const { return calendar_.now(); }
+  // Settlers run in the order they were added.
+  void add(Settler& settler) { settlers_.push_back(&settler); }
+  // Runs before all others: for one that changes what the others settle.
+  void add_first(Settler& settler) { settlers_.insert(settlers_.begin(), &settler); }
+
+  bool idle() const { return calendar_.empty(); }
+  Time next_time() const { return calendar_.next_time(); }
+  // All events of the earliest instant and the settlers, until nothing is left at that time. Must not be idle.
+  void run_instant();
+  // Runs until the calendar is empty.
+  void run();
+  // Runs the settlers once at the present time: starts what was set up before the first event.
+  void settle();
+  std::uint64_t instants() const { return instants_; }
+
+ private:
+  Calendar calendar_;
+  std::vector<Settler*> settlers_;
+  std::uint64_t instants_ = 0;
+};
+
+}  // namespace moire::core

@@ -1,0 +1,313 @@
+// Random systems: the shares must be feasible, max-min fair and those of a second, straightforward solver.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "sim/core/sharing.hpp"
+
+namespace moire::core {
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+struct Random {
+  explicit Random(std::uint64_t seed) : engine(seed) {}
+  // Not a std distribution: theirs differ between standard libraries.
+  double unit() { return static_cast<double>(engine() >> 11) * 0x1p-53; }
+  double log_uniform(double low, double high) { return low * std::pow(high / low, unit()); }
+  std::uint64_t below(std::uint64_t n) { return engine() % n; }
+  std::mt19937_64 engine;
+};
+
+struct System {
+  std::vector<CapacitySpec> capacities;
+  std::vector<ClassSpec> classes;
+  std::vector<std::uint32_t> members;
+};
+
+System draw(Random& random, bool loaded_latency) {
+  System s;
+  const std::uint64_t capacities = 1 + random.below(8);
+  const std::uint64_t classes = 1 + random.below(12);
+  for (std::uint64_t k = 0; k < capacities; ++k) {
+    s.capacities.push_back({.name = "c", .rate = random.log_uniform(1e9, 1e13)});
+    if (!loaded_latency) continue;
+    s.capacities.back().latency_growth = random.log_uniform(0.05, 4);
+    s.capacities.back().latency_exponent = random.log_uniform(0.5, 8);
+  }
+  for (std::uint64_t i = 0; i < classes; ++i) {
+    ClassSpec spec;
+    for (CapacityId k = 0; k < capacities; ++k) {
+      if (random.below(3) == 0) spec.demands.push_back({k, random.below(2) == 0 ? 1.0 : random.log_uniform(0.1, 8)});
+    }
+    if (spec.demands.empty()) spec.demands.push_back({static_cast<CapacityId>(random.below(capacities)), 1});
+    spec.weight = random.below(3) == 0 ? 8192 : random.log_uniform(64, 1e6);
+    if (random.below(2) == 0) spec.bound = random.below(2) == 0 ? 48.7e9 : random.log_uniform(1e8, 1e12);
+    if (random.below(2) == 0) {
+      spec.window = spec.weight;
+      spec.latency = random.log_uniform(1e-7, 2e-6);
+      const std::uint64_t kind = random.below(8);  // one in eight listens to a capacity that it may not demand
+      if (kind >= 2) spec.latency_capacity = spec.demands[random.below(spec.demands.size())].capacity;
+      if (kind == 1) spec.latency_capacity = static_cast<CapacityId>(random.below(capacities));
+    }
+    s.classes.push_back(spec);
+    s.members.push_back(static_cast<std::uint32_t>(random.below(5) == 0 ? 0 : 1 + random.below(300)));
+  }
+  return s;
+}
+
+struct Deaf : EventSink {
+  void fire(std::uint64_t) override {}
+};
+
+// A system with its members started and its rates settled.
+struct Running : EventSink {
+  explicit Running(const System& system, std::uint64_t shuffle = 0) {
+    for (const CapacitySpec& spec : system.capacities) sharing.add_capacity(spec);
+    std::vector<std::pair<ClassId, std::uint64_t>> wanted;
+    for (const ClassSpec& spec : system.classes) {
+      const ClassId id = sharing.add_class(spec);
+      for (std::uint32_t m = 0; m < system.members[id]; ++m) wanted.emplace_back(id, wanted.size());
+    }
+    ends.resize(wanted.size());
+    if (shuffle != 0) {
+      Random random(shuffle);
+      for (std::size_t i = wanted.size(); i > 1; --i) std::swap(wanted[i - 1], wanted[random.below(i)]);
+    }
+    for (const auto& [id, payload] : wanted)
+      sharing.start(id, 1e5 + 37.0 * static_cast<double>(payload), *this, payload);
+    loop.settle();
+  }
+  void fire(std::uint64_t payload) override { ends[payload] = loop.now(); }
+  RunLoop loop;
+  Sharing sharing{loop};
+  std::vector<Time> ends;
+};
+
+// What bounds one member of a class by itself, with the latency that the given load brings.
+double limit(const System& s, std::size_t i, const Sharing& sharing) {
+  const ClassSpec& spec = s.classes[i];
+  if (spec.window <= 0) return spec.bound;
+  double stretch = 1;
+  if (spec.latency_capacity != no_id) {
+    const CapacitySpec& k = s.capacities[spec.latency_capacity];
+    stretch +=
+        k.latency_growth * std::pow(std::min(1.0, sharing.load(spec.latency_capacity) / k.rate), k.latency_exponent);
+  }
+  return std::min(spec.bound, spec.window / (spec.latency * stretch));
+}
+
+std::vector<double> loads(const System& s, const std::vector<double>& rates) {
+  std::vector<double> used(s.capacities.size(), 0);
+  for (std::size_t i = 0; i < s.classes.size(); ++i) {
+    for (const Demand& d : s.classes[i].demands) used[d.capacity] += d.per_work * s.members[i] * rates[i];
+  }
+  return used;
+}
+
+// Progressive filling as it is taught: raise all levels until someone stops, sum everything again, go on.
+std::vector<double> reference(const System& s, const std::vector<double>& limits) {
+  const std::size_t n = s.classes.size();
+  std::vector<double> rates(n, 0);
+  std::vector<bool> fixed(n);
+  for (std::size_t i = 0; i < n; ++i) fixed[i] = s.members[i] == 0;
+  while (true) {
+    double level = inf;
+    std::size_t full = s.capacities.size();
+    std::size_t stopped = n;
+    for (std::size_t k = 0; k < s.capacities.size(); ++k) {
+      double taken = 0;
+      double weight = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        for (const Demand& d : s.classes[i].demands) {
+          if (d.capacity != k) continue;
+          if (fixed[i]) {
+            taken += d.per_work * s.members[i] * rates[i];
+          } else {
+            weight += d.per_work * s.members[i] * s.classes[i].weight;
+          }
+        }
+      }
+      if (weight > 0 && (s.capacities[k].rate - taken) / weight < level) {
+        level = (s.capacities[k].rate - taken) / weight;
+        full = k;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!fixed[i] && limits[i] / s.classes[i].weight <= level) {
+        level = limits[i] / s.classes[i].weight;
+        stopped = i;
+      }
+    }
+    if (stopped < n) {
+      rates[stopped] = limits[stopped];
+      fixed[stopped] = true;
+      continue;
+    }
+    if (full == s.capacities.size()) return rates;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const Demand& d : s.classes[i].demands) {
+        if (fixed[i] || d.capacity != full) continue;
+        rates[i] = level * s.classes[i].weight;
+        fixed[i] = true;
+      }
+    }
+  }
+}
+
+void expect_fair(const System& s, const Sharing& sharing, const std::vector<double>& limits) {
+  std::vector<double> rates;
+  for (ClassId i = 0; i < s.classes.size(); ++i) rates.push_back(sharing.rate_of(i));
+  const std::vector<double> used = loads(s, rates);
+  for (std::size_t k = 0; k < used.size(); ++k) {
+    EXPECT_LE(used[k], s.capacities[k].rate * (1 + 1e-9));
+    EXPECT_NEAR(sharing.load(static_cast<CapacityId>(k)), used[k], 1e-9 * s.capacities[k].rate);
+  }
+  const auto level = [&](std::size_t i) { return rates[i] / s.classes[i].weight; };
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (s.members[i] == 0) {
+      EXPECT_EQ(rates[i], 0);
+      continue;
+    }
+    EXPECT_GT(rates[i], 0);
+    EXPECT_LE(rates[i], limits[i] * (1 + 1e-7));
+    if (rates[i] >= limits[i] * (1 - 1e-7)) continue;
+    bool justified = false;  // on a full capacity nobody rises higher
+    for (const Demand& d : s.classes[i].demands) {
+      if (used[d.capacity] < s.capacities[d.capacity].rate * (1 - 1e-9)) continue;
+      bool highest = true;
+      for (std::size_t j = 0; j < rates.size(); ++j) {
+        const bool shares = std::any_of(s.classes[j].demands.begin(), s.classes[j].demands.end(),
+                                        [&](const Demand& other) { return other.capacity == d.capacity; });
+        if (s.members[j] > 0 && shares && level(j) > level(i) * (1 + 1e-7)) highest = false;
+      }
+      justified = justified || highest;
+    }
+    EXPECT_TRUE(justified) << "class " << i << " could have more";
+  }
+}
+
+TEST(SharingProperty, SharesAreFairAndThoseOfTheReference) {
+  Random random(20260101);
+  double worst = 0;
+  for (int round = 0; round < 1500; ++round) {
+    SCOPED_TRACE(round);
+    const System s = draw(random, false);
+    const Running running(s);
+    std::vector<double> limits;
+    for (std::size_t i = 0; i < s.classes.size(); ++i) limits.push_back(limit(s, i, running.sharing));
+    expect_fair(s, running.sharing, limits);
+    const std::vector<double> expected = reference(s, limits);
+    for (ClassId i = 0; i < s.classes.size(); ++i) {
+      if (s.members[i] > 0) worst = std::max(worst, std::abs(running.sharing.rate_of(i) / expected[i] - 1));
+    }
+    if (::testing::Test::HasFailure()) break;
+  }
+  EXPECT_LT(worst, 1e-9);
+  ::testing::Test::RecordProperty("worst_relative_difference", std::to_string(worst));
+}
+
+TEST(SharingProperty, LoadedLatencyReachesItsFixedPoint) {
+  Random random(7);
+  for (int round = 0; round < 1500; ++round) {
+    SCOPED_TRACE(round);
+    const System s = draw(random, true);
+    const Running running(s);
+    std::vector<double> limits;
+    for (std::size_t i = 0; i < s.classes.size(); ++i) limits.push_back(limit(s, i, running.sharing));
+    expect_fair(s, running.sharing, limits);
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+TEST(SharingProperty, AllWorkIsDoneAndNoMoreInWhateverOrderItCame) {
+  Random random(11);
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const System s = draw(random, round % 2 == 0);
+    Running one(s);
+    Running other(s, 1 + static_cast<std::uint64_t>(round));
+    for (ClassId i = 0; i < s.classes.size(); ++i) EXPECT_EQ(one.sharing.rate_of(i), other.sharing.rate_of(i));
+    for (Running* running : {&one, &other}) {
+      while (!running->loop.idle()) {
+        running->loop.run_instant();
+        if (running->loop.instants() % 64 == 0) running->sharing.check_conservation();
+      }
+      running->sharing.check_conservation();
+    }
+    EXPECT_EQ(one.ends, other.ends);
+    double given = 0;
+    std::uint64_t payload = 0;
+    for (std::size_t i = 0; i < s.classes.size(); ++i) {
+      for (std::uint32_t m = 0; m < s.members[i]; ++m, ++payload) {
+        for (const Demand& d : s.classes[i].demands) given += d.per_work * (1e5 + 37.0 * static_cast<double>(payload));
+      }
+    }
+    double served = 0;
+    for (CapacityId k = 0; k < s.capacities.size(); ++k) served += one.sharing.served(k);
+    EXPECT_NEAR(served, given, 1e-9 * given);
+  }
+}
+
+TEST(SharingProperty, MoreCapacityNeverLowersTheLowestLevel) {
+  Random random(13);
+  const auto lowest = [](const System& s) {
+    const Running running(s);
+    double level = inf;
+    for (ClassId i = 0; i < s.classes.size(); ++i) {
+      if (s.members[i] > 0) level = std::min(level, running.sharing.rate_of(i) / s.classes[i].weight);
+    }
+    return level;
+  };
+  for (int round = 0; round < 500; ++round) {
+    SCOPED_TRACE(round);
+    System s = draw(random, false);
+    const double before = lowest(s);
+    s.capacities[random.below(s.capacities.size())].rate *= random.log_uniform(1, 10);
+    EXPECT_GE(lowest(s), before * (1 - 1e-12));
+  }
+}
+
+// Rates after arrivals, departures and moves are those of a system that was built that way at once.
+TEST(SharingProperty, HistoryLeavesNoTrace) {
+  Random random(17);
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const bool loaded = round % 2 == 0;
+    System s = draw(random, loaded);
+    RunLoop loop;
+    Sharing sharing(loop);
+    Deaf deaf;
+    for (const CapacitySpec& spec : s.capacities) sharing.add_capacity(spec);
+    std::vector<std::pair<ActivityId, std::size_t>> activities;
+    for (std::size_t i = 0; i < s.classes.size(); ++i) {
+      const ClassId id = sharing.add_class(s.classes[i]);
+      for (std::uint32_t m = 0; m < s.members[i]; ++m) activities.emplace_back(sharing.start(id, 1e9, deaf, 0), i);
+    }
+    loop.settle();
+    for (int change = 0; change < 20 && !activities.empty(); ++change) {
+      for (std::uint64_t moved = 1 + random.below(20); moved > 0; --moved) {
+        auto& [activity, in] = activities[random.below(activities.size())];
+        const std::size_t into = random.below(s.classes.size());
+        --s.members[in];
+        ++s.members[into];
+        sharing.move(activity, static_cast<ClassId>(into));
+        in = into;
+      }
+      loop.settle();
+      const Running fresh(s);
+      for (ClassId i = 0; i < s.classes.size(); ++i) {
+        const double expected = fresh.sharing.rate_of(i);
+        EXPECT_NEAR(sharing.rate_of(i), expected, (loaded ? 1e-7 : 1e-12) * expected);
+      }
+    }
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace moire::core

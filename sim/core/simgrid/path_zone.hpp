@@ -1,0 +1,30 @@
+// A SimGrid zone that holds a Topology's endpoints and links, and answers every route with the path it was last given:
+// the topology is the only router. Private to this folder: includes SimGrid headers.
+#pragma once
+
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <vector>
+
+#include "sim/core/network.hpp"
+
+namespace moire::core::flow {
+
+class PathZone final : public simgrid::kernel::routing::NetZoneImpl {
+ public:
+  explicit PathZone(const Topology& topology);
+
+  simgrid::s4u::Host* host(EndpointId endpoint) const { return hosts_[endpoint]; }
+  // The path of the next communication to start.
+  void set_path(const std::vector<LinkId>& path) { path_ = &path; }
+
+  void get_local_route(const simgrid::kernel::routing::NetPoint* source,
+                       const simgrid::kernel::routing::NetPoint* destination, simgrid::kernel::routing::Route* route,
+                       double* latency) override;
+
+ private:
+  std::vector<simgrid::s4u::Host*> hosts_;
+  std::vector<simgrid::kernel::resource::StandardLinkImpl*> links_;
+  const std::vector<LinkId>* path_ = nullptr;
+};
+
+}  // namespace moire::core::flow
