@@ -1,0 +1,83 @@
+// What a spec says about itself, without its C++ type: parsing, `moire explain` and the reference pages read this.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/node.hpp"
+#include "sim/config/units.hpp"
+
+namespace moire::config {
+
+struct Description;
+struct Reading;
+struct Field;
+
+// The form a value takes in YAML. Ratios are `number`; lists and maps hold one element form.
+struct Shape {
+  enum class Form { quantity, integer, number, flag, text, path, choice, spec, list, map, any };
+
+  Form form = Form::any;
+  Dimension dimension = Dimension::ratio;  // of a quantity
+  const Description& (*spec)() = nullptr;  // of a nested spec; a function since specs may nest themselves
+  std::vector<Shape> element = {};         // of a list or a map: exactly one
+
+  const Shape& innermost() const { return element.empty() ? *this : element.front().innermost(); }
+};
+
+// What a value must satisfy, in base units. Every number is at least 0 unless its field says otherwise.
+struct Limits {
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+  bool above_low = false;  // low itself is excluded
+};
+
+// The functions of one C++ type, so that the code that walks specs is no template.
+struct TypeFunctions {
+  Shape shape;
+  bool (*read)(const Node&, void* out, const Reading&);
+  std::string (*show)(const void* value, const Field&);
+};
+
+struct Field {
+  std::string key;
+  std::string meaning;
+  TypeFunctions type;
+  std::function<void*(void* object)> locate;
+
+  bool required = true;
+  bool has_default = false;  // `default_text` shows the struct's initial value
+  std::string default_text;
+  Limits limits;
+  std::vector<std::pair<std::string, std::int64_t>> choices;
+  bool must_exist = false;  // a path
+  std::string example_text;
+
+  std::vector<std::string> choice_names() const;
+  std::string example() const;     // a value that would be right, "4.8 TB/s"
+  std::string type_text() const;   // "bandwidth", "list of times", "one of flow, queue"
+  std::string limit_text() const;  // "above 0 B/s", "1 to 8"; "" where the type says it all
+};
+
+struct Check {
+  std::string key;  // the field it blames; "" for the whole spec
+  std::function<std::optional<std::string>(const void* object)> run;
+};
+
+struct Description {
+  std::string name;
+  std::string meaning;
+  bool sourced = false;
+  std::vector<Field> fields;
+  std::vector<Check> checks;
+
+  const Field* find(std::string_view key) const;
+  std::vector<std::string> keys() const;
+};
+
+}  // namespace moire::config

@@ -1,0 +1,44 @@
+#include "sim/config/node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/config/diagnostics.hpp"
+
+namespace moire::config {
+
+const Node* Node::find(std::string_view key) const {
+  const auto it = std::find_if(entries.begin(), entries.end(), [key](const Entry& e) { return e.key == key; });
+  return it == entries.end() ? nullptr : &it->value;
+}
+
+Node* Node::find(std::string_view key) { return const_cast<Node*>(std::as_const(*this).find(key)); }
+
+std::vector<std::string> Node::keys() const {
+  std::vector<std::string> out;
+  for (const Entry& entry : entries) out.push_back(entry.key);
+  return out;
+}
+
+std::size_t Node::count() const {
+  std::size_t total = 1;
+  for (const Node& item : items) total += item.count();
+  for (const Entry& entry : entries) total += entry.value.count();
+  return total;
+}
+
+std::string found(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::null:
+      return "nothing";
+    case Node::Kind::scalar:
+      return in_quotes(node.text);
+    case Node::Kind::sequence:
+      return "a list";
+    case Node::Kind::map:
+      return "a map";
+  }
+  return {};
+}
+
+}  // namespace moire::config

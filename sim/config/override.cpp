@@ -1,0 +1,117 @@
+#include "sim/config/override.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace moire::config {
+
+namespace {
+
+constexpr std::size_t max_segments = 100;
+
+// One segment at `text[at]`, which moves past it; nothing for a quote left open or an empty unquoted segment.
+std::optional<std::string> next_segment(std::string_view text, std::size_t& at) {
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) {
+    const std::size_t end = text.find(text[at], at + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string segment(text.substr(at + 1, end - at - 1));
+    at = end + 1;
+    return segment;
+  }
+  const std::size_t end = std::min(text.find('.', at), text.size());
+  if (end == at) return std::nullopt;
+  std::string segment(text.substr(at, end - at));
+  at = end;
+  return segment;
+}
+
+std::string path_text(const std::vector<std::string>& path, std::size_t segments) {
+  return fmt::format("{}", fmt::join(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(segments), "."));
+}
+
+// The item of a list that `segment` names; a diagnostic and nullptr where it names none.
+Node* item_of(Node& list, const Override& change, std::size_t depth, Diagnostics& diagnostics) {
+  const std::string& segment = change.path[depth];
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(segment.data(), segment.data() + segment.size(), index);
+  const bool is_number = error == std::errc() && end == segment.data() + segment.size();
+  if (is_number && index < list.items.size()) return &list.items[index];
+  const std::string what =
+      fmt::format("{} is no item of the list '{}'", in_quotes(segment), path_text(change.path, depth));
+  if (list.items.empty()) {
+    diagnostics.error(change.place, what, "the list is empty");
+  } else {
+    diagnostics.error(change.place, what, fmt::format("name one by number, 0 to {}", list.items.size() - 1));
+  }
+  return nullptr;
+}
+
+Node* step(Node& node, const Override& change, std::size_t depth, Diagnostics& diagnostics) {
+  const std::string& segment = change.path[depth];
+  if (node.is_sequence()) return item_of(node, change, depth, diagnostics);
+  if (node.is_scalar()) {
+    diagnostics.error(
+        change.place,
+        fmt::format("'{}' is {} and has no key {}", path_text(change.path, depth), found(node), in_quotes(segment)),
+        fmt::format("set '{}' itself", path_text(change.path, depth)));
+    return nullptr;
+  }
+  if (Node* known = node.find(segment)) return known;
+  node.kind = Node::Kind::map;
+  Node created;
+  created.place = change.place;
+  node.entries.push_back({segment, change.place, std::move(created)});
+  return &node.entries.back().value;
+}
+
+// Every node below, since a later stage may be handed any of them. A file put there by an override is left out: it
+// still has to state the sources of its numbers.
+void mark(Node& node, const std::shared_ptr<const std::string>& text) {
+  if (node.top) return;
+  node.override_text = text;
+  for (Node& item : node.items) mark(item, text);
+  for (Node::Entry& entry : node.entries) mark(entry.value, text);
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> parse_path(std::string_view text, const Place& place,
+                                                   Diagnostics& diagnostics) {
+  std::vector<std::string> path;
+  std::size_t at = 0;
+  while (true) {
+    auto segment = next_segment(text, at);
+    const bool ends_well = segment && (at == text.size() || text[at] == '.');
+    if (!ends_well || path.size() == max_segments) {
+      diagnostics.error(place, "bad path " + in_quotes(text),
+                        "write keys joined by dots, gpu.hbm.bandwidth, with quotes around a key that holds dots");
+      return std::nullopt;
+    }
+    path.push_back(std::move(*segment));
+    if (at == text.size()) return path;
+    ++at;  // the dot
+  }
+}
+
+std::optional<Override> make_override(std::string_view path, const Node& value, Diagnostics& diagnostics) {
+  if (value.broken) return std::nullopt;
+  auto segments = parse_path(path, value.place, diagnostics);
+  if (!segments) return std::nullopt;
+  const std::string shown = value.is_scalar() ? value.text : found(value);
+  return Override{std::move(*segments), fmt::format("{}: {} ({})", path, shown, value.place.str()), value.place, value};
+}
+
+bool apply(const Override& change, Node& root, Diagnostics& diagnostics) {
+  Node* node = &root;
+  for (std::size_t depth = 0; depth < change.path.size(); ++depth) {
+    if (node->broken && !node->is_map()) return false;
+    node = step(*node, change, depth, diagnostics);
+    if (!node) return false;
+  }
+  *node = change.value;
+  mark(*node, std::make_shared<const std::string>(change.text));
+  return true;
+}
+
+}  // namespace moire::config

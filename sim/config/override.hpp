@@ -1,0 +1,33 @@
+// Changes to a loaded tree: `--set path=value` and the entries of a scenario's variants.
+//
+// A path is keys and list indices joined by dots, `program.queues.comm.0.all_gather.engine`; a key that itself holds
+// dots, spaces or '=' stands in quotes, `hosts."node 1.2".nic`. Missing keys are created: the spec that reads the tree
+// rejects the ones it does not know.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/diagnostics.hpp"
+#include "sim/config/node.hpp"
+
+namespace moire::config {
+
+struct Override {
+  std::vector<std::string> path;
+  std::string text;  // how messages and provenance name it
+  Place place;
+  Node value;
+};
+
+std::optional<std::vector<std::string>> parse_path(std::string_view text, const Place& place, Diagnostics& diagnostics);
+
+// One entry of a variant: the key is the dotted path, the value any node; errors show the node's place.
+std::optional<Override> make_override(std::string_view path, const Node& value, Diagnostics& diagnostics);
+
+// False, with a diagnostic at the override's place, where the path leads through a scalar or past a list's end.
+bool apply(const Override& change, Node& root, Diagnostics& diagnostics);
+
+}  // namespace moire::config

@@ -1,0 +1,105 @@
+#include "sim/config/override.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/config/load.hpp"
+
+namespace moire::config {
+namespace {
+
+constexpr const char* scenario =
+    "program:\n"
+    "  comm: [{all_gather: {engine: cu, bytes: 1 MiB}}, {wait: flag}]\n"
+    "hosts: {node 1.2: {nic: a}}\n"
+    "variants:\n"
+    "  dma: {program.comm.0.all_gather.engine: dma}\n";
+
+struct Result {
+  Node root;
+  std::string errors;
+};
+
+Result with(const std::vector<std::string>& sets) {
+  Diagnostics diagnostics;
+  const auto overrides = parse_sets(sets, diagnostics);
+  auto root = load_text("s.yaml", scenario, overrides, diagnostics);
+  return {std::move(*root), diagnostics.str()};
+}
+
+const Node& gather(const Node& root) { return *root.find("program")->find("comm")->items[0].find("all_gather"); }
+
+TEST(Override, ReplacesThroughMapsAndLists) {
+  const auto [root, errors] = with({"program.comm.0.all_gather.engine=dma"});
+  EXPECT_EQ(errors, "");
+  const Node& engine = *gather(root).find("engine");
+  EXPECT_EQ(engine.text, "dma");
+  EXPECT_EQ(engine.place.str(), "--set program.comm.0.all_gather.engine=dma");
+  EXPECT_EQ(*engine.override_text, "--set program.comm.0.all_gather.engine=dma");
+}
+
+TEST(Override, ValuesAreYaml) {
+  const auto [root, errors] = with({"a=2 TB/s", "b=[1, 2]", "c={x: y}", "d=", "e='8'"});
+  EXPECT_EQ(errors, "");
+  EXPECT_EQ(root.find("a")->text, "2 TB/s");
+  EXPECT_EQ(root.find("b")->items.size(), 2u);
+  EXPECT_EQ(root.find("c")->find("x")->text, "y");
+  EXPECT_TRUE(root.find("d")->is_null());
+  EXPECT_TRUE(root.find("e")->quoted);
+}
+
+TEST(Override, CreatesMissingKeys) {
+  const auto [root, errors] = with({"x.y.z=1"});
+  EXPECT_EQ(errors, "");
+  EXPECT_EQ(root.find("x")->find("y")->find("z")->text, "1");
+}
+
+TEST(Override, QuotedSegmentsHoldDotsSpacesAndEquals) {
+  const auto [root, errors] = with({"hosts.\"node 1.2\".nic=b", "'k=v'=c"});
+  EXPECT_EQ(errors, "");
+  EXPECT_EQ(root.find("hosts")->find("node 1.2")->find("nic")->text, "b");
+  EXPECT_EQ(root.find("k=v")->text, "c");
+}
+
+TEST(Override, ErrorsNameTheOverride) {
+  EXPECT_EQ(with({"program.comm.2.x=1"}).errors,
+            "--set program.comm.2.x=1: '2' is no item of the list 'program.comm'; name one by number, 0 to 1\n");
+  EXPECT_EQ(with({"program.comm.priority=high"}).errors,
+            "--set program.comm.priority=high: 'priority' is no item of the list 'program.comm'; name one by number, 0 "
+            "to 1\n");
+  EXPECT_EQ(with({"program.comm.1.wait.flag=1"}).errors,
+            "--set program.comm.1.wait.flag=1: 'program.comm.1.wait' is 'flag' and has no key 'flag'; set "
+            "'program.comm.1.wait' itself\n");
+  EXPECT_EQ(with({"nothing"}).errors, "--set nothing: there is no '='; write --set path=value\n");
+  for (const char* bad : {"=1", "a..b=1", ".a=1", "a.=1", "\"a=1"}) EXPECT_NE(with({bad}).errors, "") << bad;
+  EXPECT_EQ(with({"a=b: c: d"}).errors,
+            "--set a=b: c: d: bad YAML: illegal map value; put quotes around a text that holds ': ', and check the "
+            "indentation\n");
+}
+
+TEST(Override, AFailedOneBreaksTheTree) {
+  EXPECT_TRUE(with({"program.comm.2.x=1"}).root.broken);
+  EXPECT_FALSE(with({}).root.broken);
+}
+
+TEST(Override, VariantsKeepTheirPlace) {
+  Diagnostics diagnostics;
+  auto root = load_text("s.yaml", scenario, {}, diagnostics);
+  const Node::Entry entry = root->find("variants")->find("dma")->entries[0];
+  const auto change = make_override(entry.key, entry.value, diagnostics);
+  ASSERT_TRUE(change && apply(*change, *root, diagnostics)) << diagnostics.str();
+  const Node& engine = *gather(*root).find("engine");
+  EXPECT_EQ(engine.text, "dma");
+  EXPECT_EQ(engine.place.str(), "s.yaml:5:43");
+  EXPECT_EQ(*engine.override_text, "program.comm.0.all_gather.engine: dma (s.yaml:5:43)");
+}
+
+TEST(Override, VariantErrorsPointIntoTheScenario) {
+  Diagnostics diagnostics;
+  auto root = load_text("s.yaml", "a: [1]\nv: {a.5: 2}\n", {}, diagnostics);
+  const Node::Entry entry = root->find("v")->entries[0];
+  EXPECT_FALSE(apply(*make_override(entry.key, entry.value, diagnostics), *root, diagnostics));
+  EXPECT_EQ(diagnostics.str(), "s.yaml:2:10: '5' is no item of the list 'a'; name one by number, 0 to 0\n");
+}
+
+}  // namespace
+}  // namespace moire::config

@@ -1,0 +1,173 @@
+// A spec is a plain struct that describes itself once; parsing, help and reference pages follow from that.
+//
+//   struct HbmSpec {
+//     BytesPerSecond bandwidth;
+//     double latency_growth = 0.3;
+//
+//     static void describe(config::Describer<HbmSpec>& d) {
+//       d.component("hbm", "High-bandwidth memory of one GPU.");
+//       d.field("bandwidth", &HbmSpec::bandwidth, "Peak read bandwidth").positive();
+//       d.field("latency_growth", &HbmSpec::latency_growth, "Growth of latency under load").range(0, 10).or_default();
+//     }
+//   };
+//
+// A field is required unless it says .optional() or .or_default(), or its member is a std::optional.
+#pragma once
+
+#include <initializer_list>
+#include <stdexcept>
+
+#include "sim/config/codec.hpp"
+
+namespace moire::config {
+
+// The value inside lists, maps and optionals: what limits speak about.
+template <class M>
+struct LeafOf {
+  using type = M;
+};
+template <class M>
+struct LeafOf<std::optional<M>> : LeafOf<M> {};
+template <class M>
+struct LeafOf<std::vector<M>> : LeafOf<M> {};
+template <class M>
+struct LeafOf<std::vector<std::pair<std::string, M>>> : LeafOf<M> {};
+template <class M>
+struct LeafOf<std::map<std::string, M>> : LeafOf<M> {};
+
+template <class M>
+inline constexpr bool is_optional = false;
+template <class M>
+inline constexpr bool is_optional<std::optional<M>> = true;
+
+constexpr double in_base_units(double value) { return value; }
+
+// What follows d.field(...): each call narrows what the field takes or adds to its help. Limits of a list or a map hold
+// for each of its values.
+template <class M>
+class FieldBuilder {
+ public:
+  using Leaf = typename LeafOf<M>::type;
+  // Limits are given in the field's own type (`Bytes{64}`, 0.5) or as text with a unit ("1 GB/s").
+  using Limit = std::conditional_t<HasDimension<Leaf>, Leaf, double>;
+
+  explicit FieldBuilder(Field& field) : field_(field) {}
+
+  FieldBuilder& positive() { return limit(0, field_.limits.high, true); }
+  FieldBuilder& at_least(Limit low) { return limit(in_base_units(low), field_.limits.high, false); }
+  FieldBuilder& at_least(std::string_view low) { return limit(number(low), field_.limits.high, false); }
+  FieldBuilder& range(Limit low, Limit high) { return limit(in_base_units(low), in_base_units(high), false); }
+  FieldBuilder& range(std::string_view low, std::string_view high) { return limit(number(low), number(high), false); }
+
+  FieldBuilder& optional() {  // absent: the member keeps its initial value, which has no meaning to show
+    field_.required = false;
+    return *this;
+  }
+  FieldBuilder& or_default() {  // absent: the struct's initial value, shown in the help
+    field_.required = false;
+    field_.has_default = true;
+    return *this;
+  }
+  FieldBuilder& example(std::string text) {
+    field_.example_text = std::move(text);
+    return *this;
+  }
+
+  FieldBuilder& choices(std::initializer_list<std::pair<const char*, Leaf>> choices) requires std::is_enum_v<Leaf> {
+    for (const auto& [name, value] : choices) field_.choices.emplace_back(name, static_cast<std::int64_t>(value));
+    return *this;
+  }
+  FieldBuilder& choices(std::initializer_list<const char*> names) requires std::same_as<Leaf, std::string> {
+    for (const char* name : names) field_.choices.emplace_back(name, std::ssize(field_.choices));
+    return *this;
+  }
+  FieldBuilder& exists()  // the file or folder must be there
+      requires std::same_as<Leaf, std::filesystem::path> {
+    field_.must_exist = true;
+    return *this;
+  }
+
+ private:
+  FieldBuilder& limit(double low, double high, bool above_low) {
+    static_assert(HasDimension<Leaf> || std::is_arithmetic_v<Leaf>, "only numbers have limits");
+    field_.limits = {low, high, above_low};
+    return *this;
+  }
+  static double number(std::string_view text) {
+    double value = 0;
+    auto dimension = Dimension::ratio;
+    if constexpr (HasDimension<Leaf>) dimension = DimensionOf<Leaf>::value;
+    if (parse_quantity(text, dimension, value)) throw std::logic_error("bad limit in a spec: " + std::string(text));
+    return value;
+  }
+
+  Field& field_;
+};
+
+template <class T>
+class Describer {
+ public:
+  explicit Describer(Description& out) : out_(out) {}
+
+  void component(std::string name, std::string meaning) {
+    out_.name = std::move(name);
+    out_.meaning = std::move(meaning);
+  }
+
+  // Every number of this spec must be written {value: ..., source: ...}.
+  void sourced() { out_.sourced = true; }
+
+  template <class Base, class M>
+  FieldBuilder<M> field(std::string key, M Base::*member, std::string meaning) {
+    Field& added = out_.fields.emplace_back();
+    added.key = std::move(key);
+    added.meaning = std::move(meaning);
+    added.type = type_functions<M>();
+    added.locate = [member](void* object) -> void* { return &(static_cast<T*>(object)->*member); };
+    added.required = !is_optional<M>;
+    return FieldBuilder<M>(added);
+  }
+
+  // Run once all fields are read without error; the text it returns is reported at the spec's place, or at the named
+  // field's. State what is wrong and what would be right: "a; b".
+  void check(std::function<std::optional<std::string>(const T&)> run) { check("", std::move(run)); }
+  void check(std::string key, std::function<std::optional<std::string>(const T&)> run) {
+    out_.checks.push_back(
+        {std::move(key), [run = std::move(run)](const void* object) { return run(*static_cast<const T*>(object)); }});
+  }
+
+ private:
+  Description& out_;
+};
+
+template <Described T>
+const Description& description() {
+  static const Description described = [] {
+    Description made;
+    Describer<T> describer(made);
+    T::describe(describer);
+    T defaults{};
+    for (Field& field : made.fields) {
+      if (field.has_default) field.default_text = field.type.show(field.locate(&defaults), field);
+    }
+    return made;
+  }();
+  return described;
+}
+
+// The typed spec, or nothing, with the reasons added to `diagnostics`. `provenance` gets one entry per value. `path`
+// is where the node stands in its tree ("gpu.hbm"), for messages.
+template <Described T>
+std::optional<T> parse(const Node& node, Diagnostics& diagnostics, std::vector<Provenance>* provenance = nullptr,
+                       std::string path = {}) {
+  Reading reading;
+  reading.diagnostics = &diagnostics;
+  reading.provenance = provenance;
+  reading.path = std::move(path);
+  reading.enter(node);
+  T spec{};
+  if (!read_spec(node, description<T>(), &spec, reading)) return std::nullopt;
+  return spec;
+}
+
+}  // namespace moire::config

@@ -1,0 +1,22 @@
+// "did you mean": the known word nearest to a mistyped one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace moire::config {
+
+// Insertions, deletions, substitutions and swaps of neighbours, each counted once; letter case is free.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The nearest candidate, if it is near enough to be a slip of the finger.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// "did you mean 'x'?", else "<label>: a, b, c", else "".
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates, std::string_view label);
+
+std::string join(const std::vector<std::string>& words, std::string_view separator = ", ");
+
+}  // namespace moire::config

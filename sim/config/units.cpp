@@ -1,0 +1,197 @@
+#include "sim/config/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "sim/config/diagnostics.hpp"
+#include "sim/config/suggest.hpp"
+
+namespace moire::config {
+
+namespace {
+
+struct Unit {
+  std::string symbol;
+  Dimension dimension;
+  double factor;  // to the base unit
+};
+
+struct DimensionInfo {
+  Dimension dimension;
+  std::string_view name;
+  std::string_view example;
+};
+
+constexpr DimensionInfo dimensions[] = {
+    {Dimension::time, "time", "700 ns"},
+    {Dimension::bytes, "size", "64 MiB"},
+    {Dimension::bytes_per_second, "bandwidth", "200 GB/s"},
+    {Dimension::flop, "number of operations", "2 TFLOP"},
+    {Dimension::flop_per_second, "compute rate", "989 TFLOP/s"},
+    {Dimension::per_second, "rate of events", "150 M/s"},
+    {Dimension::ratio, "ratio", "0.92"},
+};
+
+const DimensionInfo& info(Dimension dimension) { return dimensions[static_cast<std::size_t>(dimension)]; }
+
+constexpr std::pair<const char*, double> decimal[] = {{"", 1},     {"k", 1e3},  {"M", 1e6}, {"G", 1e9},
+                                                      {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
+constexpr std::pair<const char*, double> binary[] = {
+    {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}};
+
+const std::vector<Unit>& units() {
+  static const std::vector<Unit> table = [] {
+    std::vector<Unit> out;
+    const auto prefixed = [&out](const auto& prefixes, const char* symbol, Dimension dimension, double factor = 1) {
+      for (const auto& [prefix, scale] : prefixes) {
+        out.push_back({prefix + std::string(symbol), dimension, scale * factor});
+      }
+    };
+    out = {{"ps", Dimension::time, 1},   {"ns", Dimension::time, 1e3}, {"us", Dimension::time, 1e6},
+           {"µs", Dimension::time, 1e6}, {"ms", Dimension::time, 1e9}, {"s", Dimension::time, 1e12}};
+    prefixed(decimal, "B", Dimension::bytes);
+    prefixed(binary, "B", Dimension::bytes);
+    prefixed(decimal, "B/s", Dimension::bytes_per_second);
+    prefixed(binary, "B/s", Dimension::bytes_per_second);
+    prefixed(decimal, "b/s", Dimension::bytes_per_second, 0.125);
+    prefixed(binary, "b/s", Dimension::bytes_per_second, 0.125);
+    prefixed(decimal, "FLOP", Dimension::flop);
+    prefixed(decimal, "FLOP/s", Dimension::flop_per_second);
+    prefixed(decimal, "/s", Dimension::per_second);
+    prefixed(decimal, "Hz", Dimension::per_second);
+    out.push_back({"%", Dimension::ratio, 0.01});
+    return out;
+  }();
+  return table;
+}
+
+const Unit* find_unit(std::string_view symbol) {
+  const auto it = std::find_if(units().begin(), units().end(), [symbol](const Unit& u) { return u.symbol == symbol; });
+  return it == units().end() ? nullptr : &*it;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::string write_like(Dimension dimension) {
+  if (dimension == Dimension::ratio) return "write a ratio like 0.92 or 92 %";
+  return fmt::format("write a {} like {}", dimension_name(dimension), dimension_example(dimension));
+}
+
+// Case decides between bits and bytes and between milli and mega, so all spellings that differ by case are offered.
+std::string unit_suggestion(std::string_view unit, Dimension dimension) {
+  std::vector<std::string> symbols;
+  for (const Unit& u : units()) {
+    if (u.dimension == dimension) symbols.push_back(u.symbol);
+  }
+  std::vector<std::string> same;
+  for (const std::string& symbol : symbols) {
+    if (symbol.size() == unit.size() && edit_distance(symbol, unit) == 0) same.push_back("'" + symbol + "'");
+  }
+  if (!same.empty()) return fmt::format("did you mean {}?", join(same, " or "));
+  if (const auto near = nearest(unit, symbols)) return fmt::format("did you mean '{}'?", *near);
+  return write_like(dimension);
+}
+
+std::optional<Problem> unit_problem(std::string_view text, std::string_view unit, Dimension dimension) {
+  if (const Unit* known = find_unit(unit)) {
+    return Problem{fmt::format("{} is a {}, not a {}", in_quotes(text), dimension_name(known->dimension),
+                               dimension_name(dimension)),
+                   write_like(dimension)};
+  }
+  return Problem{fmt::format("{} has the unknown unit {}", in_quotes(text), in_quotes(unit)),
+                 unit_suggestion(unit, dimension)};
+}
+
+std::optional<Problem> size_problem(std::string_view text, Dimension dimension, double value) {
+  constexpr double longest_ps = 1e18;  // 2^63 ps is 9.2e18: sums of a few such times still fit
+  constexpr double largest = 1e30;
+  if (dimension == Dimension::time && std::abs(value) > longest_ps) {
+    return Problem{in_quotes(text) + " is too long", "a time is at most 1000000 s"};
+  }
+  if (dimension == Dimension::time && value != 0 && std::abs(value) < 0.5) {
+    return Problem{in_quotes(text) + " is below the resolution of time", "the shortest time is 1 ps"};
+  }
+  if (std::abs(value) > largest) return Problem{in_quotes(text) + " is too large", write_like(dimension)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension, double& value) {
+  const std::string_view whole = trimmed(text);
+  std::string_view digits = whole;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+  double number = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc::result_out_of_range) {
+    return Problem{in_quotes(whole) + " is outside the range of numbers", write_like(dimension)};
+  }
+  if (error != std::errc()) return Problem{in_quotes(whole) + " is not a number", write_like(dimension)};
+  if (!std::isfinite(number)) return Problem{in_quotes(whole) + " is not a finite number", write_like(dimension)};
+
+  const std::string_view symbol = trimmed(digits.substr(static_cast<std::size_t>(rest - digits.data())));
+  double factor = 1;
+  if (!symbol.empty()) {
+    const Unit* unit = find_unit(symbol);
+    if (!unit || unit->dimension != dimension) return unit_problem(whole, symbol, dimension);
+    factor = unit->factor;
+  } else if (dimension != Dimension::ratio) {
+    return Problem{in_quotes(whole) + " has no unit",
+                   fmt::format("a {} takes one of {}", dimension_name(dimension), join(dimension_units(dimension)))};
+  }
+  // 92 % is 0.92 exactly as a division, and not as a product.
+  const double result = symbol == "%" ? number / 100 : number * factor;
+  if (auto problem = size_problem(whole, dimension, result)) return problem;
+  value = result;
+  return std::nullopt;
+}
+
+std::string format_quantity(double value, Dimension dimension) {
+  if (value == 0) return fmt::format("0{}", dimension == Dimension::ratio ? "" : " " + dimension_units(dimension)[0]);
+  const double size = std::abs(value);
+  const Unit* best = nullptr;
+  for (const Unit& unit : units()) {
+    const bool usual = unit.dimension == dimension && unit.symbol != "%" && !unit.symbol.ends_with("Hz") &&
+                       !unit.symbol.ends_with("b/s") && unit.symbol != "µs";
+    if (!usual) continue;
+    const bool is_binary = unit.symbol.find('i') != std::string::npos;
+    const double count = size / unit.factor;
+    if (is_binary && (count != std::floor(count) || count >= 1024)) continue;
+    if (!best || count >= 1) best = &unit;
+  }
+  if (!best) return fmt::format("{:.6g}", value);
+  return fmt::format("{:.6g} {}", value / best->factor, best->symbol);
+}
+
+std::string_view dimension_name(Dimension dimension) { return info(dimension).name; }
+
+std::string_view dimension_example(Dimension dimension) { return info(dimension).example; }
+
+std::vector<std::string> dimension_units(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::time:
+      return {"ps", "ns", "us", "ms", "s"};
+    case Dimension::bytes:
+      return {"B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"};
+    case Dimension::bytes_per_second:
+      return {"B/s", "MB/s", "GB/s", "TB/s", "MiB/s", "GiB/s", "TiB/s", "Mb/s", "Gb/s"};
+    case Dimension::flop:
+      return {"FLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+    case Dimension::flop_per_second:
+      return {"FLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+    case Dimension::per_second:
+      return {"/s", "k/s", "M/s", "G/s", "Hz", "kHz", "MHz", "GHz"};
+    case Dimension::ratio:
+      return {"%"};
+  }
+  return {};
+}
+
+}  // namespace moire::config
