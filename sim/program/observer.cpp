@@ -1,0 +1,16 @@
+#include "sim/program/observer.hpp"
+
+namespace moire::program {
+
+const char* to_string(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::none: return "none";
+    case WaitReason::cu_slot: return "cu slot";
+    case WaitReason::flag: return "flag";
+    case WaitReason::launch: return "launch";
+    case WaitReason::engine: return "engine";
+  }
+  return "unknown";
+}
+
+}  // namespace moire::program

@@ -1,0 +1,34 @@
+#include "sim/program/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace moire::program {
+
+const std::string& name_of(const Operation& operation) {
+  return std::visit([](const auto& op) -> const std::string& { return op.name; }, operation);
+}
+
+FlagBlock Program::add_flags(FlagArray array) {
+  const FlagBlock block{flag_count_, array.per_rank};
+  first_.push_back(flag_count_);
+  flag_count_ += array.per_rank * ranks_;
+  arrays_.push_back(std::move(array));
+  return block;
+}
+
+FlagPlace Program::place_of(FlagRef flag) const {
+  const auto after = std::upper_bound(first_.begin(), first_.end(), flag);
+  auto array = static_cast<std::uint32_t>(after - first_.begin() - 1);
+  while (arrays_[array].per_rank == 0) --array;  // an empty array starts where the next one does
+  const std::uint32_t offset = flag - first_[array];
+  return {array, offset / arrays_[array].per_rank, offset % arrays_[array].per_rank};
+}
+
+std::string Program::name_of_flag(FlagRef flag) const {
+  const FlagPlace place = place_of(flag);
+  return fmt::format("{}[{}] of rank {}", arrays_[place.array].name, place.index, place.rank);
+}
+
+}  // namespace moire::program

@@ -1,0 +1,162 @@
+// What is replayed: per rank, queues of operations; operations are kernels of workgroups, copies and waits.
+//
+// A program is rank-symmetric: one description serves all ranks, and bodies answer for a given rank. Nothing here
+// knows an operator or a piece of hardware; generators (models/kernel, models/collective) and trace readers make
+// programs, models/replay runs them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/core/quantity.hpp"
+
+namespace moire::program {
+
+using Rank = std::uint32_t;
+using FlagRef = std::uint32_t;  // one flag of one rank
+inline constexpr FlagRef no_flag = UINT32_MAX;
+
+enum class Arithmetic : std::uint8_t { vector_fp32, matrix_16bit };
+
+// Demands of a workgroup while it advances by one unit of work. A phase that overlaps loads, stores and arithmetic
+// (software pipelining) has several of them and takes the time of the slowest. Amounts are bytes or FLOP per unit.
+struct PhaseShape {
+  std::string name;
+  double read = 0;           // loaded from the rank's own memory
+  double read_miss = 1;      // share of `read` that misses the caches
+  double read_overfetch = 1;  // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
+  double write = 0;          // stored to the rank's own memory
+  double peer_write = 0;     // stored to the peer's memory through the scale-up port
+  double flop = 0;
+  Arithmetic unit = Arithmetic::vector_fp32;
+  Bytes in_flight;  // loads the workgroup keeps requested and not yet received (stores, if it loads nothing)
+};
+
+// One step in the life of a workgroup.
+struct Phase {
+  enum class Kind : std::uint8_t {
+    nothing,  // go on to the next step at once
+    work,     // `amount` units of kernel.shapes[shape], stores going to `peer`
+    delay,    // `duration`
+    wait,     // until `flag` >= target
+    signal,   // raise `flag` at `peer` after the stores before it; the workgroup does not wait for the arrival
+    put,      // non-blocking NIC message of `bytes` to `peer` that raises `flag` there when it is complete
+  };
+  Kind kind = Kind::nothing;
+  bool proxied = false;     // put: a host thread posts it instead of the workgroup
+  std::uint16_t shape = 0;  // work
+  Rank peer = 0;
+  double amount = 0;
+  Bytes bytes;
+  Time duration;
+  FlagRef flag = no_flag;
+  std::int64_t target = 0;
+  std::uint32_t queue_pair = 0;
+  // signal, put: first raise this counter of the own rank; only the workgroup that lifts it to `gate_target` goes on
+  // to send (slice bitmask of the fused kernels).
+  FlagRef gate = no_flag;
+  std::int64_t gate_target = 0;
+};
+
+struct WorkgroupResources {
+  std::int64_t threads = 256;
+  std::int64_t registers_per_thread = 32;
+  Bytes lds;
+  std::int64_t cluster = 1;  // workgroups placed together inside one group of CUs
+};
+
+// Answers what each workgroup does. Stateless: the same question has the same answer.
+class KernelBody {
+ public:
+  virtual ~KernelBody() = default;
+  virtual std::int64_t workgroups(Rank rank) const = 0;
+  // Fills `phase` (reset to its default) with step `step` of a workgroup; false when the workgroup is over.
+  virtual bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const = 0;
+};
+
+struct Kernel {
+  std::string name;
+  WorkgroupResources resources;
+  std::vector<PhaseShape> shapes;
+  std::shared_ptr<const KernelBody> body;
+};
+
+// One copy by a DMA engine to a peer of the node (or within the rank).
+struct Transfer {
+  Rank peer = 0;
+  Bytes bytes;
+  FlagRef flag = no_flag;  // raised at the peer when the copy is complete
+};
+struct Copy {
+  std::string name;
+  std::function<Transfer(Rank)> transfer;
+};
+
+// The queue goes on when `flag` of the own rank has reached the target.
+struct Wait {
+  std::string name;
+  std::function<FlagRef(Rank)> flag;
+  std::int64_t target = 1;
+};
+
+struct Delay {
+  std::string name;
+  Time duration;
+};
+
+using Operation = std::variant<Kernel, Copy, Wait, Delay>;
+const std::string& name_of(const Operation& operation);
+
+struct Queue {
+  std::string name;
+  int priority = 0;  // higher first among pending workgroups
+  std::vector<Operation> operations;
+};
+
+// `per_rank` flags in the memory of every rank.
+struct FlagArray {
+  std::string name;
+  std::uint32_t per_rank = 0;
+  // Who raises flag `index` of `rank`, for the deadlock report: rank and kernel name.
+  std::function<std::pair<Rank, std::string>(Rank rank, std::uint32_t index)> raised_by;
+};
+
+// The flags of one array: what bodies keep to name them.
+struct FlagBlock {
+  FlagRef first = no_flag;
+  std::uint32_t per_rank = 0;
+  FlagRef at(Rank rank, std::uint32_t index) const { return first + rank * per_rank + index; }
+};
+
+struct FlagPlace {
+  std::uint32_t array;
+  Rank rank;
+  std::uint32_t index;
+};
+
+class Program {
+ public:
+  explicit Program(Rank ranks) : ranks_(ranks) {}
+  Rank ranks() const { return ranks_; }
+
+  std::vector<Queue> queues;
+
+  FlagBlock add_flags(FlagArray array);
+  std::uint32_t flag_count() const { return flag_count_; }
+  FlagPlace place_of(FlagRef flag) const;
+  const FlagArray& array(std::uint32_t number) const { return arrays_[number]; }
+  std::string name_of_flag(FlagRef flag) const;  // "ready[2] of rank 3"
+
+ private:
+  Rank ranks_;
+  std::vector<FlagArray> arrays_;
+  std::vector<FlagRef> first_;
+  std::uint32_t flag_count_ = 0;
+};
+
+}  // namespace moire::program

@@ -1,0 +1,71 @@
+#include "sim/program/wg_trace_lines.hpp"
+
+#include <cstring>
+
+#include "sim/program/wg_trace.hpp"
+
+namespace moire::program {
+
+namespace {
+
+constexpr std::size_t block_size = 256 * 1024;
+constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
+
+}  // namespace
+
+WgTraceLines::WgTraceLines(std::unique_ptr<std::istream> in, bool compressed) : in_(std::move(in)), block_(block_size) {
+  if (compressed) decoder_.emplace(*in_);
+}
+
+std::size_t WgTraceLines::read(char* to, std::size_t size) {
+  if (decoder_) return decoder_->read(to, size);
+  in_->read(to, static_cast<std::streamsize>(size));
+  return static_cast<std::size_t>(in_->gcount());
+}
+
+ZstdDecoder::Problem WgTraceLines::problem() const {
+  if (decoder_) return decoder_->problem();
+  return in_->bad() ? ZstdDecoder::Problem::unreadable : ZstdDecoder::Problem::none;
+}
+
+std::string_view WgTraceLines::detail() const { return decoder_ ? std::string_view(decoder_->detail()) : ""; }
+
+WgTraceLines::Status WgTraceLines::next(std::string_view& line) {
+  std::size_t searched = begin_;
+  for (;;) {
+    const void* newline = std::memchr(block_.data() + searched, '\n', end_ - searched);
+    const std::size_t stop =
+        newline ? static_cast<std::size_t>(static_cast<const char*>(newline) - block_.data()) : end_;
+    if (stop - begin_ > wg_trace_longest_line) {
+      ++number_;
+      return Status::too_long;
+    }
+    if (newline) {
+      line = std::string_view(block_.data() + begin_, stop - begin_);
+      begin_ = stop + 1;
+      ++number_;
+      return Status::line;
+    }
+    // What is left is shorter than a line may be, so the block always has room for more.
+    std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+    searched = end_;
+    const std::size_t got = read(block_.data() + end_, block_.size() - end_);
+    const bool first = end_ == 0 && number_ == 0;
+    end_ += got;
+    if (first && !decoder_ && std::string_view(block_.data(), end_).starts_with(zstd_magic)) return Status::compressed;
+    if (got > 0) continue;
+    if (problem() != ZstdDecoder::Problem::none) {
+      ++number_;
+      return Status::failed;
+    }
+    if (end_ == 0) return Status::end;
+    line = std::string_view(block_.data(), end_);
+    begin_ = end_;
+    ++number_;
+    return Status::cut_off;
+  }
+}
+
+}  // namespace moire::program

@@ -1,0 +1,29 @@
+// The dates of a WG trace that reports compare, rank by rank.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/program/wg_trace.hpp"
+
+namespace moire::program {
+
+struct WgTraceRankSummary {
+  std::int64_t tasks = 0;
+  std::int64_t waits = 0;
+  Time first_start = Time::max();  // of any row
+  Time last_compute_end;           // of the tasks
+  Time last_task_end;
+  Time last_end;  // of any row
+};
+
+class WgTraceSummary {
+ public:
+  void add(const WgTraceRow& row);
+  const std::vector<WgTraceRankSummary>& ranks() const { return ranks_; }
+
+ private:
+  std::vector<WgTraceRankSummary> ranks_;
+};
+
+}  // namespace moire::program

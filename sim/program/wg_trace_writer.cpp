@@ -1,0 +1,125 @@
+#include "sim/program/wg_trace_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "sim/program/wg_trace_checks.hpp"
+#include "sim/program/wg_trace_header.hpp"
+#include "sim/program/wg_trace_report.hpp"
+#include "sim/program/wg_trace_rows.hpp"
+#include "sim/program/zstd_stream.hpp"
+
+namespace moire::program {
+
+namespace {
+
+constexpr std::size_t block_size = 256 * 1024;
+
+std::string metadata_text(const WgTraceHeader& header) {
+  std::string text = fmt::format("{} {}\n", wg_trace_magic, wg_trace_version);
+  auto pairs = required_metadata(header);
+  pairs.insert(pairs.end(), header.provenance.begin(), header.provenance.end());
+  for (const auto& [key, value] : pairs) text += fmt::format("# {}: {}\n", key, value);
+  return text + wg_trace_header_row() + "\n";
+}
+
+}  // namespace
+
+struct WgTraceWriter::State {
+  State(std::unique_ptr<std::ostream> to, bool compressed, std::string name, config::Diagnostics& diagnostics)
+      : out(std::move(to)), report(std::move(name), diagnostics) {
+    if (compressed) encoder.emplace(*out);
+  }
+
+  void flush() {
+    if (encoder) {
+      encoder->write(text);
+    } else {
+      out->write(text.data(), static_cast<std::streamsize>(text.size()));
+    }
+    text.clear();
+  }
+
+  std::unique_ptr<std::ostream> out;
+  std::optional<ZstdEncoder> encoder;
+  std::string text;  // not yet written
+  WgTraceReport report;
+  WgTraceHeader header;
+  WgTracePlaces places;
+  WgTraceChecks checks;
+  std::int64_t lines = 0;
+};
+
+WgTraceWriter::WgTraceWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+WgTraceWriter::WgTraceWriter(WgTraceWriter&&) noexcept = default;
+WgTraceWriter& WgTraceWriter::operator=(WgTraceWriter&&) noexcept = default;
+WgTraceWriter::~WgTraceWriter() = default;
+
+std::optional<WgTraceWriter> WgTraceWriter::create(const std::filesystem::path& path, const WgTraceHeader& header,
+                                                   config::Diagnostics& diagnostics) {
+  errno = 0;
+  auto file = std::make_unique<std::ofstream>(path, std::ios::binary);
+  if (!*file) {
+    WgTraceReport(path.string(), diagnostics)
+        .error(0, 0, std::string("the file cannot be created: ") + std::strerror(errno),
+               "name a file in a folder that can be written");
+    return std::nullopt;
+  }
+  return to(std::move(file), path.extension() == ".zst", path.string(), header, diagnostics);
+}
+
+std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out, bool compressed, std::string name,
+                                               const WgTraceHeader& header, config::Diagnostics& diagnostics) {
+  auto state = std::make_unique<State>(std::move(out), compressed, std::move(name), diagnostics);
+  state->text = metadata_text(header);
+  // The reader itself judges the metadata: a line end within a value, say, would make two lines of one.
+  WgTraceLines lines(std::make_unique<std::istringstream>(state->text), false);
+  if (!read_header(lines, state->report, state->header, state->places)) return std::nullopt;
+  state->lines = lines.number();
+  if (state->header != header) {
+    state->report.error(0, 0, "a metadata key or value does not survive writing",
+                        "keys have no ':' and neither has a line end or blanks around it");
+    return std::nullopt;
+  }
+  return WgTraceWriter(std::move(state));
+}
+
+void WgTraceWriter::add(const WgTraceRow& row) {
+  State& s = *state_;
+  const std::array<std::int64_t, wg_trace_columns - 1> values = {
+      row.rank,           row.wg,     row.task,       row.cu,   row.peer,       row.start_ns,
+      row.compute_end_ns, row.end_ns, row.read_bytes, row.flop, row.store_bytes};
+  const std::size_t begin = s.text.size();
+  s.text += row.kind == WgTraceRow::Kind::task ? "task" : "wait";
+  for (const std::int64_t value : values) {
+    const fmt::format_int digits(value);
+    s.text += ',';
+    s.text.append(digits.data(), digits.size());
+  }
+  ++s.lines;
+  WgTraceRow back;
+  WgTraceFieldColumns columns;
+  if (parse_row(std::string_view(s.text).substr(begin), s.lines, back, columns, s.report) &&
+      check_row(back, s.header, s.lines, columns, s.report)) {
+    s.checks.row(back, s.lines, columns, s.report);
+  }
+  s.text += '\n';
+  if (s.text.size() >= block_size) s.flush();
+}
+
+bool WgTraceWriter::finish() {
+  State& s = *state_;
+  s.checks.finish(s.header, s.places, s.lines + 1, s.report);
+  s.flush();
+  if (s.encoder) s.encoder->finish();
+  s.out->flush();
+  if (!*s.out) s.report.error(0, 0, "the file cannot be written on", "is the disk full?");
+  return s.report.clean();
+}
+
+}  // namespace moire::program
