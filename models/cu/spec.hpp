@@ -1,0 +1,46 @@
+// What a GPU's compute-unit array is: CUs (AMD) or SMs (NVIDIA) in groups (shader engines, XCDs, GPCs).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/quantity.hpp"
+
+namespace moire::config {
+template <class Spec>
+class Describer;
+}
+
+namespace moire::models::cu {
+
+// `count` equal groups. Clusters of workgroups are placed inside one group.
+struct CuGroupSpec {
+  std::int64_t cus = 0;
+  std::int64_t count = 1;
+  // CUs of the group that an empty array fills before all others (H200: the ninth TPC of some GPCs).
+  std::int64_t filled_first = 0;
+  static void describe(config::Describer<CuGroupSpec>& d);
+};
+
+struct CuArraySpec {
+  std::vector<CuGroupSpec> groups;
+  std::int64_t wavefront = 0;  // threads that advance together (warp, wavefront)
+  std::int64_t threads_per_cu = 0;
+  std::int64_t workgroups_per_cu = 0;
+  std::int64_t registers_per_cu = 0;  // 32-bit
+  std::int64_t register_granularity = 8;
+  Bytes lds_per_cu;
+  std::int64_t cluster_max = 1;
+  PerSecond clock;
+  FlopPerSecond vector_fp32;   // whole GPU at `clock`
+  FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
+  double matrix_efficiency = 1;
+  Bytes bytes_in_flight_per_cu;
+  BytesPerSecond load_store_per_cu;
+  Time launch_interval;  // between two workgroups that one group's dispatcher starts
+  static void describe(config::Describer<CuArraySpec>& d);
+
+  std::int64_t total_cus() const;
+};
+
+}  // namespace moire::models::cu

@@ -1,0 +1,20 @@
+// What the host and the driver cost around a kernel.
+#pragma once
+
+#include "sim/core/quantity.hpp"
+
+namespace moire::config {
+template <class Spec>
+class Describer;
+}
+
+namespace moire::models::host {
+
+struct HostSpec {
+  Time enqueue;       // host time to put one operation into a queue; operation n is available after n of them
+  Time kernel_start;  // from an available kernel at the head of an idle queue to its first workgroup
+  Time queue_gap;     // from the end of an operation to the start of an already enqueued next one in the same queue
+  static void describe(config::Describer<HostSpec>& d);
+};
+
+}  // namespace moire::models::host

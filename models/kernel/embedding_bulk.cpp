@@ -1,0 +1,50 @@
+// Bulk-synchronous: the embedding kernel writes all results to a local buffer, then the library's All-to-All moves them.
+#include <algorithm>
+
+#include "models/collective/all_to_all.hpp"
+#include "models/kernel/embedding_spec.hpp"
+
+namespace moire::models::kernel {
+
+namespace {
+
+// One logical workgroup = one (table, block of samples), in the order of the tables.
+class EmbeddingBody final : public program::KernelBody {
+ public:
+  explicit EmbeddingBody(const EmbeddingSpec& spec)
+      : bags_(spec.bags_per_workgroup),
+        samples_(spec.global_batch),
+        blocks_((spec.global_batch + bags_ - 1) / bags_),
+        workgroups_(spec.tables_per_gpu * blocks_) {}
+  std::int64_t workgroups(program::Rank) const override { return workgroups_; }
+  bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
+    if (step > 0) return false;
+    phase.kind = program::Phase::Kind::work;
+    phase.amount = static_cast<double>(std::min(bags_, samples_ - workgroup % blocks_ * bags_));
+    return true;
+  }
+
+ private:
+  std::int64_t bags_;
+  std::int64_t samples_;
+  std::int64_t blocks_;
+  std::int64_t workgroups_;
+};
+
+}  // namespace
+
+void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingSpec& spec) {
+  const EmbeddingSizes sizes(spec, build.ranks());
+  program::Kernel kernel;
+  kernel.name = build.unique("embedding");
+  kernel.resources.threads = spec.threads;
+  kernel.resources.registers_per_thread = spec.registers_per_thread;
+  program::PhaseShape shape = gather_shape(spec, build.gpu(), "gather");
+  shape.write = sizes.vector_bytes;
+  kernel.shapes.push_back(shape);
+  kernel.body = std::make_shared<EmbeddingBody>(spec);
+  build.queue.operations.emplace_back(std::move(kernel));
+  collective::append_all_to_all(build, *spec.library, sizes.bytes_per_peer);
+}
+
+}  // namespace moire::models::kernel

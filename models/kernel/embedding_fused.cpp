@@ -1,0 +1,160 @@
+// Fused: one persistent kernel whose workgroups send results as they finish (paper 0, mechanism 1-5).
+//
+// Inside a node workgroups store results straight into the peer's output and raise one ready flag per (peer, physical
+// workgroup). Between nodes the results of a slice gather in a local buffer; the workgroup that completes the slice
+// puts it, and its flag rises at the receiver. At the end every rank's workgroups poll what the rank awaits.
+#include <algorithm>
+
+#include "models/kernel/embedding_spec.hpp"
+
+namespace moire::models::kernel {
+
+namespace {
+
+using program::Phase;
+using program::Rank;
+
+class FusedEmbeddingBody final : public program::KernelBody {
+ public:
+  struct Plan {
+    Rank ranks = 0;
+    Rank gpus_per_node = 1;
+    bool node_stores = false;
+    bool remote_first = true;
+    std::int64_t physical = 0;         // workgroups of the persistent kernel
+    std::int64_t tasks = 0;            // logical workgroups of one destination
+    std::int64_t blocks = 0;           // of one table and destination
+    std::int64_t bags = 0;             // of a full block
+    std::int64_t samples = 0;          // of one destination
+    std::int64_t tasks_per_slice = 1;
+    double vector_bytes = 0;
+    Time fence;
+    std::uint32_t queue_pairs = 1;
+    program::FlagBlock ready;       // per source: ready workgroups (node) or arrived slices (network)
+    program::FlagBlock slice_done;  // per destination and slice: finished tasks
+
+    std::int64_t slices() const { return (tasks + tasks_per_slice - 1) / tasks_per_slice; }
+    bool reaches(Rank a, Rank b) const { return node_stores && a / gpus_per_node == b / gpus_per_node; }
+  };
+  enum Shape : std::uint16_t { keep, store_to_peer, stage };
+
+  explicit FusedEmbeddingBody(Plan plan) : plan_(plan) {}
+
+  std::int64_t workgroups(Rank) const override { return plan_.physical; }
+
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    const std::int64_t all = plan_.tasks * plan_.ranks;
+    const std::int64_t task = workgroup + step / 3 * plan_.physical;
+    if (task < all) {
+      task_step(rank, task, step % 3, phase);
+      return true;
+    }
+    const std::int64_t own_tasks = (all - workgroup + plan_.physical - 1) / plan_.physical;
+    return poll_step(rank, workgroup + (step - 3 * own_tasks) * plan_.physical, phase);
+  }
+
+ private:
+  Rank destination(Rank rank, std::int64_t turn) const {
+    const auto offset = static_cast<Rank>(turn);
+    return plan_.remote_first ? (rank + 1 + offset) % plan_.ranks : offset;
+  }
+
+  void task_step(Rank rank, std::int64_t task, std::uint32_t part, Phase& phase) const {
+    const std::int64_t turn = task / plan_.tasks;
+    const std::int64_t within = task % plan_.tasks;
+    const Rank to = destination(rank, turn);
+    const bool stores = plan_.reaches(rank, to);
+    phase.peer = to;
+    if (part == 0) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = to == rank ? keep : stores ? store_to_peer : stage;
+      phase.amount = static_cast<double>(bags_of(within));
+    } else if (to == rank) {
+      phase.kind = Phase::Kind::nothing;
+    } else if (stores) {
+      // After its last task for this peer the workgroup releases its stores and raises its ready flag.
+      if (within + plan_.physical < plan_.tasks) return;
+      phase.kind = part == 1 ? Phase::Kind::delay : Phase::Kind::signal;
+      phase.duration = plan_.fence;
+      phase.flag = plan_.ready.at(to, rank);
+    } else if (part == 2) {
+      const std::int64_t slice = within / plan_.tasks_per_slice;
+      const std::int64_t first = slice * plan_.tasks_per_slice;
+      const std::int64_t last = std::min(first + plan_.tasks_per_slice, plan_.tasks);
+      phase.kind = Phase::Kind::put;
+      phase.flag = plan_.ready.at(to, rank);
+      phase.queue_pair = static_cast<std::uint32_t>(slice) % plan_.queue_pairs;
+      std::int64_t vectors = 0;
+      for (std::int64_t t = first; t < last; ++t) vectors += bags_of(t);
+      phase.bytes = Bytes{static_cast<double>(vectors) * plan_.vector_bytes};
+      if (last - first > 1) {
+        phase.gate = plan_.slice_done.at(rank, static_cast<std::uint32_t>(to * plan_.slices() + slice));
+        phase.gate_target = last - first;
+      }
+    }
+  }
+
+  // The last block of a table may be short.
+  std::int64_t bags_of(std::int64_t task) const {
+    return std::min(plan_.bags, plan_.samples - task % plan_.blocks * plan_.bags);
+  }
+
+  // Source number `index` of the remote ranks, spread over the physical workgroups.
+  bool poll_step(Rank rank, std::int64_t index, Phase& phase) const {
+    if (index >= plan_.ranks - 1) return false;
+    const Rank from = (rank + 1 + static_cast<Rank>(index)) % plan_.ranks;
+    phase.kind = Phase::Kind::wait;
+    phase.flag = plan_.ready.at(rank, from);
+    phase.target = plan_.reaches(rank, from) ? std::min(plan_.physical, plan_.tasks) : plan_.slices();
+    return true;
+  }
+
+  Plan plan_;
+};
+
+}  // namespace
+
+void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) {
+  const Rank ranks = build.ranks();
+  const EmbeddingSizes sizes(spec, ranks);
+  program::Kernel kernel;
+  kernel.name = build.unique("fused_embedding");
+  kernel.resources.threads = spec.threads;
+  kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
+  kernel.shapes.resize(3);
+  program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
+  keep = gather_shape(spec, build.gpu(), "gather");
+  keep.write = sizes.vector_bytes;
+  program::PhaseShape& peer = kernel.shapes[FusedEmbeddingBody::store_to_peer];
+  peer = gather_shape(spec, build.gpu(), "gather to peer");
+  peer.peer_write = sizes.vector_bytes;
+  program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
+  stage = gather_shape(spec, build.gpu(), "gather to slice");
+  stage.write = sizes.vector_bytes;
+
+  FusedEmbeddingBody::Plan plan;
+  plan.ranks = ranks;
+  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
+  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.remote_first = spec.remote_first;
+  plan.tasks = sizes.tasks_per_rank;
+  plan.blocks = sizes.blocks;
+  plan.bags = spec.bags_per_workgroup;
+  plan.samples = sizes.samples_per_rank;
+  plan.tasks_per_slice = spec.slice_vectors / spec.bags_per_workgroup;
+  plan.physical = std::min(builder::resident_workgroups(build.gpu(), kernel.resources), plan.tasks * ranks);
+  plan.vector_bytes = sizes.vector_bytes;
+  plan.fence = spec.fence;
+  const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
+  plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
+  const bool between_nodes = !plan.node_stores || plan.gpus_per_node < ranks;
+  if (between_nodes && plan.tasks_per_slice > 1) {
+    plan.slice_done = build.program.add_flags(
+        {kernel.name + ".slice_done", static_cast<std::uint32_t>(plan.slices()) * ranks,
+         [name = kernel.name](Rank rank, std::uint32_t) { return std::pair{rank, name}; }});
+  }
+  kernel.body = std::make_shared<FusedEmbeddingBody>(plan);
+  build.queue.operations.emplace_back(std::move(kernel));
+}
+
+}  // namespace moire::models::kernel

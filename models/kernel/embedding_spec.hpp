@@ -1,0 +1,57 @@
+// Embedding bags with an All-to-All of their results (DLRM, table-parallel to batch-parallel): paper 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/collective/library_spec.hpp"
+#include "models/builder/builder.hpp"
+
+namespace moire::models::kernel {
+
+enum class Schedule { bulk_synchronous, fused };
+
+struct EmbeddingSpec {
+  Schedule schedule = Schedule::bulk_synchronous;
+  std::int64_t tables_per_gpu = 0;
+  std::int64_t global_batch = 0;
+  std::int64_t pooling = 0;  // rows summed into one output vector
+  std::int64_t dim = 0;
+  std::int64_t rows_per_table = 1'000'000;
+  builder::DataType dtype = builder::DataType::fp32;
+  // The kernel
+  std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup
+  std::int64_t threads = 256;
+  std::int64_t registers_per_thread = 32;
+  Bytes in_flight;  // of a workgroup
+  // The fused kernel
+  std::int64_t fused_registers_per_thread = 72;
+  bool remote_first = true;
+  std::int64_t slice_vectors = 32;  // vectors of one put between nodes
+  Time fence;                       // release of the stores before a ready flag
+  // The bulk-synchronous one
+  std::optional<collective::LibrarySpec> library;
+  static void describe(config::Describer<EmbeddingSpec>& d);
+};
+
+// Output vectors, bytes and slices per rank and peer.
+struct EmbeddingSizes {
+  EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks);
+  std::int64_t samples_per_rank;     // of the global batch
+  std::int64_t blocks;               // logical workgroups of one (table, destination)
+  std::int64_t tasks_per_rank;       // of one destination: tables x blocks
+  double vector_bytes;
+  Bytes bytes_per_peer;
+};
+
+// Says what is wrong with the sizes and what would be right; nothing if they fit the machine.
+std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system);
+
+void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec);
+void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingSpec& spec);
+void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
+
+// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller.
+program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name);
+
+}  // namespace moire::models::kernel

@@ -1,0 +1,120 @@
+#include "models/machine/machine.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/core/invariant.hpp"
+#include "sim/core/queue_network.hpp"
+#include "sim/core/simgrid/flow_network.hpp"
+
+namespace moire::models::machine {
+
+std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, std::string& error) {
+  std::unique_ptr<Machine> machine(new Machine(spec, loop));
+  if (!machine->add_network(error)) return nullptr;
+  return machine;
+}
+
+Machine::Machine(const SystemSpec& spec, core::RunLoop& loop) : spec_(spec), loop_(loop), sharing_(loop) {
+  capacities_.resize(ranks());
+  for (Rank rank = 0; rank < ranks(); ++rank) add_gpu(rank);
+  wire_nodes();
+}
+
+core::CapacityId Machine::add_capacity(CapacityInfo info, core::CapacitySpec spec) {
+  info_.push_back(info);
+  return sharing_.add_capacity(std::move(spec));
+}
+
+void Machine::add_gpu(Rank rank) {
+  RankCapacities& own = capacities_[rank];
+  own.l2 = add_capacity({CapacityKind::cache, rank}, {fmt::format("rank {} L2", rank), gpu().l2.bandwidth.value});
+  own.hbm = add_capacity({CapacityKind::memory, rank}, {fmt::format("rank {} HBM", rank), gpu().hbm.bandwidth.value,
+                                                        gpu().hbm.latency_growth, gpu().hbm.latency_exponent});
+}
+
+void Machine::wire_nodes() {
+  const auto gpus = static_cast<Rank>(spec_.node.gpus);
+  if (gpus < 2) return;
+  const link::PortSpec& port = gpu().port;
+  const double link = port.link_bandwidth.value * port.payload_efficiency;
+  for (Rank rank = 0; rank < ranks(); ++rank) {
+    RankCapacities& own = capacities_[rank];
+    switch (spec_.node.wiring) {
+      case link::Wiring::none:
+        break;
+      case link::Wiring::nvswitch:
+      case link::Wiring::pcie: {
+        const double whole = link * static_cast<double>(port.links);
+        own.egress = add_capacity({CapacityKind::scale_up_link, rank}, {fmt::format("rank {} port out", rank), whole});
+        own.ingress = add_capacity({CapacityKind::scale_up_link, rank}, {fmt::format("rank {} port in", rank), whole});
+        break;
+      }
+      case link::Wiring::full_mesh: {
+        // Links that do not divide over the peers stay unused.
+        const double to_one = link * static_cast<double>(port.links / (spec_.node.gpus - 1));
+        own.to_peer.assign(gpus, core::no_id);
+        for (Rank peer = 0; peer < gpus; ++peer) {
+          if (peer == gpu_of(rank)) continue;
+          own.to_peer[peer] = add_capacity({CapacityKind::scale_up_link, rank},
+                                           {fmt::format("link {} to {}", rank, node_of(rank) * gpus + peer), to_one});
+        }
+        break;
+      }
+    }
+  }
+}
+
+core::EndpointId Machine::endpoint_of(Rank rank) const {
+  const auto nics = static_cast<core::EndpointId>(spec_.node.nics);
+  return node_of(rank) * nics + gpu_of(rank) * nics / static_cast<core::EndpointId>(spec_.node.gpus);
+}
+
+bool Machine::add_network(std::string& error) {
+  if (!spec_.fabric || spec_.node.nics == 0) return true;
+  topology_ = fabric::make_topology(*spec_.fabric, spec_.nodes, spec_.node.nics, *spec_.node.nic, error);
+  if (!topology_) return false;
+  if (spec_.network.model == NetworkModel::flow) {
+    network_ = std::make_unique<core::flow::FlowNetwork>(loop_, *topology_);
+  } else {
+    network_ = std::make_unique<core::QueueNetwork>(loop_.calendar(), *topology_,
+                                                    core::QueueNetworkSpec{.chunk = spec_.network.chunk});
+  }
+  for (core::EndpointId endpoint = 0; endpoint < topology_->endpoints(); ++endpoint) {
+    nics_.push_back(std::make_unique<nic::Nic>(loop_.calendar(), *network_, endpoint, *spec_.node.nic));
+  }
+  return true;
+}
+
+bool Machine::stores_reach(Rank a, Rank b) const {
+  return a == b || (spec_.node.wiring != link::Wiring::none && node_of(a) == node_of(b));
+}
+
+void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands) const {
+  MOIRE_INVARIANT(source != peer && stores_reach(source, peer), "a store path leaves its node or its port");
+  const RankCapacities& from = capacities_[source];
+  const RankCapacities& to = capacities_[peer];
+  if (from.egress != core::no_id) {
+    demands.push_back({from.egress, per_work});
+    demands.push_back({to.ingress, per_work});
+  } else {
+    demands.push_back({from.to_peer[gpu_of(peer)], per_work});
+  }
+  demands.push_back({to.hbm, per_work * gpu().hbm.write_cost});
+}
+
+Time Machine::put(nic::Put put, Rank source, Rank destination) {
+  MOIRE_INVARIANT(network_ != nullptr, "a put on a machine without a network");
+  put.destination = endpoint_of(destination);
+  return nics_[endpoint_of(source)]->post(put);
+}
+
+void Machine::run() {
+  auto* flows = dynamic_cast<core::flow::FlowNetwork*>(network_.get());
+  if (flows != nullptr) {
+    core::flow::run_with_simgrid(loop_, *flows);
+  } else {
+    loop_.run();
+  }
+}
+
+}  // namespace moire::models::machine

@@ -1,0 +1,85 @@
+// A machine ready to run programs: every shared capacity of a system, one sharing domain, the NICs and the network.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/machine/spec.hpp"
+#include "models/nic/nic.hpp"
+#include "sim/core/network.hpp"
+#include "sim/core/run_loop.hpp"
+#include "sim/core/sharing.hpp"
+#include "sim/program/program.hpp"
+
+namespace moire::models::machine {
+
+using program::Rank;
+
+// Capacities of the sharing domain that belong to one rank.
+struct RankCapacities {
+  core::CapacityId l2 = core::no_id;
+  core::CapacityId hbm = core::no_id;
+  core::CapacityId egress = core::no_id;   // nvswitch, pcie: the port's two directions
+  core::CapacityId ingress = core::no_id;
+  std::vector<core::CapacityId> to_peer;   // full_mesh: by GPU number in the node, no_id for itself
+};
+
+// Which kind of thing a capacity is, for reports.
+enum class CapacityKind { cache, memory, scale_up_link };
+struct CapacityInfo {
+  CapacityKind kind;
+  Rank rank;  // whose (source of a link)
+};
+
+class Machine {
+ public:
+  // Fails with a message that says what would be right where parts do not fit together (torus size, say).
+  static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, std::string& error);
+
+  const SystemSpec& spec() const { return spec_; }
+  const GpuSpec& gpu() const { return spec_.node.gpu; }
+  Rank ranks() const { return static_cast<Rank>(spec_.ranks()); }
+  Rank node_of(Rank rank) const { return rank / static_cast<Rank>(spec_.node.gpus); }
+  Rank gpu_of(Rank rank) const { return rank % static_cast<Rank>(spec_.node.gpus); }
+  // Can a workgroup of `a` store straight into the memory of `b`?
+  bool stores_reach(Rank a, Rank b) const;
+  // The NIC of a rank: GPU g of a node uses NIC g x nics / gpus.
+  core::EndpointId endpoint_of(Rank rank) const;
+
+  core::RunLoop& loop() { return loop_; }
+  core::Sharing& sharing() { return sharing_; }
+  const RankCapacities& capacities(Rank rank) const { return capacities_[rank]; }
+  const std::vector<CapacityInfo>& capacity_info() const { return info_; }
+
+  // Appends what a stream of `per_work` bytes from `source` to the memory of `peer` takes of links and memory.
+  void add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands) const;
+
+  // Posts to the NIC of `source`; the put's sink fires when its data, and then its flag, can be seen at `destination`.
+  // Returns when the issuing thread is free again.
+  Time put(nic::Put put, Rank source, Rank destination);
+  core::Network* network() { return network_.get(); }
+  const core::Topology* topology() const { return topology_.get(); }
+  const std::vector<std::unique_ptr<nic::Nic>>& nics() const { return nics_; }
+
+  // Runs until nothing is left to happen, inside SimGrid's engine where the network model is `flow`.
+  void run();
+
+ private:
+  Machine(const SystemSpec& spec, core::RunLoop& loop);
+  void add_gpu(Rank rank);
+  void wire_nodes();
+  bool add_network(std::string& error);
+  core::CapacityId add_capacity(CapacityInfo info, core::CapacitySpec spec);
+
+  SystemSpec spec_;
+  core::RunLoop& loop_;
+  core::Sharing sharing_;
+  std::vector<RankCapacities> capacities_;
+  std::vector<CapacityInfo> info_;
+  std::unique_ptr<core::Topology> topology_;
+  std::unique_ptr<core::Network> network_;
+  std::vector<std::unique_ptr<nic::Nic>> nics_;
+};
+
+}  // namespace moire::models::machine

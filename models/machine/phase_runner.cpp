@@ -1,0 +1,103 @@
+#include "models/machine/phase_runner.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace moire::models::machine {
+
+PhaseRunner::PhaseRunner(Machine& machine)
+    : machine_(machine), cus_(static_cast<std::uint32_t>(machine.gpu().compute.total_cus())) {
+  units_.resize(std::size_t{machine.ranks()} * cus_);
+  machine.loop().add_first(*this);
+}
+
+ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape) {
+  shapes_.push_back(shape);
+  // Whole bytes: a CU's load is a sum that must come back to what it was when workgroups come and go.
+  shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
+  return static_cast<ShapeId>(shapes_.size() - 1);
+}
+
+void PhaseRunner::add_load(const Occupant& occupant, int sign) {
+  const program::PhaseShape& shape = shapes_[occupant.shape];
+  const std::uint32_t at = unit_of(occupant);
+  Unit& unit = units_[at];
+  if (shape.read + shape.write + shape.peer_write > 0) unit.load.in_flight += sign * shape.in_flight.value;
+  if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
+  if (unit.changed) return;
+  unit.changed = true;
+  changed_.push_back(at);
+}
+
+void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
+                        std::uint64_t payload) {
+  if (seat >= occupants_.size()) occupants_.resize(seat + 1);
+  Occupant& occupant = occupants_[seat];
+  const bool same_load = occupant.present && occupant.shape == shape;
+  if (occupant.present && !same_load) add_load(occupant, -1);
+  if (!occupant.present) units_[rank * cus_ + cu].seats.push_back(seat);
+  if (shapes_[shape].peer_write == 0) peer = rank;  // one class for all peers
+  occupant = {shape, rank, peer, cu, true, core::no_id, &sink, payload};
+  if (!same_load) add_load(occupant, 1);
+  starting_.push_back({seat, amount});
+}
+
+void PhaseRunner::leave(Seat seat) {
+  if (seat >= occupants_.size() || !occupants_[seat].present) return;
+  Occupant& occupant = occupants_[seat];
+  add_load(occupant, -1);
+  std::vector<Seat>& seats = units_[unit_of(occupant)].seats;
+  seats.erase(std::find(seats.begin(), seats.end(), seat));
+  occupant.present = false;
+}
+
+// Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
+// changes class.
+void PhaseRunner::settle() {
+  for (const std::uint32_t at : changed_) {
+    Unit& unit = units_[at];
+    unit.changed = false;
+    if (unit.load == unit.applied) continue;
+    unit.applied = unit.load;
+    for (const Seat seat : unit.seats) {
+      const Occupant& occupant = occupants_[seat];
+      if (occupant.activity != core::no_id) machine_.sharing().move(occupant.activity, class_for(occupant, unit.load));
+    }
+  }
+  changed_.clear();
+  for (const Starting& starting : starting_) {
+    Occupant& occupant = occupants_[starting.seat];
+    const core::ClassId into = class_for(occupant, units_[unit_of(occupant)].load);
+    occupant.activity = machine_.sharing().start(into, starting.amount, *this, starting.seat);
+  }
+  starting_.clear();
+}
+
+void PhaseRunner::fire(std::uint64_t seat) {
+  Occupant& occupant = occupants_[seat];
+  occupant.activity = core::no_id;
+  occupant.sink->fire(occupant.payload);
+}
+
+core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& load) {
+  const Key key{occupant.shape, occupant.rank, occupant.peer, load.computing, load.in_flight};
+  const auto found = classes_.find(key);
+  if (found != classes_.end()) return found->second;
+  const core::ClassId made = machine_.sharing().add_class(
+      phase_class(machine_, shapes_[occupant.shape], occupant.rank, occupant.peer, load));
+  classes_.emplace(key, made);
+  return made;
+}
+
+std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
+  std::uint64_t h = key.shape;
+  for (const std::uint64_t part : {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
+                                   std::bit_cast<std::uint64_t>(key.in_flight)}) {
+    h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+}  // namespace moire::models::machine

@@ -1,0 +1,58 @@
+// A machine from its parts: GPUs in nodes, nodes in a cluster. One file each for the GPU, the NIC and the system.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/cu/spec.hpp"
+#include "models/dma/spec.hpp"
+#include "models/fabric/fabric.hpp"
+#include "models/host/spec.hpp"
+#include "models/link/spec.hpp"
+#include "models/memory/spec.hpp"
+#include "models/nic/nic_spec.hpp"
+
+namespace moire::models::machine {
+
+struct GpuSpec {
+  std::string name;
+  cu::CuArraySpec compute;
+  memory::CacheSpec l2;
+  std::optional<memory::CacheSpec> memory_side_cache;
+  memory::HbmSpec hbm;
+  dma::DmaSpec dma;
+  link::PortSpec port;
+  host::HostSpec host;
+  static void describe(config::Describer<GpuSpec>& d);
+};
+
+struct NodeSpec {
+  std::int64_t gpus = 1;
+  GpuSpec gpu;
+  link::Wiring wiring = link::Wiring::none;
+  std::int64_t nics = 0;  // GPU g uses NIC g * nics / gpus
+  std::optional<nic::NicSpec> nic;
+  static void describe(config::Describer<NodeSpec>& d);
+};
+
+enum class NetworkModel { queue, flow };
+
+struct NetworkSpec {
+  NetworkModel model = NetworkModel::queue;
+  Bytes chunk{65536};
+  static void describe(config::Describer<NetworkSpec>& d);
+};
+
+struct SystemSpec {
+  std::string description;
+  std::int64_t nodes = 1;
+  NodeSpec node;
+  std::optional<fabric::FabricSpec> fabric;
+  NetworkSpec network;
+  static void describe(config::Describer<SystemSpec>& d);
+
+  std::int64_t ranks() const { return nodes * node.gpus; }
+};
+
+}  // namespace moire::models::machine

@@ -1,0 +1,72 @@
+#include "models/operators/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/collective/library_spec.hpp"
+#include "models/kernel/dlrm.hpp"
+#include "models/kernel/gemm.hpp"
+#include "models/kernel/stream.hpp"
+
+namespace moire::models::operators {
+
+namespace {
+
+// An operator whose whole input is its spec: parse it, check it against the machine, append.
+template <class Spec>
+Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
+                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&)) {
+  return {std::move(name), [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
+            const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics);
+            if (!spec) return false;
+            if (const std::optional<std::string> problem = check(*spec, build.system)) {
+              const std::size_t cut = std::min(problem->find("; "), problem->size());
+              diagnostics.error(node.place, problem->substr(0, cut), cut < problem->size() ? problem->substr(cut + 2) : "");
+              return false;
+            }
+            append(build, *spec);
+            return true;
+          }};
+}
+
+}  // namespace
+
+const std::vector<Operator>& all() {
+  static const std::vector<Operator> operators = {
+      from_spec<kernel::EmbeddingSpec>("embedding_all_to_all", kernel::append_embedding_all_to_all, kernel::check_embedding),
+      from_spec<kernel::DlrmSpec>("dlrm_iteration", kernel::append_dlrm, kernel::check_dlrm),
+      from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm, kernel::check_gemm),
+      from_spec<kernel::StreamSpec>("stream", kernel::append_stream, kernel::check_stream),
+  };
+  return operators;
+}
+
+void describe(config::Catalogue& catalogue) {
+  catalogue.add<machine::SystemSpec>();
+  catalogue.add<machine::NodeSpec>();
+  catalogue.add<machine::NetworkSpec>();
+  catalogue.add<machine::GpuSpec>();
+  catalogue.add<cu::CuArraySpec>();
+  catalogue.add<cu::CuGroupSpec>();
+  catalogue.add<memory::CacheSpec>();
+  catalogue.add<memory::HbmSpec>();
+  catalogue.add<dma::DmaSpec>();
+  catalogue.add<link::PortSpec>();
+  catalogue.add<host::HostSpec>();
+  catalogue.add<nic::NicSpec>();
+  catalogue.add<fabric::FabricSpec>();
+  catalogue.add<fabric::DirectSpec>();
+  catalogue.add<fabric::StarSpec>();
+  catalogue.add<fabric::FatTreeSpec>();
+  catalogue.add<fabric::RailFatTreeSpec>();
+  catalogue.add<fabric::TorusSpec>();
+  catalogue.add<fabric::TorusLinkSpec>();
+  catalogue.add<collective::LibrarySpec>();
+  catalogue.add<kernel::EmbeddingSpec>();
+  catalogue.add<kernel::DlrmSpec>();
+  catalogue.add<kernel::GemmSpec>();
+  catalogue.add<kernel::StreamSpec>();
+}
+
+}  // namespace moire::models::operators

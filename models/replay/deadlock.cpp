@@ -1,0 +1,81 @@
+// The deadlock report: which rank, queue, kernel, workgroup and flag wait for what, and the cycle among them.
+#include <fmt/format.h>
+
+#include "models/replay/replay.hpp"
+#include "sim/core/wait_graph.hpp"
+
+namespace moire::models::replay {
+
+namespace {
+constexpr std::size_t max_waiters = 2000;  // enough to show the cycle; a report is read by a person
+}
+
+std::string Replay::party(Rank rank, std::uint32_t queue, const std::string& operation) const {
+  return fmt::format("rank {} queue '{}' operation '{}'", rank, program_.queues[queue].name, operation);
+}
+
+std::string Replay::deadlock_report() const {
+  core::WaitGraph graph;
+  const auto queues = program_.queues.size();
+  const auto current = [&](Rank rank, std::uint32_t queue) {
+    const QueueState& state = queues_[rank * queues + queue];
+    return program::name_of(program_.queues[queue].operations[state.next]);
+  };
+  // Who should raise the flag: the operation of that name, which may itself be stuck behind another one.
+  const auto producer = [&](program::FlagRef flag) {
+    const program::FlagPlace place = program_.place_of(flag);
+    const auto [rank, name] = program_.array(place.array).raised_by(place.rank, place.index);
+    for (std::uint32_t q = 0; q < queues; ++q) {
+      for (const program::Operation& operation : program_.queues[q].operations) {
+        if (program::name_of(operation) == name) return graph.node(party(rank, q, name));
+      }
+    }
+    return graph.node(fmt::format("rank {} operation '{}'", rank, name));
+  };
+  std::size_t waiters = 0;
+  for (const core::Flags::Waiter& waiter : flags_.waiting()) {
+    if (++waiters > max_waiters) break;
+    const auto event = static_cast<Event>(waiter.payload >> 56);
+    const std::uint64_t id = waiter.payload & ((std::uint64_t{1} << 56) - 1);
+    const std::string wanted = fmt::format("waits for flag {} >= {}, it is {}", program_.name_of_flag(waiter.flag),
+                                           waiter.target, flags_.value(waiter.flag));
+    if (event == Event::workgroup) {
+      const Workgroup& wg = workgroups_[id];
+      const KernelRun& run = runs_[wg.run];
+      graph.edge(graph.node(party(run.rank, run.queue, run.kernel->name)), producer(waiter.flag),
+                 fmt::format("workgroup {} on CU {} {}", wg.number, wg.cu, wanted));
+    } else {
+      const auto rank = static_cast<Rank>(id / queues);
+      const auto queue = static_cast<std::uint32_t>(id % queues);
+      graph.edge(graph.node(party(rank, queue, current(rank, queue))), producer(waiter.flag), wanted);
+    }
+  }
+  std::size_t blocked = 0;
+  for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
+    // Grids that wait for CUs held by workgroups of running kernels.
+    for (const cu::Dispatcher::Head& head : gpus_[rank]->dispatcher.waiting()) {
+      const KernelRun& run = runs_[head.grid];
+      for (const KernelRun& holder : runs_) {
+        if (holder.rank != rank || holder.started == holder.finished) continue;
+        graph.edge(graph.node(party(rank, run.queue, run.kernel->name)),
+                   graph.node(party(rank, holder.queue, holder.kernel->name)),
+                   fmt::format("{} workgroups wait for a CU slot", head.waiting));
+      }
+    }
+    // Operations behind the current one of their queue.
+    for (std::uint32_t q = 0; q < queues; ++q) {
+      const QueueState& state = queues_[rank * queues + q];
+      const auto& operations = program_.queues[q].operations;
+      if (state.next >= operations.size()) continue;
+      ++blocked;
+      for (std::size_t i = state.next + 1; i < operations.size(); ++i) {
+        graph.edge(graph.node(party(rank, q, program::name_of(operations[i]))),
+                   graph.node(party(rank, q, program::name_of(operations[state.next]))), "is behind it in the queue");
+      }
+    }
+    if (blocked > max_waiters) break;
+  }
+  return fmt::format("deadlock at {:.3f} us: {} queues did not end\n{}", machine_.loop().now().us(), blocked, graph.report());
+}
+
+}  // namespace moire::models::replay

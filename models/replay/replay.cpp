@@ -1,0 +1,133 @@
+#include "models/replay/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::models::replay {
+
+// Passes loads of links and memories on to the program's observer under their names.
+class Replay::LoadWatcher final : public core::SharingObserver {
+ public:
+  LoadWatcher(machine::Machine& machine, program::Observer& observer) : machine_(machine), observer_(observer) {}
+  void capacity_load(core::CapacityId id, Time now, double units_per_second) override {
+    const core::CapacitySpec& spec = machine_.sharing().capacity(id);
+    observer_.load(spec.name, machine_.capacity_info()[id].rank, now, units_per_second, spec.rate);
+  }
+
+ private:
+  machine::Machine& machine_;
+  program::Observer& observer_;
+};
+
+std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu) {
+  std::int64_t largest_group = 0;
+  for (const cu::CuGroupSpec& group : gpu.compute.groups) largest_group = std::max(largest_group, group.cus);
+  for (const program::Queue& queue : program.queues) {
+    for (const program::Operation& operation : queue.operations) {
+      const auto* kernel = std::get_if<program::Kernel>(&operation);
+      if (kernel == nullptr) continue;
+      const std::int64_t fits = cu::occupancy(gpu.compute, kernel->resources);
+      if (fits == 0) {
+        return fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}", kernel->name, gpu.name,
+                           cu::limiting_resource(gpu.compute, kernel->resources));
+      }
+      const std::int64_t cluster = kernel->resources.cluster;
+      if (cluster > gpu.compute.cluster_max || cluster > fits * largest_group) {
+        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}", kernel->name, cluster,
+                           gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Replay::Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer)
+    : machine_(machine), program_(program), observer_(observer), flags_(machine.loop().calendar()), phases_(machine) {
+  MOIRE_INVARIANT(program.ranks() == machine.ranks(), "a program and its machine differ in ranks");
+  flags_.add(program.flag_count());
+  for (const program::Queue& queue : program.queues) {
+    auto& shapes = first_shapes_.emplace_back();
+    for (const program::Operation& operation : queue.operations) {
+      result_.operations.push_back({queue.name, program::name_of(operation), Time::max(), Time{}});
+      machine::ShapeId first = 0;
+      if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
+        for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
+          const machine::ShapeId id = phases_.add_shape(kernel->shapes[s]);
+          if (s == 0) first = id;
+        }
+      }
+      shapes.push_back(first);
+    }
+  }
+  queues_.resize(std::size_t{machine.ranks()} * program.queues.size());
+  copy_classes_.resize(machine.ranks());
+  result_.rank_end.resize(machine.ranks());
+  for (Rank rank = 0; rank < machine.ranks(); ++rank) {
+    gpus_.push_back(std::make_unique<Gpu>(Gpu{cu::Dispatcher(machine.gpu().compute),
+                                              dma::Engines(machine.gpu().dma, machine.loop(), machine.sharing()), Time{}, false}));
+  }
+  if (observer != nullptr) {
+    load_watcher_ = std::make_unique<LoadWatcher>(machine, *observer);
+    machine.sharing().observe(load_watcher_.get());
+  }
+}
+
+Replay::~Replay() = default;
+
+Result Replay::run() {
+  for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
+    for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue) schedule_next(rank, queue);
+  }
+  machine_.run();
+  for (const QueueState& state : queues_) {
+    const auto queue = static_cast<std::size_t>(&state - queues_.data()) % program_.queues.size();
+    if (state.next < program_.queues[queue].operations.size()) {
+      result_.deadlock = deadlock_report();
+      return result_;
+    }
+  }
+  result_.end = *std::max_element(result_.rank_end.begin(), result_.rank_end.end());
+  machine_.sharing().check_conservation();
+  if (machine_.network() != nullptr) {
+    MOIRE_INVARIANT(machine_.network()->injected() == machine_.network()->delivered(), "the network lost bytes");
+  }
+  return result_;
+}
+
+void Replay::fire(std::uint64_t payload) {
+  const auto event = static_cast<Event>(payload >> 56);
+  const std::uint64_t id = payload & ((std::uint64_t{1} << 56) - 1);
+  const auto queues = program_.queues.size();
+  switch (event) {
+    case Event::start:
+      return start_operation(static_cast<Rank>(id / queues), static_cast<std::uint32_t>(id % queues));
+    case Event::end:
+      return end_operation(static_cast<Rank>(id / queues), static_cast<std::uint32_t>(id % queues));
+    case Event::grid:
+      return start_grid(static_cast<std::uint32_t>(id));
+    case Event::workgroup:
+      return go_on(static_cast<std::uint32_t>(id));
+    case Event::dispatch:
+      return dispatch(static_cast<Rank>(id));
+    case Event::raise:
+    case Event::delivered:
+      return arrive(static_cast<std::uint32_t>(id));
+    case Event::copied: {
+      const auto rank = static_cast<Rank>(id / queues);
+      const auto queue = static_cast<std::uint32_t>(id % queues);
+      const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[queue_state(rank, queue).next]);
+      const program::Transfer transfer = copy.transfer(rank);
+      const dma::Engines::Finished& done = gpus_[rank]->engines.finished();
+      if (observer_ != nullptr) {
+        observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
+      }
+      if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
+      return end_operation(rank, queue);
+    }
+  }
+}
+
+}  // namespace moire::models::replay

@@ -1,0 +1,150 @@
+// Runs a program on a machine, workgroup by workgroup.
+//
+// Queues start operations in order (host and launch costs), kernels send grids to the dispatcher of their GPU,
+// workgroups walk through the phases their body tells, flags and puts tie ranks together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/cu/dispatcher.hpp"
+#include "models/dma/engines.hpp"
+#include "models/machine/machine.hpp"
+#include "models/machine/phase_runner.hpp"
+#include "sim/core/flags.hpp"
+#include "sim/program/observer.hpp"
+#include "sim/program/program.hpp"
+
+namespace moire::models::replay {
+
+using program::Rank;
+
+struct OperationTimes {
+  std::string queue;
+  std::string name;
+  Time begin = Time::max();  // earliest over ranks
+  Time end;                  // latest over ranks
+};
+
+struct Result {
+  Time end;
+  std::vector<Time> rank_end;
+  std::vector<OperationTimes> operations;
+  std::uint64_t workgroups = 0;
+  std::uint64_t puts = 0;
+  Bytes put_bytes;
+  std::string deadlock;  // empty when every operation of every rank ended
+};
+
+// Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).
+std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu);
+
+class Replay final : public core::EventSink {
+ public:
+  Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer = nullptr);
+  ~Replay() override;
+  Result run();
+  void fire(std::uint64_t payload) override;
+
+ private:
+  enum class Event : std::uint8_t { start, end, grid, workgroup, dispatch, raise, delivered, copied };
+  static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
+
+  // One kernel on one rank.
+  struct KernelRun {
+    const program::Kernel* kernel = nullptr;
+    Rank rank = 0;
+    std::uint32_t queue = 0;
+    machine::ShapeId first_shape = 0;
+    cu::Footprint footprint;
+    std::int64_t workgroups = 0;
+    std::int64_t started = 0;
+    std::int64_t finished = 0;
+  };
+  struct Workgroup {
+    std::uint32_t run = 0;
+    std::uint32_t step = 0;
+    std::int64_t number = 0;
+    cu::CuId cu = 0;
+    // What it does now, for observers and the deadlock report.
+    program::Phase::Kind doing = program::Phase::Kind::nothing;
+    std::uint16_t shape = 0;
+    program::FlagRef flag = program::no_flag;
+    std::int64_t target = 0;
+    Time since;
+  };
+  struct QueueState {
+    std::uint32_t next = 0;   // operation that runs or starts next
+    bool started = false;     // it has begun
+    std::uint32_t run = 0;    // its kernel run
+    bool prefetched = false;  // a copy enqueued behind a copy: the engine has its command already
+    Time begin;
+    Time end;  // of the last one that ended
+  };
+  struct Gpu {
+    cu::Dispatcher dispatcher;
+    dma::Engines engines;
+    Time next_turn;
+    bool turn_scheduled = false;
+  };
+  // A flag on its way to another rank.
+  struct Flight {
+    Rank source = 0;
+    Rank destination = 0;
+    program::FlagRef flag = program::no_flag;
+    cu::CuId cu = 0;
+    Bytes bytes;
+    Time begin;
+  };
+  class LoadWatcher;
+
+  QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
+
+  // queues.cpp
+  void schedule_next(Rank rank, std::uint32_t queue);
+  void start_operation(Rank rank, std::uint32_t queue);
+  void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
+  void start_grid(std::uint32_t run);
+  void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
+  void end_operation(Rank rank, std::uint32_t queue);
+  core::ClassId copy_class(Rank rank, Rank peer);
+
+  // workgroups.cpp
+  void dispatch(Rank rank);
+  void request_turn(Rank rank);
+  void go_on(std::uint32_t workgroup);
+  bool gate_opens(const program::Phase& phase);
+  // Returns when the issuing workgroup is free again.
+  Time send(std::uint32_t workgroup, const program::Phase& phase);
+  void retire(std::uint32_t workgroup);
+  void tell_phase_end(std::uint32_t workgroup);
+  void arrive(std::uint32_t flight);
+  std::uint32_t new_flight(const Flight& flight);
+
+  // deadlock.cpp
+  std::string deadlock_report() const;
+  std::string party(Rank rank, std::uint32_t queue, const std::string& operation) const;
+
+  machine::Machine& machine_;
+  const program::Program& program_;
+  program::Observer* observer_;
+  std::unique_ptr<LoadWatcher> load_watcher_;
+  core::Flags flags_;
+  machine::PhaseRunner phases_;
+  std::vector<std::vector<machine::ShapeId>> first_shapes_;  // per queue and operation
+  std::vector<QueueState> queues_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<KernelRun> runs_;
+  std::vector<Workgroup> workgroups_;
+  std::vector<std::uint32_t> free_workgroups_;
+  std::vector<Flight> flights_;
+  std::vector<std::uint32_t> free_flights_;
+  std::vector<std::vector<core::ClassId>> copy_classes_;
+  std::vector<cu::Placement> placed_;  // scratch
+  Result result_;
+};
+
+}  // namespace moire::models::replay
