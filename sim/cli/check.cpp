@@ -1,0 +1,104 @@
+// moire check: validates files without simulating them.
+#include <fmt/format.h>
+
+#include "models/collective/library_spec.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/errors.hpp"
+#include "sim/cli/exit_status.hpp"
+#include "sim/cli/file_kind.hpp"
+#include "sim/program/wg_trace_reader.hpp"
+#include "sim/study/prepare.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+// "6 runs": what a scenario would do. Empty where something is wrong.
+std::string check_scenario(const std::string& file, const std::vector<std::string>& sets, config::Diagnostics& diagnostics) {
+  const auto scenario = study::load_scenario(file, sets, diagnostics);
+  if (!scenario) return {};
+  study::check_runs(*scenario, diagnostics);
+  return fmt::format("scenario, {} run{}", scenario->runs(), scenario->runs() == 1 ? "" : "s");
+}
+
+std::string check_system(const config::Node& tree, config::Diagnostics& diagnostics) {
+  const auto spec = config::parse<models::machine::SystemSpec>(tree, diagnostics);
+  if (!spec) return {};
+  study::check_system(*spec, tree, diagnostics);
+  return fmt::format("system, {} GPU{}", spec->ranks(), spec->ranks() == 1 ? "" : "s");
+}
+
+template <config::Described Spec>
+std::string check_part(FileKind kind, const config::Node& tree, config::Diagnostics& diagnostics) {
+  const auto spec = config::parse<Spec>(tree, diagnostics);
+  if (!spec) return {};
+  if constexpr (requires { spec->name; }) return fmt::format("{}, {}", to_string(kind), spec->name);
+  return std::string(to_string(kind));
+}
+
+std::string check_trace(const std::string& file, config::Diagnostics& diagnostics) {
+  auto reader = program::WgTraceReader::open(file, diagnostics);
+  if (!reader) return {};
+  std::size_t rows = 0;
+  for (program::WgTraceRow row; reader->next(row);) ++rows;
+  return fmt::format("WG trace, {} ranks, {} rows", reader->header().ranks, rows);
+}
+
+std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnostics& diagnostics) {
+  switch (kind) {
+    case FileKind::system: return check_system(tree, diagnostics);
+    case FileKind::gpu: return check_part<models::machine::GpuSpec>(kind, tree, diagnostics);
+    case FileKind::nic: return check_part<models::nic::NicSpec>(kind, tree, diagnostics);
+    case FileKind::library: return check_part<models::collective::LibrarySpec>(kind, tree, diagnostics);
+    case FileKind::scenario:
+    case FileKind::wg_trace: break;  // not told by keys alone
+  }
+  return {};
+}
+
+std::string check_yaml(const std::string& file, const std::vector<std::string>& sets, config::Diagnostics& diagnostics) {
+  config::Diagnostics loading;
+  const auto tree = config::load(file, config::parse_sets(sets, loading), loading);
+  if (!tree) {
+    diagnostics = std::move(loading);
+    return {};
+  }
+  const auto kind = kind_of(*tree);
+  if (kind && *kind == FileKind::scenario) return check_scenario(file, sets, diagnostics);
+  diagnostics = std::move(loading);
+  if (kind) return check_kind(*kind, *tree, diagnostics);
+  diagnostics.error(tree->place, "cannot tell what this file is by its top-level keys",
+                    "a scenario has system and program, a system nodes and node, a GPU compute and hbm; see 'moire explain'");
+  return {};
+}
+
+int check(const std::vector<std::string>& files, const std::vector<std::string>& sets) {
+  int status = done;
+  for (const std::string& file : files) {
+    config::Diagnostics diagnostics;
+    const std::string what = is_wg_trace(file) ? check_trace(file, diagnostics) : check_yaml(file, sets, diagnostics);
+    if (diagnostics.ok()) {
+      fmt::print("{}: ok ({})\n", file, what);
+    } else {
+      print_errors(diagnostics);
+      status = bad_input;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Action& action) {
+  struct Arguments {
+    std::vector<std::string> files;
+    std::vector<std::string> sets;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
+  command->add_option("FILE", arguments->files, "Scenarios, systems, GPUs, NICs, collective libraries, WG traces")->required();
+  command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")->allow_extra_args(false);
+  command->callback([arguments, &action] { action = [arguments] { return check(arguments->files, arguments->sets); }; });
+}
+
+}  // namespace moire::cli

@@ -1,0 +1,18 @@
+// The commands. Each adds itself to the parser; the one the user names leaves in `action` what is to be done.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace moire::cli {
+
+using Action = std::function<int()>;  // returns the exit status
+
+void add_run(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
+
+// All of the command line: parses it, acts, turns what is thrown into an exit status.
+int run_command_line(int argc, char** argv);
+
+}  // namespace moire::cli

@@ -1,0 +1,14 @@
+// What the exit status of the command means.
+#pragma once
+
+namespace moire::cli {
+
+enum ExitStatus : int {
+  done = 0,
+  check_failed = 1,  // for commands that compare with a limit
+  bad_input = 2,
+  deadlock = 3,
+  our_bug = 70,  // EX_SOFTWARE of sysexits.h
+};
+
+}  // namespace moire::cli

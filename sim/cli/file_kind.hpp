@@ -1,0 +1,21 @@
+// What a file is: told by its extension and its top-level keys.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "sim/config/node.hpp"
+
+namespace moire::cli {
+
+enum class FileKind { scenario, system, gpu, nic, library, wg_trace };
+std::string_view to_string(FileKind kind);
+
+// By name: WG traces end in .csv or .csv.zst.
+bool is_wg_trace(const std::filesystem::path& file);
+
+// By content: the kind that knows most of the top-level keys, where one knows more than all others.
+std::optional<FileKind> kind_of(const config::Node& tree);
+
+}  // namespace moire::cli

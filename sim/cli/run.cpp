@@ -1,0 +1,127 @@
+// moire run: simulates a scenario and reports.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/errors.hpp"
+#include "sim/cli/exit_status.hpp"
+#include "sim/cli/file_kind.hpp"
+#include "sim/study/child.hpp"
+#include "sim/study/report.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunArguments {
+  std::string file;
+  std::vector<std::string> sets;
+  std::vector<std::string> formats = {"table"};
+  std::string out;
+  std::string timeline;
+  bool stats = false;
+};
+
+// A file that is plainly something else deserves a better answer than its keys being unknown.
+bool is_a_scenario(const RunArguments& arguments, config::Diagnostics& diagnostics) {
+  std::optional<FileKind> kind;
+  config::Place place;
+  if (is_wg_trace(arguments.file)) {
+    kind = FileKind::wg_trace;
+    place.source = std::make_shared<const config::Source>(config::Source{arguments.file, {}, false, {}});
+  } else {
+    config::Diagnostics ignored;  // told when the scenario is loaded
+    const auto tree = config::load(arguments.file, {}, ignored);
+    if (!tree) return true;
+    kind = kind_of(*tree);
+    place = tree->place;
+  }
+  if (!kind || kind == FileKind::scenario) return true;
+  diagnostics.error(place, fmt::format("this is a {}, not a scenario", to_string(*kind)),
+                    fmt::format("'moire check {}' validates it; a scenario names a system and a program", arguments.file));
+  return false;
+}
+
+std::string text_of(const std::string& format, const study::Scenario& scenario, const study::StudyResult& result) {
+  if (format == "json") return report_json(scenario, result);
+  if (format == "csv") return report_csv(scenario, result);
+  return report_table(scenario, result);
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  errno = 0;
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw study::RunFailure(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+  fmt::print(stderr, "wrote {}\n", path.string());
+}
+
+// Before the simulation, so that nobody waits for a result that cannot be kept.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw study::RunFailure(fmt::format("cannot make the folder '{}': {}", folder, error.message()));
+}
+
+void print_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
+  const std::string label = run_of(scenario, result.runs.size() - 1).label();
+  if (!label.empty()) fmt::print(stderr, "run {} of {} ({})\n", result.runs.size(), scenario.runs(), label);
+  const std::string& report = result.runs.back().deadlock;
+  fmt::print(stderr, "{}{}", report, report.ends_with('\n') ? "" : "\n");
+}
+
+int run(const RunArguments& arguments) {
+  config::Diagnostics diagnostics;
+  std::optional<study::Scenario> scenario;
+  if (is_a_scenario(arguments, diagnostics)) scenario = study::load_scenario(arguments.file, arguments.sets, diagnostics);
+  if (scenario) study::check_runs(*scenario, diagnostics);
+  if (!diagnostics.ok()) {
+    print_errors(diagnostics);
+    return bad_input;
+  }
+  if (!arguments.out.empty()) make_folder(arguments.out);
+  study::StudyOptions options;
+  if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
+  const study::StudyResult result = study::run_study(*scenario, options);
+  if (arguments.stats) fmt::print(stderr, "{}", report_stats(*scenario, result));
+  if (result.deadlocked()) {
+    print_deadlock(*scenario, result);
+    return deadlock;
+  }
+  for (const std::string& format : arguments.formats) {
+    const std::string text = text_of(format, *scenario, result);
+    if (arguments.out.empty()) {
+      fmt::print("{}", text);
+    } else {
+      write_file(fs::path(arguments.out) / (scenario->name + (format == "table" ? ".txt" : "." + format)), text);
+    }
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Simulate a scenario: metrics and, with variants, their comparison");
+  command->add_option("FILE", arguments->file, "The scenario")->required();
+  command->add_option("--set", arguments->sets, "Change a value, path=value; may be repeated, the last one of a path counts")
+      ->allow_extra_args(false);
+  command->add_option("--format", arguments->formats, "table, json, csv, or several joined by commas (default: table)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"table", "json", "csv"}));
+  command->add_option("--out", arguments->out, "Write each format to DIR/<scenario>.<txt|json|csv> instead of printing it");
+  command->add_option("--timeline", arguments->timeline,
+                      "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
+                      "extension: out.pftrace, out.fused.pftrace");
+  command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace moire::cli

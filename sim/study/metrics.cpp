@@ -1,0 +1,49 @@
+#include "sim/study/metrics.hpp"
+
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace moire::study {
+
+const std::vector<MetricInfo>& metric_infos() {
+  static const std::vector<MetricInfo> infos = {
+      {"time_us", "From the first operation's enqueueing to the end of the last rank"},
+      {"skew_percent", "100 x (latest - earliest end of a rank) / latest"},
+      {"<operation>_us", "From the operation's first begin on any rank to its last end on any rank"},
+      {"<operation>_begin_us", "First begin of the operation on any rank"},
+      {"<operation>_end_us", "Last end of the operation on any rank"},
+      {"ranks", "GPUs that took part"},
+      {"workgroups", "Workgroups that ran, over all ranks"},
+      {"puts", "NIC messages that workgroups or host proxies posted"},
+      {"put_bytes", "Payload of the puts"},
+      {"scale_up_bytes", "Payload stored through the GPUs' scale-up ports (NVLink, xGMI, PCIe)"},
+      {"network_bytes", "Payload the scale-out network delivered"},
+      {"hbm_busy_percent", "HBM time used over the time of the run, mean over ranks"},
+      {"scale_up_busy_percent", "The same of the scale-up port or link that is used most"},
+      {"network_busy_percent", "The same of the network link that is used most"},
+      {"reduction_percent", "100 x (1 - time / time of the variant compared with), at the same point"},
+      {"speedup", "Time of the variant compared with / time, at the same point"},
+  };
+  return infos;
+}
+
+std::string_view unit_of(std::string_view metric) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> units = {
+      {{"_us", "us"}, {"_percent", "%"}, {"_bytes", "B"}}};
+  for (const auto& [ending, unit] : units) {
+    if (metric.ends_with(ending)) return unit;
+  }
+  return "";
+}
+
+std::string metric_word(std::string_view operation) {
+  std::string word;
+  for (const char c : operation) {
+    const auto byte = static_cast<unsigned char>(c);
+    word += std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
+  }
+  return word;
+}
+
+}  // namespace moire::study

@@ -1,0 +1,117 @@
+#include "sim/study/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "models/machine/machine.hpp"
+#include "models/operators/registry.hpp"
+#include "models/replay/replay.hpp"
+#include "sim/config/suggest.hpp"
+
+namespace moire::study {
+
+namespace {
+
+bool varies_runs(const config::Override& set) { return set.path.front() == "system" || set.path.front() == "program"; }
+
+bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree, config::Diagnostics& diagnostics) {
+  bool good = true;
+  for (const Choice* choice : run.choices) {
+    for (const config::Override& change : choice->changes) good = config::apply(change, tree, diagnostics) && good;
+  }
+  // Once more, since a variant may have replaced what they changed when the file was loaded.
+  for (const config::Override& set : scenario.sets) {
+    if (varies_runs(set)) good = config::apply(set, tree, diagnostics) && good;
+  }
+  return good;
+}
+
+// "what is wrong; what would be right", as models state it.
+void report(const std::string& problem, const config::Node& node, config::Diagnostics& diagnostics) {
+  const std::size_t cut = std::min(problem.find("; "), problem.size());
+  diagnostics.error(node.place, problem.substr(0, cut), cut < problem.size() ? problem.substr(cut + 2) : "");
+}
+
+}  // namespace
+
+void check_system(const models::machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics) {
+  // SimGrid allows one engine per process, and building it says nothing more about the parts.
+  models::machine::SystemSpec without_engine = system;
+  without_engine.network.model = models::machine::NetworkModel::queue;
+  core::RunLoop loop;
+  std::string error;
+  if (!models::machine::Machine::build(without_engine, loop, error)) report(error, node, diagnostics);
+}
+
+std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.size();
+  config::Node tree = scenario.tree;
+  if (!apply_changes(scenario, run, tree, diagnostics)) return std::nullopt;
+  const config::Node* system_node = tree.find("system");
+  const config::Node* program_node = tree.find("program");
+  if (!system_node || !program_node) return std::nullopt;  // told when the scenario was loaded
+  auto system = config::parse<models::machine::SystemSpec>(*system_node, diagnostics, nullptr, "system");
+  if (!system) return std::nullopt;
+  check_system(*system, *system_node, diagnostics);
+  auto program = models::operators::build_program(*program_node, *system, diagnostics);
+  if (!program || diagnostics.size() > before) return std::nullopt;
+  if (const auto problem = models::replay::does_not_fit(*program, system->node.gpu)) {
+    report(*problem, *program_node, diagnostics);
+    return std::nullopt;
+  }
+  return PreparedRun{std::move(*system), std::move(program)};
+}
+
+void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {
+  struct Seen {
+    config::Diagnostic error;
+    std::size_t runs = 0;
+    std::size_t first = 0;
+  };
+  std::map<std::string, Seen> seen;
+  std::vector<std::string> order;
+  const std::size_t runs = scenario.runs();
+  for (std::size_t number = 0; number < runs; ++number) {
+    config::Diagnostics own;
+    prepare(scenario, run_of(scenario, number), own);
+    for (const config::Diagnostic& error : own.sorted()) {
+      const auto [it, fresh] = seen.try_emplace(error.str(), Seen{error, 0, number});
+      if (fresh) order.push_back(error.str());
+      ++it->second.runs;
+    }
+  }
+  for (const std::string& text : order) {
+    const Seen& one = seen.at(text);
+    std::string what = one.error.what;
+    if (one.runs < runs) {
+      const std::string label = config::in_quotes(run_of(scenario, one.first).label());
+      what += one.runs == 1 ? fmt::format(" (in run {})", label)
+                            : fmt::format(" (in {} of {} runs, first {})", one.runs, runs, label);
+    }
+    diagnostics.error(one.error.place, what, one.error.remedy);
+  }
+}
+
+std::vector<std::pair<std::string, config::Node>> parameters_of(const Scenario& scenario, const Run& run) {
+  std::vector<std::pair<std::string, config::Node>> parameters;
+  const auto add = [&parameters](const config::Override& change) {
+    const std::string path = config::join(change.path, ".");
+    const auto known = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == path; });
+    if (known != parameters.end()) {
+      known->second = change.value;
+    } else {
+      parameters.emplace_back(path, change.value);
+    }
+  };
+  for (const Choice* choice : run.choices) {
+    for (const config::Override& change : choice->changes) add(change);
+  }
+  for (const config::Override& set : scenario.sets) {
+    if (varies_runs(set)) add(set);
+  }
+  return parameters;
+}
+
+}  // namespace moire::study

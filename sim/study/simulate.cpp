@@ -1,0 +1,104 @@
+#include "sim/study/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/machine/machine.hpp"
+#include "models/replay/replay.hpp"
+#include "sim/core/invariant.hpp"
+
+namespace moire::study {
+
+namespace machine = models::machine;
+namespace replay = models::replay;
+
+namespace {
+
+// Payload through the scale-up ports: every byte leaves through one of them.
+double scale_up_bytes(machine::Machine& machine) {
+  double bytes = 0;
+  const auto add = [&](core::CapacityId id) {
+    if (id != core::no_id) bytes += machine.sharing().served(id);
+  };
+  for (program::Rank rank = 0; rank < machine.ranks(); ++rank) {
+    add(machine.capacities(rank).egress);
+    for (const core::CapacityId id : machine.capacities(rank).to_peer) add(id);
+  }
+  return std::round(bytes);  // sums of shares of the payload
+}
+
+double percent(double share) { return std::round(share * 1e8) / 1e6; }  // more digits say nothing
+
+struct Busy {
+  double hbm = 0;       // mean over ranks
+  double scale_up = 0;  // most used
+  double network = 0;   // most used
+};
+
+Busy busy(machine::Machine& machine, Time end) {
+  Busy busy;
+  const auto& info = machine.capacity_info();
+  for (core::CapacityId id = 0; id < info.size(); ++id) {
+    const double share = machine.sharing().served(id) / (machine.sharing().capacity(id).rate * end.seconds());
+    if (info[id].kind == machine::CapacityKind::memory) busy.hbm += share / machine.ranks();
+    if (info[id].kind == machine::CapacityKind::scale_up_link) busy.scale_up = std::max(busy.scale_up, share);
+  }
+  if (machine.network()) {
+    for (const core::LinkUse& link : machine.network()->use()) {
+      busy.network = std::max(busy.network, static_cast<double>(link.busy.ps) / static_cast<double>(end.ps));
+    }
+  }
+  return busy;
+}
+
+std::vector<Metric> metrics_of(const replay::Result& result, machine::Machine& machine) {
+  const auto end = static_cast<double>(result.end.ps);
+  const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
+  const Busy used = busy(machine, result.end);
+  std::vector<Metric> metrics;
+  metrics.push_back({"time_us", microseconds(result.end)});
+  metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
+  for (const replay::OperationTimes& operation : result.operations) {
+    const std::string word = metric_word(operation.name);
+    metrics.push_back({word + "_us", microseconds(operation.end - operation.begin)});
+    metrics.push_back({word + "_begin_us", microseconds(operation.begin)});
+    metrics.push_back({word + "_end_us", microseconds(operation.end)});
+  }
+  metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
+  metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
+  metrics.push_back({"puts", static_cast<double>(result.puts)});
+  metrics.push_back({"put_bytes", result.put_bytes.value});
+  metrics.push_back({"scale_up_bytes", scale_up_bytes(machine)});
+  metrics.push_back({"network_bytes", machine.network() ? machine.network()->delivered().value : 0});
+  metrics.push_back({"hbm_busy_percent", percent(used.hbm)});
+  metrics.push_back({"scale_up_busy_percent", percent(used.scale_up)});
+  metrics.push_back({"network_busy_percent", percent(used.network)});
+  return metrics;
+}
+
+}  // namespace
+
+double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
+
+RunResult simulate(const PreparedRun& run, program::Observer* observer) {
+  core::RunLoop loop;
+  std::string error;
+  const auto machine = machine::Machine::build(run.system, loop, error);
+  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error);
+  replay::Replay replay(*machine, *run.program, observer);
+  const replay::Result replayed = replay.run();
+  RunResult result;
+  result.stats.events = loop.calendar().fired();
+  result.stats.instants = loop.instants();
+  result.stats.solves = machine->sharing().solves();
+  result.deadlock = replayed.deadlock;
+  if (!result.deadlock.empty()) return result;
+  MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");
+  result.time = replayed.end;
+  result.metrics = metrics_of(replayed, *machine);
+  return result;
+}
+
+}  // namespace moire::study

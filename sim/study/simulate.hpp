@@ -1,0 +1,35 @@
+// One simulation: a machine, a replay, its figures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/quantity.hpp"
+#include "sim/program/observer.hpp"
+#include "sim/study/metrics.hpp"
+#include "sim/study/prepare.hpp"
+
+namespace moire::study {
+
+// What the simulation itself cost. Never part of a result.
+struct RunStats {
+  std::uint64_t events = 0;
+  std::uint64_t instants = 0;
+  std::uint64_t solves = 0;  // of the sharing law
+  double wall_seconds = 0;
+  std::uint64_t peak_memory_bytes = 0;
+};
+
+struct RunResult {
+  Time time;
+  std::vector<Metric> metrics;
+  std::string deadlock;  // the report; empty where every operation ended
+  RunStats stats;
+};
+
+double microseconds(Time time);  // exact to the last digit of its decimal form
+
+RunResult simulate(const PreparedRun& run, program::Observer* observer);
+
+}  // namespace moire::study

@@ -1,0 +1,1 @@
+run no_such_folder/scenario.yaml

@@ -1,0 +1,1 @@
+run ../data/tiny_scenario.yaml --set program.queues.main.4=2

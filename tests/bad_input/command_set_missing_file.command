@@ -1,0 +1,1 @@
+run ../data/tiny_scenario.yaml --set system=../data/tiny_nod.yaml

@@ -1,0 +1,1 @@
+run ../data/tiny_scenario.yaml --set sytem.nodes=2

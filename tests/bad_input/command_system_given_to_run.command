@@ -1,0 +1,1 @@
+run ../data/tiny_node.yaml

@@ -1,0 +1,1 @@
+run ../data/tiny_scenario.yaml ../data/tiny_node.yaml

@@ -1,0 +1,1 @@
+simulate ../data/tiny_scenario.yaml
