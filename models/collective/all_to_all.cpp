@@ -23,8 +23,8 @@ class AllToAllBody final : public program::KernelBody {
     std::uint32_t channels;
     std::uint32_t channels_per_peer;
     std::uint32_t units;
-    std::uint32_t chunks;       // of one unit
-    double bytes_per_unit;
+    std::uint32_t chunks;       // of the largest unit
+    double bytes_per_peer;
     double slot;
     std::uint32_t slots;
     std::uint32_t own_copies;   // workgroups that copy the rank's own share
@@ -61,7 +61,8 @@ class AllToAllBody final : public program::KernelBody {
     if (unit >= plan_.units) return false;
     const Rank turn = 1 + unit / plan_.channels_per_peer;
     const std::uint32_t chunk = in_unit / 4;
-    const double bytes = std::min(plan_.slot, plan_.bytes_per_unit - chunk * plan_.slot);
+    const double bytes = std::min(plan_.slot, bytes_of(unit) - chunk * plan_.slot);
+    if (bytes <= 0) return true;  // a smaller unit
     if (sends) {
       send_step((rank + turn) % plan_.ranks, rank, unit, chunk, in_unit % 4, bytes, phase);
     } else {
@@ -71,6 +72,12 @@ class AllToAllBody final : public program::KernelBody {
   }
 
  private:
+  // Whole bytes: shares of one peer's bytes differ by at most one.
+  double bytes_of(std::uint32_t unit) const {
+    const double share = unit % plan_.channels_per_peer;
+    return std::floor(plan_.bytes_per_peer * (share + 1) / plan_.channels_per_peer) -
+           std::floor(plan_.bytes_per_peer * share / plan_.channels_per_peer);
+  }
   bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
 
   void send_step(Rank to, Rank rank, std::uint32_t unit, std::uint32_t chunk, std::uint32_t part, double bytes, Phase& phase) const {
@@ -120,7 +127,7 @@ class AllToAllBody final : public program::KernelBody {
         phase.amount = bytes;
         return;
       default:
-        if (chunk + plan_.slots >= plan_.chunks) return;  // nobody waits for this credit
+        if ((chunk + plan_.slots) * plan_.slot >= bytes_of(unit)) return;  // nobody waits for this credit
         phase.kind = reaches(rank, from) ? Phase::Kind::signal : Phase::Kind::put;
         phase.proxied = true;
         phase.peer = from;
@@ -156,9 +163,9 @@ void append_all_to_all(builder::Builder& build, const LibrarySpec& library, Byte
   plan.channels_per_peer = static_cast<std::uint32_t>(library.channels_per_peer);
   plan.units = (ranks - 1) * plan.channels_per_peer;
   plan.channels = std::min(plan.units, static_cast<std::uint32_t>(library.max_channels));
-  plan.bytes_per_unit = bytes_per_peer.value / plan.channels_per_peer;
+  plan.bytes_per_peer = bytes_per_peer.value;
   plan.slot = library.slot.value;
-  plan.chunks = std::max(1U, static_cast<std::uint32_t>(std::ceil(plan.bytes_per_unit / plan.slot)));
+  plan.chunks = static_cast<std::uint32_t>(std::ceil(std::ceil(bytes_per_peer.value / plan.channels_per_peer) / plan.slot));
   plan.slots = static_cast<std::uint32_t>(library.slots);
   plan.own_copies = plan.channels_per_peer;
   plan.own_bytes = bytes_per_peer.value;

@@ -39,9 +39,13 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Memory bytes a CU can have requested and not yet received (its miss queue)")
       .positive();
-  d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second, read plus written, one CU can move")
+  d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second one CU can load")
       .positive();
+  d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte over that of a loaded one")
+      .range(0.1, 10)
+      .or_default();
   d.field("launch_interval", &CuArraySpec::launch_interval, "Time between two workgroups started in one group");
+  d.field("slot_refill", &CuArraySpec::slot_refill, "From a workgroup's end to the start of a pending one in its place").or_default();
   d.check("groups", [](const CuArraySpec& s) -> std::optional<std::string> {
     if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
     return std::nullopt;

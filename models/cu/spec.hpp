@@ -36,8 +36,10 @@ struct CuArraySpec {
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
   double matrix_efficiency = 1;
   Bytes bytes_in_flight_per_cu;
-  BytesPerSecond load_store_per_cu;
-  Time launch_interval;  // between two workgroups that one group's dispatcher starts
+  BytesPerSecond load_store_per_cu;  // of loads
+  double store_cost = 1;             // time of a stored byte over that of a loaded one, in the CU
+  Time launch_interval;              // between two workgroups that one group's dispatcher starts
+  Time slot_refill;                  // from a workgroup's end to the start of a pending one in its place
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;

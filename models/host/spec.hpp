@@ -13,7 +13,7 @@ namespace moire::models::host {
 struct HostSpec {
   Time enqueue;       // host time to put one operation into a queue; operation n is available after n of them
   Time kernel_start;  // from an available kernel at the head of an idle queue to its first workgroup
-  Time queue_gap;     // from the end of an operation to the start of an already enqueued next one in the same queue
+  Time queue_gap;     // from the end of an operation to the first workgroup of an already enqueued kernel behind it
   static void describe(config::Describer<HostSpec>& d);
 };
 

@@ -34,7 +34,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
     program::FlagBlock slice_done;  // per destination and slice: finished tasks
 
     std::int64_t slices() const { return (tasks + tasks_per_slice - 1) / tasks_per_slice; }
-    bool reaches(Rank a, Rank b) const { return node_stores && a / gpus_per_node == b / gpus_per_node; }
+    Rank node_peers() const { return node_stores ? gpus_per_node - 1 : 0; }
+    bool reaches(Rank a, Rank b) const { return a == b || (node_stores && a / gpus_per_node == b / gpus_per_node); }
   };
   enum Shape : std::uint16_t { keep, store_to_peer, stage };
 
@@ -42,42 +43,81 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   std::int64_t workgroups(Rank) const override { return plan_.physical; }
 
+  // Tasks up to the last remote one, release and ready flags for the peers of the node, local tasks, polling.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    const std::int64_t all = plan_.tasks * plan_.ranks;
-    const std::int64_t task = workgroup + step / 3 * plan_.physical;
-    if (task < all) {
-      task_step(rank, task, step % 3, phase);
+    const std::int64_t remote = tasks_until_last_remote(rank, workgroup);
+    const std::int64_t own_tasks = (plan_.tasks * plan_.ranks - workgroup + plan_.physical - 1) / plan_.physical;
+    const std::int64_t signals = plan_.node_peers() > 0 ? 1 + std::int64_t{plan_.node_peers()} : 0;
+    std::int64_t at = step;
+    if (at >= 2 * remote && at < 2 * remote + signals) {
+      signal_step(rank, at - 2 * remote, phase);
       return true;
     }
-    const std::int64_t own_tasks = (all - workgroup + plan_.physical - 1) / plan_.physical;
-    return poll_step(rank, workgroup + (step - 3 * own_tasks) * plan_.physical, phase);
+    if (at >= 2 * remote) at -= signals;
+    if (at < 2 * own_tasks) {
+      task_step(rank, workgroup + at / 2 * plan_.physical, at % 2, phase);
+      return true;
+    }
+    return poll_step(rank, workgroup + (at - 2 * own_tasks) * plan_.physical, phase);
   }
 
  private:
-  Rank destination(Rank rank, std::int64_t turn) const {
-    const auto offset = static_cast<Rank>(turn);
-    return plan_.remote_first ? (rank + 1 + offset) % plan_.ranks : offset;
+  struct Task {
+    Rank to;
+    std::int64_t within;  // among the destination's tasks
+  };
+
+  // Remote first: the peers' slices in turn, so that all links work at once, then the own tasks. Else in the order of
+  // the output: all of destination 0, all of destination 1...
+  Task task_at(Rank rank, std::int64_t number) const {
+    if (!plan_.remote_first) return {static_cast<Rank>(number / plan_.tasks), number % plan_.tasks};
+    const std::int64_t peers = plan_.ranks - 1;
+    if (number >= peers * plan_.tasks) return {rank, number - peers * plan_.tasks};
+    const std::int64_t before_last = (plan_.slices() - 1) * plan_.tasks_per_slice;  // of one peer
+    std::int64_t slice_tasks = plan_.tasks_per_slice;
+    std::int64_t base = number / (slice_tasks * peers) * slice_tasks;
+    std::int64_t in_round = number % (slice_tasks * peers);
+    if (number >= before_last * peers) {  // the last slice may be short
+      slice_tasks = plan_.tasks - before_last;
+      base = before_last;
+      in_round = number - before_last * peers;
+    }
+    const auto turn = static_cast<Rank>(in_round / slice_tasks);
+    return {(rank + 1 + turn) % plan_.ranks, base + in_round % slice_tasks};
   }
 
-  void task_step(Rank rank, std::int64_t task, std::uint32_t part, Phase& phase) const {
-    const std::int64_t turn = task / plan_.tasks;
-    const std::int64_t within = task % plan_.tasks;
-    const Rank to = destination(rank, turn);
+  // How many of its tasks a workgroup has done when its last remote one is over.
+  std::int64_t tasks_until_last_remote(Rank rank, std::int64_t workgroup) const {
+    const auto tasks_before = [&](std::int64_t end) {
+      return end <= workgroup ? 0 : (end - workgroup + plan_.physical - 1) / plan_.physical;
+    };
+    if (plan_.remote_first) return tasks_before(plan_.tasks * (plan_.ranks - 1));
+    const std::int64_t all = tasks_before(plan_.tasks * plan_.ranks);
+    const std::int64_t through_own = tasks_before(plan_.tasks * (rank + 1));
+    return all > through_own ? all : tasks_before(plan_.tasks * rank);
+  }
+
+  void signal_step(Rank rank, std::int64_t part, Phase& phase) const {
+    if (part == 0) {
+      phase.kind = Phase::Kind::fence;
+      phase.duration = plan_.fence;
+      return;
+    }
+    const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
+    phase.kind = Phase::Kind::signal;
+    phase.peer = node + (rank - node + static_cast<Rank>(part)) % plan_.gpus_per_node;
+    phase.flag = plan_.ready.at(phase.peer, rank);
+  }
+
+  void task_step(Rank rank, std::int64_t number, std::int64_t part, Phase& phase) const {
+    const auto [to, within] = task_at(rank, number);
     const bool stores = plan_.reaches(rank, to);
     phase.peer = to;
     if (part == 0) {
       phase.kind = Phase::Kind::work;
       phase.shape = to == rank ? keep : stores ? store_to_peer : stage;
       phase.amount = static_cast<double>(bags_of(within));
-    } else if (to == rank) {
-      phase.kind = Phase::Kind::nothing;
-    } else if (stores) {
-      // After its last task for this peer the workgroup releases its stores and raises its ready flag.
-      if (within + plan_.physical < plan_.tasks) return;
-      phase.kind = part == 1 ? Phase::Kind::delay : Phase::Kind::signal;
-      phase.duration = plan_.fence;
-      phase.flag = plan_.ready.at(to, rank);
-    } else if (part == 2) {
+    } else if (!stores) {
       const std::int64_t slice = within / plan_.tasks_per_slice;
       const std::int64_t first = slice * plan_.tasks_per_slice;
       const std::int64_t last = std::min(first + plan_.tasks_per_slice, plan_.tasks);
@@ -105,7 +145,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     const Rank from = (rank + 1 + static_cast<Rank>(index)) % plan_.ranks;
     phase.kind = Phase::Kind::wait;
     phase.flag = plan_.ready.at(rank, from);
-    phase.target = plan_.reaches(rank, from) ? std::min(plan_.physical, plan_.tasks) : plan_.slices();
+    phase.target = plan_.reaches(rank, from) ? plan_.physical : plan_.slices();
     return true;
   }
 

@@ -43,7 +43,7 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
           "Registers per thread of the fused kernel (the communication API raises them and costs occupancy)")
       .range(8, 512)
       .or_default();
-  d.field("remote_first", &EmbeddingSpec::remote_first, "Fused: results for other ranks are computed first").or_default();
+  d.field("remote_first", &EmbeddingSpec::remote_first, "Fused: results for other ranks are computed first, the peers in turn; else in the order of the output").or_default();
   d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put").range(1, 1 << 20).or_default();
   d.field("fence", &EmbeddingSpec::fence, "Fused: time to release the stores before a ready flag is raised");
   d.field("library", &EmbeddingSpec::library, "Bulk-synchronous: the collective library, a file of configs/libraries").optional();
@@ -89,6 +89,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   shape.read_miss = 1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache,
                                                   Bytes{static_cast<double>(spec.tables_per_gpu * spec.rows_per_table) * row});
   shape.flop = static_cast<double>(spec.pooling * spec.dim);
+  shape.pipelined = false;  // a thread loads its batch of rows, sums it up, and loads the next
   shape.in_flight = spec.in_flight;
   return shape;
 }

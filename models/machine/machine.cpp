@@ -36,7 +36,7 @@ void Machine::wire_nodes() {
   const auto gpus = static_cast<Rank>(spec_.node.gpus);
   if (gpus < 2) return;
   const link::PortSpec& port = gpu().port;
-  const double link = port.link_bandwidth.value * port.payload_efficiency;
+  const double link = port.link_bandwidth.value;
   for (Rank rank = 0; rank < ranks(); ++rank) {
     RankCapacities& own = capacities_[rank];
     switch (spec_.node.wiring) {
@@ -89,15 +89,18 @@ bool Machine::stores_reach(Rank a, Rank b) const {
   return a == b || (spec_.node.wiring != link::Wiring::none && node_of(a) == node_of(b));
 }
 
-void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands) const {
+void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands, Mover mover) const {
+  const link::PortSpec& port = gpu().port;
+  const double efficiency = mover == Mover::dma ? port.copy_efficiency.value_or(port.payload_efficiency) : port.payload_efficiency;
+  const double on_wire = per_work / efficiency;
   MOIRE_INVARIANT(source != peer && stores_reach(source, peer), "a store path leaves its node or its port");
   const RankCapacities& from = capacities_[source];
   const RankCapacities& to = capacities_[peer];
   if (from.egress != core::no_id) {
-    demands.push_back({from.egress, per_work});
-    demands.push_back({to.ingress, per_work});
+    demands.push_back({from.egress, on_wire});
+    demands.push_back({to.ingress, on_wire});
   } else {
-    demands.push_back({from.to_peer[gpu_of(peer)], per_work});
+    demands.push_back({from.to_peer[gpu_of(peer)], on_wire});
   }
   demands.push_back({to.hbm, per_work * gpu().hbm.write_cost});
 }

@@ -52,8 +52,11 @@ class Machine {
   const RankCapacities& capacities(Rank rank) const { return capacities_[rank]; }
   const std::vector<CapacityInfo>& capacity_info() const { return info_; }
 
-  // Appends what a stream of `per_work` bytes from `source` to the memory of `peer` takes of links and memory.
-  void add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands) const;
+  // Appends what a stream of `per_work` bytes from `source` to the memory of `peer` takes of links and memory. Link
+  // capacities are raw; what a byte of payload takes of them depends on who sends it.
+  enum class Mover { cu, dma };
+  void add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
+                      Mover mover = Mover::cu) const;
 
   // Posts to the NIC of `source`; the put's sink fires when its data, and then its flag, can be seen at `destination`.
   // Returns when the issuing thread is free again.

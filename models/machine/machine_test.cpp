@@ -27,12 +27,25 @@ TEST(Machine, BehindASwitchEveryPortHasTwoDirections) {
   }
 }
 
-TEST(Machine, PayloadEfficiencyComesOffTheLinks) {
+TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
   core::RunLoop loop;
   SystemSpec system = example_system(2, 1, link::Wiring::pcie);
+  const auto on_wire = [&](Machine::Mover mover) {
+    const auto machine = build_or_throw(system, loop);
+    std::vector<core::Demand> demands;
+    machine->add_store_path(0, 1, 8, demands, mover);
+    EXPECT_EQ(demands[0].capacity, machine->capacities(0).egress);
+    EXPECT_DOUBLE_EQ(demands[0].per_work, demands[1].per_work);
+    EXPECT_DOUBLE_EQ(rate(*machine, demands[0].capacity), 300e9) << "the raw rate";
+    EXPECT_DOUBLE_EQ(demands[2].per_work, 8) << "memory takes the payload only";
+    return demands[0].per_work;
+  };
   system.node.gpu.port.payload_efficiency = 0.8;
-  const auto machine = build_or_throw(system, loop);
-  EXPECT_DOUBLE_EQ(rate(*machine, machine->capacities(0).ingress), 240e9);
+  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::cu), 10);
+  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::dma), 10) << "as stores, where nothing else is said";
+  system.node.gpu.port.copy_efficiency = 0.5;
+  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::cu), 10);
+  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::dma), 16);
 }
 
 TEST(Machine, AFullMeshSplitsTheLinksOverThePeersAndLeavesTheRest) {

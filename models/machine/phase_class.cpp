@@ -19,7 +19,9 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     const double led = shape.read > 0 ? shape.read : shape.write > 0 ? shape.write : shape.peer_write;
     spec.weight = window / led;
     spec.window = window / led;
-    spec.bound = gpu.compute.load_store_per_cu.value * share / moved;
+    // The CU's time for a unit of work: loads, and stores at their own cost.
+    const double cu_bytes = shape.read + gpu.compute.store_cost * (shape.write + shape.peer_write);
+    spec.bound = gpu.compute.load_store_per_cu.value * share / cu_bytes;
     if (shape.read + shape.write > 0) {
       const double missed = shape.read > 0 ? shape.read_miss : 1;
       spec.latency = missed * gpu.hbm.unloaded_latency.seconds() + (1 - missed) * gpu.l2.hit_latency.seconds();
@@ -27,6 +29,8 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     } else {
       spec.latency = gpu.port.store_latency.seconds();
     }
+    // A batch that is waited for takes the latency of its first byte and the CU's time for the rest.
+    if (!shape.pipelined) spec.latency += window / gpu.compute.load_store_per_cu.value;
     if (shape.peer_write > 0) {
       const double peer_window = std::min(shape.in_flight.value, gpu.port.store_window_per_cu.value * share);
       spec.bound = std::min(spec.bound, peer_window / gpu.port.store_latency.seconds() / shape.peer_write);

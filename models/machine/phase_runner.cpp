@@ -43,6 +43,14 @@ void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank p
   starting_.push_back({seat, amount});
 }
 
+void PhaseRunner::start_posted(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount,
+                               core::EventSink& sink, std::uint64_t payload) {
+  if (seat >= occupants_.size()) occupants_.resize(seat + 1);
+  if (shapes_[shape].peer_write == 0) peer = rank;
+  occupants_[seat] = {shape, rank, peer, cu, false, core::no_id, &sink, payload};
+  starting_.push_back({seat, amount});
+}
+
 void PhaseRunner::leave(Seat seat) {
   if (seat >= occupants_.size() || !occupants_[seat].present) return;
   Occupant& occupant = occupants_[seat];
@@ -68,7 +76,8 @@ void PhaseRunner::settle() {
   changed_.clear();
   for (const Starting& starting : starting_) {
     Occupant& occupant = occupants_[starting.seat];
-    const core::ClassId into = class_for(occupant, units_[unit_of(occupant)].load);
+    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1};
+    const core::ClassId into = class_for(occupant, occupant.present ? units_[unit_of(occupant)].load : alone);
     occupant.activity = machine_.sharing().start(into, starting.amount, *this, starting.seat);
   }
   starting_.clear();

@@ -25,6 +25,9 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   // goes on counting as load of its CU: issuing a put or a fence is too short to leave its share to others.
   void start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
              std::uint64_t payload);
+  // Work that its workgroup does not wait for: takes a seat of its own and no share of the CU from others.
+  void start_posted(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
+                    std::uint64_t payload);
   // The workgroup begins to wait for others, or retires: its share of the CU is free.
   void leave(Seat seat);
 

@@ -8,6 +8,7 @@
 #include "models/kernel/dlrm.hpp"
 #include "models/kernel/gemm.hpp"
 #include "models/kernel/stream.hpp"
+#include "models/kernel/wg_trace.hpp"
 
 namespace moire::models::operators {
 
@@ -30,6 +31,11 @@ Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spe
           }};
 }
 
+bool append_wg_trace(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
+  const std::optional<kernel::WgTraceSpec> spec = config::parse<kernel::WgTraceSpec>(node, diagnostics);
+  return spec && kernel::append_wg_trace(build, *spec, node, diagnostics);
+}
+
 }  // namespace
 
 const std::vector<Operator>& all() {
@@ -38,6 +44,7 @@ const std::vector<Operator>& all() {
       from_spec<kernel::DlrmSpec>("dlrm_iteration", kernel::append_dlrm, kernel::check_dlrm),
       from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm, kernel::check_gemm),
       from_spec<kernel::StreamSpec>("stream", kernel::append_stream, kernel::check_stream),
+      {"wg_trace", append_wg_trace},
   };
   return operators;
 }
@@ -67,6 +74,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<kernel::DlrmSpec>();
   catalogue.add<kernel::GemmSpec>();
   catalogue.add<kernel::StreamSpec>();
+  catalogue.add<kernel::WgTraceSpec>();
 }
 
 }  // namespace moire::models::operators

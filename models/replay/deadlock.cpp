@@ -1,6 +1,8 @@
 // The deadlock report: which rank, queue, kernel, workgroup and flag wait for what, and the cycle among them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/replay/replay.hpp"
 #include "sim/core/wait_graph.hpp"
 
@@ -32,6 +34,11 @@ std::string Replay::deadlock_report() const {
     }
     return graph.node(fmt::format("rank {} operation '{}'", rank, name));
   };
+  struct FlagWait {
+    core::WaitGraph::Node from, to;
+    std::string reason;
+  };
+  std::vector<FlagWait> flag_waits;
   std::size_t waiters = 0;
   for (const core::Flags::Waiter& waiter : flags_.waiting()) {
     if (++waiters > max_waiters) break;
@@ -42,14 +49,19 @@ std::string Replay::deadlock_report() const {
     if (event == Event::workgroup) {
       const Workgroup& wg = workgroups_[id];
       const KernelRun& run = runs_[wg.run];
-      graph.edge(graph.node(party(run.rank, run.queue, run.kernel->name)), producer(waiter.flag),
-                 fmt::format("workgroup {} on CU {} {}", wg.number, wg.cu, wanted));
+      flag_waits.push_back({graph.node(party(run.rank, run.queue, run.kernel->name)), producer(waiter.flag),
+                            fmt::format("workgroup {} on CU {} {}", wg.number, wg.cu, wanted)});
     } else {
       const auto rank = static_cast<Rank>(id / queues);
       const auto queue = static_cast<std::uint32_t>(id % queues);
-      graph.edge(graph.node(party(rank, queue, current(rank, queue))), producer(waiter.flag), wanted);
+      flag_waits.push_back({graph.node(party(rank, queue, current(rank, queue))), producer(waiter.flag), wanted});
     }
   }
+  // A kernel's unplaced workgroups keep it from ending, but it waits for itself only if a resident one waits for them.
+  const auto waits_for_itself = [&](core::WaitGraph::Node node) {
+    return std::any_of(flag_waits.begin(), flag_waits.end(),
+                       [&](const FlagWait& wait) { return wait.from == node && wait.to == node; });
+  };
   std::size_t blocked = 0;
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
     // Grids that wait for CUs held by workgroups of running kernels.
@@ -57,9 +69,10 @@ std::string Replay::deadlock_report() const {
       const KernelRun& run = runs_[head.grid];
       for (const KernelRun& holder : runs_) {
         if (holder.rank != rank || holder.started == holder.finished) continue;
-        graph.edge(graph.node(party(rank, run.queue, run.kernel->name)),
-                   graph.node(party(rank, holder.queue, holder.kernel->name)),
-                   fmt::format("{} workgroups wait for a CU slot", head.waiting));
+        const core::WaitGraph::Node from = graph.node(party(rank, run.queue, run.kernel->name));
+        const core::WaitGraph::Node to = graph.node(party(rank, holder.queue, holder.kernel->name));
+        if (from == to && !waits_for_itself(from)) continue;
+        graph.edge(from, to, fmt::format("{} workgroups wait for a CU slot", head.waiting));
       }
     }
     // Operations behind the current one of their queue.
@@ -67,14 +80,14 @@ std::string Replay::deadlock_report() const {
       const QueueState& state = queues_[rank * queues + q];
       const auto& operations = program_.queues[q].operations;
       if (state.next >= operations.size()) continue;
-      ++blocked;
+      if (++blocked > max_waiters) continue;
       for (std::size_t i = state.next + 1; i < operations.size(); ++i) {
         graph.edge(graph.node(party(rank, q, program::name_of(operations[i]))),
                    graph.node(party(rank, q, program::name_of(operations[state.next]))), "is behind it in the queue");
       }
     }
-    if (blocked > max_waiters) break;
   }
+  for (FlagWait& wait : flag_waits) graph.edge(wait.from, wait.to, std::move(wait.reason));
   return fmt::format("deadlock at {:.3f} us: {} queues did not end\n{}", machine_.loop().now().us(), blocked, graph.report());
 }
 

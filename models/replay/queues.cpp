@@ -17,7 +17,8 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   }
   const host::HostSpec& host = machine_.gpu().host;
   const auto number = static_cast<std::int64_t>(state.next * program_.queues.size() + queue + 1);
-  Time at = host.enqueue * number;
+  state.enqueued = host.enqueue * number;
+  Time at = state.enqueued;
   const auto is_copy = [&](std::uint32_t i) { return std::holds_alternative<program::Copy>(operations[i]); };
   state.prefetched = state.next > 0 && is_copy(state.next) && is_copy(state.next - 1) && at <= state.end;
   if (state.next > 0 && !state.prefetched) at = std::max(at, state.end + host.queue_gap);
@@ -51,6 +52,7 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   run.kernel = &kernel;
   run.rank = rank;
   run.queue = queue;
+  run.operation = operation_index(queue, state.next);
   run.first_shape = first_shapes_[queue][state.next];
   run.footprint = cu::footprint(machine_.gpu().compute, kernel.resources);
   run.workgroups = kernel.body->workgroups(rank);
@@ -60,8 +62,9 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
     machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, id));
     return;
   }
-  machine_.loop().calendar().schedule(machine_.loop().now() + machine_.gpu().host.kernel_start, *this,
-                                      pack(Event::grid, state.run));
+  // The launch of a kernel that waited behind another operation is done by the time its turn comes.
+  const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
+  machine_.loop().calendar().schedule(std::max(launched, machine_.loop().now()), *this, pack(Event::grid, state.run));
 }
 
 // The kernel reaches the dispatcher.
@@ -84,7 +87,7 @@ core::ClassId Replay::copy_class(Rank rank, Rank peer) {
     spec.demands.push_back({machine_.capacities(rank).hbm, 1 + gpu.hbm.write_cost});
   } else {
     spec.demands.push_back({machine_.capacities(rank).hbm, 1});
-    machine_.add_store_path(rank, peer, 1, spec.demands);
+    machine_.add_store_path(rank, peer, 1, spec.demands, machine::Machine::Mover::dma);
   }
   classes[peer] = machine_.sharing().add_class(std::move(spec));
   return classes[peer];
@@ -93,6 +96,7 @@ core::ClassId Replay::copy_class(Rank rank, Rank peer) {
 void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy) {
   const program::Transfer transfer = copy.transfer(rank);
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
+  if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
   gpus_[rank]->engines.submit({copy_class(rank, transfer.peer), transfer.bytes, queue_state(rank, queue).prefetched, this, pack(Event::copied, id)});
 }
@@ -101,9 +105,7 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const Time now = machine_.loop().now();
   const program::Operation& operation = program_.queues[queue].operations[state.next];
-  std::size_t index = state.next;
-  for (std::uint32_t q = 0; q < queue; ++q) index += program_.queues[q].operations.size();
-  OperationTimes& times = result_.operations[index];
+  OperationTimes& times = result_.operations[operation_index(queue, state.next)];
   times.begin = std::min(times.begin, state.begin);
   times.end = std::max(times.end, now);
   if (observer_ != nullptr) {

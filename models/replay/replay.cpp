@@ -49,15 +49,20 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   MOIRE_INVARIANT(program.ranks() == machine.ranks(), "a program and its machine differ in ranks");
   flags_.add(program.flag_count());
   for (const program::Queue& queue : program.queues) {
+    first_operation_.push_back(static_cast<std::uint32_t>(result_.operations.size()));
     auto& shapes = first_shapes_.emplace_back();
     for (const program::Operation& operation : queue.operations) {
-      result_.operations.push_back({queue.name, program::name_of(operation), Time::max(), Time{}});
+      OperationTimes& times = result_.operations.emplace_back();
+      times.queue = queue.name;
+      times.name = program::name_of(operation);
       machine::ShapeId first = 0;
       if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
         for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
           const machine::ShapeId id = phases_.add_shape(kernel->shapes[s]);
           if (s == 0) first = id;
+          times.phases.push_back({kernel->shapes[s].name, 0, Time{}});
         }
+        for (const char* other : {"wait", "delay", "put", "fence"}) times.phases.push_back({other, 0, Time{}});
       }
       shapes.push_back(first);
     }
@@ -110,6 +115,10 @@ void Replay::fire(std::uint64_t payload) {
       return start_grid(static_cast<std::uint32_t>(id));
     case Event::workgroup:
       return go_on(static_cast<std::uint32_t>(id));
+    case Event::posted:
+      return posted_done(static_cast<std::uint32_t>(id));
+    case Event::freed:
+      return free_slot(static_cast<std::uint32_t>(id >> 16), static_cast<cu::CuId>(id & 0xFFFF));
     case Event::dispatch:
       return dispatch(static_cast<Rank>(id));
     case Event::raise:

@@ -27,6 +27,10 @@ struct OperationTimes {
   std::string name;
   Time begin = Time::max();  // earliest over ranks
   Time end;                  // latest over ranks
+  // Of a kernel: when its first workgroup was placed, and what its workgroups did, over all ranks.
+  Time first_workgroup = Time::max();
+  std::int64_t workgroups = 0;  // over all ranks
+  std::vector<program::PhaseTotal> phases;  // its shapes, then wait, delay, put, fence
 };
 
 struct Result {
@@ -36,6 +40,7 @@ struct Result {
   std::uint64_t workgroups = 0;
   std::uint64_t puts = 0;
   Bytes put_bytes;
+  Bytes scale_up_bytes;  // payload of peer stores and DMA copies between GPUs of a node
   std::string deadlock;  // empty when every operation of every rank ended
 };
 
@@ -50,7 +55,7 @@ class Replay final : public core::EventSink {
   void fire(std::uint64_t payload) override;
 
  private:
-  enum class Event : std::uint8_t { start, end, grid, workgroup, dispatch, raise, delivered, copied };
+  enum class Event : std::uint8_t { start, end, grid, workgroup, posted, freed, dispatch, raise, delivered, copied };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
 
   // One kernel on one rank.
@@ -58,6 +63,7 @@ class Replay final : public core::EventSink {
     const program::Kernel* kernel = nullptr;
     Rank rank = 0;
     std::uint32_t queue = 0;
+    std::uint32_t operation = 0;  // in result_.operations
     machine::ShapeId first_shape = 0;
     cu::Footprint footprint;
     std::int64_t workgroups = 0;
@@ -72,6 +78,10 @@ class Replay final : public core::EventSink {
     // What it does now, for observers and the deadlock report.
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     std::uint16_t shape = 0;
+    bool stands_for_work = false;
+    std::uint32_t posted = 0;         // work it has posted and that is not done
+    Time fence;                       // to wait after the last of it
+    std::uint32_t posted_by = UINT32_MAX;  // of posted work, which has a seat like a workgroup
     program::FlagRef flag = program::no_flag;
     std::int64_t target = 0;
     Time since;
@@ -80,6 +90,7 @@ class Replay final : public core::EventSink {
     std::uint32_t next = 0;   // operation that runs or starts next
     bool started = false;     // it has begun
     std::uint32_t run = 0;    // its kernel run
+    Time enqueued;            // by the host
     bool prefetched = false;  // a copy enqueued behind a copy: the engine has its command already
     Time begin;
     Time end;  // of the last one that ended
@@ -101,6 +112,8 @@ class Replay final : public core::EventSink {
   };
   class LoadWatcher;
 
+  // Number of an operation over all queues.
+  std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const { return first_operation_[queue] + next; }
   QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
 
   // queues.cpp
@@ -116,11 +129,15 @@ class Replay final : public core::EventSink {
   void dispatch(Rank rank);
   void request_turn(Rank rank);
   void go_on(std::uint32_t workgroup);
+  std::uint32_t take_seat();
+  void post(std::uint32_t workgroup, const program::Phase& phase);
+  void posted_done(std::uint32_t seat);
   bool gate_opens(const program::Phase& phase);
   // Returns when the issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase);
   void retire(std::uint32_t workgroup);
-  void tell_phase_end(std::uint32_t workgroup);
+  void free_slot(std::uint32_t run, cu::CuId cu);
+  void end_phase(std::uint32_t workgroup);
   void arrive(std::uint32_t flight);
   std::uint32_t new_flight(const Flight& flight);
 
@@ -134,6 +151,7 @@ class Replay final : public core::EventSink {
   std::unique_ptr<LoadWatcher> load_watcher_;
   core::Flags flags_;
   machine::PhaseRunner phases_;
+  std::vector<std::uint32_t> first_operation_;               // per queue
   std::vector<std::vector<machine::ShapeId>> first_shapes_;  // per queue and operation
   std::vector<QueueState> queues_;
   std::vector<std::unique_ptr<Gpu>> gpus_;

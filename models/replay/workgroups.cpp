@@ -27,37 +27,49 @@ void Replay::dispatch(Rank rank) {
   gpu.next_turn = now + machine_.gpu().compute.launch_interval;
   const std::vector<cu::Placement> placed = placed_;
   for (const cu::Placement& placement : placed) {
-    std::uint32_t id;
-    if (free_workgroups_.empty()) {
-      id = static_cast<std::uint32_t>(workgroups_.size());
-      workgroups_.emplace_back();
-    } else {
-      id = free_workgroups_.back();
-      free_workgroups_.pop_back();
-    }
-    workgroups_[id] = {};
+    const std::uint32_t id = take_seat();
     workgroups_[id].run = placement.grid;
     workgroups_[id].number = placement.workgroup;
     workgroups_[id].cu = placement.cu;
-    ++runs_[placement.grid].started;
+    KernelRun& run = runs_[placement.grid];
+    ++run.started;
+    OperationTimes& times = result_.operations[run.operation];
+    times.first_workgroup = std::min(times.first_workgroup, now);
+    ++times.workgroups;
     ++result_.workgroups;
     go_on(id);
   }
   request_turn(rank);
 }
 
+std::uint32_t Replay::take_seat() {
+  if (free_workgroups_.empty()) {
+    workgroups_.emplace_back();
+    return static_cast<std::uint32_t>(workgroups_.size() - 1);
+  }
+  const std::uint32_t id = free_workgroups_.back();
+  free_workgroups_.pop_back();
+  workgroups_[id] = {};
+  return id;
+}
+
 // Walks through the workgroup's steps until one takes time.
 void Replay::go_on(std::uint32_t id) {
   const Time now = machine_.loop().now();
-  tell_phase_end(id);
+  end_phase(id);
   while (true) {
     Workgroup& wg = workgroups_[id];
     const KernelRun& run = runs_[wg.run];
     Phase phase;
-    if (!run.kernel->body->phase(run.rank, wg.number, wg.step++, phase)) {
-      retire(id);
+    if (!run.kernel->body->phase(run.rank, wg.number, wg.step, phase)) {
+      if (wg.posted == 0) return retire(id);
+      // The end of a workgroup drains what it has posted.
+      wg.doing = Phase::Kind::fence;
+      wg.since = now;
+      wg.fence = Time{};
       return;
     }
+    ++wg.step;
     wg.doing = phase.kind;
     wg.since = now;
     const std::uint64_t resume = pack(Event::workgroup, id);
@@ -66,11 +78,24 @@ void Replay::go_on(std::uint32_t id) {
         break;
       case Phase::Kind::work:
         if (phase.amount <= 0) break;
+        if (phase.posted) {
+          post(id, phase);
+          break;
+        }
         wg.shape = phase.shape;
+        result_.scale_up_bytes =
+            result_.scale_up_bytes + Bytes{phase.amount * run.kernel->shapes[phase.shape].peer_write};
         phases_.start(id, run.rank, wg.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this, resume);
         return;
       case Phase::Kind::delay:
         if (phase.duration.ps <= 0) break;
+        wg.shape = phase.shape;
+        wg.stands_for_work = phase.stands_for_work;
+        machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
+        return;
+      case Phase::Kind::fence:
+        wg.fence = phase.duration;
+        if (wg.posted > 0) return;  // the last of them resumes it
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
       case Phase::Kind::wait:
@@ -91,6 +116,33 @@ void Replay::go_on(std::uint32_t id) {
       }
     }
   }
+}
+
+void Replay::post(std::uint32_t id, const Phase& phase) {
+  const std::uint32_t seat = take_seat();
+  Workgroup& owner = workgroups_[id];
+  const KernelRun& run = runs_[owner.run];
+  Workgroup& posted = workgroups_[seat];
+  posted.run = owner.run;
+  posted.cu = owner.cu;
+  posted.number = owner.number;
+  posted.shape = phase.shape;
+  posted.since = machine_.loop().now();
+  posted.posted_by = id;
+  posted.doing = Phase::Kind::work;
+  ++owner.posted;
+  result_.scale_up_bytes = result_.scale_up_bytes + Bytes{phase.amount * run.kernel->shapes[phase.shape].peer_write};
+  phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
+                       pack(Event::posted, seat));
+}
+
+void Replay::posted_done(std::uint32_t seat) {
+  end_phase(seat);
+  const std::uint32_t id = workgroups_[seat].posted_by;
+  free_workgroups_.push_back(seat);
+  Workgroup& owner = workgroups_[id];
+  if (--owner.posted > 0 || owner.doing != Phase::Kind::fence) return;
+  machine_.loop().calendar().schedule(machine_.loop().now() + owner.fence, *this, pack(Event::workgroup, id));
 }
 
 bool Replay::gate_opens(const Phase& phase) {
@@ -114,8 +166,10 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const Workgroup& wg = workgroups_[id];
   const Rank rank = runs_[wg.run].rank;
   const Time now = machine_.loop().now();
-  const std::uint32_t flight = new_flight({rank, phase.peer, phase.flag, phase.proxied ? program::no_cu : wg.cu, phase.bytes, now});
-  if (phase.kind == Phase::Kind::put && phase.peer != rank) {
+  const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
+  const std::uint32_t flight = new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
+                                           phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
+  if (by_nic) {
     ++result_.puts;
     result_.put_bytes = result_.put_bytes + phase.bytes;
     nic::Put put;
@@ -152,40 +206,66 @@ void Replay::retire(std::uint32_t id) {
   phases_.leave(id);
   free_workgroups_.push_back(id);
   KernelRun& run = runs_[wg.run];
-  gpus_[run.rank]->dispatcher.retire(wg.cu, run.footprint);
-  request_turn(run.rank);
+  const Time refill = machine_.gpu().compute.slot_refill;
+  if (refill.ps > 0 && gpus_[run.rank]->dispatcher.pending()) {
+    machine_.loop().calendar().schedule(machine_.loop().now() + refill, *this, pack(Event::freed, std::uint64_t{wg.run} << 16 | wg.cu));
+  } else {
+    free_slot(wg.run, wg.cu);
+  }
   if (++run.finished < run.workgroups) return;
   const std::uint64_t queue = run.rank * program_.queues.size() + run.queue;
   machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, queue));
 }
 
-void Replay::tell_phase_end(std::uint32_t id) {
-  if (observer_ == nullptr) return;
+void Replay::free_slot(std::uint32_t run_id, cu::CuId cu) {
+  const KernelRun& run = runs_[run_id];
+  gpus_[run.rank]->dispatcher.retire(cu, run.footprint);
+  request_turn(run.rank);
+}
+
+void Replay::end_phase(std::uint32_t id) {
   const Workgroup& wg = workgroups_[id];
   const KernelRun& run = runs_[wg.run];
   program::WorkgroupSpan span{run.rank,  run.queue,       wg.cu, run.kernel->name, wg.number, "", program::WaitReason::none,
                               program::no_flag, wg.since, machine_.loop().now()};
+  std::size_t total = run.kernel->shapes.size();
   switch (wg.doing) {
     case Phase::Kind::nothing:
     case Phase::Kind::signal:
       return;
     case Phase::Kind::work:
       span.phase = run.kernel->shapes[wg.shape].name;
-      break;
-    case Phase::Kind::delay:
-      span.phase = "delay";
-      span.reason = program::WaitReason::engine;
-      break;
-    case Phase::Kind::put:
-      span.phase = "put";
+      total = wg.shape;
       break;
     case Phase::Kind::wait:
       span.phase = "wait";
       span.reason = program::WaitReason::flag;
       span.flag = wg.flag;
       break;
+    case Phase::Kind::fence:
+      span.phase = "fence";
+      span.reason = program::WaitReason::fence;
+      total += 3;
+      break;
+    case Phase::Kind::delay:
+      if (wg.stands_for_work) {
+        span.phase = run.kernel->shapes[wg.shape].name;
+        total = wg.shape;
+        break;
+      }
+      span.phase = "delay";
+      span.reason = program::WaitReason::engine;
+      total += 1;
+      break;
+    case Phase::Kind::put:
+      span.phase = "put";
+      total += 2;
+      break;
   }
-  observer_->workgroup(span);
+  program::PhaseTotal& phase = result_.operations[run.operation].phases[total];
+  ++phase.count;
+  phase.total += span.end - span.begin;
+  if (observer_ != nullptr) observer_->workgroup(span);
 }
 
 }  // namespace moire::models::replay

@@ -14,7 +14,8 @@ namespace moire::cli {
 namespace {
 
 // "6 runs": what a scenario would do. Empty where something is wrong.
-std::string check_scenario(const std::string& file, const std::vector<std::string>& sets, config::Diagnostics& diagnostics) {
+std::string check_scenario(const std::string& file, const std::vector<std::string>& sets,
+                           config::Diagnostics& diagnostics) {
   const auto scenario = study::load_scenario(file, sets, diagnostics);
   if (!scenario) return {};
   study::check_runs(*scenario, diagnostics);
@@ -46,17 +47,23 @@ std::string check_trace(const std::string& file, config::Diagnostics& diagnostic
 
 std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnostics& diagnostics) {
   switch (kind) {
-    case FileKind::system: return check_system(tree, diagnostics);
-    case FileKind::gpu: return check_part<models::machine::GpuSpec>(kind, tree, diagnostics);
-    case FileKind::nic: return check_part<models::nic::NicSpec>(kind, tree, diagnostics);
-    case FileKind::library: return check_part<models::collective::LibrarySpec>(kind, tree, diagnostics);
+    case FileKind::system:
+      return check_system(tree, diagnostics);
+    case FileKind::gpu:
+      return check_part<models::machine::GpuSpec>(kind, tree, diagnostics);
+    case FileKind::nic:
+      return check_part<models::nic::NicSpec>(kind, tree, diagnostics);
+    case FileKind::library:
+      return check_part<models::collective::LibrarySpec>(kind, tree, diagnostics);
     case FileKind::scenario:
-    case FileKind::wg_trace: break;  // not told by keys alone
+    case FileKind::wg_trace:
+      break;  // not told by keys alone
   }
   return {};
 }
 
-std::string check_yaml(const std::string& file, const std::vector<std::string>& sets, config::Diagnostics& diagnostics) {
+std::string check_yaml(const std::string& file, const std::vector<std::string>& sets,
+                       config::Diagnostics& diagnostics) {
   config::Diagnostics loading;
   const auto tree = config::load(file, config::parse_sets(sets, loading), loading);
   if (!tree) {
@@ -67,8 +74,9 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   if (kind && *kind == FileKind::scenario) return check_scenario(file, sets, diagnostics);
   diagnostics = std::move(loading);
   if (kind) return check_kind(*kind, *tree, diagnostics);
-  diagnostics.error(tree->place, "cannot tell what this file is by its top-level keys",
-                    "a scenario has system and program, a system nodes and node, a GPU compute and hbm; see 'moire explain'");
+  diagnostics.error(
+      tree->place, "cannot tell what this file is by its top-level keys",
+      "a scenario has system and program, a system nodes and node, a GPU compute and hbm; see 'moire explain'");
   return {};
 }
 
@@ -96,9 +104,14 @@ void add_check(CLI::App& app, Action& action) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
-  command->add_option("FILE", arguments->files, "Scenarios, systems, GPUs, NICs, collective libraries, WG traces")->required();
-  command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")->allow_extra_args(false);
-  command->callback([arguments, &action] { action = [arguments] { return check(arguments->files, arguments->sets); }; });
+  command->add_option("FILE", arguments->files, "Scenarios, systems, GPUs, NICs, collective libraries, WG traces")
+      ->required()
+      ->type_name("");
+  command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return check(arguments->files, arguments->sets); }; });
 }
 
 }  // namespace moire::cli

@@ -25,8 +25,10 @@ std::string shell_word(const std::string& word) {
 int report_bug(const char* what, int argc, char** argv) {
   std::vector<std::string> words = {"moire"};
   for (int i = 1; i < argc; ++i) words.push_back(shell_word(argv[i]));
-  fmt::print(stderr, "moire: internal error: {}\nThis is a bug in Moire, not in your input; please report it with the command\n  {}\n",
-             what, config::join(words, " "));
+  fmt::print(
+      stderr,
+      "moire: internal error: {}\nThis is a bug in Moire, not in your input; please report it with the command\n  {}\n",
+      what, config::join(words, " "));
   return our_bug;
 }
 
@@ -37,7 +39,8 @@ int wrong_command_line(const CLI::App& app, const CLI::ParseError& error) {
     return bad_input;
   }
   std::vector<std::string> commands;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) commands.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(command->get_name());
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
     fmt::print(stderr, "moire: no command; commands: {}; see 'moire --help'\n", config::join(commands));

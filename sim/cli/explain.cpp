@@ -109,10 +109,16 @@ void add_explain(CLI::App& app, Action& action) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("explain", "What components, keys, operators and metrics mean");
-  command->add_option("TOPIC", arguments->topic, "COMPONENT, COMPONENT.KEY, operators or metrics; none: the list of components");
-  command->add_option("--markdown", arguments->markdown, "Write the reference pages of all components into DIR");
+  command
+      ->add_option("TOPIC", arguments->topic,
+                   "COMPONENT, COMPONENT.KEY, operators or metrics; none: the list of components")
+      ->type_name("");
+  command->add_option("--markdown", arguments->markdown, "Write the reference pages of all components into DIR")
+      ->type_name("DIR");
   command->callback([arguments, &action] {
-    action = [arguments] { return arguments->markdown.empty() ? explain(arguments->topic) : write_pages(arguments->markdown); };
+    action = [arguments] {
+      return arguments->markdown.empty() ? explain(arguments->topic) : write_pages(arguments->markdown);
+    };
   });
 }
 

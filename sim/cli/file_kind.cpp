@@ -12,19 +12,23 @@ namespace moire::cli {
 
 std::string_view to_string(FileKind kind) {
   switch (kind) {
-    case FileKind::scenario: return "scenario";
-    case FileKind::system: return "system";
-    case FileKind::gpu: return "GPU";
-    case FileKind::nic: return "NIC";
-    case FileKind::library: return "collective library";
-    case FileKind::wg_trace: return "WG trace";
+    case FileKind::scenario:
+      return "scenario";
+    case FileKind::system:
+      return "system";
+    case FileKind::gpu:
+      return "GPU";
+    case FileKind::nic:
+      return "NIC";
+    case FileKind::library:
+      return "collective library";
+    case FileKind::wg_trace:
+      return "WG trace";
   }
   return "";
 }
 
-bool is_wg_trace(const std::filesystem::path& file) {
-  return file.extension() == ".csv" || file.extension() == ".zst";
-}
+bool is_wg_trace(const std::filesystem::path& file) { return file.extension() == ".csv" || file.extension() == ".zst"; }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
   const std::array<std::pair<FileKind, const config::Description*>, 5> kinds = {{
@@ -37,9 +41,9 @@ std::optional<FileKind> kind_of(const config::Node& tree) {
   std::optional<FileKind> best;
   std::ptrdiff_t most = 0;
   for (const auto& [kind, description] : kinds) {
-    const auto known = std::count_if(tree.entries.begin(), tree.entries.end(), [d = description](const config::Node::Entry& entry) {
-      return d->find(entry.key) != nullptr;
-    });
+    const auto known =
+        std::count_if(tree.entries.begin(), tree.entries.end(),
+                      [d = description](const config::Node::Entry& entry) { return d->find(entry.key) != nullptr; });
     if (known > most) {
       most = known;
       best = kind;

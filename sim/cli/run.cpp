@@ -42,8 +42,9 @@ bool is_a_scenario(const RunArguments& arguments, config::Diagnostics& diagnosti
     place = tree->place;
   }
   if (!kind || kind == FileKind::scenario) return true;
-  diagnostics.error(place, fmt::format("this is a {}, not a scenario", to_string(*kind)),
-                    fmt::format("'moire check {}' validates it; a scenario names a system and a program", arguments.file));
+  diagnostics.error(
+      place, fmt::format("this is a {}, not a scenario", to_string(*kind)),
+      fmt::format("'moire check {}' validates it; a scenario names a system and a program", arguments.file));
   return false;
 }
 
@@ -78,7 +79,8 @@ void print_deadlock(const study::Scenario& scenario, const study::StudyResult& r
 int run(const RunArguments& arguments) {
   config::Diagnostics diagnostics;
   std::optional<study::Scenario> scenario;
-  if (is_a_scenario(arguments, diagnostics)) scenario = study::load_scenario(arguments.file, arguments.sets, diagnostics);
+  if (is_a_scenario(arguments, diagnostics))
+    scenario = study::load_scenario(arguments.file, arguments.sets, diagnostics);
   if (scenario) study::check_runs(*scenario, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
@@ -109,17 +111,25 @@ int run(const RunArguments& arguments) {
 void add_run(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Simulate a scenario: metrics and, with variants, their comparison");
-  command->add_option("FILE", arguments->file, "The scenario")->required();
-  command->add_option("--set", arguments->sets, "Change a value, path=value; may be repeated, the last one of a path counts")
-      ->allow_extra_args(false);
-  command->add_option("--format", arguments->formats, "table, json, csv, or several joined by commas (default: table)")
+  command->add_option("FILE", arguments->file, "The scenario")->required()->type_name("");
+  command
+      ->add_option("--set", arguments->sets,
+                   "Change a value, path=value; may be repeated, the last one of a path counts")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+  command->add_option("--format", arguments->formats, "table (the default), json, csv, or several joined by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"table", "json", "csv"}));
-  command->add_option("--out", arguments->out, "Write each format to DIR/<scenario>.<txt|json|csv> instead of printing it");
-  command->add_option("--timeline", arguments->timeline,
-                      "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
-                      "extension: out.pftrace, out.fused.pftrace");
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("LIST");
+  command
+      ->add_option("--out", arguments->out, "Write each format to DIR/<scenario>.<txt|json|csv> instead of printing it")
+      ->type_name("DIR");
+  command
+      ->add_option("--timeline", arguments->timeline,
+                   "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
+                   "extension: out.pftrace, out.fused.pftrace")
+      ->type_name("FILE");
   command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

@@ -440,6 +440,14 @@ void Sharing::retime(ClassId id) {
   c.due = at;
 }
 
+std::vector<double> Sharing::served() const {
+  std::vector<double> units(capacities_.size(), 0);
+  for (const Class& c : classes_) {
+    for (const Demand& demand : c.spec.demands) units[demand.capacity] += demand.per_work * c.progressed;
+  }
+  return units;
+}
+
 double Sharing::served(CapacityId id) const {
   double units = 0;
   for (const Class& c : classes_) {

@@ -7,6 +7,7 @@ const char* to_string(WaitReason reason) {
     case WaitReason::none: return "none";
     case WaitReason::cu_slot: return "cu slot";
     case WaitReason::flag: return "flag";
+    case WaitReason::fence: return "fence";
     case WaitReason::launch: return "launch";
     case WaitReason::engine: return "engine";
   }

@@ -34,6 +34,8 @@ struct PhaseShape {
   double peer_write = 0;     // stored to the peer's memory through the scale-up port
   double flop = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
+  // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
+  bool pipelined = true;
   Bytes in_flight;  // loads the workgroup keeps requested and not yet received (stores, if it loads nothing)
 };
 
@@ -42,12 +44,15 @@ struct Phase {
   enum class Kind : std::uint8_t {
     nothing,  // go on to the next step at once
     work,     // `amount` units of kernel.shapes[shape], stores going to `peer`
-    delay,    // `duration`
+    delay,    // `duration`; counted as phase `shape` if `stands_for_work`
+    fence,    // until the workgroup's posted work is done, and `duration` more
     wait,     // until `flag` >= target
     signal,   // raise `flag` at `peer` after the stores before it; the workgroup does not wait for the arrival
     put,      // non-blocking NIC message of `bytes` to `peer` that raises `flag` there when it is complete
   };
   Kind kind = Kind::nothing;
+  bool posted = false;           // work: goes on beside the workgroup's next steps (stores that nobody waits for)
+  bool stands_for_work = false;  // delay: a work phase replayed with its recorded time
   bool proxied = false;     // put: a host thread posts it instead of the workgroup
   std::uint16_t shape = 0;  // work
   Rank peer = 0;
@@ -139,12 +144,27 @@ struct FlagPlace {
   std::uint32_t index;
 };
 
+// What was measured of a kernel that is replayed from a trace, to stand beside the simulation.
+struct PhaseTotal {
+  std::string name;  // of the shape, "wait", "delay" or "put"
+  std::uint64_t count = 0;
+  Time total;
+  double mean_us() const { return count == 0 ? 0 : total.us() / static_cast<double>(count); }
+};
+struct RecordedKernel {
+  std::string kernel;
+  Time duration;             // first workgroup's start to last workgroup's end, over all ranks
+  std::int64_t workgroups = 0;  // physical, over all ranks
+  std::vector<PhaseTotal> phases;
+};
+
 class Program {
  public:
   explicit Program(Rank ranks) : ranks_(ranks) {}
   Rank ranks() const { return ranks_; }
 
   std::vector<Queue> queues;
+  std::vector<RecordedKernel> recorded;
 
   FlagBlock add_flags(FlagArray array);
   std::uint32_t flag_count() const { return flag_count_; }

@@ -16,7 +16,8 @@
 
 #include "sim/core/invariant.hpp"
 
-extern "C" void __gcov_dump() __attribute__((weak));  // there in coverage builds only
+// There in coverage builds only. NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" void __gcov_dump() __attribute__((weak));
 
 namespace moire::study {
 
@@ -100,7 +101,8 @@ ChildReport run_in_child(const std::function<std::string()>& work, const std::fu
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) throw RunFailure("the system ended the run (out of memory?)");
   if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));
-  if (message.empty()) throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));
+  if (message.empty())
+    throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));
   if (message[0] == sent_failure) throw RunFailure(message.substr(1));
   if (message[0] == sent_bug) throw core::InvariantError(message.substr(1));
   return {message.substr(1), wall.count(), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};

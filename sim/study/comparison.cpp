@@ -15,7 +15,8 @@ SummaryRow summarise(SummaryKind kind, std::size_t variant, const std::vector<Co
   for (const ComparisonRow& row : rows) {
     if (row.variant != variant) continue;
     if (kind == SummaryKind::max) {
-      summary.reduction_percent = points == 0 ? row.reduction_percent : std::max(summary.reduction_percent, row.reduction_percent);
+      summary.reduction_percent =
+          points == 0 ? row.reduction_percent : std::max(summary.reduction_percent, row.reduction_percent);
       summary.speedup = std::max(summary.speedup, row.speedup);
     } else {
       summary.reduction_percent += row.reduction_percent;

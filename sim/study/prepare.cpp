@@ -28,6 +28,21 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   return good;
 }
 
+// A slip in a size must not run for days.
+std::optional<std::string> too_long(const program::Program& program) {
+  constexpr double most = 1e9;  // workgroups; some minutes to an hour
+  double workgroups = 0;
+  for (const program::Queue& queue : program.queues) {
+    for (const program::Operation& operation : queue.operations) {
+      const auto* kernel = std::get_if<program::Kernel>(&operation);
+      if (kernel) workgroups += static_cast<double>(kernel->body->workgroups(0)) * program.ranks();
+    }
+  }
+  if (workgroups <= most) return std::nullopt;
+  return fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated; make its sizes smaller",
+                     workgroups, most);
+}
+
 // "what is wrong; what would be right", as models state it.
 void report(const std::string& problem, const config::Node& node, config::Diagnostics& diagnostics) {
   const std::size_t cut = std::min(problem.find("; "), problem.size());
@@ -36,7 +51,8 @@ void report(const std::string& problem, const config::Node& node, config::Diagno
 
 }  // namespace
 
-void check_system(const models::machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics) {
+void check_system(const models::machine::SystemSpec& system, const config::Node& node,
+                  config::Diagnostics& diagnostics) {
   // SimGrid allows one engine per process, and building it says nothing more about the parts.
   models::machine::SystemSpec without_engine = system;
   without_engine.network.model = models::machine::NetworkModel::queue;
@@ -57,7 +73,9 @@ std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, con
   check_system(*system, *system_node, diagnostics);
   auto program = models::operators::build_program(*program_node, *system, diagnostics);
   if (!program || diagnostics.size() > before) return std::nullopt;
-  if (const auto problem = models::replay::does_not_fit(*program, system->node.gpu)) {
+  auto problem = models::replay::does_not_fit(*program, system->node.gpu);
+  if (!problem) problem = too_long(*program);
+  if (problem) {
     report(*problem, *program_node, diagnostics);
     return std::nullopt;
   }
@@ -98,7 +116,8 @@ std::vector<std::pair<std::string, config::Node>> parameters_of(const Scenario& 
   std::vector<std::pair<std::string, config::Node>> parameters;
   const auto add = [&parameters](const config::Override& change) {
     const std::string path = config::join(change.path, ".");
-    const auto known = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == path; });
+    const auto known =
+        std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == path; });
     if (known != parameters.end()) {
       known->second = change.value;
     } else {

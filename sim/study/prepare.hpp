@@ -25,9 +25,11 @@ std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, con
 void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics);
 
 // Reports what keeps a system from being built, at `node`.
-void check_system(const models::machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics);
+void check_system(const models::machine::SystemSpec& system, const config::Node& node,
+                  config::Diagnostics& diagnostics);
 
-// What the run changes, path to value, in the order of the changes: axes, variant, --set. The last change of a path counts.
+// What the run changes, path to value, in the order of the changes: axes, variant, --set. The last change of a path
+// counts.
 std::vector<std::pair<std::string, config::Node>> parameters_of(const Scenario& scenario, const Run& run);
 
 }  // namespace moire::study

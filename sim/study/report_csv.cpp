@@ -46,7 +46,8 @@ std::string report_csv(const Scenario& scenario, const StudyResult& result) {
     for (const Choice* choice : run_of(scenario, number).choices) cells.push_back(field(choice->name));
     const auto& metrics = result.runs[number].metrics;
     for (const std::string& name : names) {
-      const auto known = std::find_if(metrics.begin(), metrics.end(), [&name](const Metric& m) { return m.name == name; });
+      const auto known =
+          std::find_if(metrics.begin(), metrics.end(), [&name](const Metric& m) { return m.name == name; });
       cells.push_back(known == metrics.end() ? "" : fmt::format("{}", known->value));
     }
     if (!result.comparison.empty()) {

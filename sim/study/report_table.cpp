@@ -96,7 +96,8 @@ std::string point_rows(const Scenario& scenario, const StudyResult& result) {
     const RunResult& run = result.runs[point];
     auto cells = point_cells(scenario, point);
     cells.push_back(time_text(run.time, unit));
-    const auto skew = std::find_if(run.metrics.begin(), run.metrics.end(), [](const Metric& m) { return m.name == "skew_percent"; });
+    const auto skew =
+        std::find_if(run.metrics.begin(), run.metrics.end(), [](const Metric& m) { return m.name == "skew_percent"; });
     cells.push_back(skew == run.metrics.end() ? "" : percent_text(skew->value));
     table.row(std::move(cells));
   }
@@ -148,11 +149,13 @@ std::vector<std::string> axis_headings(const Scenario& scenario) {
 }
 
 std::string report_table(const Scenario& scenario, const StudyResult& result) {
-  std::string out = scenario.description + "\n\n";
-  if (result.runs.size() == 1) return out + metric_list(result.runs.front());
-  if (scenario.variants.empty()) return out + point_rows(scenario, result);
-  if (scenario.points() == 1) return out + variant_rows(scenario, result);
-  return out + comparison_table(scenario, result);
+  const auto results = [&] {
+    if (result.runs.size() == 1) return metric_list(result.runs.front());
+    if (scenario.variants.empty()) return point_rows(scenario, result);
+    if (scenario.points() == 1) return variant_rows(scenario, result);
+    return comparison_table(scenario, result);
+  };
+  return scenario.description + "\n\n" + results() + report_recorded(scenario, result);
 }
 
 std::string report_stats(const Scenario& scenario, const StudyResult& result) {
@@ -165,8 +168,9 @@ std::string report_stats(const Scenario& scenario, const StudyResult& result) {
     const RunStats& stats = result.runs[number].stats;
     const std::string label = run_of(scenario, number).label();
     table.row({label.empty() ? scenario.name : label, fmt::format("{}", stats.events),
-               fmt::format("{:.2e}", static_cast<double>(stats.events) / stats.wall_seconds), fmt::format("{}", stats.instants),
-               fmt::format("{}", stats.solves), fmt::format("{:.2f} s", stats.wall_seconds),
+               fmt::format("{:.2e}", static_cast<double>(stats.events) / stats.wall_seconds),
+               fmt::format("{}", stats.instants), fmt::format("{}", stats.solves),
+               fmt::format("{:.2f} s", stats.wall_seconds),
                fmt::format("{:.0f} MiB", static_cast<double>(stats.peak_memory_bytes) / (1 << 20))});
   }
   return table.str();

@@ -22,12 +22,14 @@ std::string label_of(const config::Node& value, std::size_t index) {
 
 class ScenarioReader {
  public:
-  ScenarioReader(Scenario& scenario, config::Diagnostics& diagnostics) : scenario_(scenario), diagnostics_(diagnostics) {}
+  ScenarioReader(Scenario& scenario, config::Diagnostics& diagnostics)
+      : scenario_(scenario), diagnostics_(diagnostics) {}
 
   void variants(const config::Node& node) {
     if (node.is_null()) return;
     if (!node.is_map() || node.entries.empty()) {
-      reject(node, "'variants' is " + found(node) + ", not a map of names", "write variants: {base: {}, other: {path: value}}");
+      reject(node, "'variants' is " + found(node) + ", not a map of names",
+             "write variants: {base: {}, other: {path: value}}");
       return;
     }
     for (const auto& entry : node.entries) scenario_.variants.push_back(choice(entry, "variant"));
@@ -43,7 +45,8 @@ class ScenarioReader {
     double runs = static_cast<double>(std::max<std::size_t>(1, scenario_.variants.size()));
     for (const Axis& one : scenario_.axes) runs *= static_cast<double>(one.points.size());
     if (runs > most_runs) {
-      reject(node, fmt::format("the axes and variants make {:.0f} runs", runs), fmt::format("at most {} are run", most_runs));
+      reject(node, fmt::format("the axes and variants make {:.0f} runs", runs),
+             fmt::format("at most {} are run", most_runs));
       scenario_.axes.clear();
     }
   }
@@ -60,7 +63,8 @@ class ScenarioReader {
     } else if (names.empty()) {
       reject(at, "'compare' needs variants to compare", "write variants: {" + spec.to + ": {}, other: {path: value}}");
     } else {
-      reject(at, "'compare.to' names no variant: " + config::in_quotes(spec.to), config::suggestion(spec.to, names, "variants"));
+      reject(at, "'compare.to' names no variant: " + config::in_quotes(spec.to),
+             config::suggestion(spec.to, names, "variants"));
     }
   }
 
@@ -80,7 +84,8 @@ class ScenarioReader {
         Choice point{label_of(value, i), {}};
         const auto same = [&point](const Choice& other) { return other.name == point.name; };
         if (std::any_of(made.points.begin(), made.points.end(), same)) {
-          reject(value, fmt::format("axis '{}' has {} twice", entry.key, config::in_quotes(point.name)), "keep one of them");
+          reject(value, fmt::format("axis '{}' has {} twice", entry.key, config::in_quotes(point.name)),
+                 "keep one of them");
         }
         change(entry.key, value, point);
         made.points.push_back(std::move(point));
@@ -127,7 +132,8 @@ class ScenarioReader {
 
 void CompareSpec::describe(config::Describer<CompareSpec>& d) {
   d.component("compare", "Which variant the others are compared with.");
-  d.field("to", &CompareSpec::to, "Name of the variant that reduction and speedup refer to").example("bulk_synchronous");
+  d.field("to", &CompareSpec::to, "Name of the variant that reduction and speedup refer to")
+      .example("bulk_synchronous");
   d.field("summary", &CompareSpec::summary, "Rows under the comparison, over all points")
       .choices({{"mean", SummaryKind::mean}, {"max", SummaryKind::max}})
       .optional();
@@ -139,11 +145,16 @@ void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
   d.field("system", &ScenarioSpec::system, "The machine: a file of configs/systems, or its keys")
       .example("../systems/h200x4.yaml");
   d.field("program", &ScenarioSpec::program, "What every rank does").example("{queues: {main: [...]}}");
-  d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point").optional();
+  d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point")
+      .example("{base: {}, other: {system.network.model: flow}}")
+      .optional();
   d.field("sweep", &ScenarioSpec::sweep,
           "Axes, crossed: {path: [values]}, or {name: {point: {path: value}}} for points that change several keys")
+      .example("{system.nodes: [2, 4, 8]}")
       .optional();
-  d.field("compare", &ScenarioSpec::compare, "Reduction and speedup of the variants").optional();
+  d.field("compare", &ScenarioSpec::compare, "Reduction and speedup of the variants")
+      .example("{to: base, summary: [mean, max]}")
+      .optional();
 }
 
 std::size_t Scenario::points() const {
@@ -165,9 +176,11 @@ Run run_of(const Scenario& scenario, std::size_t number) {
   const std::size_t variants = std::max<std::size_t>(1, scenario.variants.size());
   run.point = number / variants;
   std::size_t rest = run.point;
-  for (auto axis = scenario.axes.rbegin(); axis != scenario.axes.rend(); ++axis) {
-    run.choices.insert(run.choices.begin(), &axis->points[rest % axis->points.size()]);
-    rest /= axis->points.size();
+  run.choices.resize(scenario.axes.size());
+  for (std::size_t a = scenario.axes.size(); a-- > 0;) {
+    const std::vector<Choice>& points = scenario.axes[a].points;
+    run.choices[a] = &points[rest % points.size()];
+    rest /= points.size();
   }
   if (!scenario.variants.empty()) {
     run.variant = number % variants;

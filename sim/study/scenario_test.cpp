@@ -48,7 +48,8 @@ std::vector<std::string> labels(const Scenario& scenario) {
 
 std::vector<std::string> parameters(const Scenario& scenario, std::size_t number) {
   std::vector<std::string> out;
-  for (const auto& [path, value] : parameters_of(scenario, run_of(scenario, number))) out.push_back(path + "=" + value.text);
+  for (const auto& [path, value] : parameters_of(scenario, run_of(scenario, number)))
+    out.push_back(path + "=" + value.text);
   return out;
 }
 
@@ -57,10 +58,9 @@ TEST(Scenario, CrossesAxesAndRunsEveryVariantAtEveryPoint) {
   ASSERT_TRUE(got.diagnostics.ok()) << got.diagnostics.str();
   EXPECT_EQ(got.scenario->points(), 6);
   EXPECT_EQ(got.scenario->compare_to, 0);
-  EXPECT_THAT(labels(*got.scenario),
-              ElementsAre("2, near, base", "2, near, other", "2, far, base", "2, far, other", "4, near, base",
-                          "4, near, other", "4, far, base", "4, far, other", "8, near, base", "8, near, other",
-                          "8, far, base", "8, far, other"));
+  EXPECT_THAT(labels(*got.scenario), ElementsAre("2, near, base", "2, near, other", "2, far, base", "2, far, other",
+                                                 "4, near, base", "4, near, other", "4, far, base", "4, far, other",
+                                                 "8, near, base", "8, near, other", "8, far, base", "8, far, other"));
 }
 
 TEST(Scenario, VariantsChangeAfterAxesAndSetsAfterBoth) {
@@ -93,8 +93,9 @@ TEST(Scenario, TimelinesOfSeveralRunsGetTheirLabels) {
 }
 
 TEST(Comparison, IsMadeWithinAPointAndSummarisedOverPoints) {
-  const Read got = read("description: x\nsystem: {}\nprogram: {}\nvariants: {a: {}, b: {}}\n"
-                        "sweep: {system.n: [1, 2]}\ncompare: {to: a, summary: [mean, max]}\n");
+  const Read got = read(
+      "description: x\nsystem: {}\nprogram: {}\nvariants: {a: {}, b: {}}\n"
+      "sweep: {system.n: [1, 2]}\ncompare: {to: a, summary: [mean, max]}\n");
   ASSERT_TRUE(got.diagnostics.ok()) << got.diagnostics.str();
   StudyResult result;
   for (const double us : {100.0, 75.0, 200.0, 190.0}) {

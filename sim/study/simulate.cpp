@@ -16,19 +16,6 @@ namespace replay = models::replay;
 
 namespace {
 
-// Payload through the scale-up ports: every byte leaves through one of them.
-double scale_up_bytes(machine::Machine& machine) {
-  double bytes = 0;
-  const auto add = [&](core::CapacityId id) {
-    if (id != core::no_id) bytes += machine.sharing().served(id);
-  };
-  for (program::Rank rank = 0; rank < machine.ranks(); ++rank) {
-    add(machine.capacities(rank).egress);
-    for (const core::CapacityId id : machine.capacities(rank).to_peer) add(id);
-  }
-  return std::round(bytes);  // sums of shares of the payload
-}
-
 double percent(double share) { return std::round(share * 1e8) / 1e6; }  // more digits say nothing
 
 struct Busy {
@@ -40,8 +27,9 @@ struct Busy {
 Busy busy(machine::Machine& machine, Time end) {
   Busy busy;
   const auto& info = machine.capacity_info();
+  const std::vector<double> served = machine.sharing().served();
   for (core::CapacityId id = 0; id < info.size(); ++id) {
-    const double share = machine.sharing().served(id) / (machine.sharing().capacity(id).rate * end.seconds());
+    const double share = served[id] / (machine.sharing().capacity(id).rate * end.seconds());
     if (info[id].kind == machine::CapacityKind::memory) busy.hbm += share / machine.ranks();
     if (info[id].kind == machine::CapacityKind::scale_up_link) busy.scale_up = std::max(busy.scale_up, share);
   }
@@ -53,24 +41,45 @@ Busy busy(machine::Machine& machine, Time end) {
   return busy;
 }
 
-std::vector<Metric> metrics_of(const replay::Result& result, machine::Machine& machine) {
+void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::vector<Metric>& metrics) {
+  for (const program::PhaseTotal& phase : phases) {
+    if (phase.count == 0) continue;
+    const double mean_us = std::round(phase.mean_us() * 1e6) / 1e6;  // to the picosecond
+    metrics.push_back({word + "_" + metric_word(phase.name) + "_mean_us", mean_us});
+  }
+}
+
+void add_operation(const replay::OperationTimes& operation, std::vector<Metric>& metrics) {
+  const std::string word = metric_word(operation.name);
+  metrics.push_back({word + "_us", microseconds(operation.end - operation.begin)});
+  metrics.push_back({word + "_begin_us", microseconds(operation.begin)});
+  metrics.push_back({word + "_end_us", microseconds(operation.end)});
+  if (operation.phases.empty() || operation.first_workgroup == Time::max()) return;
+  metrics.push_back({word + "_kernel_us", microseconds(operation.end - operation.first_workgroup)});
+  add_phases(word, operation.phases, metrics);
+}
+
+void add_recorded(const program::RecordedKernel& kernel, std::vector<Metric>& metrics) {
+  const std::string word = "recorded_" + metric_word(kernel.kernel);
+  metrics.push_back({word + "_kernel_us", microseconds(kernel.duration)});
+  add_phases(word, kernel.phases, metrics);
+}
+
+std::vector<Metric> metrics_of(const replay::Result& result, const program::Program& program,
+                               machine::Machine& machine) {
   const auto end = static_cast<double>(result.end.ps);
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
   const Busy used = busy(machine, result.end);
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
-  for (const replay::OperationTimes& operation : result.operations) {
-    const std::string word = metric_word(operation.name);
-    metrics.push_back({word + "_us", microseconds(operation.end - operation.begin)});
-    metrics.push_back({word + "_begin_us", microseconds(operation.begin)});
-    metrics.push_back({word + "_end_us", microseconds(operation.end)});
-  }
+  for (const replay::OperationTimes& operation : result.operations) add_operation(operation, metrics);
+  for (const program::RecordedKernel& kernel : program.recorded) add_recorded(kernel, metrics);
   metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
   metrics.push_back({"puts", static_cast<double>(result.puts)});
   metrics.push_back({"put_bytes", result.put_bytes.value});
-  metrics.push_back({"scale_up_bytes", scale_up_bytes(machine)});
+  metrics.push_back({"scale_up_bytes", std::round(result.scale_up_bytes.value)});
   metrics.push_back({"network_bytes", machine.network() ? machine.network()->delivered().value : 0});
   metrics.push_back({"hbm_busy_percent", percent(used.hbm)});
   metrics.push_back({"scale_up_busy_percent", percent(used.scale_up)});
@@ -97,7 +106,7 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer) {
   if (!result.deadlock.empty()) return result;
   MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");
   result.time = replayed.end;
-  result.metrics = metrics_of(replayed, *machine);
+  result.metrics = metrics_of(replayed, *run.program, *machine);
   return result;
 }
 

@@ -81,7 +81,8 @@ StudyResult run_study(const Scenario& scenario, const StudyOptions& options) {
   for (std::size_t number = 0; number < scenario.runs(); ++number) {
     const Run run = run_of(scenario, number);
     progress.run(number + 1, scenario.runs(), run.label());
-    const ChildReport report = run_in_child([&] { return simulate_packed(scenario, run, options); }, [&] { progress.tick(); });
+    const ChildReport report =
+        run_in_child([&] { return simulate_packed(scenario, run, options); }, [&] { progress.tick(); });
     result.runs.push_back(unpacked(report.text));
     result.runs.back().stats.wall_seconds = report.wall_seconds;
     result.runs.back().stats.peak_memory_bytes = report.peak_memory_bytes;

@@ -40,6 +40,10 @@ TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run)
 
 void TimelineFile::finish() {
   if (!timeline_->finish() || !out_.flush()) cannot_write(path_);
+  if (const std::uint64_t left_out = timeline_->totals().workgroups_left_out; left_out > 0) {
+    fmt::print(stderr, "{}: {} workgroup spans are left out, a timeline has room for {} spans\n", path_.string(),
+               left_out, timeline::Options{}.max_events);
+  }
 }
 
 }  // namespace moire::study

@@ -1,0 +1,52 @@
+// Offsets between the global timers of several GPUs, by a flag ping-pong that keeps the fastest round trips.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+struct PairOffset {
+  int a = 0;
+  int b = 0;
+  double offset_ns = 0;      // timer of b minus timer of a: mean of both directions
+  double asymmetry_ns = 0;   // half the difference between the estimates of a->b->a and b->a->b
+  double min_rtt_ns = 0;     // fastest round trip; half of it bounds the error of offset_ns whatever the asymmetry
+  double median_rtt_ns = 0;  // flag there and flag back, both polled from local memory
+};
+
+struct ClockOffsets {
+  std::vector<double> offset_ns;  // timer of rank r minus timer of rank 0
+  std::vector<PairOffset> pairs;  // all pairs
+  double closure_ns = 0;          // largest |o(0,a) + o(a,b) - o(0,b)|: how well the pairs agree with each other
+  double worst_asymmetry_ns = 0;
+  double worst_min_rtt_ns = 0;
+};
+
+class ClockSync {
+ public:
+  explicit ClockSync(int ranks, int round_trips = 400);
+  ~ClockSync();
+  ClockSync(const ClockSync&) = delete;
+  ClockSync& operator=(const ClockSync&) = delete;
+
+  ClockOffsets measure();
+
+ private:
+  struct Direction {
+    double offset_ns, min_rtt_ns, median_rtt_ns;
+  };
+  Direction ping(int initiator, int responder);
+
+  int ranks_;
+  int round_trips_;
+  uint32_t next_token_ = 1;
+  std::vector<uint32_t*> mailbox_;  // one word on every GPU, in peer-accessible memory
+  std::vector<uint64_t*> stamps_;   // 2 * round_trips on every GPU
+  std::vector<int*> gave_up_;
+};
+
+struct TimerTick {
+  double tick_ns;       // smallest step seen between two different readings
+  double mean_step_ns;  // mean step between different readings: equals the tick when reading is faster than ticking
+  double read_cost_ns;  // mean time of one reading
+};
+TimerTick measure_timer_tick(int device);

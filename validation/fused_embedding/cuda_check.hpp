@@ -1,0 +1,16 @@
+// Every CUDA call is checked: a silent failure would leave plausible-looking numbers behind.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#define CUDA_CHECK(call)                                                                                         \
+  do {                                                                                                           \
+    const cudaError_t cuda_check_status = (call);                                                                \
+    if (cuda_check_status != cudaSuccess) {                                                                      \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(cuda_check_status)); \
+      std::exit(1);                                                                                              \
+    }                                                                                                            \
+  } while (0)

@@ -1,0 +1,88 @@
+#include "gpu_info.hpp"
+
+#include <dlfcn.h>
+
+#include <ctime>
+#include <type_traits>
+#include <vector>
+
+#include "cuda_check.hpp"
+
+namespace {
+
+// The five entry points of NVML that are used, declared here because not every toolkit installs nvml.h. All return 0 on
+// success.
+using Handle = void*;
+constexpr int kSmClock = 1;      // NVML_CLOCK_SM
+constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
+
+struct Nvml {
+  int (*init)() = nullptr;
+  int (*driver)(char*, unsigned) = nullptr;
+  int (*by_bus)(const char*, Handle*) = nullptr;
+  int (*clock)(Handle, int, unsigned*) = nullptr;  // MHz
+  int (*power)(Handle, unsigned*) = nullptr;       // milliwatt
+  bool ready = false;
+
+  Nvml() {
+    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    if (library == nullptr) return;
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    ready = find(init, "nvmlInit_v2") && find(driver, "nvmlSystemGetDriverVersion") &&
+            find(by_bus, "nvmlDeviceGetHandleByPciBusId_v2") && find(clock, "nvmlDeviceGetClockInfo") &&
+            find(power, "nvmlDeviceGetPowerUsage") && init() == 0;
+  }
+};
+
+const Nvml& nvml() {
+  static const Nvml instance;
+  return instance;
+}
+
+}  // namespace
+
+GpuInfo gpu_info(int device) {
+  GpuInfo info;
+  cudaDeviceProp properties{};
+  CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+  info.name = properties.name;
+  int version = 0;
+  CUDA_CHECK(cudaRuntimeGetVersion(&version));
+  info.cuda = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  char driver[96] = "unknown";
+  if (nvml().ready) nvml().driver(driver, sizeof driver);
+  info.driver = driver;
+  return info;
+}
+
+std::string clocks_text(int ranks) {
+  if (!nvml().ready) return "unknown";
+  std::string sm = "sm", memory = ", mem", power = ", power";
+  for (int r = 0; r < ranks; ++r) {
+    char bus[64];
+    CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, r));
+    Handle handle = nullptr;
+    unsigned sm_mhz = 0, memory_mhz = 0, milliwatt = 0;
+    if (nvml().by_bus(bus, &handle) == 0) {
+      nvml().clock(handle, kSmClock, &sm_mhz);
+      nvml().clock(handle, kMemoryClock, &memory_mhz);
+      nvml().power(handle, &milliwatt);
+    }
+    sm += " " + std::to_string(sm_mhz);
+    memory += " " + std::to_string(memory_mhz);
+    power += " " + std::to_string(milliwatt / 1000);
+  }
+  return sm + " MHz" + memory + " MHz" + power + " W";
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}

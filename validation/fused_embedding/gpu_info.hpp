@@ -1,0 +1,17 @@
+// Provenance: what the GPUs, the driver and the clocks were. NVML is loaded at run time, so no library is needed to
+// build.
+#pragma once
+
+#include <string>
+
+struct GpuInfo {
+  std::string name;
+  std::string driver;
+  std::string cuda;
+};
+GpuInfo gpu_info(int device);
+
+// "sm 1980 1980 MHz, mem 3201 3201 MHz, power 250 248 W": one number a GPU, read without stopping any work.
+std::string clocks_text(int ranks);
+
+std::string utc_now();

@@ -1,0 +1,17 @@
+// The CPU's answer: every checked output element is summed again in double precision from the same synthetic data.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "shape.hpp"
+
+struct CheckResult {
+  int64_t checked = 0;
+  int64_t wrong = 0;       // not bit-equal: the data make fp32 sums exact
+  double worst_error = 0;  // largest absolute difference
+};
+
+// `elements[i]` is an index into the output of `rank` ([own sample][global table][dim]); `values[i]` what the GPU has.
+CheckResult check_outputs(const Shape& shape, int rank, uint64_t seed, const std::vector<int64_t>& elements,
+                          const std::vector<float>& values);
