@@ -12,6 +12,7 @@ struct Builder {
   const machine::SystemSpec& system;
   program::Program& program;
   program::Queue& queue;
+  std::string path{};  // of the operator in the scenario, for messages
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }

@@ -54,7 +54,8 @@ double time_us(const machine::SystemSpec& system, const LibrarySpec& spec, doubl
   return run(system, spec, bytes).result.end.us();
 }
 
-// --- Time -------------------------------------------------------------------------------------------------------------
+// --- Time
+// -------------------------------------------------------------------------------------------------------------
 
 // Setup 5; every slot costs the sender 1 + 100 kB / 50 B/ns = 3; then 0.5 store latency, 0.1 poll and the receiver's
 // 1 + 100 kB / 100 B/ns = 2. From the fifth slot on the sender looks at its credits: 0.1 a poll.
@@ -68,7 +69,8 @@ TEST(AllToAll, OneChannelIsPacedByItsSender) {
 // With a FIFO of one slot sender and receiver take turns: 3 + 0.5 + 0.1 + 2, and 0.5 + 0.1 for the credit between.
 TEST(AllToAll, AFifoOfOneSlotAlternates) {
   for (const int slots : {1, 2, 7}) {
-    EXPECT_DOUBLE_EQ(time_us(example_system(2), library(1, 1, 1), slots * 100e3), 5 + 5.6 * slots + 0.6 * (slots - 1)) << slots;
+    EXPECT_DOUBLE_EQ(time_us(example_system(2), library(1, 1, 1), slots * 100e3), 5 + 5.6 * slots + 0.6 * (slots - 1))
+        << slots;
   }
 }
 
@@ -101,12 +103,14 @@ TEST(AllToAll, BetweenNodesAProxySendsWhatWasStaged) {
     ran.machine->topology()->route(0, 1, 0, path);
     double latency = 0;
     for (const core::LinkId link : path) latency += ran.machine->topology()->links()[link].latency.us();
-    EXPECT_NEAR(ran.result.end.us(), 5 + 2 + 0.3 + 1.1 + 0.2 + 0.02 + 0.5 + latency + slots * 4 + 0.4 + 0.1 + 2, 20e-6) << slots;
+    EXPECT_NEAR(ran.result.end.us(), 5 + 2 + 0.3 + 1.1 + 0.2 + 0.02 + 0.5 + latency + slots * 4 + 0.4 + 0.1 + 2, 20e-6)
+        << slots;
     for (const Watcher::Put& put : ran.seen.puts) EXPECT_EQ(put.cu, program::no_cu) << "posted by the host thread";
   }
 }
 
-// --- Protocol -----------------------------------------------------------------------------------------------------------
+// --- Protocol
+// -----------------------------------------------------------------------------------------------------------
 
 struct Shape {
   std::int64_t gpus, nodes;
@@ -131,8 +135,9 @@ std::vector<Shape> shapes() {
 }
 
 std::string name_of(const Shape& s) {
-  return std::to_string(s.nodes) + " nodes of " + std::to_string(s.gpus) + ", " + std::to_string(s.library.max_channels) + " channels, " +
-         std::to_string(s.library.channels_per_peer) + " a peer, " + std::to_string(s.bytes) + " bytes";
+  return std::to_string(s.nodes) + " nodes of " + std::to_string(s.gpus) + ", " +
+         std::to_string(s.library.max_channels) + " channels, " + std::to_string(s.library.channels_per_peer) +
+         " a peer, " + std::to_string(s.bytes) + " bytes";
 }
 
 // What goes out of a GPU comes into another, once, and no link carries anything else.
@@ -205,7 +210,8 @@ TEST(AllToAll, NoMoreSlotsAreFullThanTheFifoHas) {
       const Rank ranks = ran.program->ranks();
       std::map<std::pair<Rank, std::int64_t>, std::vector<Watcher::Workgroup>> work;  // by rank and workgroup
       for (const Watcher::Workgroup& span : ran.seen.workgroups) {
-        if (span.phase == "send" || span.phase == "stage" || span.phase == "receive") work[{span.rank, span.workgroup}].push_back(span);
+        if (span.phase == "send" || span.phase == "stage" || span.phase == "receive")
+          work[{span.rank, span.workgroup}].push_back(span);
       }
       Time tightest = Time::max();
       for (Rank rank = 0; rank < ranks; ++rank) {

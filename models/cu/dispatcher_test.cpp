@@ -29,7 +29,8 @@ CuArraySpec groups_of(std::int64_t cus, std::int64_t count) {
 
 CuArraySpec h200() {
   config::Diagnostics diagnostics;
-  const auto root = config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/hardware/h200.yaml", {}, diagnostics);
+  const auto root =
+      config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/hardware/h200.yaml", {}, diagnostics);
   const auto spec = root ? config::parse<machine::GpuSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
   return spec ? spec->compute : CuArraySpec{};
@@ -50,7 +51,8 @@ std::vector<std::pair<std::uint32_t, std::int64_t>> who(const std::vector<Placem
   return list;
 }
 
-// --- Against the H200 -------------------------------------------------------------------------------------------------
+// --- Against the H200
+// -------------------------------------------------------------------------------------------------
 
 // A workgroup with 200 KiB of shared memory fills an SM of the H200.
 constexpr Footprint one_an_sm{128, 128 * 32, 200 * 1024};
@@ -87,7 +89,8 @@ TEST(DispatcherOfH200, HoldsTheMeasuredNumberOfClusters) {
   EXPECT_THAT(clusters, ElementsAre(66, 30, 15, 7));
 }
 
-// --- Rules ------------------------------------------------------------------------------------------------------------
+// --- Rules
+// ------------------------------------------------------------------------------------------------------------
 
 TEST(Dispatcher, OneTurnGivesEveryGroupOneWorkgroup) {
   Dispatcher dispatcher(groups_of(2, 3));
@@ -120,7 +123,8 @@ TEST(Dispatcher, ALaterGridGetsOnlyWhatTheEarlierOneLeaves) {
   Dispatcher dispatcher(groups_of(4, 1));
   dispatcher.add({.id = 1, .workgroups = 3, .footprint = whole});
   dispatcher.add({.id = 2, .workgroups = 3, .footprint = whole});
-  EXPECT_THAT(who(place_all(dispatcher)), ElementsAre(std::pair{1, 0}, std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 0}));
+  EXPECT_THAT(who(place_all(dispatcher)),
+              ElementsAre(std::pair{1, 0}, std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 0}));
 }
 
 // The head of the queue waits for a whole cluster; a small grid behind it does not slip past.
@@ -136,7 +140,8 @@ TEST(Dispatcher, NobodyOvertakesTheHeadOfTheQueue) {
   EXPECT_EQ(waiting[0].grid, 2);
   EXPECT_EQ(waiting[0].waiting, 4);
   dispatcher.retire(0, whole);
-  EXPECT_THAT(who(place_all(dispatcher)), ElementsAre(std::pair{2, 0}, std::pair{2, 1}, std::pair{2, 2}, std::pair{2, 3}));
+  EXPECT_THAT(who(place_all(dispatcher)),
+              ElementsAre(std::pair{2, 0}, std::pair{2, 1}, std::pair{2, 2}, std::pair{2, 3}));
 }
 
 TEST(Dispatcher, PriorityOvertakesWhatIsNotYetPlacedAndTiesKeepTheirOrder) {

@@ -26,8 +26,7 @@ class EnginesTest : public ::testing::Test, public core::EventSink {
   core::RunLoop loop;
   core::Sharing sharing{loop};
   core::CapacityId port = sharing.add_capacity({.name = "port", .rate = 150e9});
-  core::ClassId path =
-      sharing.add_class({.demands = {{port, 1}}, .weight = 400e3, .bound = 100e9});
+  core::ClassId path = sharing.add_class({.demands = {{port, 1}}, .weight = 400e3, .bound = 100e9});
   DmaSpec spec{.engines = 3,
                .peer_concurrency = 1,
                .bandwidth = {100e9},

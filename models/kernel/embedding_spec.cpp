@@ -11,6 +11,7 @@
 namespace moire::models::kernel {
 
 namespace {
+constexpr double most_flags = 1e9;  // 12 GB of simulated flag memory
 constexpr double index_bytes = 8;  // int64 row numbers, as PyTorch passes them
 }
 
@@ -68,10 +69,20 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
                        spec.bags_per_workgroup,
                        (spec.slice_vectors + spec.bags_per_workgroup - 1) / spec.bags_per_workgroup * spec.bags_per_workgroup);
   }
+  // The fused kernel's flags: one ready flag per pair of ranks and a counter per slice.
+  const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
+  const double slices = std::ceil(static_cast<double>(sizes.tasks_per_rank * spec.bags_per_workgroup) /
+                                  static_cast<double>(spec.slice_vectors));
+  const double flags = static_cast<double>(ranks) * static_cast<double>(ranks) * (1 + slices);
+  if (spec.schedule == Schedule::fused && flags > most_flags) {
+    return fmt::format("{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible; raise slice_vectors "
+                       "or take fewer ranks", ranks, slices, flags, most_flags);
+  }
   if (spec.schedule == Schedule::bulk_synchronous && !spec.library) {
     return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml";
   }
-  const double tables = static_cast<double>(spec.tables_per_gpu * spec.rows_per_table * spec.dim) * builder::bytes_of(spec.dtype);
+  const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
+                        static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
   if (tables > system.node.gpu.hbm.capacity.value) {
     return fmt::format("tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory; lower rows_per_table or tables_per_gpu",
                        tables * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9);

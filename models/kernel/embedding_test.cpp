@@ -23,9 +23,10 @@ struct Case {
 };
 
 std::string text(const Case& c) {
-  return std::to_string(c.nodes) + " x " + std::to_string(c.gpus) + " GPUs, wiring " + std::to_string(static_cast<int>(c.wiring)) + ", " +
-         std::to_string(c.tables) + " tables, " + std::to_string(c.samples_per_rank) + " samples, blocks of " + std::to_string(c.bags) +
-         ", slices of " + std::to_string(c.slice) + (c.remote_first ? ", remote first" : "");
+  return std::to_string(c.nodes) + " x " + std::to_string(c.gpus) + " GPUs, wiring " +
+         std::to_string(static_cast<int>(c.wiring)) + ", " + std::to_string(c.tables) + " tables, " +
+         std::to_string(c.samples_per_rank) + " samples, blocks of " + std::to_string(c.bags) + ", slices of " +
+         std::to_string(c.slice) + (c.remote_first ? ", remote first" : "");
 }
 
 // Full and short blocks, one task and many, fewer tasks than workgroups and more, slices that end short.
@@ -35,13 +36,15 @@ std::vector<Case> cases() {
     std::int64_t gpus, nodes;
     link::Wiring wiring;
   };
-  const std::vector<Place> places{{4, 1, link::Wiring::nvswitch}, {2, 1, link::Wiring::full_mesh}, {1, 2, link::Wiring::none},
-                                  {1, 4, link::Wiring::none},     {2, 2, link::Wiring::nvswitch},  {4, 2, link::Wiring::full_mesh},
+  const std::vector<Place> places{{4, 1, link::Wiring::nvswitch}, {2, 1, link::Wiring::full_mesh},
+                                  {1, 2, link::Wiring::none},     {1, 4, link::Wiring::none},
+                                  {2, 2, link::Wiring::nvswitch}, {4, 2, link::Wiring::full_mesh},
                                   {2, 4, link::Wiring::nvswitch}, {4, 1, link::Wiring::none}};
   struct Size {
     std::int64_t tables, samples, bags, slice;
   };
-  const std::vector<Size> sizes{{1, 1, 8, 32}, {1, 8, 8, 8}, {3, 7, 8, 32}, {2, 65, 8, 16}, {5, 33, 4, 12}, {7, 96, 2, 64}};
+  const std::vector<Size> sizes{{1, 1, 8, 32},  {1, 8, 8, 8},   {3, 7, 8, 32},
+                                {2, 65, 8, 16}, {5, 33, 4, 12}, {7, 96, 2, 64}};
   for (const Place& p : places) {
     for (const Size& s : sizes) {
       for (const bool remote_first : {true, false}) {
@@ -103,7 +106,8 @@ std::vector<Phase> steps(const program::Kernel& kernel, Rank rank, std::int64_t 
   }
 }
 
-// --- What the generators make -----------------------------------------------------------------------------------------
+// --- What the generators make
+// -----------------------------------------------------------------------------------------
 
 // Tasks are (table, block of samples) of one destination: every destination gets as many full and short blocks as there
 // are, so every sample of every table once.
@@ -179,7 +183,8 @@ TEST(FusedEmbedding, RemoteResultsComeFirstAndPeersTakeTurns) {
     for (Rank rank = 0; rank < ranks; ++rank) {
       const std::vector<Rank> order = destinations(kernel_of(*program), rank);
       const std::size_t remote = order.size() / ranks * (ranks - 1);
-      EXPECT_EQ(std::count(order.begin() + static_cast<std::ptrdiff_t>(remote), order.end(), rank), order.size() - remote);
+      EXPECT_EQ(std::count(order.begin() + static_cast<std::ptrdiff_t>(remote), order.end(), rank),
+                order.size() - remote);
       EXPECT_EQ(order[0], (rank + 1) % ranks);
       std::vector<std::int64_t> done(ranks, 0);
       std::int64_t spread = 0;
@@ -313,8 +318,10 @@ TEST(FusedEmbedding, FlagsAreRaisedAsOftenAsAwaited) {
       for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
         bool polls = false;
         for (const Phase& phase : steps(kernel, rank, wg)) {
-          if (phase.kind == Phase::Kind::signal || (phase.kind == Phase::Kind::put && phase.gate == program::no_flag)) ++raised[phase.flag];
-          if (phase.kind == Phase::Kind::put && phase.gate != program::no_flag && gates.insert(phase.gate).second) ++raised[phase.flag];
+          if (phase.kind == Phase::Kind::signal || (phase.kind == Phase::Kind::put && phase.gate == program::no_flag))
+            ++raised[phase.flag];
+          if (phase.kind == Phase::Kind::put && phase.gate != program::no_flag && gates.insert(phase.gate).second)
+            ++raised[phase.flag];
           if (phase.kind == Phase::Kind::wait) {
             EXPECT_EQ(program->place_of(phase.flag).rank, rank);
             EXPECT_EQ(awaited.count(phase.flag), 0);
@@ -385,7 +392,8 @@ TEST(FusedEmbedding, FewerWorkgroupsFitWithMoreRegisters) {
   EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 24);
 }
 
-// --- What a machine makes of them -------------------------------------------------------------------------------------------
+// --- What a machine makes of them
+// -------------------------------------------------------------------------------------------
 
 // No schedule beats its memory, its port or its NIC.
 TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
@@ -400,7 +408,8 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
       const double vectors = static_cast<double>(c.tables * c.samples_per_rank);  // for one destination
       const auto ranks = static_cast<double>(c.gpus * c.nodes);
       const double wired = c.wiring == link::Wiring::none ? 0 : static_cast<double>(c.gpus - 1);
-      const double port = c.wiring == link::Wiring::full_mesh ? 50e9 * static_cast<double>(6 / (c.gpus - 1)) * wired : 300e9;
+      const double port =
+          c.wiring == link::Wiring::full_mesh ? 50e9 * static_cast<double>(6 / (c.gpus - 1)) * wired : 300e9;
       const double memory = vectors * ranks * shape.read * shape.read_miss * shape.read_overfetch / 1e12;
       const double stores = vectors * wired * 256 / port;
       const double puts = vectors * (ranks - 1 - wired) * 256 / 25e9;
@@ -426,7 +435,8 @@ TEST(Embedding, FusionHidesTheCommunication) {
     const double compute = (bulk.operations[0].end - bulk.operations[0].begin).us();
     const double communication = (bulk.operations[1].end - bulk.operations[1].begin).us();
     EXPECT_LT(fused.end, bulk.end) << gpus << " x " << nodes;
-    EXPECT_LT(fused.end.us(), 1.1 * std::max(compute, communication)) << gpus << " x " << nodes << ": " << fused.end.us() << " of " << compute << " and " << communication;
+    EXPECT_LT(fused.end.us(), 1.1 * std::max(compute, communication))
+        << gpus << " x " << nodes << ": " << fused.end.us() << " of " << compute << " and " << communication;
   }
 }
 
@@ -440,7 +450,8 @@ TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
   EXPECT_NE(result.rank_end[0], result.rank_end[1]) << "in natural order rank 1 sends first: the paper's skew";
 }
 
-// --- What is refused --------------------------------------------------------------------------------------------------------
+// --- What is refused
+// --------------------------------------------------------------------------------------------------------
 
 TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   const Case c{4, 1, link::Wiring::nvswitch, 4, 16, 8, 32, true};

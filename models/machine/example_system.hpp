@@ -60,7 +60,8 @@ inline nic::NicSpec example_nic() {
 }
 
 // `gpus` GPUs a node; with more than one node every GPU has a NIC on one switch.
-inline SystemSpec example_system(std::int64_t gpus, std::int64_t nodes = 1, link::Wiring wiring = link::Wiring::nvswitch) {
+inline SystemSpec example_system(std::int64_t gpus, std::int64_t nodes = 1,
+                                 link::Wiring wiring = link::Wiring::nvswitch) {
   SystemSpec system;
   system.nodes = nodes;
   system.node.gpus = gpus;

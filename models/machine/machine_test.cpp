@@ -49,7 +49,8 @@ TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
 }
 
 TEST(Machine, AFullMeshSplitsTheLinksOverThePeersAndLeavesTheRest) {
-  for (const auto& [gpus, links, per_pair] : {std::tuple{4, 6, 2}, {4, 7, 2}, {4, 8, 2}, {4, 9, 3}, {8, 7, 1}, {2, 3, 3}}) {
+  for (const auto& [gpus, links, per_pair] :
+       {std::tuple{4, 6, 2}, {4, 7, 2}, {4, 8, 2}, {4, 9, 3}, {8, 7, 1}, {2, 3, 3}}) {
     core::RunLoop loop;
     SystemSpec system = example_system(gpus, 1, link::Wiring::full_mesh);
     system.node.gpu.port.links = links;
@@ -133,17 +134,20 @@ TEST(Machine, SaysWhatDoesNotFitTogether) {
   EXPECT_THAT(error, HasSubstr("6"));
 }
 
-// --- Systems that are refused -----------------------------------------------------------------------------------------
+// --- Systems that are refused
+// -----------------------------------------------------------------------------------------
 
 std::string refusal(const std::string& yaml) {
   config::Diagnostics diagnostics;
-  const auto root = config::load_text(std::string(MOIRE_SOURCE_DIR) + "/configs/systems/test.yaml", yaml, {}, diagnostics);
+  const auto root =
+      config::load_text(std::string(MOIRE_SOURCE_DIR) + "/configs/systems/test.yaml", yaml, {}, diagnostics);
   if (root) config::parse<SystemSpec>(*root, diagnostics);
   return diagnostics.str();
 }
 
 TEST(SystemSpec, OneGpuNeedsNeitherWiringNorFabric) {
-  EXPECT_THAT(refusal("{description: x, nodes: 1, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}}"), IsEmpty());
+  EXPECT_THAT(refusal("{description: x, nodes: 1, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}}"),
+              IsEmpty());
 }
 
 TEST(SystemSpec, AMeshNeedsALinkForEveryPeer) {
@@ -154,19 +158,22 @@ TEST(SystemSpec, AMeshNeedsALinkForEveryPeer) {
 TEST(SystemSpec, SeveralNodesNeedAFabricAndANic) {
   EXPECT_THAT(refusal("{description: x, nodes: 2, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}}"),
               HasSubstr("more than one node but no fabric"));
-  EXPECT_THAT(refusal("{description: x, nodes: 2, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}, fabric: {direct: {}}}"),
+  EXPECT_THAT(refusal("{description: x, nodes: 2, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}, fabric: "
+                      "{direct: {}}}"),
               HasSubstr("more than one node but no NIC"));
 }
 
 TEST(SystemSpec, UnwiredGpusNeedAWayToReachEachOther) {
   EXPECT_THAT(refusal("{description: x, nodes: 1, node: {gpus: 2, gpu: ../hardware/mi210.yaml, wiring: none}}"),
               HasSubstr("cannot reach each other"));
-  EXPECT_THAT(refusal("{description: x, nodes: 1, node: {gpus: 2, gpu: ../hardware/mi210.yaml, wiring: none, nics: 2, nic: "
-                      "../hardware/hdr200.yaml}}"),
-              HasSubstr("no fabric"));
-  EXPECT_THAT(refusal("{description: x, nodes: 1, node: {gpus: 2, gpu: ../hardware/mi210.yaml, wiring: none, nics: 2, nic: "
-                      "../hardware/hdr200.yaml}, fabric: {star: {switch_latency: 130 ns}}}"),
-              IsEmpty());
+  EXPECT_THAT(
+      refusal("{description: x, nodes: 1, node: {gpus: 2, gpu: ../hardware/mi210.yaml, wiring: none, nics: 2, nic: "
+              "../hardware/hdr200.yaml}}"),
+      HasSubstr("no fabric"));
+  EXPECT_THAT(
+      refusal("{description: x, nodes: 1, node: {gpus: 2, gpu: ../hardware/mi210.yaml, wiring: none, nics: 2, nic: "
+              "../hardware/hdr200.yaml}, fabric: {star: {switch_latency: 130 ns}}}"),
+      IsEmpty());
 }
 
 }  // namespace

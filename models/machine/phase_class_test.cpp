@@ -45,13 +45,16 @@ double rate_alone(Machine& machine, const core::ClassSpec& spec) {
   return machine.sharing().rate_of(id);
 }
 
-// --- The H200 -----------------------------------------------------------------------------------------------------------
+// --- The H200
+// -----------------------------------------------------------------------------------------------------------
 
 class H200 : public ::testing::Test {
  protected:
   core::RunLoop loop;
   std::unique_ptr<Machine> machine = build_or_throw(load_system("4xh200.yaml"), loop);
-  core::ClassSpec class_of(const PhaseShape& shape, Rank peer = 0) { return phase_class(*machine, shape, 0, peer, alone(shape)); }
+  core::ClassSpec class_of(const PhaseShape& shape, Rank peer = 0) {
+    return phase_class(*machine, shape, 0, peer, alone(shape));
+  }
 };
 
 // Measured: 512 threads x 16 B in flight copy 20.7 GB/s on an idle GPU.
@@ -95,7 +98,8 @@ TEST_F(H200, ArithmeticIsTheRateOfOneSm) {
   EXPECT_DOUBLE_EQ(class_of(vector).bound, 66.9e12 / 132 / 2);
 }
 
-// --- Shares of a CU -----------------------------------------------------------------------------------------------------
+// --- Shares of a CU
+// -----------------------------------------------------------------------------------------------------
 
 class Example : public ::testing::Test {
  protected:
@@ -171,7 +175,8 @@ TEST_F(Example, ABatchThatIsWaitedForKeepsNothingInFlightMeanwhile) {
 TEST_F(Example, WritesCostTheMemoryWhatTheSpecSays) {
   system.node.gpu.hbm.write_cost = 1.5;
   machine = build_or_throw(system, loop);
-  EXPECT_THAT(demands(*machine, class_of(copy(8e3), {8e3, 0})), ElementsAre(Pair("rank 0 HBM", 2.5), Pair("rank 0 L2", 2)));
+  EXPECT_THAT(demands(*machine, class_of(copy(8e3), {8e3, 0})),
+              ElementsAre(Pair("rank 0 HBM", 2.5), Pair("rank 0 L2", 2)));
   const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {8e3}};
   const core::ClassSpec spec = class_of(store, {8e3, 0}, 1);
   EXPECT_THAT(demands(*machine, spec),

@@ -23,7 +23,9 @@ class PhaseRunnerTest : public ::testing::Test, public core::EventSink {
   std::function<void(Seat)> then = [this](Seat seat) { runner.leave(seat); };
   std::vector<std::function<void()>> later;
 
-  void begin(Seat seat, cu::CuId cu, double bytes, Rank rank = 0) { runner.start(seat, rank, cu, read, rank, bytes, *this, seat); }
+  void begin(Seat seat, cu::CuId cu, double bytes, Rank rank = 0) {
+    runner.start(seat, rank, cu, read, rank, bytes, *this, seat);
+  }
   void at(double ns, std::function<void()> act) {
     later.push_back(std::move(act));
     loop.calendar().schedule(Time::from_ns(ns), *this, 1000 + later.size() - 1);
@@ -121,7 +123,8 @@ TEST_F(PhaseRunnerTest, FractionsOfBytesInFlightMakeNoMoreClassesThanWholeOnes) 
 TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
   const ShapeId sum = runner.add_shape({.name = "sum", .flop = 1000, .in_flight = {}});
   then = [&](Seat seat) {
-    if (seat == 0 && ends.size() == 1) {  // the reader goes on to compute: the other reader has the CU's memory path alone
+    if (seat == 0 &&
+        ends.size() == 1) {  // the reader goes on to compute: the other reader has the CU's memory path alone
       ends[10] = loop.now().ns();
       runner.start(0, 0, 0, sum, 0, 1000, *this, 0);
     }

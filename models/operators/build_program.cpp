@@ -14,7 +14,7 @@ std::vector<std::string> names() {
   return known;
 }
 
-bool append_operation(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
+bool append_operation(const config::Node& node, builder::Builder build, config::Diagnostics& diagnostics) {
   if (!node.is_map() || node.entries.size() != 1) {
     diagnostics.error(node.place, "an operation is one operator with its parameters, found " + config::found(node),
                       "write {" + all().front().name + ": {...}}");
@@ -26,6 +26,7 @@ bool append_operation(const config::Node& node, builder::Builder& build, config:
     diagnostics.error(entry.key_place, "unknown operator '" + entry.key + "'", config::suggestion(entry.key, names(), "operators"));
     return false;
   }
+  build.path += "." + entry.key;
   return op->append(entry.value, build, diagnostics);
 }
 
@@ -78,8 +79,10 @@ std::unique_ptr<program::Program> build_program(const config::Node& node, const 
                         "write a list: [{" + all().front().name + ": {...}}]");
       continue;
     }
-    builder::Builder build{system, *made, queue};
-    for (const config::Node& operation : operations->items) append_operation(operation, build, diagnostics);
+    const std::string path = "program.queues." + name + (queue_node.is_map() ? ".operations." : ".");
+    for (std::size_t i = 0; i < operations->items.size(); ++i) {
+      append_operation(operations->items[i], {system, *made, queue, path + std::to_string(i)}, diagnostics);
+    }
   }
   if (diagnostics.size() > before) return nullptr;
   return made;

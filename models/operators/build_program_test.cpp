@@ -29,12 +29,14 @@ Built build(const std::string& yaml, const machine::SystemSpec& system = example
 }
 
 const std::string embedding =
-    "{schedule: fused, tables_per_gpu: 4, global_batch: 64, pooling: 8, dim: 64, rows_per_table: 1000, in_flight: 8 KiB, "
+    "{schedule: fused, tables_per_gpu: 4, global_batch: 64, pooling: 8, dim: 64, rows_per_table: 1000, in_flight: 8 "
+    "KiB, "
     "fence: 700 ns}";
 
 TEST(BuildProgram, QueuesAreListsOrMapsWithAPriority) {
-  const Built built = build("queues:\n  main: [{embedding_all_to_all: " + embedding + "}]\n  other:\n    priority: 2\n    operations:\n" +
-                            "      - embedding_all_to_all: " + embedding + "\n      - embedding_all_to_all: " + embedding + "\n");
+  const Built built = build(
+      "queues:\n  main: [{embedding_all_to_all: " + embedding + "}]\n  other:\n    priority: 2\n    operations:\n" +
+      "      - embedding_all_to_all: " + embedding + "\n      - embedding_all_to_all: " + embedding + "\n");
   ASSERT_TRUE(built.program) << built.errors;
   EXPECT_EQ(built.errors, "");
   EXPECT_EQ(built.program->ranks(), 2);
@@ -56,27 +58,31 @@ std::string errors_of(const std::string& yaml, const machine::SystemSpec& system
 }
 
 TEST(BuildProgram, AnUnknownOperatorIsNamedWhereItStands) {
-  EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_al: {}\n"),
-              AllOf(HasSubstr("program.yaml:3:7: unknown operator 'embedding_all_to_al'"), HasSubstr("embedding_all_to_all")));
+  EXPECT_THAT(
+      errors_of("queues:\n  main:\n    - embedding_all_to_al: {}\n"),
+      AllOf(HasSubstr("program.yaml:3:7: unknown operator 'embedding_all_to_al'"), HasSubstr("embedding_all_to_all")));
 }
 
 TEST(BuildProgram, AnOperationIsOneOperator) {
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all\n"),
               HasSubstr("program.yaml:3:7: an operation is one operator with its parameters"));
-  EXPECT_THAT(errors_of("queues:\n  main:\n    - {a: 1, b: 2}\n"), HasSubstr("program.yaml:3:7: an operation is one operator"));
+  EXPECT_THAT(errors_of("queues:\n  main:\n    - {a: 1, b: 2}\n"),
+              HasSubstr("program.yaml:3:7: an operation is one operator"));
 }
 
 TEST(BuildProgram, AQueueNeedsOperations) {
   EXPECT_THAT(errors_of("queues:\n  main: []\n"), HasSubstr("program.yaml:2:9: queue 'main' has no operations"));
-  EXPECT_THAT(errors_of("queues:\n  main: 3\n"), HasSubstr("program.yaml:2:9: queue 'main' has no operations, found '3'"));
+  EXPECT_THAT(errors_of("queues:\n  main: 3\n"),
+              HasSubstr("program.yaml:2:9: queue 'main' has no operations, found '3'"));
   EXPECT_THAT(errors_of("queues:\n  main: {priority: 1}\n"), HasSubstr("missing key 'operations'"));
   EXPECT_THAT(errors_of("queues: {}\n"), HasSubstr("a program without queues"));
   EXPECT_THAT(errors_of("queue: {main: []}\n"), HasSubstr("program.yaml:1:1: "));
 }
 
 TEST(BuildProgram, APriorityHasARange) {
-  EXPECT_THAT(errors_of("queues:\n  main:\n    priority: 17\n    operations: [{embedding_all_to_all: " + embedding + "}]\n"),
-              HasSubstr("program.yaml:3:15: "));
+  EXPECT_THAT(
+      errors_of("queues:\n  main:\n    priority: 17\n    operations: [{embedding_all_to_all: " + embedding + "}]\n"),
+      HasSubstr("program.yaml:3:15: "));
 }
 
 TEST(BuildProgram, AnOperatorsOwnErrorsKeepTheirPlaces) {
@@ -96,8 +102,10 @@ TEST(BuildProgram, ChecksAgainstTheMachineComeWithTheRemedy) {
 }
 
 TEST(BuildProgram, AllErrorsAreToldAtOnce) {
-  const std::string errors = errors_of("queues:\n  a: []\n  b:\n    - nonsense: {}\n  c:\n    - embedding_all_to_all: {dim: 0}\n");
-  EXPECT_THAT(errors, AllOf(HasSubstr("program.yaml:2:6: "), HasSubstr("program.yaml:4:7: "), HasSubstr("program.yaml:6:35: ")));
+  const std::string errors =
+      errors_of("queues:\n  a: []\n  b:\n    - nonsense: {}\n  c:\n    - embedding_all_to_all: {dim: 0}\n");
+  EXPECT_THAT(errors, AllOf(HasSubstr("program.yaml:2:6: "), HasSubstr("program.yaml:4:7: "),
+                            HasSubstr("program.yaml:6:35: ")));
 }
 
 TEST(Registry, EveryOperatorHasItsOwnName) {

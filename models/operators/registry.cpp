@@ -19,7 +19,7 @@ template <class Spec>
 Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
                    std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&)) {
   return {std::move(name), [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
-            const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics);
+            const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
             if (!spec) return false;
             if (const std::optional<std::string> problem = check(*spec, build.system)) {
               const std::size_t cut = std::min(problem->find("; "), problem->size());
@@ -32,7 +32,7 @@ Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spe
 }
 
 bool append_wg_trace(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
-  const std::optional<kernel::WgTraceSpec> spec = config::parse<kernel::WgTraceSpec>(node, diagnostics);
+  const std::optional<kernel::WgTraceSpec> spec = config::parse<kernel::WgTraceSpec>(node, diagnostics, nullptr, build.path);
   return spec && kernel::append_wg_trace(build, *spec, node, diagnostics);
 }
 

@@ -76,16 +76,19 @@ inline program::Phase put(Rank peer, double bytes, program::FlagRef flag) {
 
 // Workgroups of 1,024 threads fill a CU of the example machine. Shape 0 reads, shape 1 stores to the peer; both keep
 // 40 kB in flight: 100 B/ns and, by the store window, 50 B/ns.
-inline program::Kernel kernel(std::string name, std::int64_t workgroups, ListBody::Answer answer, std::int64_t threads = 1024) {
+inline program::Kernel kernel(std::string name, std::int64_t workgroups, ListBody::Answer answer,
+                              std::int64_t threads = 1024) {
   program::Kernel made;
   made.name = std::move(name);
   made.resources.threads = threads;
-  made.shapes = {{.name = "read", .read = 1, .in_flight = {40e3}}, {.name = "store", .peer_write = 1, .in_flight = {40e3}}};
+  made.shapes = {{.name = "read", .read = 1, .in_flight = {40e3}},
+                 {.name = "store", .peer_write = 1, .in_flight = {40e3}}};
   made.body = std::make_shared<ListBody>(workgroups, std::move(answer));
   return made;
 }
 
-inline program::Copy copy(std::string name, double bytes, std::function<Rank(Rank)> peer, program::FlagBlock flags = {}) {
+inline program::Copy copy(std::string name, double bytes, std::function<Rank(Rank)> peer,
+                          program::FlagBlock flags = {}) {
   return {std::move(name), [=](Rank rank) {
             const Rank to = peer(rank);
             return program::Transfer{to, {bytes}, flags.first == program::no_flag ? program::no_flag : flags.at(to, 0)};
@@ -96,7 +99,8 @@ inline program::Queue queue(std::string name, std::vector<program::Operation> op
   return {std::move(name), priority, std::move(operations)};
 }
 
-inline Result run(const machine::SystemSpec& system, const program::Program& program, program::Observer* observer = nullptr) {
+inline Result run(const machine::SystemSpec& system, const program::Program& program,
+                  program::Observer* observer = nullptr) {
   core::RunLoop loop;
   const auto machine = machine::build_or_throw(system, loop);
   return Replay(*machine, program, observer).run();
@@ -135,14 +139,18 @@ struct Watcher final : program::Observer {
   std::vector<Operation> operations;
   std::size_t loads = 0;
 
-  void operation(const program::OperationSpan& s) override { operations.push_back({s.rank, std::string(s.name), s.begin, s.end}); }
+  void operation(const program::OperationSpan& s) override {
+    operations.push_back({s.rank, std::string(s.name), s.begin, s.end});
+  }
   void workgroup(const program::WorkgroupSpan& s) override {
     workgroups.push_back({s.rank, std::string(s.kernel), s.workgroup, std::string(s.phase), s.cu, s.begin, s.end});
   }
   void put(const program::PutSpan& s) override {
     puts.push_back({s.source, s.destination, s.cu, s.bytes.value, s.flag, std::string(s.path), s.begin, s.end});
   }
-  void copy(const program::CopySpan& s) override { copies.push_back({s.rank, s.peer, std::string(s.name), s.begin, s.end}); }
+  void copy(const program::CopySpan& s) override {
+    copies.push_back({s.rank, s.peer, std::string(s.name), s.begin, s.end});
+  }
   void load(std::string_view, Rank, Time, double, double) override { ++loads; }
 };
 

@@ -20,7 +20,8 @@ constexpr double mib = 1024 * 1024;
 
 machine::SystemSpec four_h200() {
   config::Diagnostics diagnostics;
-  const auto root = config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/systems/4xh200.yaml", {}, diagnostics);
+  const auto root =
+      config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/systems/4xh200.yaml", {}, diagnostics);
   const auto spec = root ? config::parse<machine::SystemSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
   machine::SystemSpec system = spec.value_or(machine::SystemSpec{});
@@ -42,7 +43,8 @@ std::vector<double> copy_ends(const std::vector<CopyOf>& copies, double bytes) {
   for (std::size_t s = 0; s < streams; ++s) {
     const std::string name = "copy " + std::to_string(s);
     const auto transfer = [=](Rank rank) {  // a program is the same on all ranks: who has no copy here moves no byte
-      return s < of_rank[rank].size() ? program::Transfer{copies[of_rank[rank][s]].to, {bytes}} : program::Transfer{rank, {0}};
+      return s < of_rank[rank].size() ? program::Transfer{copies[of_rank[rank][s]].to, {bytes}}
+                                      : program::Transfer{rank, {0}};
     };
     program.queues.push_back(queue(name, {program::Copy{name, transfer}}));
   }
@@ -96,10 +98,12 @@ TEST(H200Copies, FanInSharesTheReceiversPort) {
 }
 
 TEST(H200Copies, SixteenChunksOnOneStream) {
-  for (const auto& [total, measured, percent] : {std::tuple{1 * mib, 47.6, 2.}, {4 * mib, 54.6, 3.}, {16 * mib, 83.9, 5.}, {64 * mib, 225.1, 5.}}) {
+  for (const auto& [total, measured, percent] :
+       {std::tuple{1 * mib, 47.6, 2.}, {4 * mib, 54.6, 3.}, {16 * mib, 83.9, 5.}, {64 * mib, 225.1, 5.}}) {
     Program program(4);
     std::vector<program::Operation> chunks;
-    for (int i = 0; i < 16; ++i) chunks.emplace_back(copy("chunk", total / 16, [](Rank rank) { return (rank + 1) % 4; }));
+    for (int i = 0; i < 16; ++i)
+      chunks.emplace_back(copy("chunk", total / 16, [](Rank rank) { return (rank + 1) % 4; }));
     program.queues = {queue("main", std::move(chunks))};
     const double modelled = run(four_h200(), program).end.us();
     EXPECT_NEAR(modelled, 9.6 + 15 * 2.4 + total / 396.84e3, 0.01);
@@ -111,7 +115,8 @@ TEST(H200Copies, SixteenChunksOnOneStream) {
 TEST(H200Copies, ADirectAllGatherInRotatedOrder) {
   Program program(4);
   std::vector<program::Operation> copies;
-  for (Rank turn = 1; turn < 4; ++turn) copies.emplace_back(copy("copy", 256 * mib, [=](Rank rank) { return (rank + turn) % 4; }));
+  for (Rank turn = 1; turn < 4; ++turn)
+    copies.emplace_back(copy("copy", 256 * mib, [=](Rank rank) { return (rank + turn) % 4; }));
   program.queues = {queue("main", std::move(copies))};
   expect_within(run(four_h200(), program).end.us(), 2069, 1.5);
 }

@@ -35,7 +35,8 @@ std::vector<double> ends_us(const Result& result) {
   return ends;
 }
 
-// --- Queues and the host ------------------------------------------------------------------------------------------------
+// --- Queues and the host
+// ------------------------------------------------------------------------------------------------
 
 TEST(Replay, AKernelEndsAfterEnqueueStartAndWork) {
   Program program(1);
@@ -49,11 +50,14 @@ TEST(Replay, AKernelEndsAfterEnqueueStartAndWork) {
 
 TEST(Replay, APhaseOfNoWorkTakesNoTime) {
   Program program(1);
-  program.queues = {queue("main", {kernel("none", 1, [](Rank, std::int64_t) { return Steps{work(0), delay(Time{}), work(40e3)}; })})};
+  program.queues = {queue("main", {kernel("none", 1, [](Rank, std::int64_t) {
+                            return Steps{work(0), delay(Time{}), work(40e3)};
+                          })})};
   EXPECT_EQ(run(with_host(), program).end, us(5.4));
 }
 
-// A kernel that was enqueued while its queue was busy starts queue_gap after the one before: its launch is done by then.
+// A kernel that was enqueued while its queue was busy starts queue_gap after the one before: its launch is done by
+// then.
 TEST(Replay, BackToBackKernelsAreAQueueGapApart) {
   Program program(1);
   program.queues = {queue("main", {busy("a", us(10)), busy("b", us(10)), busy("c", us(10))})};
@@ -75,7 +79,8 @@ TEST(Replay, AKernelThatMissesItsPredecessorsEndPaysTheRestOfItsStart) {
 
 TEST(Replay, TheHostEnqueuesRoundRobinOverTheQueues) {
   Program program(1);
-  program.queues = {queue("a", {busy("a0", us(1)), busy("a1", us(1))}), queue("b", {busy("b0", us(1)), busy("b1", us(1))})};
+  program.queues = {queue("a", {busy("a0", us(1)), busy("a1", us(1))}),
+                    queue("b", {busy("b0", us(1)), busy("b1", us(1))})};
   // Enqueued at 2 (a0), 4 (b0), 6 (a1) and 8 us (b1); every queue is idle again by then.
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(6, 10, 8, 12));
 }
@@ -94,15 +99,21 @@ TEST(Replay, AQueueWithoutOperationsEndsAtOnce) {
 
 TEST(Replay, AWaitHoldsTheQueueUntilAKernelElsewhereRaisesTheFlag) {
   Program program(1);
-  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) { return std::pair{Rank{0}, std::string("a")}; }});
+  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
+                                                        return std::pair{Rank{0}, std::string("a")};
+                                                      }});
   program.queues = {
-      queue("compute", {kernel("a", 1, [=](Rank, std::int64_t) { return Steps{delay(us(30)), signal(0, flags.at(0, 0))}; })}),
+      queue("compute", {kernel("a", 1,
+                               [=](Rank, std::int64_t) {
+                                 return Steps{delay(us(30)), signal(0, flags.at(0, 0))};
+                               })}),
       queue("other", {program::Wait{"wait", [=](Rank rank) { return flags.at(rank, 0); }}, busy("b", us(1))})};
   // a ends at 2 + 3 + 30 us; its own flag can be seen one L2 latency later; then the gap and b.
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(35, 35.1, 37.1));
 }
 
-// --- Workgroups on CUs --------------------------------------------------------------------------------------------------
+// --- Workgroups on CUs
+// --------------------------------------------------------------------------------------------------
 
 TEST(Replay, WorkgroupsRunInWaves) {
   for (const auto& [workgroups, waves] : {std::pair{1, 1}, {8, 1}, {9, 2}, {16, 2}, {17, 3}, {80, 10}}) {
@@ -138,23 +149,28 @@ TEST(Replay, APlaceIsRefilledALittleAfterItsWorkgroupEnded) {
 TEST(Replay, SmallWorkgroupsShareACu) {
   Program program(1);
   // 16 workgroups of 512 threads, two on a CU: each has half of its 100 B/ns.
-  program.queues = {queue("main", {kernel("a", 16, [](Rank, std::int64_t) { return Steps{work(10e3)}; }, 512)})};
+  program.queues = {queue("main", {kernel(
+                                      "a", 16, [](Rank, std::int64_t) { return Steps{work(10e3)}; }, 512)})};
   EXPECT_EQ(run(example_system(1), program).end, ns(200));
 }
 
 TEST(Replay, AWaitingWorkgroupLeavesItsShareOfTheCu) {
   Program program(1);
-  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) { return std::pair{Rank{0}, std::string("a")}; }});
-  program.queues = {queue("main", {kernel(
-                                      "a", 16,
-                                      [=](Rank, std::int64_t wg) {
-                                        return wg < 8 ? Steps{work(10e3), signal(0, flags.at(0, 0))} : Steps{wait(flags.at(0, 0), 8)};
-                                      },
-                                      512)})};
+  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
+                                                        return std::pair{Rank{0}, std::string("a")};
+                                                      }});
+  program.queues = {
+      queue("main", {kernel(
+                        "a", 16,
+                        [=](Rank, std::int64_t wg) {
+                          return wg < 8 ? Steps{work(10e3), signal(0, flags.at(0, 0))} : Steps{wait(flags.at(0, 0), 8)};
+                        },
+                        512)})};
   EXPECT_EQ(run(example_system(1), program).end, ns(100 + 100 + 100)) << "reads alone, L2 latency of flag and poll";
 }
 
-// --- Posted work and fences -----------------------------------------------------------------------------------------------
+// --- Posted work and fences
+// -----------------------------------------------------------------------------------------------
 
 program::Phase post(double bytes, Rank peer) {
   program::Phase phase = work(bytes, peer, 1);
@@ -165,7 +181,8 @@ program::Phase post(double bytes, Rank peer) {
 // One workgroup of rank 0 stores 12.5 kB to rank 1 at 50 B/ns: 250 ns.
 Time end_of(Steps steps) {
   Program program(2);
-  program.queues = {queue("main", {kernel("post", 1, [=](Rank rank, std::int64_t) { return rank == 0 ? steps : Steps{}; })})};
+  program.queues = {
+      queue("main", {kernel("post", 1, [=](Rank rank, std::int64_t) { return rank == 0 ? steps : Steps{}; })})};
   Watcher watcher;
   const Result result = run(example_system(2), program, &watcher);
   EXPECT_EQ(result.deadlock, "");
@@ -182,7 +199,8 @@ TEST(Replay, AFenceWaitsForPostedStores) {
   EXPECT_EQ(end_of({post(12.5e3, 1), fence(ns(70))}), ns(250 + 70));
   EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(100)), fence(ns(70))}), ns(250 + 70));
   EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(600)), fence(ns(70))}), ns(600 + 70)) << "long done";
-  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(100)), post(12.5e3, 1), fence(ns(70)), delay(ns(10))}), ns(350 + 70 + 10));
+  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(100)), post(12.5e3, 1), fence(ns(70)), delay(ns(10))}),
+            ns(350 + 70 + 10));
   EXPECT_EQ(end_of({fence(ns(70))}), ns(70)) << "nothing posted";
 }
 
@@ -219,8 +237,9 @@ TEST(Replay, ClustersWaitForRoomInOneGroup) {
   program::Kernel pairs = busy("pairs", us(1), 2);
   pairs.resources.cluster = 2;
   // Seven long workgroups leave one CU: the cluster has to wait for the first of them, the single does not.
-  program.queues = {queue("main", {kernel("fill", 7, [](Rank, std::int64_t wg) { return Steps{delay(us(wg == 0 ? 10 : 20))}; })}),
-                    queue("pairs", {pairs}), queue("single", {busy("single", us(1))})};
+  program.queues = {
+      queue("main", {kernel("fill", 7, [](Rank, std::int64_t wg) { return Steps{delay(us(wg == 0 ? 10 : 20))}; })}),
+      queue("pairs", {pairs}), queue("single", {busy("single", us(1))})};
   // Groups 0-3 and 4-7; workgroups 0, 2, 4, 6 on CUs 0-3 and 1, 3, 5 on 4-6. CU 0 is free at 10 us, CU 7 at once: not
   // one group. Everybody else ends at 20 us. The single one is behind the cluster.
   EXPECT_THAT(ends_us(run(example_system(1), program)), ElementsAre(20, 21, 21));
@@ -232,23 +251,26 @@ TEST(DoesNotFit, NamesKernelAndResource) {
   program.queues = {queue("main", {kernel("small", 1, nullptr)})};
   EXPECT_EQ(does_not_fit(program, gpu), std::nullopt);
   program.queues = {queue("main", {kernel("large", 1, nullptr, 1025)})};
-  EXPECT_THAT(*does_not_fit(program, gpu), HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
+  EXPECT_THAT(*does_not_fit(program, gpu),
+              HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
   program::Kernel clustered = kernel("clustered", 1, nullptr);
   clustered.resources.cluster = 8;
   program.queues = {queue("main", {clustered})};
   EXPECT_THAT(*does_not_fit(program, gpu), HasSubstr("clusters of 8 workgroups; example places at most 4"));
 }
 
-// --- Between ranks --------------------------------------------------------------------------------------------------------
+// --- Between ranks
+// --------------------------------------------------------------------------------------------------------
 
 std::pair<Rank, std::string> by_rank_0(Rank, std::uint32_t) { return {0, "talk"}; }
 
 TEST(Replay, ASignalArrivesOneStoreLatencyLater) {
   Program program(2);
   const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
-  program.queues = {queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
-                            return rank == 0 ? Steps{delay(us(1)), signal(1, flags.at(1, 0))} : Steps{wait(flags.at(1, 0))};
-                          })})};
+  program.queues = {
+      queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
+              return rank == 0 ? Steps{delay(us(1)), signal(1, flags.at(1, 0))} : Steps{wait(flags.at(1, 0))};
+            })})};
   const Result result = run(example_system(2), program);
   EXPECT_EQ(result.rank_end[0], us(1)) << "it does not wait for the arrival";
   EXPECT_EQ(result.rank_end[1], ns(1000 + 500 + 100)) << "store latency, then a poll";
@@ -266,7 +288,8 @@ TEST(Replay, StoresToAPeerTakeItsPort) {
   EXPECT_EQ(result.end, us(1));
 }
 
-// wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25 GB/s + flag 400 + poll 100.
+// wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25 GB/s + flag 400 + poll
+// 100.
 TEST(Replay, APutTakesWhatItsPartsTake) {
   const machine::SystemSpec system = example_system(1, 2);
   core::RunLoop loop;
@@ -333,7 +356,8 @@ TEST(Replay, WhatIsSentArrives) {
   program.queues = {queue("main", {kernel("talk", 4, [=](Rank rank, std::int64_t wg) {
                             Steps steps;
                             for (Rank to = 0; to < 3; ++to) {
-                              if (to != rank) steps.push_back(put(to, 1000 + 10 * rank + static_cast<double>(wg), flags.at(to, 0)));
+                              if (to != rank)
+                                steps.push_back(put(to, 1000 + 10 * rank + static_cast<double>(wg), flags.at(to, 0)));
                             }
                             steps.push_back(wait(flags.at(rank, 0), 8));
                             return steps;
@@ -347,24 +371,31 @@ TEST(Replay, WhatIsSentArrives) {
   EXPECT_EQ(machine->network()->delivered(), result.put_bytes);
 }
 
-// --- What watching shows ---------------------------------------------------------------------------------------------------
+// --- What watching shows
+// ---------------------------------------------------------------------------------------------------
 
 // One rank puts, signals and raises its own flag; work, copies and waits in between.
 Program mixed(const machine::SystemSpec& system) {
   Program program(static_cast<Rank>(system.ranks()));
   const program::FlagBlock flags = program.add_flags({"go", 4, by_rank_0});
   const Rank ranks = program.ranks();
-  program.queues = {
-      queue("main", {kernel("talk", 6,
-                            [=](Rank rank, std::int64_t wg) {
-                              const Rank mate = rank ^ 1U;
-                              const Rank far = (rank + 2) % ranks;
-                              return Steps{work(5e3 * static_cast<double>(wg + 1)), work(1e3, mate, 1), signal(mate, flags.at(mate, 0)),
-                                           put(far, 3000, flags.at(far, 1)), signal(rank, flags.at(rank, 2)),
-                                           wait(flags.at(rank, 0), 6), wait(flags.at(rank, 1), 6)};
-                            },
-                            512)}),
-      queue("copies", {copy("copy", 1e6, [](Rank rank) { return rank ^ 1U; }, flags), copy("back", 1e6, [](Rank rank) { return rank ^ 1U; })})};
+  program.queues = {queue("main", {kernel(
+                                      "talk", 6,
+                                      [=](Rank rank, std::int64_t wg) {
+                                        const Rank mate = rank ^ 1U;
+                                        const Rank far = (rank + 2) % ranks;
+                                        return Steps{work(5e3 * static_cast<double>(wg + 1)),
+                                                     work(1e3, mate, 1),
+                                                     signal(mate, flags.at(mate, 0)),
+                                                     put(far, 3000, flags.at(far, 1)),
+                                                     signal(rank, flags.at(rank, 2)),
+                                                     wait(flags.at(rank, 0), 6),
+                                                     wait(flags.at(rank, 1), 6)};
+                                      },
+                                      512)}),
+                    queue("copies", {copy(
+                                         "copy", 1e6, [](Rank rank) { return rank ^ 1U; }, flags),
+                                     copy("back", 1e6, [](Rank rank) { return rank ^ 1U; })})};
   return program;
 }
 
@@ -466,8 +497,12 @@ TEST(Replay, PermutedRanksDoTheSame) {
                                         [=](Rank rank, std::int64_t wg) {
                                           const Rank next = at[(role[rank] + 1) % 4];
                                           const double bytes = 1e3 * (1 + role[rank]) * static_cast<double>(1 + wg % 5);
-                                          return Steps{work(bytes), work(3 * bytes, next, 1), work(bytes, at[0], role[rank] == 0 ? 0 : 1),
-                                                       signal(next, flags.at(next, 0)), wait(flags.at(rank, 0), 12), work(bytes)};
+                                          return Steps{work(bytes),
+                                                       work(3 * bytes, next, 1),
+                                                       work(bytes, at[0], role[rank] == 0 ? 0 : 1),
+                                                       signal(next, flags.at(next, 0)),
+                                                       wait(flags.at(rank, 0), 12),
+                                                       work(bytes)};
                                         },
                                         512)})};
     const Result result = run(system, program);

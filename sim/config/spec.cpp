@@ -25,7 +25,7 @@ bool reject_unknown(const Node::Entry& entry, const Description& description, co
 
 bool read_missing(const Node& node, const Field& field, const Description& description, const Reading& reading) {
   if (field.required) {
-    const bool in_form = description.sourced && is_number(field) && !reading.override_text;
+    const bool in_form = reading.sourced && is_number(field) && !reading.override_text;
     const std::string example =
         in_form ? fmt::format("{{value: {}, source: datasheet}}", field.example()) : field.example();
     reading.diagnostics->error(node.place, fmt::format("missing key '{}' in {}", field.key, named(description)),
@@ -63,7 +63,7 @@ bool read_spec(const Node& node, const Description& description, void* object, c
                       fmt::format("it takes the keys {}", join(description.keys())));
   }
   Reading reading = outer;
-  reading.sourced = description.sourced;
+  reading.sourced = outer.sourced || description.sourced;  // parts of a sourced spec are sourced too
   reading.stated_source.reset();
   reading.stated_residual.reset();
 

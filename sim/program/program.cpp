@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/core/invariant.hpp"
+
 namespace moire::program {
 
 const std::string& name_of(const Operation& operation) {
@@ -12,8 +14,10 @@ const std::string& name_of(const Operation& operation) {
 
 FlagBlock Program::add_flags(FlagArray array) {
   const FlagBlock block{flag_count_, array.per_rank};
+  const std::uint64_t total = flag_count_ + std::uint64_t{array.per_rank} * ranks_;
+  MOIRE_INVARIANT(total < no_flag, "a program has more flags than can be numbered");
   first_.push_back(flag_count_);
-  flag_count_ += array.per_rank * ranks_;
+  flag_count_ = static_cast<FlagRef>(total);
   arrays_.push_back(std::move(array));
   return block;
 }

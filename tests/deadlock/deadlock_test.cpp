@@ -63,9 +63,8 @@ TEST(Deadlock, RanksThatWaitForEachOther) {
   auto program = std::make_unique<program::Program>(4);
   auto body = std::make_shared<WaitThenSignal>();
   body->ranks = 4;
-  body->flags = program->add_flags({"ready", 1, [](Rank rank, std::uint32_t) {
-                                      return std::pair<Rank, std::string>((rank + 3) % 4, "exchange");
-                                    }});
+  body->flags = program->add_flags(
+      {"ready", 1, [](Rank rank, std::uint32_t) { return std::pair<Rank, std::string>((rank + 3) % 4, "exchange"); }});
   program->queues.push_back({"main", 0, {}});
   program->queues[0].operations.emplace_back(kernel("exchange", body));
   const std::string report = report_of(std::move(program));

@@ -26,9 +26,15 @@ std::string mutated(std::string text, const std::vector<std::string>& corpus, st
       case 0:
         if (at < text.size()) text[at] = static_cast<char>(random());
         break;
-      case 1: text.insert(at, 1, static_cast<char>(random())); break;
-      case 2: text.erase(at, below(20)); break;
-      case 3: text.insert(at, text.substr(below(text.size()), below(40))); break;
+      case 1:
+        text.insert(at, 1, static_cast<char>(random()));
+        break;
+      case 2:
+        text.erase(at, below(20));
+        break;
+      case 3:
+        text.insert(at, text.substr(below(text.size()), below(40)));
+        break;
       default: {
         const std::string& other = corpus[below(corpus.size())];
         text.insert(at, other.substr(below(other.size()), below(40)));
