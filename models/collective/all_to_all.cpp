@@ -23,11 +23,11 @@ class AllToAllBody final : public program::KernelBody {
     std::uint32_t channels;
     std::uint32_t channels_per_peer;
     std::uint32_t units;
-    std::uint32_t chunks;       // of the largest unit
+    std::uint32_t chunks;  // of the largest unit
     double bytes_per_peer;
     double slot;
     std::uint32_t slots;
-    std::uint32_t own_copies;   // workgroups that copy the rank's own share
+    std::uint32_t own_copies;  // workgroups that copy the rank's own share
     double own_bytes;
     Time setup;
     Time step_overhead;
@@ -80,7 +80,8 @@ class AllToAllBody final : public program::KernelBody {
   }
   bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
 
-  void send_step(Rank to, Rank rank, std::uint32_t unit, std::uint32_t chunk, std::uint32_t part, double bytes, Phase& phase) const {
+  void send_step(Rank to, Rank rank, std::uint32_t unit, std::uint32_t chunk, std::uint32_t part, double bytes,
+                 Phase& phase) const {
     switch (part) {
       case 0:
         if (chunk < plan_.slots) return;  // a fresh FIFO has all its credits
@@ -108,7 +109,8 @@ class AllToAllBody final : public program::KernelBody {
     }
   }
 
-  void receive_step(Rank from, Rank rank, std::uint32_t unit, std::uint32_t chunk, std::uint32_t part, double bytes, Phase& phase) const {
+  void receive_step(Rank from, Rank rank, std::uint32_t unit, std::uint32_t chunk, std::uint32_t part, double bytes,
+                    Phase& phase) const {
     switch (part) {
       case 0:
         phase.kind = Phase::Kind::wait;
@@ -142,7 +144,8 @@ class AllToAllBody final : public program::KernelBody {
 
 }  // namespace
 
-void append_all_to_all(builder::Builder& build, const LibrarySpec& library, Bytes bytes_per_peer, const std::string& name) {
+void append_all_to_all(builder::Builder& build, const LibrarySpec& library, Bytes bytes_per_peer,
+                       const std::string& name) {
   const Rank ranks = build.ranks();
   program::Kernel kernel;
   kernel.name = build.unique(name);
@@ -165,7 +168,8 @@ void append_all_to_all(builder::Builder& build, const LibrarySpec& library, Byte
   plan.channels = std::min(plan.units, static_cast<std::uint32_t>(library.max_channels));
   plan.bytes_per_peer = bytes_per_peer.value;
   plan.slot = library.slot.value;
-  plan.chunks = static_cast<std::uint32_t>(std::ceil(std::ceil(bytes_per_peer.value / plan.channels_per_peer) / plan.slot));
+  plan.chunks =
+      static_cast<std::uint32_t>(std::ceil(std::ceil(bytes_per_peer.value / plan.channels_per_peer) / plan.slot));
   plan.slots = static_cast<std::uint32_t>(library.slots);
   plan.own_copies = plan.channels_per_peer;
   plan.own_bytes = bytes_per_peer.value;

@@ -2,8 +2,8 @@
 // slots through FIFOs with credits. See README.md for the protocol and its source.
 #pragma once
 
-#include "models/collective/library_spec.hpp"
 #include "models/builder/builder.hpp"
+#include "models/collective/library_spec.hpp"
 
 namespace moire::models::collective {
 

@@ -24,28 +24,31 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("threads_per_cu", &CuArraySpec::threads_per_cu, "Resident threads a CU can hold").range(1, 1 << 20);
   d.field("workgroups_per_cu", &CuArraySpec::workgroups_per_cu, "Resident workgroups a CU can hold").range(1, 1024);
   d.field("registers_per_cu", &CuArraySpec::registers_per_cu, "32-bit registers of a CU").range(1, 1 << 24);
-  d.field("register_granularity", &CuArraySpec::register_granularity, "Registers per thread are allocated in steps of this")
+  d.field("register_granularity", &CuArraySpec::register_granularity,
+          "Registers per thread are allocated in steps of this")
       .range(1, 256)
       .or_default();
-  d.field("lds_per_cu", &CuArraySpec::lds_per_cu, "Local data share (shared memory) workgroups of a CU can use").positive();
+  d.field("lds_per_cu", &CuArraySpec::lds_per_cu, "Local data share (shared memory) workgroups of a CU can use")
+      .positive();
   d.field("cluster_max", &CuArraySpec::cluster_max, "Largest cluster of workgroups placed together in one group")
       .range(1, 64)
       .or_default();
   d.field("clock", &CuArraySpec::clock, "Clock at which the arithmetic rates hold").positive();
   d.field("vector_fp32", &CuArraySpec::vector_fp32, "fp32 rate of all CUs together").positive();
   d.field("matrix_16bit", &CuArraySpec::matrix_16bit, "Dense bf16/fp16 matrix rate of all CUs together").positive();
-  d.field("matrix_efficiency", &CuArraySpec::matrix_efficiency, "Share of the matrix rate a tuned GEMM main loop sustains")
+  d.field("matrix_efficiency", &CuArraySpec::matrix_efficiency,
+          "Share of the matrix rate a tuned GEMM main loop sustains")
       .range(0.01, 1);
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Memory bytes a CU can have requested and not yet received (its miss queue)")
       .positive();
-  d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second one CU can load")
-      .positive();
+  d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second one CU can load").positive();
   d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte over that of a loaded one")
       .range(0.1, 10)
       .or_default();
   d.field("launch_interval", &CuArraySpec::launch_interval, "Time between two workgroups started in one group");
-  d.field("slot_refill", &CuArraySpec::slot_refill, "From a workgroup's end to the start of a pending one in its place").or_default();
+  d.field("slot_refill", &CuArraySpec::slot_refill, "From a workgroup's end to the start of a pending one in its place")
+      .or_default();
   d.check("groups", [](const CuArraySpec& s) -> std::optional<std::string> {
     if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
     return std::nullopt;

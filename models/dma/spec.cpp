@@ -12,7 +12,8 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
   d.field("bandwidth", &DmaSpec::bandwidth, "Bandwidth of one engine").positive();
   d.field("first_command", &DmaSpec::first_command, "From a copy at the head of its queue to its first byte");
   d.field("next_command", &DmaSpec::next_command, "The same for a copy queued behind another copy of its queue");
-  d.field("bytes_in_flight", &DmaSpec::bytes_in_flight, "Bytes an engine keeps requested; its weight against other traffic")
+  d.field("bytes_in_flight", &DmaSpec::bytes_in_flight,
+          "Bytes an engine keeps requested; its weight against other traffic")
       .positive();
 }
 

@@ -13,11 +13,11 @@ class Describer;
 namespace moire::models::dma {
 
 struct DmaSpec {
-  std::int64_t engines = 0;        // that reach peers; each runs one copy at a time
+  std::int64_t engines = 0;           // that reach peers; each runs one copy at a time
   std::int64_t peer_concurrency = 0;  // peer copies of one GPU that make progress together
-  BytesPerSecond bandwidth;        // of one engine
-  Time first_command;              // from a copy at the head of its queue to its first byte
-  Time next_command;               // the same for a copy queued behind another copy of its queue
+  BytesPerSecond bandwidth;           // of one engine
+  Time first_command;                 // from a copy at the head of its queue to its first byte
+  Time next_command;                  // the same for a copy queued behind another copy of its queue
   Bytes bytes_in_flight;
   static void describe(config::Describer<DmaSpec>& d);
 };

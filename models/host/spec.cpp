@@ -8,7 +8,8 @@ void HostSpec::describe(config::Describer<HostSpec>& d) {
   d.component("host", "Costs of the host, the driver and the queues around a kernel.");
   d.field("enqueue", &HostSpec::enqueue, "Host time to put one operation into a queue");
   d.field("kernel_start", &HostSpec::kernel_start, "From a kernel at the head of an idle queue to its first workgroup");
-  d.field("queue_gap", &HostSpec::queue_gap, "From the end of an operation to the first workgroup of an already enqueued kernel behind it");
+  d.field("queue_gap", &HostSpec::queue_gap,
+          "From the end of an operation to the first workgroup of an already enqueued kernel behind it");
 }
 
 }  // namespace moire::models::host

@@ -14,10 +14,12 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
   d.field("top_layers", &DlrmSpec::top_layers, "Dense layers after the interaction").range(0, 1000);
   d.field("width", &DlrmSpec::width, "Inputs and outputs of a dense layer").range(1, 1 << 20);
   d.field("dtype", &DlrmSpec::dtype, "Element type of the dense layers")
-      .choices({{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
   d.check([](const DlrmSpec& s) -> std::optional<std::string> {
-    if (!s.embedding.library) return "the gradients' All-to-All needs a collective library; write embedding.library: ../libraries/rccl.yaml";
+    if (!s.embedding.library)
+      return "the gradients' All-to-All needs a collective library; write embedding.library: ../libraries/rccl.yaml";
     return std::nullopt;
   });
 }
@@ -36,8 +38,9 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   const GemmSpec weight_gradient{spec.width, spec.width, batch, spec.dtype};
   const double all_vectors = sizes.bytes_per_peer.value * build.ranks();  // what a rank's samples receive of all tables
   const double dense = static_cast<double>(batch * spec.width) * builder::bytes_of(spec.dtype);
-  const double gathered = static_cast<double>(spec.embedding.tables_per_gpu * spec.embedding.global_batch * spec.embedding.pooling) *
-                          sizes.vector_bytes;
+  const double gathered =
+      static_cast<double>(spec.embedding.tables_per_gpu * spec.embedding.global_batch * spec.embedding.pooling) *
+      sizes.vector_bytes;
   const double weights = static_cast<double>((spec.bottom_layers + spec.top_layers) * spec.width * spec.width) * 4;
 
   layers(spec.bottom_layers, "bottom_forward", forward);
@@ -46,7 +49,8 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   layers(spec.top_layers, "top_forward", forward);
   layers(spec.top_layers, "top_backward_data", forward);
   layers(spec.top_layers, "top_backward_weights", weight_gradient);
-  append_stream(build, {.read = Bytes{all_vectors + dense}, .write = Bytes{all_vectors + dense}}, "interaction_backward");
+  append_stream(build, {.read = Bytes{all_vectors + dense}, .write = Bytes{all_vectors + dense}},
+                "interaction_backward");
   collective::append_all_to_all(build, *spec.embedding.library, sizes.bytes_per_peer, "gradient_all_to_all");
   // Every gathered row is read, changed and written back (SGD; rows met twice in a batch are not merged).
   append_stream(build, {.read = Bytes{gathered}, .write = Bytes{gathered}}, "embedding_update");

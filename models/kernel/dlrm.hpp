@@ -1,4 +1,5 @@
-// One training iteration of DLRM: dense layers data-parallel, embedding tables table-parallel (paper 0's scale-out study).
+// One training iteration of DLRM: dense layers data-parallel, embedding tables table-parallel (paper 0's scale-out
+// study).
 #pragma once
 
 #include "models/kernel/embedding_spec.hpp"

@@ -1,4 +1,5 @@
-// Bulk-synchronous: the embedding kernel writes all results to a local buffer, then the library's All-to-All moves them.
+// Bulk-synchronous: the embedding kernel writes all results to a local buffer, then the library's All-to-All moves
+// them.
 #include <algorithm>
 
 #include "models/collective/all_to_all.hpp"

@@ -21,11 +21,11 @@ class FusedEmbeddingBody final : public program::KernelBody {
     Rank gpus_per_node = 1;
     bool node_stores = false;
     bool remote_first = true;
-    std::int64_t physical = 0;         // workgroups of the persistent kernel
-    std::int64_t tasks = 0;            // logical workgroups of one destination
-    std::int64_t blocks = 0;           // of one table and destination
-    std::int64_t bags = 0;             // of a full block
-    std::int64_t samples = 0;          // of one destination
+    std::int64_t physical = 0;  // workgroups of the persistent kernel
+    std::int64_t tasks = 0;     // logical workgroups of one destination
+    std::int64_t blocks = 0;    // of one table and destination
+    std::int64_t bags = 0;      // of a full block
+    std::int64_t samples = 0;   // of one destination
     std::int64_t tasks_per_slice = 1;
     double vector_bytes = 0;
     Time fence;
@@ -185,13 +185,16 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   plan.physical = std::min(builder::resident_workgroups(build.gpu(), kernel.resources), plan.tasks * ranks);
   plan.vector_bytes = sizes.vector_bytes;
   plan.fence = spec.fence;
+  if (build.system.node.nic) plan.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
   const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
   plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
   const bool between_nodes = !plan.node_stores || plan.gpus_per_node < ranks;
   if (between_nodes && plan.tasks_per_slice > 1) {
-    plan.slice_done = build.program.add_flags(
-        {kernel.name + ".slice_done", static_cast<std::uint32_t>(plan.slices()) * ranks,
-         [name = kernel.name](Rank rank, std::uint32_t) { return std::pair{rank, name}; }});
+    plan.slice_done =
+        build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(plan.slices()) * ranks,
+                                 [name = kernel.name](Rank rank, std::uint32_t) {
+                                   return std::pair{rank, name};
+                                 }});
   }
   kernel.body = std::make_shared<FusedEmbeddingBody>(plan);
   build.queue.operations.emplace_back(std::move(kernel));

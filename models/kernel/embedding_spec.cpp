@@ -12,13 +12,15 @@ namespace moire::models::kernel {
 
 namespace {
 constexpr double most_flags = 1e9;  // 12 GB of simulated flag memory
-constexpr double index_bytes = 8;  // int64 row numbers, as PyTorch passes them
-}
+constexpr double index_bytes = 8;   // int64 row numbers, as PyTorch passes them
+}  // namespace
 
 void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
-  d.component("embedding_all_to_all", "Embedding bags of table-parallel DLRM and the All-to-All that gives every rank "
-                                      "its share of the batch.");
-  d.field("schedule", &EmbeddingSpec::schedule, "bulk_synchronous: kernel, then collective; fused: one persistent kernel")
+  d.component("embedding_all_to_all",
+              "Embedding bags of table-parallel DLRM and the All-to-All that gives every rank "
+              "its share of the batch.");
+  d.field("schedule", &EmbeddingSpec::schedule,
+          "bulk_synchronous: kernel, then collective; fused: one persistent kernel")
       .choices({{"bulk_synchronous", Schedule::bulk_synchronous}, {"fused", Schedule::fused}})
       .or_default();
   d.field("tables_per_gpu", &EmbeddingSpec::tables_per_gpu, "Embedding tables each GPU holds").range(1, 100000);
@@ -29,7 +31,8 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .range(1, std::int64_t{1} << 40)
       .or_default();
   d.field("dtype", &EmbeddingSpec::dtype, "Element type of rows and results")
-      .choices({{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
   d.field("bags_per_workgroup", &EmbeddingSpec::bags_per_workgroup, "Output vectors of one logical workgroup")
       .range(1, 4096)
@@ -38,16 +41,22 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
   d.field("registers_per_thread", &EmbeddingSpec::registers_per_thread, "Registers per thread of the unfused kernel")
       .range(8, 512)
       .or_default();
-  d.field("in_flight", &EmbeddingSpec::in_flight, "Bytes a workgroup keeps requested: threads x bytes per load x loads unrolled")
+  d.field("in_flight", &EmbeddingSpec::in_flight,
+          "Bytes a workgroup keeps requested: threads x bytes per load x loads unrolled")
       .positive();
   d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
           "Registers per thread of the fused kernel (the communication API raises them and costs occupancy)")
       .range(8, 512)
       .or_default();
-  d.field("remote_first", &EmbeddingSpec::remote_first, "Fused: results for other ranks are computed first, the peers in turn; else in the order of the output").or_default();
-  d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put").range(1, 1 << 20).or_default();
+  d.field("remote_first", &EmbeddingSpec::remote_first,
+          "Fused: results for other ranks are computed first, the peers in turn; else in the order of the output")
+      .or_default();
+  d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put")
+      .range(1, 1 << 20)
+      .or_default();
   d.field("fence", &EmbeddingSpec::fence, "Fused: time to release the stores before a ready flag is raised");
-  d.field("library", &EmbeddingSpec::library, "Bulk-synchronous: the collective library, a file of configs/libraries").optional();
+  d.field("library", &EmbeddingSpec::library, "Bulk-synchronous: the collective library, a file of configs/libraries")
+      .optional();
 }
 
 EmbeddingSizes::EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks)
@@ -65,9 +74,10 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
                        std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks);
   }
   if (spec.slice_vectors % spec.bags_per_workgroup != 0) {
-    return fmt::format("slice_vectors {} is not a multiple of bags_per_workgroup {}; {} would be", spec.slice_vectors,
-                       spec.bags_per_workgroup,
-                       (spec.slice_vectors + spec.bags_per_workgroup - 1) / spec.bags_per_workgroup * spec.bags_per_workgroup);
+    return fmt::format(
+        "slice_vectors {} is not a multiple of bags_per_workgroup {}; {} would be", spec.slice_vectors,
+        spec.bags_per_workgroup,
+        (spec.slice_vectors + spec.bags_per_workgroup - 1) / spec.bags_per_workgroup * spec.bags_per_workgroup);
   }
   // The fused kernel's flags: one ready flag per pair of ranks and a counter per slice.
   const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
@@ -75,8 +85,10 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
                                   static_cast<double>(spec.slice_vectors));
   const double flags = static_cast<double>(ranks) * static_cast<double>(ranks) * (1 + slices);
   if (spec.schedule == Schedule::fused && flags > most_flags) {
-    return fmt::format("{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible; raise slice_vectors "
-                       "or take fewer ranks", ranks, slices, flags, most_flags);
+    return fmt::format(
+        "{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible; raise slice_vectors "
+        "or take fewer ranks",
+        ranks, slices, flags, most_flags);
   }
   if (spec.schedule == Schedule::bulk_synchronous && !spec.library) {
     return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml";
@@ -84,8 +96,9 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
                         static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
   if (tables > system.node.gpu.hbm.capacity.value) {
-    return fmt::format("tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory; lower rows_per_table or tables_per_gpu",
-                       tables * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9);
+    return fmt::format(
+        "tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory; lower rows_per_table or tables_per_gpu",
+        tables * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9);
   }
   return std::nullopt;
 }
@@ -97,8 +110,9 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   shape.name = std::move(name);
   shape.read = static_cast<double>(spec.pooling) * (row + index_bytes);
   shape.read_overfetch = std::ceil(row / grain) * grain / row;
-  shape.read_miss = 1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache,
-                                                  Bytes{static_cast<double>(spec.tables_per_gpu * spec.rows_per_table) * row});
+  shape.read_miss =
+      1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache,
+                                    Bytes{static_cast<double>(spec.tables_per_gpu * spec.rows_per_table) * row});
   shape.flop = static_cast<double>(spec.pooling * spec.dim);
   shape.pipelined = false;  // a thread loads its batch of rows, sums it up, and loads the next
   shape.in_flight = spec.in_flight;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "models/collective/library_spec.hpp"
 #include "models/builder/builder.hpp"
+#include "models/collective/library_spec.hpp"
 
 namespace moire::models::kernel {
 
@@ -37,9 +37,9 @@ struct EmbeddingSpec {
 // Output vectors, bytes and slices per rank and peer.
 struct EmbeddingSizes {
   EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks);
-  std::int64_t samples_per_rank;     // of the global batch
-  std::int64_t blocks;               // logical workgroups of one (table, destination)
-  std::int64_t tasks_per_rank;       // of one destination: tables x blocks
+  std::int64_t samples_per_rank;  // of the global batch
+  std::int64_t blocks;            // logical workgroups of one (table, destination)
+  std::int64_t tasks_per_rank;    // of one destination: tables x blocks
   double vector_bytes;
   Bytes bytes_per_peer;
 };

@@ -9,10 +9,10 @@ namespace moire::models::kernel {
 
 namespace {
 
-constexpr std::int64_t k_step = 32;       // elements of one k-loop step
-constexpr std::int64_t stages = 3;        // steps whose loads are under way
+constexpr std::int64_t k_step = 32;  // elements of one k-loop step
+constexpr std::int64_t stages = 3;   // steps whose loads are under way
 constexpr std::int64_t threads = 256;
-constexpr std::int64_t registers = 128;   // accumulators and addresses of a 128 x 128 tile over 256 threads
+constexpr std::int64_t registers = 128;  // accumulators and addresses of a 128 x 128 tile over 256 threads
 
 class GemmBody final : public program::KernelBody {
  public:
@@ -40,7 +40,8 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
   d.field("n", &GemmSpec::n, "Columns of B and C").range(1, 1 << 24);
   d.field("k", &GemmSpec::k, "Columns of A, rows of B").range(1, 1 << 24);
   d.field("dtype", &GemmSpec::dtype, "Element type; fp32 runs on the vector units, others on the matrix units")
-      .choices({{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
 }
 
@@ -68,7 +69,8 @@ void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::strin
   shape.read_miss = std::min(1.0, (of(spec.m) + of(spec.n)) * of(spec.k) * size / (shape.read * of(tiles)));
   shape.write = of(tile.m) * of(tile.n) * size;
   shape.flop = 2 * of(tile.m) * of(tile.n) * of(spec.k);
-  shape.unit = spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
+  shape.unit =
+      spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
   shape.in_flight = Bytes{of(tile.m + tile.n) * of(k_step * stages) * size};
   program::Kernel kernel;
   kernel.name = build.unique(name);

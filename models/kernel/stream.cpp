@@ -56,7 +56,8 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   kernel.name = build.unique(name);
   kernel.resources = {256, 32, Bytes{}, 1};
   kernel.shapes.push_back(shape);
-  kernel.body = std::make_shared<StreamBody>(static_cast<std::int64_t>(blocks), total / spec.block.value - (blocks - 1));
+  kernel.body =
+      std::make_shared<StreamBody>(static_cast<std::int64_t>(blocks), total / spec.block.value - (blocks - 1));
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

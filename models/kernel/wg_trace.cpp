@@ -16,6 +16,8 @@ namespace {
 using program::Phase;
 using program::Rank;
 
+constexpr double bare_flag = 8;  // bytes of a put that carries no result
+
 struct Task {
   Rank peer = 0;
   bool last_for_peer = false;  // of its physical workgroup
@@ -93,7 +95,7 @@ class WgTraceBody final : public program::KernelBody {
         if (task.peer == rank || (reached && !task.last_for_peer)) return;
         // Beyond the node the staged result of the task is put by its workgroup.
         phase.kind = reached ? Phase::Kind::signal : Phase::Kind::put;
-        phase.bytes = Bytes{reached ? 0 : task.store};
+        phase.bytes = Bytes{reached ? 0 : std::max(task.store, bare_flag)};
         phase.flag = plan_.ready.at(task.peer, rank);
     }
   }
@@ -154,12 +156,15 @@ void mark_last_for_peer(std::vector<Task>& tasks, Rank ranks) {
 void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
   d.component("wg_trace", "A kernel replayed from a workgroup trace (docs/reference/wg-trace.md).");
   d.field("file", &WgTraceSpec::file, "The trace, .csv or .csv.zst").exists();
-  d.field("timing", &WgTraceSpec::timing, "modelled: the machine's models time everything; recorded: gathers take the "
-                                          "recorded time, stores and flags are modelled")
+  d.field("timing", &WgTraceSpec::timing,
+          "modelled: the machine's models time everything; recorded: gathers take the "
+          "recorded time, stores and flags are modelled")
       .choices({{"modelled", TraceTiming::modelled}, {"recorded", TraceTiming::recorded}})
       .or_default();
   d.field("row", &WgTraceSpec::row, "Bytes of one random row").positive();
-  d.field("cache_miss", &WgTraceSpec::cache_miss, "Share of the gathered bytes that no cache holds").range(0.001, 1).or_default();
+  d.field("cache_miss", &WgTraceSpec::cache_miss, "Share of the gathered bytes that no cache holds")
+      .range(0.001, 1)
+      .or_default();
   d.field("fence", &WgTraceSpec::fence, "Time to release the stores before a ready flag");
 }
 
@@ -184,9 +189,10 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   for (program::WgTraceRow row; reader->next(row);) {
     recorded.add(row);
     if (row.kind == program::WgTraceRow::Kind::wait) continue;
-    in_order[row.rank].push_back({row.wg, {row.peer, false, static_cast<double>(row.read_bytes),
-                                           static_cast<double>(row.store_bytes),
-                                           program::whole_ns(row.compute_end_ns - row.start_ns)}});
+    in_order[row.rank].push_back(
+        {row.wg,
+         {row.peer, false, static_cast<double>(row.read_bytes), static_cast<double>(row.store_bytes),
+          program::whole_ns(row.compute_end_ns - row.start_ns)}});
   }
   if (!reader->ok()) return false;
 
@@ -208,9 +214,10 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
       }
     }
   }
-  plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, [name = kernel.name](Rank, std::uint32_t source) {
-                                          return std::pair{source, name};
-                                        }});
+  plan.ready =
+      build.program.add_flags({kernel.name + ".ready", ranks, [name = kernel.name](Rank, std::uint32_t source) {
+                                 return std::pair{source, name};
+                               }});
 
   const double grain = build.gpu().hbm.access_granularity.value;
   const Bytes in_flight{static_cast<double>(header.bytes_in_flight_per_wg)};
@@ -224,7 +231,8 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
                                         .in_flight = in_flight};
   kernel.shapes[WgTraceBody::store_to_peer] = {.name = "store to peer", .peer_write = 1, .in_flight = in_flight};
   kernel.shapes[WgTraceBody::store] = {.name = "store", .write = 1, .in_flight = in_flight};
-  build.program.recorded.push_back({kernel.name, program::whole_ns(header.recorded_end_ns),
+  build.program.recorded.push_back({kernel.name,
+                                    program::whole_ns(header.recorded_end_ns),
                                     std::int64_t{header.wgs_per_rank} * ranks,
                                     {recorded.gather, recorded.fence, recorded.wait}});
   kernel.body = std::make_shared<WgTraceBody>(std::move(plan));

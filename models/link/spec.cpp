@@ -8,11 +8,14 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
   d.component("scale_up_port", "The port through which a GPU stores to and loads from peers of its node.");
   d.field("links", &PortSpec::links, "Links of the port").range(1, 1024);
   d.field("link_bandwidth", &PortSpec::link_bandwidth, "Raw bandwidth of one link in one direction").positive();
-  d.field("payload_efficiency", &PortSpec::payload_efficiency, "Payload share of the raw bandwidth that peer stores of CUs reach")
+  d.field("payload_efficiency", &PortSpec::payload_efficiency,
+          "Payload share of the raw bandwidth that peer stores of CUs reach")
       .range(0.01, 1);
   d.field("copy_efficiency", &PortSpec::copy_efficiency, "The same for DMA engines; absent: as stores").range(0.01, 1);
-  d.field("store_latency", &PortSpec::store_latency, "From a store's issue to its visibility at the peer, idle link").positive();
-  d.field("store_window_per_cu", &PortSpec::store_window_per_cu, "Bytes of peer stores one CU can have under way").positive();
+  d.field("store_latency", &PortSpec::store_latency, "From a store's issue to its visibility at the peer, idle link")
+      .positive();
+  d.field("store_window_per_cu", &PortSpec::store_window_per_cu, "Bytes of peer stores one CU can have under way")
+      .positive();
 }
 
 }  // namespace moire::models::link

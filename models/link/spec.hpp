@@ -17,10 +17,10 @@ namespace moire::models::link {
 struct PortSpec {
   std::int64_t links = 0;
   BytesPerSecond link_bandwidth;
-  double payload_efficiency = 1;           // payload share of the raw bandwidth that peer stores of CUs reach
-  std::optional<double> copy_efficiency;   // the same for DMA engines; absent: as stores
-  Time store_latency;             // from a store's issue to its visibility at the peer, idle link
-  Bytes store_window_per_cu;      // bytes of peer stores one CU can have under way
+  double payload_efficiency = 1;          // payload share of the raw bandwidth that peer stores of CUs reach
+  std::optional<double> copy_efficiency;  // the same for DMA engines; absent: as stores
+  Time store_latency;                     // from a store's issue to its visibility at the peer, idle link
+  Bytes store_window_per_cu;              // bytes of peer stores one CU can have under way
   static void describe(config::Describer<PortSpec>& d);
 };
 

@@ -20,9 +20,9 @@ using program::Rank;
 struct RankCapacities {
   core::CapacityId l2 = core::no_id;
   core::CapacityId hbm = core::no_id;
-  core::CapacityId egress = core::no_id;   // nvswitch, pcie: the port's two directions
+  core::CapacityId egress = core::no_id;  // nvswitch, pcie: the port's two directions
   core::CapacityId ingress = core::no_id;
-  std::vector<core::CapacityId> to_peer;   // full_mesh: by GPU number in the node, no_id for itself
+  std::vector<core::CapacityId> to_peer;  // full_mesh: by GPU number in the node, no_id for itself
 };
 
 // Which kind of thing a capacity is, for reports.

@@ -6,7 +6,8 @@
 
 namespace moire::models::machine {
 
-core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer, const CuLoad& load) {
+core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer,
+                            const CuLoad& load) {
   const GpuSpec& gpu = machine.gpu();
   const RankCapacities& own = machine.capacities(rank);
   core::ClassSpec spec;

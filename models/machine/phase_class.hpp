@@ -3,7 +3,8 @@
 // rate <= window / L(load)            Little's law: window = the workgroup's share of the CU's bytes in flight
 // rate <= share of the CU's load/store rate, of its arithmetic rate, of its peer-store window / link latency
 // weight = bytes in flight            docs/explanation/sharing.md
-// A copy is paced by its loads: measured, 8 KiB in flight copy 8 KiB / 396 ns = 20.7 GB/s (docs/explanation/sharing.md).
+// A copy is paced by its loads: measured, 8 KiB in flight copy 8 KiB / 396 ns = 20.7 GB/s
+// (docs/explanation/sharing.md).
 #pragma once
 
 #include "models/machine/machine.hpp"
@@ -19,6 +20,7 @@ struct CuLoad {
   bool operator==(const CuLoad&) const = default;
 };
 
-core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer, const CuLoad& load);
+core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer,
+                            const CuLoad& load);
 
 }  // namespace moire::models::machine

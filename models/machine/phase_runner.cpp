@@ -30,8 +30,8 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
   changed_.push_back(at);
 }
 
-void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
-                        std::uint64_t payload) {
+void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount,
+                        core::EventSink& sink, std::uint64_t payload) {
   if (seat >= occupants_.size()) occupants_.resize(seat + 1);
   Occupant& occupant = occupants_[seat];
   const bool same_load = occupant.present && occupant.shape == shape;
@@ -93,8 +93,8 @@ core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& loa
   const Key key{occupant.shape, occupant.rank, occupant.peer, load.computing, load.in_flight};
   const auto found = classes_.find(key);
   if (found != classes_.end()) return found->second;
-  const core::ClassId made = machine_.sharing().add_class(
-      phase_class(machine_, shapes_[occupant.shape], occupant.rank, occupant.peer, load));
+  const core::ClassId made =
+      machine_.sharing().add_class(phase_class(machine_, shapes_[occupant.shape], occupant.rank, occupant.peer, load));
   classes_.emplace(key, made);
   return made;
 }

@@ -10,7 +10,8 @@ void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.field("name", &GpuSpec::name, "Product name and form");
   d.field("compute", &GpuSpec::compute, "Compute units and their dispatcher");
   d.field("l2", &GpuSpec::l2, "L2 cache");
-  d.field("memory_side_cache", &GpuSpec::memory_side_cache, "Cache on the memory side of L2 (Infinity Cache), where there is one")
+  d.field("memory_side_cache", &GpuSpec::memory_side_cache,
+          "Cache on the memory side of L2 (Infinity Cache), where there is one")
       .optional();
   d.field("hbm", &GpuSpec::hbm, "Device memory");
   d.field("dma", &GpuSpec::dma, "Copy engines");
@@ -32,7 +33,8 @@ void NodeSpec::describe(config::Describer<NodeSpec>& d) {
   d.check([](const NodeSpec& s) -> std::optional<std::string> {
     if (s.nics > 0 && !s.nic) return "nics is set but nic is not; write nic: ../hardware/<file>.yaml";
     if (s.wiring == link::Wiring::none && s.gpus > 1 && s.nics > 0 && s.nics < s.gpus) {
-      return "GPUs of a node that share a NIC cannot reach each other through it; set wiring or nics: " + std::to_string(s.gpus);
+      return "GPUs of a node that share a NIC cannot reach each other through it; set wiring or nics: " +
+             std::to_string(s.gpus);
     }
     if (s.nics > s.gpus) return "more nics than gpus; at most one NIC per GPU is modelled";
     if (s.wiring == link::Wiring::full_mesh && s.gpus > 1 && s.gpu.port.links < s.gpus - 1) {
@@ -48,7 +50,9 @@ void NetworkSpec::describe(config::Describer<NetworkSpec>& d) {
   d.field("model", &NetworkSpec::model, "queue: chunks FIFO at every port (fast); flow: SimGrid max-min flows")
       .choices({{"queue", NetworkModel::queue}, {"flow", NetworkModel::flow}})
       .or_default();
-  d.field("chunk", &NetworkSpec::chunk, "Bytes a port serves before the next flow's turn (queue)").positive().or_default();
+  d.field("chunk", &NetworkSpec::chunk, "Bytes a port serves before the next flow's turn (queue)")
+      .positive()
+      .or_default();
 }
 
 void SystemSpec::describe(config::Describer<SystemSpec>& d) {
@@ -65,7 +69,8 @@ void SystemSpec::describe(config::Describer<SystemSpec>& d) {
       return "several GPUs in a node with wiring none and no NIC cannot reach each other; set wiring or nics";
     }
     if (s.node.gpus > 1 && s.node.wiring == link::Wiring::none && !s.fabric) {
-      return "GPUs with wiring none talk through their NICs, but there is no fabric; write fabric: {star: {switch_latency: ...}}";
+      return "GPUs with wiring none talk through their NICs, but there is no fabric; write fabric: {star: "
+             "{switch_latency: ...}}";
     }
     return std::nullopt;
   });

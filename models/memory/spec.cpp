@@ -9,10 +9,14 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
   d.field("capacity", &HbmSpec::capacity, "Size").positive();
   d.field("peak", &HbmSpec::peak, "Interface bandwidth of the datasheet; nothing may exceed it").positive();
   d.field("bandwidth", &HbmSpec::bandwidth, "Bandwidth that streaming kernels reach, read plus written").positive();
-  d.field("write_cost", &HbmSpec::write_cost, "HBM time of a written byte over that of a read byte").range(0.1, 10).or_default();
+  d.field("write_cost", &HbmSpec::write_cost, "HBM time of a written byte over that of a read byte")
+      .range(0.1, 10)
+      .or_default();
   d.field("access_granularity", &HbmSpec::access_granularity, "Bytes fetched for any smaller random access").positive();
-  d.field("unloaded_latency", &HbmSpec::unloaded_latency, "Latency of a load that misses all caches, idle memory").positive();
-  d.field("latency_growth", &HbmSpec::latency_growth, "Growth of the latency just before saturation, relative to unloaded")
+  d.field("unloaded_latency", &HbmSpec::unloaded_latency, "Latency of a load that misses all caches, idle memory")
+      .positive();
+  d.field("latency_growth", &HbmSpec::latency_growth,
+          "Growth of the latency just before saturation, relative to unloaded")
       .range(0, 10);
   d.field("latency_exponent", &HbmSpec::latency_exponent, "Exponent of the load in the latency growth").range(0.1, 20);
   d.check([](const HbmSpec& s) -> std::optional<std::string> {

@@ -23,7 +23,8 @@ bool append_operation(const config::Node& node, builder::Builder build, config::
   const auto& entry = node.entries.front();
   const auto op = std::find_if(all().begin(), all().end(), [&](const Operator& o) { return o.name == entry.key; });
   if (op == all().end()) {
-    diagnostics.error(entry.key_place, "unknown operator '" + entry.key + "'", config::suggestion(entry.key, names(), "operators"));
+    diagnostics.error(entry.key_place, "unknown operator '" + entry.key + "'",
+                      config::suggestion(entry.key, names(), "operators"));
     return false;
   }
   build.path += "." + entry.key;
@@ -46,7 +47,8 @@ struct ProgramSpec {
   std::vector<std::pair<std::string, config::Node>> queues;
   static void describe(config::Describer<ProgramSpec>& d) {
     d.component("program", "What every rank does.");
-    d.field("queues", &ProgramSpec::queues, "Queues by name: a list of operations, or {priority: 1, operations: [...]}");
+    d.field("queues", &ProgramSpec::queues,
+            "Queues by name: a list of operations, or {priority: 1, operations: [...]}");
   }
 };
 
@@ -75,7 +77,8 @@ std::unique_ptr<program::Program> build_program(const config::Node& node, const 
       operations = &queue_spec->operations;
     }
     if (!operations->is_sequence() || operations->items.empty()) {
-      diagnostics.error(operations->place, "queue '" + name + "' has no operations, found " + config::found(*operations),
+      diagnostics.error(operations->place,
+                        "queue '" + name + "' has no operations, found " + config::found(*operations),
                         "write a list: [{" + all().front().name + ": {...}}]");
       continue;
     }

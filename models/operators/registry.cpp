@@ -18,12 +18,14 @@ namespace {
 template <class Spec>
 Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
                    std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&)) {
-  return {std::move(name), [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
+  return {std::move(name),
+          [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
             const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
             if (!spec) return false;
             if (const std::optional<std::string> problem = check(*spec, build.system)) {
               const std::size_t cut = std::min(problem->find("; "), problem->size());
-              diagnostics.error(node.place, problem->substr(0, cut), cut < problem->size() ? problem->substr(cut + 2) : "");
+              diagnostics.error(node.place, problem->substr(0, cut),
+                                cut < problem->size() ? problem->substr(cut + 2) : "");
               return false;
             }
             append(build, *spec);
@@ -32,7 +34,8 @@ Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spe
 }
 
 bool append_wg_trace(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
-  const std::optional<kernel::WgTraceSpec> spec = config::parse<kernel::WgTraceSpec>(node, diagnostics, nullptr, build.path);
+  const std::optional<kernel::WgTraceSpec> spec =
+      config::parse<kernel::WgTraceSpec>(node, diagnostics, nullptr, build.path);
   return spec && kernel::append_wg_trace(build, *spec, node, diagnostics);
 }
 
@@ -40,7 +43,8 @@ bool append_wg_trace(const config::Node& node, builder::Builder& build, config::
 
 const std::vector<Operator>& all() {
   static const std::vector<Operator> operators = {
-      from_spec<kernel::EmbeddingSpec>("embedding_all_to_all", kernel::append_embedding_all_to_all, kernel::check_embedding),
+      from_spec<kernel::EmbeddingSpec>("embedding_all_to_all", kernel::append_embedding_all_to_all,
+                                       kernel::check_embedding),
       from_spec<kernel::DlrmSpec>("dlrm_iteration", kernel::append_dlrm, kernel::check_dlrm),
       from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm, kernel::check_gemm),
       from_spec<kernel::StreamSpec>("stream", kernel::append_stream, kernel::check_stream),

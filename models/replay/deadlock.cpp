@@ -88,7 +88,8 @@ std::string Replay::deadlock_report() const {
     }
   }
   for (FlagWait& wait : flag_waits) graph.edge(wait.from, wait.to, std::move(wait.reason));
-  return fmt::format("deadlock at {:.3f} us: {} queues did not end\n{}", machine_.loop().now().us(), blocked, graph.report());
+  return fmt::format("deadlock at {:.3f} us: {} queues did not end\n{}", machine_.loop().now().us(), blocked,
+                     graph.report());
 }
 
 }  // namespace moire::models::replay

@@ -70,8 +70,8 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
 // The kernel reaches the dispatcher.
 void Replay::start_grid(std::uint32_t run_id) {
   const KernelRun& run = runs_[run_id];
-  gpus_[run.rank]->dispatcher.add({run_id, run.workgroups, run.footprint, run.kernel->resources.cluster,
-                                   program_.queues[run.queue].priority});
+  gpus_[run.rank]->dispatcher.add(
+      {run_id, run.workgroups, run.footprint, run.kernel->resources.cluster, program_.queues[run.queue].priority});
   request_turn(run.rank);
 }
 
@@ -98,7 +98,8 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  gpus_[rank]->engines.submit({copy_class(rank, transfer.peer), transfer.bytes, queue_state(rank, queue).prefetched, this, pack(Event::copied, id)});
+  gpus_[rank]->engines.submit({copy_class(rank, transfer.peer), transfer.bytes, queue_state(rank, queue).prefetched,
+                               this, pack(Event::copied, id)});
 }
 
 void Replay::end_operation(Rank rank, std::uint32_t queue) {
@@ -109,7 +110,8 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
   times.begin = std::min(times.begin, state.begin);
   times.end = std::max(times.end, now);
   if (observer_ != nullptr) {
-    const auto reason = std::holds_alternative<program::Wait>(operation) ? program::WaitReason::flag : program::WaitReason::none;
+    const auto reason =
+        std::holds_alternative<program::Wait>(operation) ? program::WaitReason::flag : program::WaitReason::none;
     observer_->operation({rank, queue, program::name_of(operation), reason, state.begin, now});
   }
   state.end = now;

@@ -36,8 +36,8 @@ std::optional<std::string> does_not_fit(const program::Program& program, const m
       }
       const std::int64_t cluster = kernel->resources.cluster;
       if (cluster > gpu.compute.cluster_max || cluster > fits * largest_group) {
-        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}", kernel->name, cluster,
-                           gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group));
+        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}", kernel->name,
+                           cluster, gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group));
       }
     }
   }
@@ -71,8 +71,9 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   copy_classes_.resize(machine.ranks());
   result_.rank_end.resize(machine.ranks());
   for (Rank rank = 0; rank < machine.ranks(); ++rank) {
-    gpus_.push_back(std::make_unique<Gpu>(Gpu{cu::Dispatcher(machine.gpu().compute),
-                                              dma::Engines(machine.gpu().dma, machine.loop(), machine.sharing()), Time{}, false}));
+    gpus_.push_back(
+        std::make_unique<Gpu>(Gpu{cu::Dispatcher(machine.gpu().compute),
+                                  dma::Engines(machine.gpu().dma, machine.loop(), machine.sharing()), Time{}, false}));
   }
   if (observer != nullptr) {
     load_watcher_ = std::make_unique<LoadWatcher>(machine, *observer);
@@ -131,7 +132,8 @@ void Replay::fire(std::uint64_t payload) {
       const program::Transfer transfer = copy.transfer(rank);
       const dma::Engines::Finished& done = gpus_[rank]->engines.finished();
       if (observer_ != nullptr) {
-        observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
+        observer_->copy(
+            {rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
       }
       if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
       return end_operation(rank, queue);

@@ -29,7 +29,7 @@ struct OperationTimes {
   Time end;                  // latest over ranks
   // Of a kernel: when its first workgroup was placed, and what its workgroups did, over all ranks.
   Time first_workgroup = Time::max();
-  std::int64_t workgroups = 0;  // over all ranks
+  std::int64_t workgroups = 0;              // over all ranks
   std::vector<program::PhaseTotal> phases;  // its shapes, then wait, delay, put, fence
 };
 
@@ -79,8 +79,8 @@ class Replay final : public core::EventSink {
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     std::uint16_t shape = 0;
     bool stands_for_work = false;
-    std::uint32_t posted = 0;         // work it has posted and that is not done
-    Time fence;                       // to wait after the last of it
+    std::uint32_t posted = 0;              // work it has posted and that is not done
+    Time fence;                            // to wait after the last of it
     std::uint32_t posted_by = UINT32_MAX;  // of posted work, which has a seat like a workgroup
     program::FlagRef flag = program::no_flag;
     std::int64_t target = 0;
@@ -113,7 +113,9 @@ class Replay final : public core::EventSink {
   class LoadWatcher;
 
   // Number of an operation over all queues.
-  std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const { return first_operation_[queue] + next; }
+  std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const {
+    return first_operation_[queue] + next;
+  }
   QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
 
   // queues.cpp

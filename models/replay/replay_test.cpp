@@ -91,6 +91,22 @@ TEST(Replay, DelaysAndEmptyKernelsTakeTheirPlaceInTheQueue) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(22, 23, 25));
 }
 
+// 1 MB at 100 GB/s behind a first command of 10 us, a prefetched one of 2.
+TEST(Replay, ACopyIsPrefetchedIfItWasEnqueuedBeforeTheOneBeforeEnded) {
+  const auto ends = [](double enqueue_us) {
+    machine::SystemSpec system = example_system(2);
+    system.node.gpu.host = {.enqueue = us(enqueue_us), .kernel_start = us(3), .queue_gap = us(1)};
+    Program program(2);
+    const auto mate = [](Rank rank) { return rank ^ 1U; };
+    program.queues = {
+        queue("main", {copy("a", 1e6, mate), copy("b", 1e6, mate), busy("k", us(1)), copy("c", 1e6, mate)})};
+    return ends_us(run(system, program));
+  };
+  EXPECT_THAT(ends(0), ElementsAre(20, 32, 34, 55)) << "behind a kernel a copy pays in full";
+  EXPECT_THAT(ends(20), ElementsAre(40, 52, 64, 100)) << "b is enqueued in the instant in which a ends";
+  EXPECT_THAT(ends(21), ElementsAre(41, 62, 67, 104));
+}
+
 TEST(Replay, AQueueWithoutOperationsEndsAtOnce) {
   Program program(1);
   program.queues = {queue("main", {busy("a", us(1))}), queue("idle", {})};

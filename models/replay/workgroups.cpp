@@ -14,7 +14,8 @@ void Replay::request_turn(Rank rank) {
   Gpu& gpu = *gpus_[rank];
   if (gpu.turn_scheduled || !gpu.dispatcher.pending()) return;
   gpu.turn_scheduled = true;
-  machine_.loop().calendar().schedule(std::max(gpu.next_turn, machine_.loop().now()), *this, pack(Event::dispatch, rank));
+  machine_.loop().calendar().schedule(std::max(gpu.next_turn, machine_.loop().now()), *this,
+                                      pack(Event::dispatch, rank));
 }
 
 void Replay::dispatch(Rank rank) {
@@ -167,8 +168,9 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const Rank rank = runs_[wg.run].rank;
   const Time now = machine_.loop().now();
   const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
-  const std::uint32_t flight = new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
-                                           phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
+  const std::uint32_t flight =
+      new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
+                  phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
   if (by_nic) {
     ++result_.puts;
     result_.put_bytes = result_.put_bytes + phase.bytes;
@@ -208,7 +210,8 @@ void Replay::retire(std::uint32_t id) {
   KernelRun& run = runs_[wg.run];
   const Time refill = machine_.gpu().compute.slot_refill;
   if (refill.ps > 0 && gpus_[run.rank]->dispatcher.pending()) {
-    machine_.loop().calendar().schedule(machine_.loop().now() + refill, *this, pack(Event::freed, std::uint64_t{wg.run} << 16 | wg.cu));
+    machine_.loop().calendar().schedule(machine_.loop().now() + refill, *this,
+                                        pack(Event::freed, std::uint64_t{wg.run} << 16 | wg.cu));
   } else {
     free_slot(wg.run, wg.cu);
   }
@@ -226,8 +229,16 @@ void Replay::free_slot(std::uint32_t run_id, cu::CuId cu) {
 void Replay::end_phase(std::uint32_t id) {
   const Workgroup& wg = workgroups_[id];
   const KernelRun& run = runs_[wg.run];
-  program::WorkgroupSpan span{run.rank,  run.queue,       wg.cu, run.kernel->name, wg.number, "", program::WaitReason::none,
-                              program::no_flag, wg.since, machine_.loop().now()};
+  program::WorkgroupSpan span{run.rank,
+                              run.queue,
+                              wg.cu,
+                              run.kernel->name,
+                              wg.number,
+                              "",
+                              program::WaitReason::none,
+                              program::no_flag,
+                              wg.since,
+                              machine_.loop().now()};
   std::size_t total = run.kernel->shapes.size();
   switch (wg.doing) {
     case Phase::Kind::nothing:

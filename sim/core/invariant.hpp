@@ -14,7 +14,7 @@ struct InvariantError : std::logic_error {
 
 }  // namespace moire::core
 
-#define MOIRE_INVARIANT(condition, what)                                                                 \
-  do {                                                                                                   \
+#define MOIRE_INVARIANT(condition, what)                                                       \
+  do {                                                                                         \
     if (!(condition)) ::moire::core::invariant_failed(#condition, (what), __FILE__, __LINE__); \
   } while (false)

@@ -31,7 +31,8 @@ class Topology {
   virtual std::uint32_t endpoints() const = 0;
   virtual const std::vector<NetworkLink>& links() const = 0;
   // Appends the links from source to destination in order. `flow` lets static multi-path routing spread queue pairs.
-  virtual void route(EndpointId source, EndpointId destination, std::uint32_t flow, std::vector<LinkId>& path) const = 0;
+  virtual void route(EndpointId source, EndpointId destination, std::uint32_t flow,
+                     std::vector<LinkId>& path) const = 0;
 };
 
 // A message is delivered when its last byte has arrived: then sink->fire(payload). bytes >= 1.

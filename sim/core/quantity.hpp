@@ -26,7 +26,10 @@ struct Time {
   constexpr auto operator<=>(const Time&) const = default;
   constexpr Time operator+(Time o) const { return Time{ps + o.ps}; }
   constexpr Time operator-(Time o) const { return Time{ps - o.ps}; }
-  constexpr Time& operator+=(Time o) { ps += o.ps; return *this; }
+  constexpr Time& operator+=(Time o) {
+    ps += o.ps;
+    return *this;
+  }
   constexpr Time operator*(std::int64_t n) const { return Time{ps * n}; }
 };
 

@@ -82,8 +82,8 @@ class Sharing final : public Settler, public EventSink {
   double rate_of(ClassId id) const { return classes_[id].rate; }  // of one member, work per second
   std::uint32_t members(ClassId id) const { return classes_[id].members; }
   double load(CapacityId id) const { return capacities_[id].used; }  // units per second now
-  double served(CapacityId id) const;  // units until now, from completed progress
-  std::vector<double> served() const;  // the same of all capacities, in one pass
+  double served(CapacityId id) const;                                // units until now, from completed progress
+  std::vector<double> served() const;                                // the same of all capacities, in one pass
   std::uint64_t solves() const { return solves_; }
   // Work given out must equal work progressed: throws InvariantError where a class lost or invented work.
   void check_conservation() const;

@@ -4,12 +4,18 @@ namespace moire::program {
 
 const char* to_string(WaitReason reason) {
   switch (reason) {
-    case WaitReason::none: return "none";
-    case WaitReason::cu_slot: return "cu slot";
-    case WaitReason::flag: return "flag";
-    case WaitReason::fence: return "fence";
-    case WaitReason::launch: return "launch";
-    case WaitReason::engine: return "engine";
+    case WaitReason::none:
+      return "none";
+    case WaitReason::cu_slot:
+      return "cu slot";
+    case WaitReason::flag:
+      return "flag";
+    case WaitReason::fence:
+      return "fence";
+    case WaitReason::launch:
+      return "launch";
+    case WaitReason::engine:
+      return "engine";
   }
   return "unknown";
 }

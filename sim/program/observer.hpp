@@ -67,7 +67,8 @@ class Observer {
   virtual void put(const PutSpan&) {}
   virtual void copy(const CopySpan&) {}
   // Load of a named capacity (link, HBM) from now on, in units per second of `rate`.
-  virtual void load(std::string_view /*capacity*/, Rank /*rank*/, Time /*now*/, double /*units_per_second*/, double /*rate*/) {}
+  virtual void load(std::string_view /*capacity*/, Rank /*rank*/, Time /*now*/, double /*units_per_second*/,
+                    double /*rate*/) {}
 };
 
 }  // namespace moire::program

@@ -27,11 +27,11 @@ enum class Arithmetic : std::uint8_t { vector_fp32, matrix_16bit };
 // (software pipelining) has several of them and takes the time of the slowest. Amounts are bytes or FLOP per unit.
 struct PhaseShape {
   std::string name;
-  double read = 0;           // loaded from the rank's own memory
-  double read_miss = 1;      // share of `read` that misses the caches
+  double read = 0;            // loaded from the rank's own memory
+  double read_miss = 1;       // share of `read` that misses the caches
   double read_overfetch = 1;  // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
-  double write = 0;          // stored to the rank's own memory
-  double peer_write = 0;     // stored to the peer's memory through the scale-up port
+  double write = 0;           // stored to the rank's own memory
+  double peer_write = 0;      // stored to the peer's memory through the scale-up port
   double flop = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
   // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
@@ -53,8 +53,8 @@ struct Phase {
   Kind kind = Kind::nothing;
   bool posted = false;           // work: goes on beside the workgroup's next steps (stores that nobody waits for)
   bool stands_for_work = false;  // delay: a work phase replayed with its recorded time
-  bool proxied = false;     // put: a host thread posts it instead of the workgroup
-  std::uint16_t shape = 0;  // work
+  bool proxied = false;          // put: a host thread posts it instead of the workgroup
+  std::uint16_t shape = 0;       // work
   Rank peer = 0;
   double amount = 0;
   Bytes bytes;
@@ -153,7 +153,7 @@ struct PhaseTotal {
 };
 struct RecordedKernel {
   std::string kernel;
-  Time duration;             // first workgroup's start to last workgroup's end, over all ranks
+  Time duration;                // first workgroup's start to last workgroup's end, over all ranks
   std::int64_t workgroups = 0;  // physical, over all ranks
   std::vector<PhaseTotal> phases;
 };

@@ -15,6 +15,8 @@ const std::vector<MetricInfo>& metric_infos() {
       {"<operation>_end_us", "Last end of the operation on any rank"},
       {"<operation>_kernel_us", "Of a kernel: from its first workgroup's start on any rank to its last one's end"},
       {"<operation>_<phase>_mean_us", "Of a kernel: mean time a workgroup takes for the phase once; wait is for flags"},
+      {"<operation>_<phase>_per_workgroup_us",
+       "Of a replayed kernel: what a physical workgroup spends in the phase in all, mean"},
       {"recorded_<metric>", "The metric as recorded on hardware, where a kernel is replayed from a trace"},
       {"ranks", "GPUs that took part"},
       {"workgroups", "Workgroups that ran, over all ranks"},

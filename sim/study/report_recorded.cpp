@@ -36,13 +36,15 @@ std::string simulated_cell(const RunResult& run, const Metric& recorded) {
   return fmt::format("{} ({:+.1f} %)", value, difference);
 }
 
-// The kernel's name for its own time, "  gather, mean" for that of a phase.
+// The kernel's name for its own time, "  gather, mean" or "  gather, a workgroup in all" for that of a phase.
 std::string row_label(const std::string& name, std::string& kernel) {
-  constexpr std::string_view whole = "_kernel_us", mean = "_mean_us";
+  constexpr std::string_view whole = "_kernel_us", mean = "_mean_us", all = "_per_workgroup_us";
   if (name.ends_with(whole)) return kernel = name.substr(0, name.size() - whole.size());
-  std::string phase = name.substr(kernel.size() + 1, name.size() - kernel.size() - 1 - mean.size());
+  const bool is_mean = name.ends_with(mean);
+  const std::size_t ending = is_mean ? mean.size() : all.size();
+  std::string phase = name.substr(kernel.size() + 1, name.size() - kernel.size() - 1 - ending);
   std::replace(phase.begin(), phase.end(), '_', ' ');
-  return "  " + phase + ", mean";
+  return "  " + phase + (is_mean ? ", mean" : ", a workgroup in all");
 }
 
 // Runs that replay the same recording, one column each.

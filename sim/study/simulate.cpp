@@ -41,28 +41,33 @@ Busy busy(machine::Machine& machine, Time end) {
   return busy;
 }
 
-void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::vector<Metric>& metrics) {
+// Means; and what a workgroup spends in all, for kernels that have a record: these sums explain its length.
+void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::int64_t workgroups,
+                std::vector<Metric>& metrics) {
   for (const program::PhaseTotal& phase : phases) {
     if (phase.count == 0) continue;
     const double mean_us = std::round(phase.mean_us() * 1e6) / 1e6;  // to the picosecond
     metrics.push_back({word + "_" + metric_word(phase.name) + "_mean_us", mean_us});
+    if (workgroups == 0) continue;
+    const double all_us = std::round(phase.total.us() / static_cast<double>(workgroups) * 1e6) / 1e6;
+    metrics.push_back({word + "_" + metric_word(phase.name) + "_per_workgroup_us", all_us});
   }
 }
 
-void add_operation(const replay::OperationTimes& operation, std::vector<Metric>& metrics) {
+void add_operation(const replay::OperationTimes& operation, bool recorded, std::vector<Metric>& metrics) {
   const std::string word = metric_word(operation.name);
   metrics.push_back({word + "_us", microseconds(operation.end - operation.begin)});
   metrics.push_back({word + "_begin_us", microseconds(operation.begin)});
   metrics.push_back({word + "_end_us", microseconds(operation.end)});
   if (operation.phases.empty() || operation.first_workgroup == Time::max()) return;
   metrics.push_back({word + "_kernel_us", microseconds(operation.end - operation.first_workgroup)});
-  add_phases(word, operation.phases, metrics);
+  add_phases(word, operation.phases, recorded ? operation.workgroups : 0, metrics);
 }
 
 void add_recorded(const program::RecordedKernel& kernel, std::vector<Metric>& metrics) {
   const std::string word = "recorded_" + metric_word(kernel.kernel);
   metrics.push_back({word + "_kernel_us", microseconds(kernel.duration)});
-  add_phases(word, kernel.phases, metrics);
+  add_phases(word, kernel.phases, kernel.workgroups, metrics);
 }
 
 std::vector<Metric> metrics_of(const replay::Result& result, const program::Program& program,
@@ -73,7 +78,12 @@ std::vector<Metric> metrics_of(const replay::Result& result, const program::Prog
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
-  for (const replay::OperationTimes& operation : result.operations) add_operation(operation, metrics);
+  for (const replay::OperationTimes& operation : result.operations) {
+    const bool recorded =
+        std::any_of(program.recorded.begin(), program.recorded.end(),
+                    [&](const program::RecordedKernel& kernel) { return kernel.kernel == operation.name; });
+    add_operation(operation, recorded, metrics);
+  }
   for (const program::RecordedKernel& kernel : program.recorded) add_recorded(kernel, metrics);
   metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
