@@ -12,7 +12,7 @@ target_include_directories(moire_options INTERFACE ${CMAKE_SOURCE_DIR})
 # The same bytes on any machine: no fused multiply-add where the processor happens to have one.
 target_compile_options(moire_options INTERFACE -ffp-contract=off)
 # -Wrestrict of g++ 12 reports std::string concatenation that is fine (GCC bug 105329).
-target_compile_options(moire_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wno-restrict)
+target_compile_options(moire_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(MOIRE_WERROR)
   target_compile_options(moire_options INTERFACE -Werror)
 endif()

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "sim/config/spec.hpp"
 #include "sim/program/wg_trace_reader.hpp"
@@ -145,9 +146,9 @@ void deal(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pai
 
 void mark_last_for_peer(std::vector<Task>& tasks, Rank ranks) {
   std::vector<bool> seen(ranks, false);
-  for (auto task = tasks.rbegin(); task != tasks.rend(); ++task) {
-    task->last_for_peer = !seen[task->peer];
-    seen[task->peer] = true;
+  for (Task& task : std::views::reverse(tasks)) {
+    task.last_for_peer = !seen[task.peer];
+    seen[task.peer] = true;
   }
 }
 

@@ -40,8 +40,8 @@ struct Limits {
 // The functions of one C++ type, so that the code that walks specs is no template.
 struct TypeFunctions {
   Shape shape;
-  bool (*read)(const Node&, void* out, const Reading&);
-  std::string (*show)(const void* value, const Field&);
+  bool (*read)(const Node&, void* out, const Reading&) = nullptr;
+  std::string (*show)(const void* value, const Field&) = nullptr;
 };
 
 struct Field {

@@ -23,11 +23,11 @@ class Flags {
   void wait(FlagId id, std::int64_t target, Time notice, EventSink& sink, std::uint64_t payload);
 
   struct Waiter {
-    FlagId flag;
-    std::int64_t target;
+    FlagId flag = 0;
+    std::int64_t target = 0;
     Time notice;
-    EventSink* sink;
-    std::uint64_t payload;
+    EventSink* sink = nullptr;
+    std::uint64_t payload = 0;
   };
   // Everyone who still waits, by flag and then in the order they began to.
   std::vector<Waiter> waiting() const;

@@ -1,0 +1,243 @@
+// The solver of the sharing law: what is connected to a change, the loads at which latencies and rates agree, and
+// weighted max-min filling.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/core/invariant.hpp"
+#include "sim/core/power.hpp"
+#include "sim/core/sharing.hpp"
+
+namespace moire::core {
+
+// All classes that share a capacity with the seed, directly or through others.
+void Sharing::collect_component(ClassId seed) {
+  if (collected_ && classes_[seed].mark == mark_) return;
+  collected_ = true;
+  ++mark_;
+  component_classes_.assign(1, seed);
+  component_capacities_.clear();
+  classes_[seed].mark = mark_;
+  for (std::size_t i = 0; i < component_classes_.size(); ++i) {
+    for (const Demand& demand : classes_[component_classes_[i]].spec.demands) {
+      Capacity& capacity = capacities_[demand.capacity];
+      if (capacity.mark == mark_) continue;
+      capacity.mark = mark_;
+      component_capacities_.push_back(demand.capacity);
+      for (const ClassId neighbour : capacity.active) {
+        if (classes_[neighbour].mark == mark_) continue;
+        classes_[neighbour].mark = mark_;
+        component_classes_.push_back(neighbour);
+      }
+    }
+  }
+  // The order of summation must not depend on which member changed first.
+  std::sort(component_classes_.begin(), component_classes_.end());
+  std::sort(component_capacities_.begin(), component_capacities_.end());
+
+  constraints_.clear();
+  for (const CapacityId id : component_capacities_) {
+    const CapacitySpec& spec = capacities_[id].spec;
+    capacities_[id].place = static_cast<std::uint32_t>(constraints_.size());
+    constraints_.push_back({.rate = spec.rate, .growth = spec.latency_growth, .exponent = spec.latency_exponent});
+  }
+  variables_.clear();
+  uses_.clear();
+  order_.clear();
+  loaded_latency_ = false;
+  for (const ClassId id : component_classes_) {
+    const ClassSpec& spec = classes_[id].spec;
+    Variable v{.weight = spec.weight, .bound = spec.bound, .window = spec.window, .latency = spec.latency};
+    v.first_use = static_cast<std::uint32_t>(uses_.size());
+    for (const Demand& demand : spec.demands) {
+      if (demand.per_work > 0) uses_.push_back({capacities_[demand.capacity].place, demand.per_work, 0});
+    }
+    v.last_use = static_cast<std::uint32_t>(uses_.size());
+    if (spec.window > 0 && spec.latency_capacity != no_id &&
+        capacities_[spec.latency_capacity].spec.latency_growth > 0) {
+      v.stretched_by = capacities_[spec.latency_capacity].place;
+      loaded_latency_ = true;
+    }
+    if (v.last_use > v.first_use) order_.push_back(static_cast<std::uint32_t>(variables_.size()));
+    variables_.push_back(v);
+  }
+  users_.resize(uses_.size());
+  for (const Use& use : uses_) ++constraints_[use.constraint].last_user;
+  std::uint32_t first = 0;
+  for (Constraint& k : constraints_) {
+    k.first_user = first;
+    first += k.last_user;
+    k.last_user = k.first_user;
+  }
+  for (std::uint32_t i = 0; i < variables_.size(); ++i) {
+    for (std::uint32_t u = variables_[i].first_use; u < variables_[i].last_use; ++u) {
+      users_[constraints_[uses_[u].constraint].last_user++] = {i, u};
+    }
+  }
+}
+
+void Sharing::weigh() {
+  for (Constraint& k : constraints_) {
+    k.weight = 0;
+    k.users = 0;
+  }
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    Variable& v = variables_[i];
+    const std::uint32_t members = classes_[component_classes_[i]].members;
+    v.present = members > 0;
+    for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+      Use& use = uses_[u];
+      use.amount = use.per_work * members;
+      constraints_[use.constraint].weight += use.amount * v.weight;
+      if (v.present) ++constraints_[use.constraint].users;
+    }
+    v.limit = v.window > 0 ? std::min(v.bound, v.window / v.latency) : v.bound;
+  }
+}
+
+void Sharing::solve_component() {
+  ++solves_;
+  weigh();
+  if (loaded_latency_) {
+    find_loads();
+  } else {
+    fill();
+    sum_loads();
+  }
+  for (std::size_t i = 0; i < constraints_.size(); ++i) {
+    capacities_[component_capacities_[i]].used = constraints_[i].load * constraints_[i].rate;
+  }
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    Class& c = classes_[component_classes_[i]];
+    c.solved_members = c.members;
+    c.solved_at = settlement_;
+    if (c.rate == variables_[i].rate && !c.dirty) continue;  // its timer still holds
+    advance(c);
+    c.rate = variables_[i].rate;
+    retime(component_classes_[i]);
+  }
+  if (observer_ != nullptr) {
+    for (const CapacityId id : component_capacities_) observer_->capacity_load(id, loop_.now(), capacities_[id].used);
+  }
+}
+
+// The loaded latency depends on the load and the load on the latency: a fixed point, found by Newton steps on each
+// capacity's load. Where the answer has a kink (a capacity just full) a step may jump across it and back: a capacity
+// whose error changes its sign without shrinking takes half the step.
+void Sharing::find_loads() {
+  constexpr int max_rounds = 64;
+  constexpr double tolerance = 1e-9;
+  for (std::size_t i = 0; i < constraints_.size(); ++i) {
+    Constraint& k = constraints_[i];
+    k.assumed = std::min(1.0, capacities_[component_capacities_[i]].used / k.rate);
+    k.change = 0;
+    k.damping = 1;
+  }
+  double worst = 1;
+  for (int round = 0; round < max_rounds && worst >= tolerance; ++round) {
+    for (Constraint& k : constraints_) {
+      if (k.growth <= 0) continue;
+      const double growth = k.assumed > 0 ? k.growth * power(k.assumed, k.exponent) : 0;
+      k.stretch = 1 + growth;
+      k.steepness = k.assumed > 0 ? k.exponent * growth / (k.assumed * k.stretch) : 0;
+    }
+    for (Variable& v : variables_) {
+      if (v.stretched_by == no_id) continue;
+      v.limit = std::min(v.bound, v.window / (v.latency * constraints_[v.stretched_by].stretch));
+    }
+    fill();
+    sum_loads();
+    worst = 0;
+    for (Constraint& k : constraints_) {
+      if (k.growth <= 0) continue;
+      const double change = std::min(1.0, k.load) - k.assumed;
+      worst = std::max(worst, std::abs(change));
+      const bool overshot = change * k.change < 0 && std::abs(change) > 0.5 * std::abs(k.change);
+      k.damping = overshot ? 0.5 * k.damping : std::min(1.0, 2 * k.damping);
+      k.change = change;
+      k.assumed = std::clamp(k.assumed + k.damping * change / (1 + k.slope), 0.0, 1.0);
+    }
+  }
+  MOIRE_INVARIANT(worst < 1e-5, "load and latency find no balance");
+}
+
+void Sharing::sum_loads() {
+  for (Constraint& k : constraints_) k.load = k.slope = 0;
+  for (const Variable& v : variables_) {
+    const bool stretched = v.stretched_by != no_id && v.rate == v.limit && v.limit < v.bound;
+    for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+      Constraint& k = constraints_[uses_[u].constraint];
+      const double load = uses_[u].amount * v.rate / k.rate;
+      k.load += load;
+      if (stretched && uses_[u].constraint == v.stretched_by) k.slope += load * k.steepness;
+    }
+  }
+}
+
+// Progressive filling: all classes rise with their weight until they meet their own limit or a capacity is full.
+void Sharing::fill() {
+  for (Constraint& k : constraints_) {
+    k.free = k.rate;
+    k.rising_weight = k.summed_weight = k.weight;
+    k.rising = k.users;
+  }
+  for (Variable& v : variables_) {
+    v.rate = v.present ? v.limit : 0;
+    v.level = v.limit / v.weight;
+    v.rising = v.present;
+  }
+  const auto lower = [&](std::uint32_t a, std::uint32_t b) {
+    return variables_[a].level != variables_[b].level ? variables_[a].level < variables_[b].level : a < b;
+  };
+  // Levels seldom change places from one solve to the next.
+  if (!std::is_sorted(order_.begin(), order_.end(), lower)) std::sort(order_.begin(), order_.end(), lower);
+  double level = -1;  // of the first capacity to be full; it only rises, so an old one serves until it is passed
+  for (std::size_t next = 0; next < order_.size();) {
+    Variable& v = variables_[order_[next]];
+    if (!v.rising) {
+      ++next;
+    } else if (v.level <= level) {
+      freeze(v, v.limit);
+    } else {
+      const Constraint* full = nullptr;
+      level = full_level(full);
+      if (v.level <= level) continue;
+      for (std::uint32_t u = full->first_user; u < full->last_user; ++u) {
+        Variable& user = variables_[users_[u].variable];
+        if (user.rising) freeze(user, user.weight * level);
+      }
+    }
+  }
+}
+
+void Sharing::freeze(Variable& v, double rate) {
+  v.rising = false;
+  v.rate = rate;
+  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+    Constraint& k = constraints_[uses_[u].constraint];
+    k.free = std::max(0.0, k.free - uses_[u].amount * rate);
+    k.rising_weight -= uses_[u].amount * v.weight;
+    --k.rising;
+  }
+}
+
+double Sharing::full_level(const Constraint*& full) {
+  double level = std::numeric_limits<double>::infinity();
+  for (Constraint& k : constraints_) {
+    if (k.rising == 0) continue;
+    if (k.rising_weight < 1e-4 * k.summed_weight) {  // what a subtraction leaves of a large sum is noise: sum again
+      k.rising_weight = 0;
+      for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+        const Variable& v = variables_[users_[u].variable];
+        if (v.rising) k.rising_weight += uses_[users_[u].use].amount * v.weight;
+      }
+      k.summed_weight = k.rising_weight;
+    }
+    if (k.free < level * k.rising_weight) {
+      level = k.free / k.rising_weight;
+      full = &k;
+    }
+  }
+  return level;
+}
+
+}  // namespace moire::core
