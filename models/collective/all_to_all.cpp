@@ -17,27 +17,27 @@ constexpr double credit_bytes = 8;  // the receiver's head pointer
 class AllToAllBody final : public program::KernelBody {
  public:
   struct Plan {
-    Rank ranks;
-    Rank gpus_per_node;
-    bool node_stores;
-    std::uint32_t channels;
-    std::uint32_t channels_per_peer;
-    std::uint32_t units;
-    std::uint32_t chunks;  // of the largest unit
-    double bytes_per_peer;
-    double slot;
-    std::uint32_t slots;
-    std::uint32_t own_copies;  // workgroups that copy the rank's own share
-    double own_bytes;
+    Rank ranks = 0;
+    Rank gpus_per_node = 0;
+    bool node_stores = false;
+    std::uint32_t channels = 0;
+    std::uint32_t channels_per_peer = 0;
+    std::uint32_t units = 0;
+    std::uint32_t chunks = 0;  // of the largest unit
+    double bytes_per_peer = 0;
+    double slot = 0;
+    std::uint32_t slots = 0;
+    std::uint32_t own_copies = 0;  // workgroups that copy the rank's own share
+    double own_bytes = 0;
     Time setup;
     Time step_overhead;
-    bool staged;
+    bool staged = false;
     program::FlagBlock filled;  // slots of each unit that have arrived
     program::FlagBlock credit;  // slots of each unit that the receiver has emptied
   };
   enum Shape : std::uint16_t { store_to_peer, stage, unstage, copy_own };
 
-  explicit AllToAllBody(Plan plan) : plan_(std::move(plan)) {}
+  explicit AllToAllBody(Plan plan) : plan_(plan) {}
 
   std::int64_t workgroups(Rank) const override { return 2 * std::int64_t{plan_.channels} + plan_.own_copies; }
 
@@ -186,7 +186,7 @@ void append_all_to_all(builder::Builder& build, const LibrarySpec& library, Byte
       {kernel.name + ".credit", plan.units, [=, kernel_name = kernel.name](Rank rank, std::uint32_t unit) {
          return std::pair{(rank + turn_of(unit)) % ranks, kernel_name};
        }});
-  kernel.body = std::make_shared<AllToAllBody>(std::move(plan));
+  kernel.body = std::make_shared<AllToAllBody>(plan);
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

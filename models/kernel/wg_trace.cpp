@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 
 #include "sim/config/spec.hpp"
 #include "sim/program/wg_trace_reader.hpp"
@@ -146,7 +145,8 @@ void deal(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pai
 
 void mark_last_for_peer(std::vector<Task>& tasks, Rank ranks) {
   std::vector<bool> seen(ranks, false);
-  for (Task& task : std::views::reverse(tasks)) {
+  for (std::size_t i = tasks.size(); i-- > 0;) {
+    Task& task = tasks[i];
     task.last_for_peer = !seen[task.peer];
     seen[task.peer] = true;
   }

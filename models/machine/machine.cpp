@@ -51,7 +51,8 @@ void Machine::wire_nodes() {
       }
       case link::Wiring::full_mesh: {
         // Links that do not divide over the peers stay unused.
-        const double to_one = link * static_cast<double>(port.links / (spec_.node.gpus - 1));
+        const std::int64_t links_to_one = port.links / (spec_.node.gpus - 1);
+        const double to_one = link * static_cast<double>(links_to_one);
         own.to_peer.assign(gpus, core::no_id);
         for (Rank peer = 0; peer < gpus; ++peer) {
           if (peer == gpu_of(rank)) continue;

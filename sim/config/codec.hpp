@@ -152,6 +152,7 @@ struct Codec<std::vector<M>> {
   }
   static std::string show(const std::vector<M>& values, const Field& field) {
     std::vector<std::string> words;
+    words.reserve(values.size());
     for (const M& value : values) words.push_back(Codec<M>::show(value, field));
     return "[" + join(words) + "]";
   }

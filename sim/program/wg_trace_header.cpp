@@ -269,6 +269,7 @@ bool read_header(WgTraceLines& lines, WgTraceReport& report, WgTraceHeader& head
 
 std::vector<std::pair<std::string, std::string>> required_metadata(const WgTraceHeader& header) {
   std::vector<std::pair<std::string, std::string>> out;
+  out.reserve(required_keys.size());
   for (const RequiredKey& key : required_keys) {
     out.emplace_back(std::string(key.name),
                      std::visit([&header](auto member) { return fmt::format("{}", header.*member); }, key.member));

@@ -8,7 +8,7 @@ namespace moire::program {
 
 namespace {
 
-constexpr std::size_t block_size = 256 * 1024;
+constexpr std::size_t block_size = 256UL * 1024;
 constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
 
 }  // namespace

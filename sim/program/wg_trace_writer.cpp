@@ -18,7 +18,7 @@ namespace moire::program {
 
 namespace {
 
-constexpr std::size_t block_size = 256 * 1024;
+constexpr std::size_t block_size = 256UL * 1024;
 
 std::string metadata_text(const WgTraceHeader& header) {
   std::string text = fmt::format("{} {}\n", wg_trace_magic, wg_trace_version);

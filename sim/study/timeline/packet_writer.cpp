@@ -4,7 +4,7 @@ namespace moire::study::timeline {
 
 namespace {
 
-constexpr std::size_t block_size = 256 * 1024;
+constexpr std::size_t block_size = 256UL * 1024;
 
 // Perfetto counts nanoseconds. Rounding down keeps the order of dates, so slices that do not overlap stay so.
 std::uint64_t timestamp(Time at) { return static_cast<std::uint64_t>(at.ps) / 1000; }
