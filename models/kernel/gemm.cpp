@@ -53,8 +53,6 @@ Tile choose_tile(const GemmSpec& spec, const machine::GpuSpec& gpu) {
   return candidates.back();
 }
 
-std::optional<std::string> check_gemm(const GemmSpec&, const machine::SystemSpec&) { return std::nullopt; }
-
 void append_gemm(builder::Builder& build, const GemmSpec& spec) { append_gemm(build, spec, "gemm"); }
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name) {

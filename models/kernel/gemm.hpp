@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "models/builder/builder.hpp"
@@ -25,7 +24,6 @@ struct Tile {
 // The largest tile that still gives every CU one, else the smallest: what tuned libraries choose to first order.
 Tile choose_tile(const GemmSpec& spec, const machine::GpuSpec& gpu);
 
-std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system);
 void append_gemm(builder::Builder& build, const GemmSpec& spec);
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name);
 

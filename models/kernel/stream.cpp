@@ -40,8 +40,6 @@ void StreamSpec::describe(config::Describer<StreamSpec>& d) {
   });
 }
 
-std::optional<std::string> check_stream(const StreamSpec&, const machine::SystemSpec&) { return std::nullopt; }
-
 void append_stream(builder::Builder& build, const StreamSpec& spec) { append_stream(build, spec, "stream"); }
 
 void append_stream(builder::Builder& build, const StreamSpec& spec, const std::string& name) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "models/builder/builder.hpp"
@@ -17,7 +16,6 @@ struct StreamSpec {
   static void describe(config::Describer<StreamSpec>& d);
 };
 
-std::optional<std::string> check_stream(const StreamSpec& spec, const machine::SystemSpec& system);
 void append_stream(builder::Builder& build, const StreamSpec& spec);
 void append_stream(builder::Builder& build, const StreamSpec& spec, const std::string& name);
 

@@ -14,15 +14,16 @@ namespace moire::models::operators {
 
 namespace {
 
-// An operator whose whole input is its spec: parse it, check it against the machine, append.
+// An operator whose whole input is its spec: parse it, check it against the machine where it has to fit one, append.
 template <class Spec>
 Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
-                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&)) {
+                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&) = nullptr) {
   return {std::move(name),
           [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
             const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
             if (!spec) return false;
-            if (const std::optional<std::string> problem = check(*spec, build.system)) {
+            const std::optional<std::string> problem = check ? check(*spec, build.system) : std::nullopt;
+            if (problem) {
               const std::size_t cut = std::min(problem->find("; "), problem->size());
               diagnostics.error(node.place, problem->substr(0, cut),
                                 cut < problem->size() ? problem->substr(cut + 2) : "");
@@ -46,8 +47,8 @@ const std::vector<Operator>& all() {
       from_spec<kernel::EmbeddingSpec>("embedding_all_to_all", kernel::append_embedding_all_to_all,
                                        kernel::check_embedding),
       from_spec<kernel::DlrmSpec>("dlrm_iteration", kernel::append_dlrm, kernel::check_dlrm),
-      from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm, kernel::check_gemm),
-      from_spec<kernel::StreamSpec>("stream", kernel::append_stream, kernel::check_stream),
+      from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm),
+      from_spec<kernel::StreamSpec>("stream", kernel::append_stream),
       {"wg_trace", append_wg_trace},
   };
   return operators;

@@ -265,7 +265,7 @@ void Replay::end_phase(std::uint32_t id) {
         break;
       }
       span.phase = "delay";
-      span.reason = program::WaitReason::engine;
+      span.reason = program::WaitReason::delay;
       total += 1;
       break;
     case Phase::Kind::put:

@@ -12,10 +12,8 @@ const char* to_string(WaitReason reason) {
       return "flag";
     case WaitReason::fence:
       return "fence";
-    case WaitReason::launch:
-      return "launch";
-    case WaitReason::engine:
-      return "engine";
+    case WaitReason::delay:
+      return "delay";
   }
   return "unknown";
 }

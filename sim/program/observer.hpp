@@ -10,7 +10,7 @@
 namespace moire::program {
 
 // Why a workgroup or queue does not progress.
-enum class WaitReason : std::uint8_t { none, cu_slot, flag, fence, launch, engine };
+enum class WaitReason : std::uint8_t { none, cu_slot, flag, fence, delay };
 const char* to_string(WaitReason reason);
 
 inline constexpr std::uint32_t no_cu = UINT32_MAX;  // of a put that a host thread posts
