@@ -119,9 +119,9 @@ class Script {
                                      [](const Series& series) { return !series.name.empty(); });
     // Many names would cover the curves.
     if (named > 0)
-      out_ +=
-          named <= 4 ? "set key top left Left reverse samplen 2\n" : "set key outside right Left reverse samplen 2\n";
-    out_ += "set style fill solid 0.6 noborder\nset bars small\n";
+      out_ += named <= 4 ? "set key top left Left reverse samplen 2 opaque\n"
+                         : "set key outside right Left reverse samplen 2\n";
+    out_ += "set style fill solid 0.6 noborder\nset bars small\nset clip two\n";
   }
 
   // A margin, so that no point lies on the frame; a range of one value still has a width.
@@ -137,9 +137,28 @@ class Script {
     return fmt::format("[{:.6g}:{:.6g}]", low, range.high + margin);
   }
 
+  // gnuplot labels powers of ten only, which leaves an axis of one decade nearly bare.
+  static std::string log_ticks(const char* axis, Range range) {
+    std::string out = fmt::format("set logscale {}\n", axis);
+    const double decades = range.empty() ? 1 : std::log10(range.high / range.low);
+    if (decades > 3) return out;
+    const std::vector<int> digits =
+        decades > 1 ? std::vector<int>{1, 2, 5} : std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const double low = range.empty() ? 1 : range.low;
+    const int first = static_cast<int>(std::floor(std::log10(low))) - 1;
+    std::string ticks;
+    for (int power = first; power <= first + 5; ++power) {
+      for (const int digit : digits) {
+        const double at = digit * std::pow(10.0, power);
+        ticks += fmt::format("{}{} {:.6g}", ticks.empty() ? "" : ", ", quoted(fmt::format("{:.6g}", at)), at);
+      }
+    }
+    return out + fmt::format("set {}tics ({})\n", axis, ticks);
+  }
+
   void axes() {
-    if (figure_.log_x) out_ += "set logscale x\n";
-    if (figure_.log_y) out_ += "set logscale y\n";
+    if (figure_.log_x) out_ += log_ticks("x", x_);
+    if (figure_.log_y) out_ += log_ticks("y", y_);
     if (figure_.x_categories.empty()) {
       Range range = x_;
       for (const Series& series : figure_.series) {
