@@ -4,6 +4,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
+#include "sim/cli/file_kind.hpp"
 #include "sim/cli/files.hpp"
 #include "sim/study/validate/expected.hpp"
 #include "sim/study/validate/report.hpp"
@@ -24,6 +25,18 @@ struct ValidateArguments {
   bool predict = false;
 };
 
+// A file that is plainly something else deserves a better answer than its keys being unknown.
+bool is_a_validation(const ValidateArguments& arguments, config::Diagnostics& diagnostics) {
+  config::Diagnostics ignored;  // told when the file is loaded
+  const auto tree = config::load(arguments.file, {}, ignored);
+  const auto kind = tree ? kind_of(*tree) : std::nullopt;
+  if (!kind || kind == FileKind::validation) return true;
+  diagnostics.error(tree->place, fmt::format("this is a {}, not a validation file", to_string(*kind)),
+                    fmt::format("'moire {} {}' takes it; a validation file has groups",
+                                kind == FileKind::scenario ? "run" : "check", arguments.file));
+  return false;
+}
+
 std::string text_of(const std::string& format, const validate::Validation& validation,
                     const validate::ValidationResult& result) {
   if (format == "json") return report_json(validation, result);
@@ -33,7 +46,9 @@ std::string text_of(const std::string& format, const validate::Validation& valid
 
 int validate_file(const ValidateArguments& arguments) {
   config::Diagnostics diagnostics;
-  const auto validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
+  std::optional<validate::Validation> validation;
+  if (is_a_validation(arguments, diagnostics))
+    validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
     return bad_input;

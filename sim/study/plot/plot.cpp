@@ -96,6 +96,15 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
+// From every `begin` to the next `end`, both included.
+void remove_all(std::string& text, const std::string& begin, const std::string& end) {
+  for (std::size_t at = 0; (at = text.find(begin, at)) != std::string::npos;) {
+    const std::size_t last = text.find(end, at + begin.size());
+    if (last == std::string::npos) return;
+    text.erase(at, last + end.size() - at);
+  }
+}
+
 // Fit for a page with several figures: no XML declaration, names of parts that no other figure has, no names of parts
 // as tool tips.
 std::string as_element(std::string text, const std::string& id) {
@@ -107,12 +116,8 @@ std::string as_element(std::string text, const std::string& id) {
   for (const char* part : {"textbox", "greybox"})
     replace_all(text, fmt::format("id='{}'", part), fmt::format("id='{}_{}'", id, part));
   replace_all(text, "id=\"gnuplot_canvas\"", "id=\"" + id + "\"");
-  const std::string title = "<title>" + id;
-  for (std::size_t at = 0; (at = text.find(title, at)) != std::string::npos;) {
-    const std::size_t end = text.find("</title>", at);
-    if (end == std::string::npos) break;
-    text.erase(at, end + std::strlen("</title>") - at);
-  }
+  remove_all(text, "<title>" + id, "</title>");
+  remove_all(text, " id=\"" + id + "_plot_", "\"");  // a curve below its legend is drawn in two parts of one name
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text + "\n";
 }

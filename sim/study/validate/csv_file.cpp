@@ -117,6 +117,7 @@ class CsvReader {
   std::vector<CsvCell> fields(const std::string& text) {
     std::vector<CsvCell> cells;
     std::size_t at = 0;
+    well_quoted_ = true;
     for (;;) {
       CsvCell cell{"", {source_, line_, static_cast<int>(at) + 1}};
       if (at < text.size() && text[at] == '"') {
@@ -137,6 +138,7 @@ class CsvReader {
           reject(cell.place.col, "a quote is not closed before the comma or the end of the line",
                  "write \"...\", with \"\" for a quote inside");
           at = std::min(text.find(',', at), text.size());
+          well_quoted_ = false;
         }
       } else {
         const std::size_t end = std::min(text.find(',', at), text.size());
@@ -159,8 +161,11 @@ class CsvReader {
   }
 
   void row(std::vector<CsvCell> cells) {
+    if (!well_quoted_) return;
     if (cells.size() != file_.columns.size()) {
-      reject(1, fmt::format("{} fields, but there are {} columns", cells.size(), file_.columns.size()),
+      reject(1,
+             fmt::format("{} field{}, but there are {} columns", cells.size(), cells.size() == 1 ? "" : "s",
+                         file_.columns.size()),
              "give each column a field; a field that holds a comma stands in quotes");
       return;
     }
@@ -172,6 +177,7 @@ class CsvReader {
   config::Diagnostics& diagnostics_;
   std::size_t errors_ = 0;
   int line_ = 0;
+  bool well_quoted_ = true;  // the line at hand
 };
 
 }  // namespace

@@ -215,7 +215,7 @@ class Rows {
                          fmt::format("no row of {} is chosen", in_quotes(file->name)), what_there_is(*file));
     } else if (out_.cases.empty()) {
       diagnostics_.error(place_of(node_, {"measured", "value"}),
-                         fmt::format("none of {} rows has a measured value", rows),
+                         fmt::format("none of the rows chosen ({}) has a measured value", rows),
                          "'moire validate --predict' says what is expected before it is measured");
     }
   }

@@ -8,7 +8,7 @@ namespace {
 
 std::optional<double> error_of(const std::optional<double>& value, const Case& one) {
   if (!value || !one.measured) return std::nullopt;
-  return one.in_points ? *value - *one.measured : 100 * (*value / *one.measured - 1);
+  return one.in_points ? *value - *one.measured : 100 * (*value - *one.measured) / *one.measured;
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ struct Limit {
   std::string on;  // "case", "mean", "median", "percentile_95", or the name of a metric
   double most = 0;
   double value = 0;
-  std::string at;  // the case or the curve it is about, where it is about one
-  bool held() const { return value <= most; }
+  std::string at;                                     // the case or the curve it is about, where it is about one
+  bool held() const { return value <= most + 1e-9; }  // the last bits of a sum break no limit
 };
 
 struct Curve {
