@@ -4,9 +4,11 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "nccl_exchange.hpp"
 #include "records.hpp"
 #include "reference.hpp"
 #include "shape.hpp"
@@ -14,51 +16,60 @@
 
 struct Gate;
 
-enum class Mode { fused, fused_traced, unfused_kernel, copy_kernel, bulk_synchronous };
+enum class Mode { unfused_kernel, bulk_nccl, bulk_copy, bulk_sm_copy, alltoall_nccl, alltoall_copy, fused };
+inline constexpr Mode kModes[] = {Mode::unfused_kernel, Mode::bulk_nccl,     Mode::bulk_copy, Mode::bulk_sm_copy,
+                                  Mode::alltoall_nccl,  Mode::alltoall_copy, Mode::fused};
+const char* name_of(Mode mode);
+bool needs_nccl(Mode mode);
 
 struct RunOptions {
   Mode mode = Mode::fused;
-  Order order = Order::remote_first;
-  bool visible = false;
-  int wgs_per_sm = 0;  // 0: what the occupancy allows
+  Order order = Order::remote_first;  // of the fused kernel's tasks
+  bool record = false;                // time stamps: fused and unfused_kernel only
+  bool start_barrier = false;         // fused: all WGs of all GPUs meet before the first task
+  int checked_elements = 2'048;       // of every rank's output, against the CPU
 };
 
 struct RunResult {
-  double us = 0;       // slowest rank, from the common gate to the end of its last kernel (GPU events)
+  bool done = true;    // false: NCCL did not work
+  double us = 0;       // slowest rank, from the common gate to the end of its last work (GPU events)
   double skew_us = 0;  // slowest minus fastest rank
-  CheckResult check;
 };
 
-// What the trace needs to know about the compiled kernel.
+// What the compiled kernel needs and how many WGs of it a SM holds.
 struct KernelFacts {
   int registers = 0;
   int lds_bytes = 0;
   int wgs_per_sm = 0;
   int sms = 0;
+  int grid = 0;
 };
 
 class Bench {
  public:
-  Bench(int ranks, int64_t largest_table_bytes, int64_t largest_index_count, int64_t largest_output_floats);
+  // Allocates once, for the largest of `shapes` in every respect.
+  Bench(int ranks, const std::vector<Shape>& shapes);
   ~Bench();
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
   void set_shape(const Shape& shape);  // also fills the tables
+  bool has_nccl() const { return nccl_ != nullptr; }
   RunResult run(const RunOptions& options);
   KernelFacts facts(const RunOptions& options) const;
-  int grid(const RunOptions& options) const;
-  std::vector<RankRecords> records(const RunOptions& options) const;  // of the last traced run
+  std::vector<RankRecords> records(const RunOptions& options) const;  // of the last recorded run
 
  private:
   struct Rank {
     cudaStream_t stream = nullptr;
     cudaEvent_t begin = nullptr;
     cudaEvent_t end = nullptr;
-    float4* tables = nullptr;
+    uint4* tables = nullptr;
     int* indices = nullptr;
-    float4* output = nullptr;
-    float4* staging = nullptr;
+    uint4* output = nullptr;
+    uint4* staging = nullptr;
+    uint64_t* cdf = nullptr;
+    uint32_t* guide = nullptr;
     char* flush = nullptr;      // as large as several L2s: writing it evicts what preparation left there
     uint32_t* flags = nullptr;  // [source][wg]
     uint32_t* gates = nullptr;  // words: 0-7 host gate, 16-23 start barrier, 32 arrived
@@ -71,12 +82,18 @@ class Bench {
     float* picked = nullptr;
   };
 
+  void allocate(int rank, const std::vector<Shape>& shapes);
   void prepare(uint64_t seed, const RunOptions& options);
-  void launch(int rank, const RunOptions& options);
-  void launch_unfused(int rank);
-  void launch_copy(int rank);
-  CheckResult check(uint64_t seed);
+  void launch_unfused(int rank, Layout layout, bool record);
+  void launch_fused(int rank, int grid, const RunOptions& options);
+  void launch_sm_copy(int rank);
+  void enqueue_copies(int rank);
+  bool enqueue_nccl();
+  void synchronise();
+  bool gave_up();
+  void check(const RunOptions& options);
   Gate gate(int first_word) const;
+  Popularity device_popularity(int rank) const;
   int shared_bytes() const { return shape_.bags_per_task * shape_.pooling * 4; }
 
   Shape shape_;
@@ -85,5 +102,9 @@ class Bench {
   uint32_t epoch_ = 0;
   uint64_t seed_ = 0;
   uint32_t* host_flag_ = nullptr;  // pinned: opens the gates
+  std::unique_ptr<PopularityTable> popularity_;
+  int popularity_rows_ = 0;  // of popularity_
+  double popularity_exponent_ = 0;
+  std::unique_ptr<NcclExchange> nccl_;
   std::vector<Rank> rank_;
 };

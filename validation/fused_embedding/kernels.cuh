@@ -1,11 +1,16 @@
 // The kernels of the fused embedding + All-to-All and of its bulk-synchronous counterpart.
 //
-// Memory layouts (fp32; row_vectors = dim / 4 pieces of 16 bytes):
-//   tables   [local table][row][dim]                 of this GPU
-//   indices  [local table][global sample][pooling]   int32
-//   output   [own sample][global table][dim]         of every GPU; peers write into it
-//   staging  [global sample][local table][dim]       unfused kernel only: a sample's local vectors are contiguous
+// Memory layouts (pieces of 16 bytes; a row has row_vectors of them):
+//   tables   [local table][row][dim]                     of this GPU
+//   indices  [local table][global sample][pooling]       int32
+//   staging  [destination][local table][own sample][dim]  unfused kernel: a destination's share is contiguous
+//            [destination][own sample][local table][dim]  the same, for the SM copy
+//   output   [own sample][global table][dim]             fused kernel and SM copy: sample-major
+//            [source][local table][own sample][dim]      NCCL and copy engines: table-major
 #pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include "device_clock.cuh"
 #include "records.hpp"
@@ -22,13 +27,12 @@ struct FusedArguments {
   int rank;
   Order order;
   bool start_barrier;  // meet all WGs of all GPUs before the first task
-  bool visible;        // system fence after every task, so that end_ns means "the peer has the data"
-  const float4* tables;
+  const uint4* tables;
   const int* indices;
-  float4* output[kMaxRanks];
-  uint32_t*
-      flags[kMaxRanks];  // of GPU p: [source][wg], set to epoch when wg of source has stored its last vector for p
-  uint32_t epoch;        // differs in every run, so flags need no reset
+  uint4* output[kMaxRanks];
+  // Of GPU p: [source][wg], set to epoch when wg of source has stored its last vector for p.
+  uint32_t* flags[kMaxRanks];
+  uint32_t epoch;  // differs in every run, so flags need no reset
   Gate gate;
   TaskRecord* tasks;  // [task id]
   WaitRecord* waits;  // [peer][wg]
@@ -38,54 +42,120 @@ struct FusedArguments {
 
 struct UnfusedArguments {
   Shape shape;
-  const float4* tables;
+  Layout layout;  // of a destination's share
+  const uint4* tables;
   const int* indices;
-  float4* staging;
+  uint4* staging;
+  TaskRecord* tasks;  // [task id]
 };
 
 struct CopyArguments {
   Shape shape;
   int rank;
-  const float4* staging;
-  float4* output[kMaxRanks];
+  const uint4* staging;
+  uint4* output[kMaxRanks];
 };
 
-// Sums of the kBags bags that this thread's group owns in one task (bags group, group + groups, ...); `column` is the
-// thread's 16-byte piece of the row. All kLoadsInFlight loads are meant to be issued before the first add: the adds
-// begin with the row that was asked for last, and float adds are not reordered. The disassembly shows it for kBags 1
-// and 2; for 4 the compiler waits once within a batch.
-template <int kBags>
-__device__ inline void pool_bags(const Shape& s, const float4* table, const int* bag_rows, int group, int column,
-                                 float4 (&sum)[kBags]) {
-  constexpr int kUnroll = kLoadsInFlight / kBags;
-  const int vectors = s.row_vectors();
-  const int groups = s.groups();
-  const int pooling = s.pooling;
+// A 16-byte piece of a row: how many elements it has, how they are added in fp32 and rounded back.
+template <Dtype kDtype>
+struct Piece {
+  static constexpr int kElements = 16 / bytes_of(kDtype);
+  using Sum = float[kElements];
+
+  __device__ static void add(Sum& sum, const uint4& piece) {
+    const uint32_t words[4] = {piece.x, piece.y, piece.z, piece.w};
 #pragma unroll
-  for (int b = 0; b < kBags; ++b) sum[b] = make_float4(0, 0, 0, 0);
-#pragma unroll 1  // the compiler's own unrolling would change the bytes in flight
-  for (int slot = 0; slot < pooling; slot += kUnroll) {
-    float4 piece[kBags][kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-#pragma unroll
-      for (int b = 0; b < kBags; ++b) {
-        const int row = bag_rows[(group + b * groups) * pooling + slot + u];
-        piece[b][u] = load_streaming(table + int64_t(row) * vectors + column);
-      }
-    }
-    __syncwarp();  // keeps the compiler from waiting for the first rows before it has asked for the last
-#pragma unroll
-    for (int u = kUnroll - 1; u >= 0; --u) {
-#pragma unroll
-      for (int b = 0; b < kBags; ++b) {
-        sum[b].x += piece[b][u].x;
-        sum[b].y += piece[b][u].y;
-        sum[b].z += piece[b][u].z;
-        sum[b].w += piece[b][u].w;
+    for (int w = 0; w < 4; ++w) {
+      if constexpr (kDtype == Dtype::fp32) {
+        sum[w] += __uint_as_float(words[w]);
+      } else if constexpr (kDtype == Dtype::bf16) {
+        sum[2 * w] += __uint_as_float(words[w] << 16);
+        sum[2 * w + 1] += __uint_as_float(words[w] & 0xffff0000U);
+      } else {
+        const __half2_raw raw{uint16_t(words[w] & 0xffffU), uint16_t(words[w] >> 16)};
+        const float2 pair = __half22float2(__half2(raw));
+        sum[2 * w] += pair.x;
+        sum[2 * w + 1] += pair.y;
       }
     }
   }
+
+  __device__ static uint4 rounded(const Sum& sum) {
+    uint32_t words[4];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      if constexpr (kDtype == Dtype::fp32) {
+        words[w] = __float_as_uint(sum[w]);
+      } else if constexpr (kDtype == Dtype::bf16) {
+        words[w] = uint32_t(__bfloat16_as_ushort(__float2bfloat16_rn(sum[2 * w]))) |
+                   uint32_t(__bfloat16_as_ushort(__float2bfloat16_rn(sum[2 * w + 1]))) << 16;
+      } else {
+        words[w] = uint32_t(__half_as_ushort(__float2half_rn(sum[2 * w]))) |
+                   uint32_t(__half_as_ushort(__float2half_rn(sum[2 * w + 1]))) << 16;
+      }
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+  }
+};
+
+// WGs a SM asked of the compiler: they leave registers (64 or 80 a thread) for exactly one batch of loads beside the
+// sums. With fewer registers it waits for the first loads before it issues the last, with more it gains nothing.
+__host__ __device__ constexpr int wgs_per_sm_of(Dtype dtype, int bags) {
+  return bags * (16 / bytes_of(dtype)) <= 8 ? 4 : 3;
+}
+
+// Read once, so it should not displace anything in the L1.
+__device__ inline uint4 load_piece(const char* p) {
+  uint4 v;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p));
+  return v;
+}
+
+// Adds the next rows of kBags bags: kLoadsInFlight loads a thread, or, if not kFull, those of the `left` rows that
+// every bag still has. All loads are issued before the first add: the adds begin with the row that was asked for last,
+// and float adds are not reordered.
+template <Dtype kDtype, int kBags, bool kFull>
+__device__ inline void pool_batch(const char* table, uint32_t row_bytes, const int* rows, int bag_stride, int left,
+                                  typename Piece<kDtype>::Sum (&sum)[kBags]) {
+  constexpr int kUnroll = kLoadsInFlight / kBags;
+  uint4 piece[kBags][kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+#pragma unroll
+    for (int b = 0; b < kBags; ++b) {
+      piece[b][u] = make_uint4(0, 0, 0, 0);  // 0 in every dtype
+      if (kFull || u < left) piece[b][u] = load_piece(table + uint64_t(uint32_t(rows[b * bag_stride + u])) * row_bytes);
+    }
+  }
+  __syncwarp();  // keeps the compiler from waiting for the first rows before it has asked for the last
+#pragma unroll
+  for (int u = kUnroll - 1; u >= 0; --u) {
+#pragma unroll
+    for (int b = kBags - 1; b >= 0; --b) Piece<kDtype>::add(sum[b], piece[b][u]);
+  }
+}
+
+// Sums of the kBags bags that this thread's group owns in one task (bags group, group + groups, ...). `table` points at
+// the thread's 16-byte column of the first row.
+template <Dtype kDtype, int kBags>
+__device__ inline void pool_bags(const Shape& s, const char* table, const int* bag_rows, int group,
+                                 typename Piece<kDtype>::Sum (&sum)[kBags]) {
+  constexpr int kUnroll = kLoadsInFlight / kBags;
+  const uint32_t row_bytes = uint32_t(s.row_bytes());
+  const int bag_stride = s.groups() * s.pooling;
+  const int* rows = bag_rows + group * s.pooling;
+#pragma unroll
+  for (int b = 0; b < kBags; ++b) {
+#pragma unroll
+    for (int e = 0; e < Piece<kDtype>::kElements; ++e) sum[b][e] = 0;
+  }
+  int left = s.pooling;
+#pragma unroll 1  // the compiler's own unrolling would change the bytes in flight
+  for (; left >= kUnroll; left -= kUnroll, rows += kUnroll)
+    pool_batch<kDtype, kBags, true>(table, row_bytes, rows, bag_stride, left, sum);
+  if (left != 0) pool_batch<kDtype, kBags, false>(table, row_bytes, rows, bag_stride, left, sum);
 }
 
 // The task's row indices, from HBM into shared memory: one contiguous run.
@@ -95,6 +165,10 @@ __device__ inline void stage_indices(const Shape& s, const int* indices, const T
 #pragma unroll 1
   for (int i = threadIdx.x * 4; i < count; i += kThreads * 4)
     *reinterpret_cast<int4*>(bag_rows + i) = __ldg(reinterpret_cast<const int4*>(from + i));
+}
+
+__device__ inline const char* table_column(const Shape& s, const uint4* tables, int table, int column) {
+  return reinterpret_cast<const char*>(tables + int64_t(table) * s.rows_per_table * s.row_vectors() + column);
 }
 
 // Opens when every WG of every GPU has arrived. All WGs are resident (the grid is at most the occupancy), so it ends.
@@ -115,8 +189,9 @@ __device__ inline void start_together(const FusedArguments& a) {
 // Persistent: the grid is what the GPU holds at once, and WG w takes the tasks at positions w, w + grid, ....
 // kRecord adds the barrier between sums and stores and the time stamps; without it the stores of a warp leave as soon
 // as its own sums are done.
-template <int kBags, bool kRecord>
-__global__ void __launch_bounds__(kThreads, 4) fused_kernel(const __grid_constant__ FusedArguments a) {
+template <Dtype kDtype, int kBags, bool kRecord>
+__global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
+    fused_kernel(const __grid_constant__ FusedArguments a) {
   extern __shared__ int bag_rows[];     // [bag of the task][slot]
   __shared__ int remaining[kMaxRanks];  // this WG's tasks still to come, by destination
   __shared__ Task decoded[2];           // this task and the next: its divisions (0.5 us) run beside the index loads
@@ -141,7 +216,7 @@ __global__ void __launch_bounds__(kThreads, 4) fused_kernel(const __grid_constan
   // One position a thread: decoding them one after the other would cost a WG several microseconds.
   for (int position = wg + tid * grid; position < tasks; position += grid * kThreads)
     atomicAdd(&remaining[s.task_at(position, a.rank, a.order).destination], 1);
-  const bool decoder = tid == kThreads - 1;  // its warp has no indices to load
+  const bool decoder = tid == kThreads - 1;  // its warp has the fewest indices to load
   if (decoder) decoded[0] = s.task_at(wg < tasks ? wg : 0, a.rank, a.order);
   __syncthreads();
   if (a.start_barrier) start_together(a);
@@ -152,7 +227,6 @@ __global__ void __launch_bounds__(kThreads, 4) fused_kernel(const __grid_constan
 
   const int group = tid / s.row_vectors();
   const int column = tid % s.row_vectors();
-  const int64_t table_vectors = int64_t(s.rows_per_table) * s.row_vectors();
   int turn = 0;
   for (int position = wg; position < tasks; position += grid, turn ^= 1) {
     if (kRecord && tid == 0) record.start_ns = global_ns();
@@ -161,8 +235,8 @@ __global__ void __launch_bounds__(kThreads, 4) fused_kernel(const __grid_constan
     if (decoder && position + grid < tasks) decoded[turn ^ 1] = s.task_at(position + grid, a.rank, a.order);
     __syncthreads();
 
-    float4 sum[kBags];
-    pool_bags<kBags>(s, a.tables + task.table * table_vectors, bag_rows, group, column, sum);
+    typename Piece<kDtype>::Sum sum[kBags];
+    pool_bags<kDtype, kBags>(s, table_column(s, a.tables, task.table, column), bag_rows, group, sum);
     if (kRecord) {
       __syncthreads();
       if (tid == 0) record.compute_end_ns = global_ns();
@@ -170,13 +244,12 @@ __global__ void __launch_bounds__(kThreads, 4) fused_kernel(const __grid_constan
 
     const int first = task.first_sample - task.destination * s.samples_per_rank();
     const int global_table = a.rank * s.tables_per_gpu + task.table;
-    float4* out = a.output[task.destination];
+    uint4* out = a.output[task.destination] + int64_t(global_table) * s.row_vectors() + column;
 #pragma unroll
     for (int b = 0; b < kBags; ++b) {
-      const int64_t sample = first + group + b * s.groups();
-      out[(sample * s.global_tables() + global_table) * s.row_vectors() + column] = sum[b];
+      const int sample = first + group + b * s.groups();
+      out[sample * s.sample_stride(Layout::sample_major, s.global_tables())] = Piece<kDtype>::rounded(sum[b]);
     }
-    if (a.visible) fence_sys();
     __syncthreads();  // all stores are issued, and bag_rows is free for the next task
     if (tid == 0) {
       if (kRecord) {
@@ -205,6 +278,7 @@ __global__ void __launch_bounds__(kThreads, 4) fused_kernel(const __grid_constan
   if (kRecord) {
     __syncthreads();
     if (tid == 0) {
+      own.last_end_ns = record.end_ns;
       own.end_ns = global_ns();
       a.wgs[wg] = own;
     }
@@ -212,27 +286,48 @@ __global__ void __launch_bounds__(kThreads, 4) fused_kernel(const __grid_constan
 }
 
 // One WG a task, dispatched by the hardware in natural order, results to local memory.
-template <int kBags>
-__global__ void __launch_bounds__(kThreads, 4) unfused_kernel(const __grid_constant__ UnfusedArguments a) {
+template <Dtype kDtype, int kBags, bool kRecord>
+__global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
+    unfused_kernel(const __grid_constant__ UnfusedArguments a) {
   extern __shared__ int bag_rows[];
+  __shared__ TaskRecord record;
   const Shape& s = a.shape;
+  if (kRecord && threadIdx.x == 0) {
+    record.start_ns = global_ns();
+    record.wg = blockIdx.x;
+    record.sm = sm_id();
+  }
   const Task task = s.task_at(int(blockIdx.x), 0, Order::natural);
   stage_indices(s, a.indices, task, bag_rows);
   __syncthreads();
   const int group = int(threadIdx.x) / s.row_vectors();
   const int column = int(threadIdx.x) % s.row_vectors();
-  float4 sum[kBags];
-  pool_bags<kBags>(s, a.tables + int64_t(task.table) * s.rows_per_table * s.row_vectors(), bag_rows, group, column,
-                   sum);
+  typename Piece<kDtype>::Sum sum[kBags];
+  pool_bags<kDtype, kBags>(s, table_column(s, a.tables, task.table, column), bag_rows, group, sum);
+  if (kRecord) {
+    __syncthreads();
+    if (threadIdx.x == 0) record.compute_end_ns = global_ns();
+  }
+
+  const int64_t share_vectors = int64_t(s.samples_per_rank()) * s.tables_per_gpu * s.row_vectors();
+  const int first = task.first_sample - task.destination * s.samples_per_rank();
+  uint4* out = a.staging + task.destination * share_vectors + task.table * s.table_stride(a.layout) + column;
 #pragma unroll
   for (int b = 0; b < kBags; ++b) {
-    const int64_t sample = task.first_sample + group + b * s.groups();
-    a.staging[(sample * s.tables_per_gpu + task.table) * s.row_vectors() + column] = sum[b];
+    const int sample = first + group + b * s.groups();
+    out[sample * s.sample_stride(a.layout, s.tables_per_gpu)] = Piece<kDtype>::rounded(sum[b]);
+  }
+  if (kRecord) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      record.end_ns = global_ns();
+      a.tasks[task.id] = record;
+    }
   }
 }
 
-// The All-to-All of the bulk-synchronous version: plain loads from staging, stores into the owners' outputs. Peers are
-// rotated by rank so that no two senders start on one receiver; the own block comes last.
+// The All-to-All by SMs: plain loads from sample-major staging, stores into the owners' outputs. Peers are rotated by
+// rank so that no two senders start on one receiver; the own block comes last.
 __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ CopyArguments a) {
   constexpr int kUnroll = 4;
   const Shape& s = a.shape;
@@ -240,11 +335,11 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ 
   const int block_vectors = s.samples_per_rank() * sample_vectors;
   for (int turn = 1; turn <= s.ranks; ++turn) {
     const int destination = (a.rank + turn) % s.ranks;
-    const float4* from = a.staging + int64_t(destination) * block_vectors;
-    float4* to = a.output[destination] + int64_t(a.rank) * sample_vectors;
+    const uint4* from = a.staging + int64_t(destination) * block_vectors;
+    uint4* to = a.output[destination] + int64_t(a.rank) * sample_vectors;
     for (int base = int(blockIdx.x) * kThreads * kUnroll; base < block_vectors;
          base += int(gridDim.x) * kThreads * kUnroll) {
-      float4 piece[kUnroll];
+      uint4 piece[kUnroll];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
         const int i = base + u * kThreads + int(threadIdx.x);
@@ -275,24 +370,36 @@ __global__ void gate_kernel(const volatile uint32_t* host_flag, Gate gate, int r
   for (int p = 0; p < ranks; ++p) wait_for_flag(gate.ready[rank] + p, epoch, gave_up);
 }
 
-__global__ void fill_tables(Shape s, int rank, float4* tables) {
+// Elements are written one by one in 16-bit or 32-bit words; conversions are exact.
+__device__ inline uint32_t bits_of(Dtype dtype, float value) {
+  return dtype == Dtype::fp32   ? __float_as_uint(value)
+         : dtype == Dtype::fp16 ? uint32_t(__half_as_ushort(__float2half_rn(value)))
+                                : uint32_t(__bfloat16_as_ushort(__float2bfloat16_rn(value)));
+}
+
+__global__ void fill_tables(Shape s, int rank, uint4* tables) {
   const int64_t vectors = int64_t(s.tables_per_gpu) * s.rows_per_table * s.row_vectors();
+  const int elements = 16 / bytes_of(s.dtype);
+  const int bits = 8 * bytes_of(s.dtype);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < vectors; i += int64_t(gridDim.x) * blockDim.x) {
-    const int column = int(i % s.row_vectors()) * 4;
+    const int column = int(i % s.row_vectors()) * elements;
     const int64_t row = i / s.row_vectors();
     const int table = rank * s.tables_per_gpu + int(row / s.rows_per_table);
     const int r = int(row % s.rows_per_table);
-    tables[i] = make_float4(weight_at(s, table, r, column), weight_at(s, table, r, column + 1),
-                            weight_at(s, table, r, column + 2), weight_at(s, table, r, column + 3));
+    uint64_t half[2] = {0, 0};
+    for (int e = 0; e < elements; ++e)
+      half[e * bits / 64] |= uint64_t(bits_of(s.dtype, weight_at(s, table, r, column + e))) << (e * bits % 64);
+    tables[i] = make_uint4(uint32_t(half[0]), uint32_t(half[0] >> 32), uint32_t(half[1]), uint32_t(half[1] >> 32));
   }
 }
 
-__global__ void fill_indices(Shape s, int rank, uint64_t seed, int* indices) {
-  const int64_t count = int64_t(s.tables_per_gpu) * s.global_batch * s.pooling;
+__global__ void fill_indices(Shape s, Popularity popularity, int rank, uint64_t seed, int* indices) {
+  const int64_t count = s.tables_per_gpu * int64_t(s.global_batch) * s.pooling;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += int64_t(gridDim.x) * blockDim.x) {
     const int slot = int(i % s.pooling);
     const int64_t bag = i / s.pooling;
-    indices[i] = row_at(s, rank * s.tables_per_gpu + int(bag / s.global_batch), int(bag % s.global_batch), slot, seed);
+    indices[i] = row_at(s, popularity, rank * s.tables_per_gpu + int(bag / s.global_batch), int(bag % s.global_batch),
+                        slot, seed);
   }
 }
 
@@ -304,7 +411,11 @@ __global__ void count_poison(const uint32_t* words, int64_t count, unsigned long
   if (mine != 0) atomicAdd(found, mine);
 }
 
-__global__ void pick_elements(const float* output, const int64_t* elements, int count, float* picked) {
+__global__ void pick_elements(const void* output, Dtype dtype, const int64_t* elements, int count, float* picked) {
   const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i < count) picked[i] = output[elements[i]];
+  if (i >= count) return;
+  const int64_t at = elements[i];
+  picked[i] = dtype == Dtype::fp32   ? static_cast<const float*>(output)[at]
+              : dtype == Dtype::fp16 ? __half2float(static_cast<const __half*>(output)[at])
+                                     : __bfloat162float(static_cast<const __nv_bfloat16*>(output)[at]);
 }

@@ -1,4 +1,4 @@
-// Time stamps that the fused kernel leaves behind, in ns of its GPU's own timer. Zero means: not written.
+// Time stamps that the recording kernels leave behind, in ns of their GPU's own timer. Zero means: not written.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 struct TaskRecord {
   uint64_t start_ns;        // thread 0 takes up the task
   uint64_t compute_end_ns;  // all threads' sums are in registers (a barrier says so); no store issued yet
-  uint64_t end_ns;          // all threads have issued their stores (or, with `visible`, the peer has them)
+  uint64_t end_ns;          // all threads have issued their stores
   uint32_t wg;
   uint32_t sm;
 };
@@ -18,7 +18,8 @@ struct WaitRecord {  // [peer][wg]
 
 struct WgRecord {
   uint64_t entry_ns;     // first instruction of the WG
-  uint64_t released_ns;  // the start barrier over all WGs of all GPUs has opened
+  uint64_t released_ns;  // its first task may start: behind the start barrier, if there is one
+  uint64_t last_end_ns;  // end of its last task
   uint64_t end_ns;       // last instruction
   uint32_t sm;
   uint32_t tasks;

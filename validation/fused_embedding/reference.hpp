@@ -1,4 +1,5 @@
-// The CPU's answer: every checked output element is summed again in double precision from the same synthetic data.
+// The CPU's answer: every checked output element is summed again in double precision from the same synthetic data,
+// then rounded to the dtype.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,6 @@ struct CheckResult {
   double worst_error = 0;  // largest absolute difference
 };
 
-// `elements[i]` is an index into the output of `rank` ([own sample][global table][dim]); `values[i]` what the GPU has.
-CheckResult check_outputs(const Shape& shape, int rank, uint64_t seed, const std::vector<int64_t>& elements,
-                          const std::vector<float>& values);
+// `elements[i]` is an index into the output of `rank`, which has `layout`; `values[i]` is what the GPU has there.
+CheckResult check_outputs(const Shape& shape, const Popularity& popularity, Layout layout, int rank, uint64_t seed,
+                          const std::vector<int64_t>& elements, const std::vector<float>& values);

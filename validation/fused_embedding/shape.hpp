@@ -8,15 +8,24 @@
 #include <string>
 
 #include "device_clock.cuh"
+#include "popularity.hpp"
 
 // What a WG asks of the memory before it uses the first row: rows of several bags side by side when bags are few rows.
 inline constexpr int kLoadsInFlight = 8;  // 16-byte loads a thread
-inline constexpr int kBytesInFlightPerWg = kThreads * 16 * kLoadsInFlight;
+
+enum class Dtype : int { fp32, fp16, bf16 };
+inline constexpr const char* kDtypeNames[] = {"fp32", "fp16", "bf16"};
+__host__ __device__ constexpr int bytes_of(Dtype dtype) { return dtype == Dtype::fp32 ? 4 : 2; }
 
 enum class Order : int {
-  natural = 0,                  // table by table, samples ascending: destinations 0..N-1 in every table
-  remote_first = 1,             // peer rank+1, then rank+2, ..., the local block last
-  remote_first_interleaved = 2  // remote tasks first, consecutive tasks cycle over the peers, the local block last
+  natural = 0,      // table by table, samples ascending: destinations 0..N-1 in every table
+  remote_first = 1  // peer rank+1, then rank+2, ..., the local block last
+};
+
+// Which of sample and table changes more slowly in a buffer of pooled vectors.
+enum class Layout : int {
+  sample_major,  // [sample][table][dim]: what the layers behind the operator read
+  table_major    // [table][sample][dim]: what exchanges of contiguous shares can make
 };
 
 // One logical WG: the pooled vectors of `bags_per_task` consecutive samples of one table. All of them belong to one
@@ -32,12 +41,15 @@ struct Shape {
   int ranks = 4;
   int tables_per_gpu = 16;
   int global_batch = 8192;
-  int dim = 128;     // floats a row
   int pooling = 16;  // rows summed into one pooled vector
-  int bags_per_task = 16;
+  int dim = 128;     // elements a row
+  Dtype dtype = Dtype::fp32;
+  double zipf = 0;  // exponent of the row popularity; 0: uniform
   int rows_per_table = 1'000'000;
+  int bags_per_task = 16;
 
-  __host__ __device__ int row_vectors() const { return dim / 4; }  // 16-byte pieces of a row
+  __host__ __device__ int row_bytes() const { return dim * bytes_of(dtype); }
+  __host__ __device__ int row_vectors() const { return row_bytes() / 16; }  // 16-byte pieces of a row
   __host__ __device__ int samples_per_rank() const { return global_batch / ranks; }
   __host__ __device__ int blocks_per_rank() const { return samples_per_rank() / bags_per_task; }
   __host__ __device__ int tasks_per_destination() const { return tables_per_gpu * blocks_per_rank(); }
@@ -47,26 +59,59 @@ struct Shape {
   // Rows that one WG processes side by side, one group of row_vectors() threads each.
   __host__ __device__ int groups() const { return kThreads / row_vectors(); }
   __host__ __device__ int bags_per_group() const { return bags_per_task / groups(); }
+  // Requested and not yet received by one WG: whole batches, unless a bag has fewer rows than a batch takes of it.
+  int bytes_in_flight_per_wg() const {
+    const int rows_of_a_bag = kLoadsInFlight / bags_per_group();
+    return kThreads * 16 * bags_per_group() * (pooling < rows_of_a_bag ? pooling : rows_of_a_bag);
+  }
 
-  int64_t task_read_bytes() const {
-    return int64_t{bags_per_task} * pooling * (dim * 4 + 4);
-  }  // rows and int32 indices
-  int64_t task_store_bytes() const { return int64_t{bags_per_task} * dim * 4; }
-  int64_t task_flop() const { return int64_t{bags_per_task} * pooling * dim; }  // one fp32 add for each gathered float
-  int64_t table_bytes() const { return int64_t{tables_per_gpu} * rows_per_table * dim * 4; }
+  // Distance of neighbouring samples and of neighbouring tables in a buffer of `tables` tables, in 16-byte pieces.
+  __host__ __device__ int64_t sample_stride(Layout layout, int tables) const {
+    return layout == Layout::sample_major ? int64_t{tables} * row_vectors() : row_vectors();
+  }
+  __host__ __device__ int64_t table_stride(Layout layout) const {
+    return layout == Layout::sample_major ? row_vectors() : int64_t{samples_per_rank()} * row_vectors();
+  }
+
+  // Rows and int32 indices.
+  int64_t task_read_bytes() const { return int64_t{bags_per_task} * pooling * (row_bytes() + 4); }
+  int64_t task_store_bytes() const { return int64_t{bags_per_task} * row_bytes(); }
+  int64_t task_flop() const { return int64_t{bags_per_task} * pooling * dim; }  // one fp32 add for each element
+  int64_t table_bytes() const { return int64_t{tables_per_gpu} * rows_per_table * row_bytes(); }
   int64_t index_count() const { return int64_t{tables_per_gpu} * global_batch * pooling; }
-  int64_t output_floats() const { return int64_t{samples_per_rank()} * global_tables() * dim; }  // of one rank
+  int64_t output_elements() const { return int64_t{samples_per_rank()} * global_tables() * dim; }  // of one rank
+  int64_t output_bytes() const { return output_elements() * bytes_of(dtype); }
+  int64_t share_bytes() const { return output_bytes() / ranks; }  // from one rank to one rank
 
   std::string text() const {
-    return "tables_per_gpu=" + std::to_string(tables_per_gpu) + ",global_batch=" + std::to_string(global_batch) +
-           ",dim=" + std::to_string(dim) + ",pooling=" + std::to_string(pooling) +
-           ",bags_per_task=" + std::to_string(bags_per_task) + ",dtype=fp32";
+    std::string text = "tables_per_gpu=" + std::to_string(tables_per_gpu) +
+                       ",global_batch=" + std::to_string(global_batch) + ",dim=" + std::to_string(dim) +
+                       ",pooling=" + std::to_string(pooling) + ",bags_per_task=" + std::to_string(bags_per_task);
+    return text + ",dtype=" + kDtypeNames[int(dtype)];
+  }
+
+  // Why the kernels cannot run this shape; empty if they can.
+  std::string problem() const {
+    if (row_bytes() % 16 != 0 || row_vectors() > kThreads || kThreads % row_vectors() != 0)
+      return "a row of " + std::to_string(row_bytes()) + " bytes; 16 to 4096 bytes, a power of two, would be right";
+    const int most = dtype == Dtype::fp32 ? 4 : 2;  // more sums and a batch do not fit in the registers
+    const int bags = bags_per_task / groups();
+    if (bags_per_task % groups() != 0 || bags > most || (bags != 1 && bags != 2 && bags != 4))
+      return "bags_per_task " + std::to_string(bags_per_task) + "; 1, 2 or (fp32) 4 times " +
+             std::to_string(groups()) + " would be right for this row";
+    if (global_batch % (ranks * bags_per_task) != 0)
+      return "global_batch " + std::to_string(global_batch) + " on " + std::to_string(ranks) +
+             " GPUs; a multiple of GPUs x bags_per_task would be right";
+    if (int64_t{bags_per_task} * pooling % 4 != 0) return "bags_per_task x pooling must be a multiple of 4";
+    if (int64_t{bags_per_task} * pooling * 4 > 46 * 1024)
+      return "the indices of a task take more than 46 KiB of shared memory; a smaller bags_per_task would be right";
+    if (pooling > 256) return "pooling above 256: fp32 sums would no longer be exact in any order";
+    return "";
   }
 
   // The task at place `position` of rank `rank`'s list.
   __host__ __device__ Task task_at(int position, int rank, Order order) const {
     Task task{};
-    int within = 0;  // index among the tasks of one destination
     if (order == Order::natural) {
       const int blocks = blocks_per_rank() * ranks;
       const int block = position % blocks;
@@ -76,14 +121,8 @@ struct Shape {
       task.destination = block / blocks_per_rank();
       return task;
     }
-    const int remote = tasks_per_destination() * (ranks - 1);
-    if (order == Order::remote_first_interleaved && position < remote) {
-      task.destination = (rank + 1 + position % (ranks - 1)) % ranks;
-      within = position / (ranks - 1);
-    } else {
-      task.destination = (rank + 1 + position / tasks_per_destination()) % ranks;
-      within = position % tasks_per_destination();
-    }
+    const int within = position % tasks_per_destination();
+    task.destination = (rank + 1 + position / tasks_per_destination()) % ranks;
     task.table = within / blocks_per_rank();
     const int block = task.destination * blocks_per_rank() + within % blocks_per_rank();
     task.first_sample = block * bags_per_task;
@@ -101,18 +140,27 @@ __host__ __device__ inline uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Weights are multiples of 2^-15 in [-1, 1): sums of up to 256 of them are exact in fp32 in any order, so results must
-// equal the reference bit for bit.
+// Weights in [-1, 1) are multiples of 2^-15 (fp32), 2^-10 (fp16) or 2^-7 (bf16), so that the dtype holds them exactly
+// and fp32 sums of up to 256 of them are exact in any order. The only rounding is that of the sum to the dtype, to
+// nearest even: results must equal the reference bit for bit.
 __host__ __device__ inline float weight_at(const Shape& s, int global_table, int row, int column) {
   const uint64_t element =
-      (uint64_t(global_table) * uint64_t(s.rows_per_table) + uint64_t(row)) * uint64_t(s.dim) + column;
-  return float(int(mix(element * 0x9e3779b97f4a7c15ULL + 12345) & 0xffff) - 32768) * (1.0F / 32768.0F);
+      (uint64_t(global_table) * uint64_t(s.rows_per_table) + uint64_t(row)) * uint64_t(s.dim) + uint64_t(column);
+  const int bits = s.dtype == Dtype::fp32 ? 16 : s.dtype == Dtype::fp16 ? 11 : 8;
+  const int half = 1 << (bits - 1);
+  const uint64_t h = mix(element * 0x9e3779b97f4a7c15ULL + 12345);
+  return float(int(h & uint64_t(2 * half - 1)) - half) / float(half);
 }
 
 // The row that slot `slot` of the bag (table, sample) reads. `seed` differs in every run: no run finds the rows of the
 // run before in the L2.
-__host__ __device__ inline int row_at(const Shape& s, int global_table, int sample, int slot, uint64_t seed) {
+__host__ __device__ inline int row_at(const Shape& s, const Popularity& popularity, int global_table, int sample,
+                                      int slot, uint64_t seed) {
   const uint64_t bag = uint64_t(global_table) * uint64_t(s.global_batch) + uint64_t(sample);
-  const uint64_t h = mix((bag * uint64_t(s.pooling) + slot) * 0x9e3779b97f4a7c15ULL + mix(seed + 77));
-  return int(((h >> 32) * uint64_t(s.rows_per_table)) >> 32);
+  const uint64_t h = mix((bag * uint64_t(s.pooling) + uint64_t(slot)) * 0x9e3779b97f4a7c15ULL + mix(seed + 77));
+  if (popularity.cdf == nullptr) return int(((h >> 32) * uint64_t(s.rows_per_table)) >> 32);
+  // Another place for the popular rows in every table; the factor is a prime above any rows_per_table, so that ranks
+  // and rows map one to one and neighbouring ranks lie far apart.
+  const uint64_t offset = mix(uint64_t(global_table) + 991) >> 32;
+  return int((uint64_t(rank_at(popularity, h)) * 2654435761ULL + offset) % uint64_t(s.rows_per_table));
 }

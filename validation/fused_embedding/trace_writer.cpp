@@ -73,6 +73,7 @@ AlignedRun align(std::vector<RankRecords> ranks, const std::vector<double>& offs
     for (WgRecord& w : ranks[r].wgs) {
       shift(w.entry_ns);
       shift(w.released_ns);
+      shift(w.last_end_ns);
       shift(w.end_ns);
     }
   }
@@ -92,7 +93,7 @@ void write_trace(const std::string& path, const AlignedRun& run, const Shape& sh
     for (int position = 0; position < shape.tasks(); ++position) {
       const Task task = shape.task_at(position, rank, Order::natural);
       const TaskRecord& t = records.tasks[task.id];
-      rows.push_back({false, rank, int(t.wg), task.id, int(t.sm), task.destination, int64_t(t.start_ns),
+      rows.push_back({false, rank, int(t.wg), task.id, int(t.sm), records.exchanges ? task.destination : rank, int64_t(t.start_ns),
                       int64_t(t.compute_end_ns), int64_t(t.end_ns)});
     }
     for (int i = 0; i < int(records.waits.size()); ++i) {
@@ -124,12 +125,13 @@ void write_trace(const std::string& path, const AlignedRun& run, const Shape& sh
 void write_wgs(const std::string& path, const AlignedRun& run, const Metadata& metadata) {
   std::FILE* file = open_for_writing(path);
   for (const auto& [key, value] : metadata) std::fprintf(file, "# %s: %s\n", key.c_str(), value.c_str());
-  std::fprintf(file, "rank,wg,cu,entry_ns,released_ns,end_ns,tasks\n");
+  std::fprintf(file, "rank,wg,cu,entry_ns,released_ns,last_end_ns,end_ns,tasks\n");
   for (size_t rank = 0; rank < run.ranks.size(); ++rank) {
     for (size_t wg = 0; wg < run.ranks[rank].wgs.size(); ++wg) {
       const WgRecord& w = run.ranks[rank].wgs[wg];
-      std::fprintf(file, "%zu,%zu,%u,%lld,%lld,%lld,%u\n", rank, wg, w.sm, static_cast<long long>(w.entry_ns),
-                   static_cast<long long>(w.released_ns), static_cast<long long>(w.end_ns), w.tasks);
+      std::fprintf(file, "%zu,%zu,%u,%lld,%lld,%lld,%lld,%u\n", rank, wg, w.sm, static_cast<long long>(w.entry_ns),
+                   static_cast<long long>(w.released_ns), static_cast<long long>(w.last_end_ns),
+                   static_cast<long long>(w.end_ns), w.tasks);
     }
   }
   close_checked(file, path);

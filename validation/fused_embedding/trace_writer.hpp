@@ -1,4 +1,4 @@
-// Writes the records of one fused run as a Moire WG trace, version 1, on one time axis.
+// Writes the records of one run of the fused or of the unfused kernel as a Moire WG trace, version 1, on one time axis.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 struct RankRecords {
   std::vector<TaskRecord> tasks;  // [task id]
-  std::vector<WaitRecord> waits;  // [peer][wg]
-  std::vector<WgRecord> wgs;      // [wg]
+  std::vector<WaitRecord> waits;  // [peer][wg]; none of the unfused kernel
+  std::vector<WgRecord> wgs;      // [wg]; none of the unfused kernel
+  bool exchanges = true;          // stores go to the sample's owner; false: to the own memory
 };
 
 // Subtracts each rank's timer offset, then the earliest time of any task or wait, so that the trace begins at 0.
@@ -29,5 +30,5 @@ int64_t makespan_ns(const std::vector<RankRecords>& ranks, const std::vector<dou
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 void write_trace(const std::string& path, const AlignedRun& run, const Shape& shape, const Metadata& metadata);
 
-// One line a physical WG: rank,wg,cu,entry_ns,released_ns,end_ns,tasks, on the trace's time axis.
+// One line a physical WG: rank,wg,cu,entry_ns,released_ns,last_end_ns,end_ns,tasks, on the trace's time axis.
 void write_wgs(const std::string& path, const AlignedRun& run, const Metadata& metadata);

@@ -11,6 +11,13 @@ struct GpuInfo {
 };
 GpuInfo gpu_info(int device);
 
+// Clocks and power of one GPU, read without stopping any work.
+struct GpuLoad {
+  bool known = false;
+  double sm_mhz = 0, memory_mhz = 0, watt = 0;
+};
+GpuLoad gpu_load(int device);
+
 // "sm 1980 1980 MHz, mem 3201 3201 MHz, power 250 248 W": one number a GPU, read without stopping any work.
 std::string clocks_text(int ranks);
 

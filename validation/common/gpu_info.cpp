@@ -58,22 +58,30 @@ GpuInfo gpu_info(int device) {
   return info;
 }
 
+GpuLoad gpu_load(int device) {
+  GpuLoad load;
+  if (!nvml().ready) return load;
+  char bus[64];
+  CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, device));
+  Handle handle = nullptr;
+  unsigned sm_mhz = 0, memory_mhz = 0, milliwatt = 0;
+  if (nvml().by_bus(bus, &handle) != 0) return load;
+  load.known = nvml().clock(handle, kSmClock, &sm_mhz) == 0 && nvml().clock(handle, kMemoryClock, &memory_mhz) == 0 &&
+               nvml().power(handle, &milliwatt) == 0;
+  load.sm_mhz = sm_mhz;
+  load.memory_mhz = memory_mhz;
+  load.watt = milliwatt / 1e3;
+  return load;
+}
+
 std::string clocks_text(int ranks) {
   if (!nvml().ready) return "unknown";
   std::string sm = "sm", memory = ", mem", power = ", power";
   for (int r = 0; r < ranks; ++r) {
-    char bus[64];
-    CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, r));
-    Handle handle = nullptr;
-    unsigned sm_mhz = 0, memory_mhz = 0, milliwatt = 0;
-    if (nvml().by_bus(bus, &handle) == 0) {
-      nvml().clock(handle, kSmClock, &sm_mhz);
-      nvml().clock(handle, kMemoryClock, &memory_mhz);
-      nvml().power(handle, &milliwatt);
-    }
-    sm += " " + std::to_string(sm_mhz);
-    memory += " " + std::to_string(memory_mhz);
-    power += " " + std::to_string(milliwatt / 1000);
+    const GpuLoad load = gpu_load(r);
+    sm += " " + std::to_string(int(load.sm_mhz));
+    memory += " " + std::to_string(int(load.memory_mhz));
+    power += " " + std::to_string(int(load.watt));
   }
   return sm + " MHz" + memory + " MHz" + power + " W";
 }

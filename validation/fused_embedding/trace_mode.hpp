@@ -1,0 +1,26 @@
+// Records one point of the grid as WG traces.
+#pragma once
+
+#include <string>
+
+#include "bench.hpp"
+#include "grid.hpp"
+
+struct TraceRequest {
+  std::string out;      // folder
+  std::string command;  // as given
+  int repetitions = 11;
+  int warmups = 3;
+};
+
+// Writes <point>.wgtrace.csv and <point>.wgs.csv of the fused kernel, <point>.unfused.wgtrace.csv of the unfused one.
+// The bench has the point's shape already.
+void write_traces(Bench& bench, const Point& point, const TraceRequest& request);
+
+// What the fused kernel does beside its tasks, medians over three recorded runs without a start barrier.
+struct FusedOverhead {
+  double entry_us = 0;  // a WG's first instruction to its first task, median WG
+  double poll_us = 0;   // a WG's last task to its end: releases, polling, waiting for slower GPUs; median WG
+  double tail_us = 0;   // the end of a GPU's last task to the end of its last WG, slowest GPU
+};
+FusedOverhead fused_overhead(Bench& bench);

@@ -1,0 +1,125 @@
+// Ways of touching memory that several benchmarks share: hashed rows, batches of independent loads, and windows of
+// time in which all WGs of all kernels of a GPU work at once.
+#pragma once
+
+#include "device_clock.cuh"
+#include "harness.hpp"
+
+__device__ inline uint32_t hash32(uint32_t x) {
+  x *= 0x9e3779b1U;
+  x ^= x >> 15;
+  x *= 0x85ebca77U;
+  return x ^ (x >> 13);
+}
+
+struct Peers {
+  float4* base[kMaxRanks];
+  int count;
+};
+
+// WGs a SM that leave registers for exactly one batch: without such a bound the compiler saves registers by waiting for
+// the first loads of a batch before it issues the last (seen in the disassembly).
+constexpr int wgs_for_batch(int unroll) { return unroll >= 16 ? 2 : unroll == 8 ? 4 : unroll == 4 ? 6 : 8; }
+
+// Last asked for, first added: no add can start before the loads of the batch are issued.
+template <int kUnroll>
+__device__ inline void add_batch(float4& sum, const float4 (&piece)[kUnroll]) {
+#pragma unroll
+  for (int u = kUnroll - 1; u >= 0; --u) {
+    sum.x += piece[u].x;
+    sum.y += piece[u].y;
+    sum.z += piece[u].z;
+    sum.w += piece[u].w;
+  }
+}
+
+// Never true for the pool's contents: keeps the loads.
+__device__ inline void keep(const float4& sum, float* sink) {
+  if (sum.x + sum.y + sum.z + sum.w == 1e30F) *sink = sum.x;
+}
+
+__device__ inline void stamp(WgStamp* stamps, uint64_t start) {
+  __syncthreads();
+  if (threadIdx.x == 0) stamps[blockIdx.x] = {start, global_ns(), 0, sm_id(), 0};
+}
+
+// ---- windows of time ----
+
+// All WGs that share `word` (zero before the launch) begin at one moment, `delay_ns` after the first of them arrived;
+// what they move counts from `warm_ns` later, for `length_ns`. Until the moment they hold their places.
+struct Window {
+  unsigned long long* word;
+  uint64_t delay_ns, warm_ns, length_ns;
+};
+
+struct WindowTotals {  // in shared memory; times are sums over warps, after the window's begin
+  unsigned long long begin, bytes, from, end;
+};
+
+// By all threads of the WG.
+__device__ inline void window_enter(const Window& window, WindowTotals& totals) {
+  if (threadIdx.x == 0) {
+    const unsigned long long mine = global_ns() + window.delay_ns;
+    const unsigned long long other = atomicCAS(window.word, 0ULL, mine);
+    totals = {other != 0 ? other : mine, 0, 0, 0};
+  }
+  __syncthreads();
+  const uint64_t begin = totals.begin;
+  while (global_ns() < begin) {  // at most delay_ns
+  }
+}
+
+// By one thread of every warp: its bytes between two moments.
+__device__ inline void window_add(WindowTotals& totals, uint64_t bytes, uint64_t from, uint64_t end) {
+  atomicAdd(&totals.bytes, static_cast<unsigned long long>(bytes));
+  atomicAdd(&totals.from, static_cast<unsigned long long>(from - totals.begin));
+  atomicAdd(&totals.end, static_cast<unsigned long long>(end - totals.begin));
+}
+
+__device__ inline void window_stamp(WgStamp* stamps, const WindowTotals& totals) {
+  __syncthreads();
+  const int warps = int(blockDim.x) / 32;
+  if (threadIdx.x == 0)
+    stamps[blockIdx.x] = {totals.begin + totals.from / warps, totals.begin + totals.end / warps, totals.bytes, sm_id(),
+                          0};
+}
+
+// GB/s of one WG in its window.
+inline double window_rate(const WgStamp& s) {
+  return s.end_ns > s.start_ns ? double(s.bytes) / double(s.end_ns - s.start_ns) : 0.0;
+}
+
+// Reads the same `span` vectors again and again (span: a multiple of a batch), a batch at a time, WG w from base +
+// w * stride on, first at offset w * skew.
+template <int kWgThreads, int kUnroll>
+__global__ void __launch_bounds__(kWgThreads, kWgThreads == 1024 ? 1 : wgs_for_batch(kUnroll))
+    read_window_kernel(const float4* base, int64_t span, int64_t stride, int64_t skew, Window window, float* sink,
+                       WgStamp* stamps) {
+  __shared__ WindowTotals totals;
+  constexpr int64_t kStep = int64_t{kWgThreads} * kUnroll;
+  const float4* mine = base + blockIdx.x * stride + threadIdx.x;
+  int64_t at = blockIdx.x * skew % span / kStep * kStep;
+  window_enter(window, totals);
+  const uint64_t warm = totals.begin + window.warm_ns;
+  uint64_t now = global_ns(), from = 0;
+  uint64_t bytes = 0;
+  float4 sum = make_float4(0, 0, 0, 0);
+  while (true) {
+#pragma unroll 1
+    for (int batch = 0; batch < 4; ++batch) {
+      float4 piece[kUnroll];
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) piece[u] = load_streaming(mine + at + u * kWgThreads);
+      add_batch(sum, piece);
+      at += kStep;
+      if (at >= span) at = 0;
+    }
+    now = global_ns();
+    if (from != 0) bytes += 4 * kUnroll * 512;  // of the warp
+    if (from == 0 && now >= warm) from = now;
+    if (from != 0 && now >= from + window.length_ns) break;
+  }
+  keep(sum, sink);
+  if (threadIdx.x % 32 == 0) window_add(totals, bytes, from, now);
+  window_stamp(stamps, totals);
+}

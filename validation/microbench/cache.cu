@@ -1,0 +1,86 @@
+// chase, l2_read: latency against footprint, and the bandwidth of the L2.
+#include <algorithm>
+
+#include "access.cuh"
+#include "cuda_check.hpp"
+
+namespace {
+
+constexpr int64_t kPoolBytes = int64_t{8} << 30;
+constexpr uint32_t kLineWords = 128 / 4;
+
+// One dependent load after another by one thread: unloaded latency.
+__global__ void chase_kernel(const uint32_t* next, uint32_t at, int warm_hops, int hops, uint32_t* sink,
+                             WgStamp* stamps) {
+  for (int i = 0; i < warm_hops; ++i) at = __ldcg(next + at);
+  const uint64_t start = global_ns();
+  for (int i = 0; i < hops; ++i) at = __ldcg(next + at);
+  *sink = at;
+  const uint64_t end = global_ns() + (at == UINT32_MAX ? 1 : 0);  // after the last load has come back
+  stamps[0] = {start, end, 0, sm_id(), 0};
+}
+
+// A full-period congruential walk over the lines: no line comes twice, and successive ones are far apart.
+__global__ void fill_chase(uint32_t* next, uint32_t lines) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += gridDim.x * blockDim.x)
+    next[i * kLineWords] = ((1664525U * i + 1013904223U) & (lines - 1)) * kLineWords;
+}
+
+void bench_chase(Collector& c) {
+  uint32_t* words = reinterpret_cast<uint32_t*>(c.pool(0));
+  for (const int64_t mib : {1, 4, 16, 32, 64, 128, 256, 1024, 4096, 8192}) {
+    const int64_t footprint = mib << 20;
+    const uint32_t lines = uint32_t(footprint / 128);
+    fill_chase<<<c.sms() * 8, 256>>>(words, lines);
+    CUDA_CHECK(cudaGetLastError());
+    constexpr int kHops = 2000;
+    // A small footprint is walked through once before: all of its lines are where they stay.
+    const int warm = lines <= 32'768 ? int(lines) : 64;
+    const std::vector<double> ns = repeat([&](int i) {
+      const uint32_t first = (uint32_t(i) * 0x9e3779b1U & (lines - 1)) * kLineWords;
+      chase_kernel<<<1, 1>>>(words, first, warm, kHops, reinterpret_cast<uint32_t*>(c.sink(0)), c.stamps(0));
+      CUDA_CHECK(cudaGetLastError());
+      return c.span(0, 1).ns / kHops;
+    });
+    c.row("chase", Parameters()("footprint_bytes", footprint), "latency", ns, "ns");
+  }
+  CUDA_CHECK(cudaMemset(c.pool(0), 0x3e, kPoolBytes));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+void bench_l2_read(Collector& c) {
+  constexpr int kUnroll = 8;
+  unsigned long long* word = nullptr;
+  CUDA_CHECK(cudaMalloc(&word, sizeof *word));
+  for (const int per_sm : {1, 2, 4}) {
+    for (const int64_t mib : {1, 4, 8, 16, 24, 32, 40, 48, 64, 96, 128, 256}) {
+      const int64_t span = (mib << 20) / 16;
+      const int wgs = c.sms() * per_sm;
+      const std::vector<double> total = repeat([&](int) {
+        CUDA_CHECK(cudaMemset(word, 0, sizeof *word));
+        const Window window{word, 30'000, 200'000, 300'000};
+        // 7,919 batches apart: neighbours do not walk behind each other.
+        read_window_kernel<kThreads, kUnroll>
+            <<<wgs, kThreads>>>(c.pool(0), span, 0, int64_t{7919} * kThreads * kUnroll, window, c.sink(0), c.stamps(0));
+        CUDA_CHECK(cudaGetLastError());
+        double sum = 0;
+        for (const WgStamp& s : c.read(0, wgs)) sum += window_rate(s);
+        return sum;
+      });
+      c.row("l2_read",
+            Parameters()("footprint_bytes", mib << 20)("wgs", wgs)("wgs_per_sm", per_sm)("in_flight_bytes",
+                                                                                         kThreads * 16 * kUnroll),
+            "bandwidth", total, "GB/s");
+    }
+  }
+  CUDA_CHECK(cudaFree(word));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Collector c(argc, argv, "cache", kPoolBytes);
+  if (c.wants("chase")) bench_chase(c);
+  if (c.wants("l2_read")) bench_l2_read(c);
+  return 0;
+}

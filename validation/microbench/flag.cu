@@ -1,0 +1,134 @@
+// flag, fence, loaded_fence: how long it takes until another GPU knows.
+#include <algorithm>
+
+#include "access.cuh"
+#include "clock_sync.hpp"
+#include "cuda_check.hpp"
+
+namespace {
+
+constexpr int64_t kPoolBytes = int64_t{4} << 30;
+
+// Time that one WG spends between its first store and the return of a system fence, for `vectors` 16-byte stores.
+__global__ void fence_kernel(float4* to, int vectors, uint64_t* took, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    __syncthreads();
+    const uint64_t start = global_ns();
+    for (int i = threadIdx.x; i < vectors; i += kThreads) to[i] = make_float4(1.0F, 2.0F, 3.0F, float(round));
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      fence_sys();
+      took[round] = global_ns() - start;
+    }
+  }
+}
+
+// What a release costs when the memory and the links are busy: every WG gathers `rows` 512-byte rows a group of 32
+// threads, stores `vectors` 16-byte pieces to its peer, then thread 0 fences; the fence alone is timed, one number a WG
+// and round.
+__global__ void __launch_bounds__(kThreads)
+    loaded_fence_kernel(const float4* pool, uint32_t pool_rows, int rows, Peers peers, int vectors, int rounds,
+                        uint32_t* took, float* sink) {
+  const int group = int(threadIdx.x) / 32, column = int(threadIdx.x) % 32;
+  float4* to = peers.base[blockIdx.x % peers.count] + int64_t(blockIdx.x) * vectors * rounds;
+  float4 sum = make_float4(0, 0, 0, 0);
+  for (int round = 0; round < rounds; ++round) {
+    const uint32_t first = ((blockIdx.x * rounds + round) * 8 + group) * 4096U;
+#pragma unroll 1
+    for (int i = 0; i < rows; i += 8) {
+      float4 piece[8];
+#pragma unroll
+      for (int u = 0; u < 8; ++u)
+        piece[u] = load_streaming(pool + int64_t(__umulhi(hash32(first + i + u), pool_rows)) * 32 + column);
+      add_batch(sum, piece);
+    }
+    for (int i = threadIdx.x; i < vectors; i += kThreads) to[int64_t(round) * vectors + i] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const uint64_t start = global_ns();
+      fence_sys();
+      took[blockIdx.x * rounds + round] = uint32_t(global_ns() - start);
+    }
+    __syncthreads();
+  }
+  keep(sum, sink);
+}
+
+void bench_flag(Collector& c) {
+  ClockSync sync(c.gpus());
+  std::vector<double> fastest, median;
+  for (int i = 0; i < kWarmups + kRepetitions; ++i) {
+    const ClockOffsets offsets = sync.measure();
+    if (i < kWarmups) continue;
+    for (const PairOffset& pair : offsets.pairs) {
+      fastest.push_back(pair.min_rtt_ns);
+      median.push_back(pair.median_rtt_ns);
+    }
+  }
+  const Parameters none{};
+  c.row("flag", none, "round_trip", median, "ns");
+  c.row("flag", none, "round_trip_fastest", fastest, "ns");
+}
+
+void bench_fence(Collector& c) {
+  constexpr int kRounds = 64;
+  uint64_t* took = nullptr;
+  CUDA_CHECK(cudaMalloc(&took, sizeof(uint64_t) * kRounds));
+  for (int remote = 0; remote <= (c.gpus() > 1 ? 1 : 0); ++remote) {
+    for (const int bytes : {0, 4096, 8192, 65536}) {
+      fence_kernel<<<1, kThreads>>>(c.pool(remote), bytes / 16, took, kRounds);
+      CUDA_CHECK(cudaGetLastError());
+      std::vector<uint64_t> host(kRounds);
+      CUDA_CHECK(cudaMemcpy(host.data(), took, sizeof(uint64_t) * kRounds, cudaMemcpyDeviceToHost));
+      std::vector<double> ns;
+      for (int i = 4; i < kRounds; ++i) ns.push_back(double(host[i]));
+      c.row("fence", Parameters()("remote", remote)("store_bytes", bytes), "time", ns, "ns");
+    }
+  }
+  CUDA_CHECK(cudaFree(took));
+}
+
+void bench_loaded_fence(Collector& c) {
+  struct Case {
+    int rows, bytes;  // a round: rows a group of 32 threads (8 groups), bytes a WG to the peer
+  };
+  constexpr int kRounds = 16;
+  for (const int per_sm : {1, 4}) {
+    for (const Case one : {Case{32, 0}, Case{0, 8192}, Case{32, 8192}, Case{8, 8192}}) {
+      for (int peers = 1; peers < c.gpus(); peers += std::max(1, c.gpus() - 2)) {
+        const int wgs = c.sms() * per_sm;
+        uint32_t* took = nullptr;
+        CUDA_CHECK(cudaMalloc(&took, sizeof(uint32_t) * wgs * kRounds));
+        std::vector<double> ns;
+        for (int i = 0; i < kWarmups + 3; ++i) {
+          Peers to{};
+          to.count = peers;
+          for (int k = 0; k < peers; ++k) to.base[k] = c.pool((1 + k) % c.gpus());
+          loaded_fence_kernel<<<wgs, kThreads>>>(c.pool(0), uint32_t(kPoolBytes / 512), one.rows, to, one.bytes / 16,
+                                                 kRounds, took, c.sink(0));
+          CUDA_CHECK(cudaGetLastError());
+          std::vector<uint32_t> host(size_t(wgs) * kRounds);
+          CUDA_CHECK(cudaMemcpy(host.data(), took, sizeof(uint32_t) * host.size(), cudaMemcpyDeviceToHost));
+          if (i < kWarmups) continue;
+          for (size_t n = 0; n < host.size(); ++n)
+            if (n % kRounds >= 4) ns.push_back(double(host[n]));  // the first rounds: the load is still building up
+        }
+        CUDA_CHECK(cudaFree(took));
+        c.row("loaded_fence",
+              Parameters()("wgs_per_sm", per_sm)("gather_bytes", one.rows * 8 * 512)("store_bytes", one.bytes)("peers",
+                                                                                                               peers),
+              "time", ns, "ns");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Collector c(argc, argv, "flag", kPoolBytes);
+  if (c.wants_peers("flag")) bench_flag(c);
+  if (c.wants("fence")) bench_fence(c);
+  if (c.wants_peers("loaded_fence")) bench_loaded_fence(c);
+  return 0;
+}

@@ -1,0 +1,110 @@
+// What every microbenchmark program shares: options, GPUs with peer access and a memory pool each, rows of the
+// measurements file (docs/reference/measurements.md), repetitions, and a gate that hides launch costs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+constexpr int kRepetitions = 7;
+constexpr int kWarmups = 2;
+
+// What one WG leaves behind, in ns of its GPU's timer.
+struct WgStamp {
+  uint64_t start_ns;
+  uint64_t end_ns;
+  uint64_t bytes;  // written by kernels that work for a fixed time; 0 otherwise
+  uint32_t sm;
+  uint32_t padding;
+};
+
+struct Span {
+  double ns = 0;          // first start to last end
+  double mean_wg_ns = 0;  // mean time of one WG
+};
+
+// "key=value key=value", in the order in which they were added.
+class Parameters {
+ public:
+  Parameters& operator()(const char* key, int64_t value);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+class Collector {
+ public:
+  // Options: --gpus N --out FILE [--only NAME,...] [KEY VALUE]... Each GPU gets `pool_bytes` of memory (may be 0).
+  Collector(int argc, char** argv, const char* program, int64_t pool_bytes);
+  ~Collector();
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+  int gpus() const { return gpus_; }
+  int sms() const { return sms_; }
+  int64_t pool_bytes() const { return pool_bytes_; }
+  float4* pool(int gpu) const { return pool_[gpu]; }
+  WgStamp* stamps(int gpu) const { return stamps_[gpu]; }
+  float* sink(int gpu) const { return sink_[gpu]; }
+  cudaStream_t stream(int gpu) const { return stream_[gpu]; }
+  std::string option(const char* key, const char* otherwise) const;
+
+  // Whether this benchmark was asked for; tells the user how far the program is.
+  bool wants(const char* benchmark);
+  // The same, for one that needs other GPUs: says that it is skipped where there is one only.
+  bool wants_peers(const char* benchmark);
+
+  // One row, written at once, so that a crash keeps what was measured before.
+  void row(const char* benchmark, const Parameters& parameters, const char* metric, std::vector<double> values,
+           const char* unit);
+  // Waits for the GPU.
+  std::vector<WgStamp> read(int gpu, int wgs) const;
+  Span span(int gpu, int wgs) const;
+
+ private:
+  static constexpr int kStampsPerSm = 256;
+  int gpus_ = 0, sms_ = 0;
+  int64_t pool_bytes_;
+  std::string program_, only_;
+  std::vector<std::string> arguments_;
+  std::FILE* file_ = nullptr;
+  double began_ = 0;
+  std::vector<float4*> pool_;
+  std::vector<WgStamp*> stamps_;
+  std::vector<float*> sink_;
+  std::vector<cudaStream_t> stream_;
+};
+
+double now_seconds();
+Span span_of(const std::vector<WgStamp>& stamps);
+
+template <typename Function>
+std::vector<double> repeat(Function once, int repetitions = kRepetitions) {
+  std::vector<double> values;
+  for (int i = 0; i < kWarmups + repetitions; ++i) {
+    const double value = once(i);
+    if (i >= kWarmups) values.push_back(value);
+  }
+  return values;
+}
+
+// Holds streams, of any GPU, until the host has enqueued all work behind them. A gate that stays shut for two seconds
+// gives up: the GPU never hangs.
+class Gate {
+ public:
+  Gate();
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  void hold(int gpu, cudaStream_t stream);
+  void open();
+  bool gave_up() const;  // after the streams have ended: some gate opened by itself
+
+ private:
+  uint32_t* words_ = nullptr;  // host memory: [0] the epoch that is open, [16] set by a gate that gave up
+  uint32_t epoch_ = 0;
+};

@@ -1,0 +1,118 @@
+// launch: what the host pays for a kernel, when its store is seen, event pairs, and kernels behind each other.
+#include <algorithm>
+#include <chrono>
+
+#include "cuda_check.hpp"
+#include "device_clock.cuh"
+#include "harness.hpp"
+
+namespace {
+
+constexpr int kRuns = 31;
+
+// A WG that does nothing for `spin_ns`.
+__global__ void idle_kernel(uint64_t spin_ns, WgStamp* stamps) {
+  uint64_t start = 0;
+  if (threadIdx.x == 0) {  // one thread alone: a full SM of threads reading the timer would hold up the stamps
+    start = global_ns();
+    while (spin_ns != 0 && global_ns() < start + spin_ns) {
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) stamps[blockIdx.x] = {start, global_ns(), 0, sm_id(), 0};
+}
+
+__global__ void empty_kernel() {}
+
+__global__ void host_flag_kernel(volatile uint32_t* flag, uint32_t value) { *flag = value; }
+
+void bench_host(Collector& c) {
+  const Parameters none{};
+  std::vector<double> call;
+  for (int i = 0; i < 200; ++i) {
+    const double begin = now_seconds();
+    empty_kernel<<<1, 32>>>();
+    const double end = now_seconds();
+    if (i % 20 == 19) CUDA_CHECK(cudaDeviceSynchronize());  // the queue never fills
+    if (i >= 20) call.push_back((end - begin) * 1e6);
+  }
+  c.row("launch", none, "host_call", call, "us");
+
+  uint32_t* flag = nullptr;
+  CUDA_CHECK(cudaHostAlloc(&flag, 64, cudaHostAllocMapped));
+  *flag = 0;
+  std::vector<double> visible;
+  for (int i = 0; i < 200; ++i) {
+    const double begin = now_seconds();
+    host_flag_kernel<<<1, 1>>>(flag, uint32_t(i + 1));
+    CUDA_CHECK(cudaGetLastError());
+    while (*static_cast<volatile uint32_t*>(flag) != uint32_t(i + 1)) {
+      if (now_seconds() > begin + 2) {
+        std::fprintf(stderr, "launch: the host never saw the kernel's store\n");
+        std::exit(1);
+      }
+    }
+    const double end = now_seconds();
+    CUDA_CHECK(cudaDeviceSynchronize());
+    if (i >= 20) visible.push_back((end - begin) * 1e6);
+  }
+  c.row("launch", none, "host_to_store", visible, "us");
+  CUDA_CHECK(cudaFreeHost(flag));
+}
+
+// Stream order: the second kernel's first WG against the first kernel's last WG; both are queued long before.
+void bench_gap(Collector& c) {
+  for (const int wgs : {1, c.sms(), c.sms() * 4}) {
+    const std::vector<double> gap = repeat(
+        [&](int) {
+          idle_kernel<<<wgs, kThreads>>>(100'000, c.stamps(0));
+          idle_kernel<<<wgs, kThreads>>>(2'000, c.stamps(0) + wgs);
+          CUDA_CHECK(cudaGetLastError());
+          const std::vector<WgStamp> s = c.read(0, 2 * wgs);
+          uint64_t last = 0, first = UINT64_MAX;
+          for (int w = 0; w < wgs; ++w) {
+            last = std::max(last, s[w].end_ns);
+            first = std::min(first, s[wgs + w].start_ns);
+          }
+          return double(first) - double(last);
+        },
+        kRuns);
+    c.row("launch", Parameters()("wgs", wgs), "queue_gap", gap, "ns");
+  }
+}
+
+// Queued behind a busy kernel: the floor that event timing adds.
+void bench_events(Collector& c) {
+  cudaEvent_t begin, end;
+  CUDA_CHECK(cudaEventCreate(&begin));
+  CUDA_CHECK(cudaEventCreate(&end));
+  for (const int kernels : {1, 2}) {
+    const std::vector<double> pair = repeat(
+        [&](int) {
+          idle_kernel<<<1, kThreads>>>(100'000, c.stamps(0));
+          CUDA_CHECK(cudaEventRecord(begin));
+          for (int k = 0; k < kernels; ++k) empty_kernel<<<1, kThreads>>>();
+          CUDA_CHECK(cudaEventRecord(end));
+          CUDA_CHECK(cudaEventSynchronize(end));
+          float ms = 0;
+          CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
+          return ms * 1e3;
+        },
+        kRuns);
+    c.row("launch", Parameters(), kernels == 1 ? "event_pair" : "event_pair_2", pair, "us");
+  }
+  CUDA_CHECK(cudaEventDestroy(begin));
+  CUDA_CHECK(cudaEventDestroy(end));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Collector c(argc, argv, "launch", 0);
+  if (c.wants("launch")) {
+    bench_host(c);
+    bench_gap(c);
+    bench_events(c);
+  }
+  return 0;
+}

@@ -1,0 +1,132 @@
+// nccl_all_to_all: grouped sends and receives of NCCL, against bytes and the limit on its workgroups.
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cuda_check.hpp"
+#include "harness.hpp"
+
+#define NCCL_CHECK(call)                                                                                         \
+  do {                                                                                                           \
+    const ncclResult_t nccl_check_status = (call);                                                               \
+    if (nccl_check_status != ncclSuccess) {                                                                      \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, ncclGetErrorString(nccl_check_status)); \
+      std::exit(1);                                                                                              \
+    }                                                                                                            \
+  } while (0)
+
+namespace {
+
+constexpr int64_t kPoolBytes = int64_t{2} << 30;  // sends from the lower half, receives into the upper one
+
+class AllToAll {
+ public:
+  AllToAll(Collector& c, int gpus, int max_ctas) : c_(c), gpus_(gpus), comms_(gpus) {
+    ncclUniqueId id;
+    NCCL_CHECK(ncclGetUniqueId(&id));
+    NCCL_CHECK(ncclGroupStart());
+    for (int r = 0; r < gpus; ++r) {
+      CUDA_CHECK(cudaSetDevice(r));
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      if (max_ctas > 0) config.maxCTAs = max_ctas;
+      NCCL_CHECK(ncclCommInitRankConfig(&comms_[r], gpus, id, r, &config));
+    }
+    NCCL_CHECK(ncclGroupEnd());
+    begin_.resize(gpus);
+    end_.resize(gpus);
+    for (int r = 0; r < gpus; ++r) {
+      CUDA_CHECK(cudaSetDevice(r));
+      CUDA_CHECK(cudaEventCreate(&begin_[r]));
+      CUDA_CHECK(cudaEventCreate(&end_[r]));
+    }
+  }
+  ~AllToAll() {
+    for (int r = 0; r < gpus_; ++r) {
+      cudaSetDevice(r);
+      cudaEventDestroy(begin_[r]);
+      cudaEventDestroy(end_[r]);
+      ncclCommDestroy(comms_[r]);
+    }
+  }
+  AllToAll(const AllToAll&) = delete;
+  AllToAll& operator=(const AllToAll&) = delete;
+
+  std::vector<double> measure(int64_t bytes) {
+    // The first call of a size connects the GPUs: not behind a gate, because it allocates.
+    for (int i = 0; i < 2; ++i) {
+      exchange(bytes);
+      finish();
+    }
+    return repeat([&](int) {
+      for (int r = 0; r < gpus_; ++r) {
+        gate_.hold(r, c_.stream(r));
+        CUDA_CHECK(cudaEventRecord(begin_[r], c_.stream(r)));
+      }
+      exchange(bytes);
+      for (int r = 0; r < gpus_; ++r) {
+        CUDA_CHECK(cudaSetDevice(r));
+        CUDA_CHECK(cudaEventRecord(end_[r], c_.stream(r)));
+      }
+      gate_.open();
+      finish();
+      if (gate_.gave_up()) {
+        std::fprintf(stderr, "nccl: a gate gave up: the exchange was not enqueued in two seconds\n");
+        std::exit(1);
+      }
+      double slowest = 0;
+      for (int r = 0; r < gpus_; ++r) {
+        float ms = 0;
+        CUDA_CHECK(cudaSetDevice(r));
+        CUDA_CHECK(cudaEventElapsedTime(&ms, begin_[r], end_[r]));
+        slowest = std::max(slowest, ms * 1e3);
+      }
+      return slowest;
+    });
+  }
+
+ private:
+  void exchange(int64_t bytes) {
+    NCCL_CHECK(ncclGroupStart());
+    for (int r = 0; r < gpus_; ++r) {
+      const char* from = reinterpret_cast<const char*>(c_.pool(r));
+      char* to = reinterpret_cast<char*>(c_.pool(r)) + kPoolBytes / 2;
+      for (int p = 0; p < gpus_; ++p) {
+        NCCL_CHECK(ncclSend(from + p * bytes, size_t(bytes), ncclChar, p, comms_[r], c_.stream(r)));
+        NCCL_CHECK(ncclRecv(to + p * bytes, size_t(bytes), ncclChar, p, comms_[r], c_.stream(r)));
+      }
+    }
+    NCCL_CHECK(ncclGroupEnd());
+  }
+  void finish() {
+    for (int r = 0; r < gpus_; ++r) {
+      CUDA_CHECK(cudaSetDevice(r));
+      CUDA_CHECK(cudaStreamSynchronize(c_.stream(r)));
+    }
+  }
+
+  Collector& c_;
+  int gpus_;
+  Gate gate_;
+  std::vector<ncclComm_t> comms_;
+  std::vector<cudaEvent_t> begin_, end_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  setenv("NCCL_NVLS_ENABLE", "0", 1);  // no multicast through the switch
+  Collector c(argc, argv, "nccl", kPoolBytes);
+  if (!c.wants_peers("nccl_all_to_all")) return 0;
+  for (int gpus = 2; gpus <= c.gpus(); gpus += std::max(1, c.gpus() - 2)) {
+    for (const int max_ctas : {0, 4, 8, 16, 32}) {
+      AllToAll all_to_all(c, gpus, max_ctas);
+      for (int64_t bytes = 4096; bytes <= int64_t{64} << 20; bytes *= 4) {
+        c.row("nccl_all_to_all", Parameters()("bytes", bytes)("gpus", gpus)("max_ctas", max_ctas), "time",
+              all_to_all.measure(bytes), "us");
+      }
+      std::fprintf(stderr, "nccl: %d GPUs, at most %d workgroups: done\n", gpus, max_ctas);
+    }
+  }
+  return 0;
+}
