@@ -97,12 +97,20 @@ void add_quantiles(const std::string& word, const std::vector<Time>& m, const st
   }
 }
 
+// How far the workgroups have drifted apart, on average over their first, second... task.
+double mean_spread_us(const std::vector<std::vector<Time>>& waves) {
+  double sum = 0;
+  for (const std::vector<Time>& wave : waves) sum += quantile_us(wave, 0.9) - quantile_us(wave, 0.1);
+  return rounded(sum / static_cast<double>(waves.size()));
+}
+
 std::vector<Pair> pairs_of(const Record& measured, const Record& simulated, const Profile& m, const Profile& s) {
   std::vector<Pair> pairs;
   pairs.push_back({"makespan_us", measured.makespan.us(), simulated.makespan.us()});
   pairs.push_back({"workgroups_per_rank", static_cast<double>(measured.workgroups_per_rank),
                    static_cast<double>(simulated.workgroups_per_rank)});
   pairs.push_back({"waves", static_cast<double>(m.waves.size()), static_cast<double>(s.waves.size())});
+  pairs.push_back({"wave_start_p10_to_p90_mean_us", mean_spread_us(m.waves), mean_spread_us(s.waves)});
   pairs.push_back({"cus", static_cast<double>(m.cu_task_times.size()), static_cast<double>(s.cu_task_times.size())});
   pairs.push_back({"task_mean_us", m.mean_task.us(), s.mean_task.us()});
   add_quantiles("cu_task", m.cu_task_times, s.cu_task_times, {0, 10, 50, 90, 100}, pairs);

@@ -23,7 +23,7 @@ struct Comparison {
   std::vector<std::string> mismatches;
   std::vector<Metric> metrics;  // how far they are apart, see metric_infos()
   std::vector<Pair> pairs;
-  std::vector<plot::Figure> figures;  // starts and ends, occupancy, bytes over links, task times of CUs
+  std::vector<plot::Figure> figures;  // see figures()
 };
 
 // All metrics of a comparison, in their order.

@@ -129,6 +129,18 @@ TEST(Compare, CountsWavesAndWorkgroups) {
   EXPECT_EQ(metric(result, "occupancy_difference_percent"), 0);
 }
 
+// Of 2 workgroups on 2 ranks, one workgroup of each starts all of its tasks 5 us later: from the 10th to the 90th
+// percentile of 0, 0, 5, 5 it is all of them.
+TEST(Compare, WorkgroupsThatDriftApart) {
+  Record drifted = example();
+  for (Task& task : drifted.tasks) {
+    if (task.workgroup == 1) task.begin += us(5), task.end += us(5);
+  }
+  const Pair spread = pair(compare(example(), drifted), "wave_start_p10_to_p90_mean_us");
+  EXPECT_DOUBLE_EQ(spread.measured, 0);
+  EXPECT_DOUBLE_EQ(spread.simulated, 5);
+}
+
 TEST(Compare, OtherWorkIsAMismatch) {
   Record fewer = example();
   fewer.tasks.pop_back();
@@ -155,6 +167,7 @@ TEST(Compare, AKernelWithoutRemoteStoresIsCompared) {
   const Comparison result = compare(local, shifted(local, us(4)));
   EXPECT_THAT(result.mismatches, IsEmpty());
   EXPECT_EQ(metric(result, "link_bytes_difference_percent"), 0);
+  EXPECT_THAT(result.figures, SizeIs(3));
 }
 
 TEST(Figures, ShowBothSides) {
@@ -165,6 +178,7 @@ TEST(Figures, ShowBothSides) {
   for (const plot::Figure& figure : result.figures) {
     EXPECT_THAT(figure.title, Not(IsEmpty()));
     EXPECT_THAT(figure.series, Not(IsEmpty())) << figure.title;
+    EXPECT_THAT(plot::svg(figure), HasSubstr(figure.title));
     for (const plot::Series& series : figure.series) {
       EXPECT_EQ(series.x.size(), series.y.size()) << series.name;
       EXPECT_LE(series.x.size(), 2000u) << series.name;

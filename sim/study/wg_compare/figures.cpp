@@ -83,9 +83,9 @@ Series bytes_over_time(const std::string& name, Time end, const Value& value) {
 Figure over_links(const Profile& m, const Profile& s, Time end) {
   Figure figure;
   figure.title = "Bytes over a link";
+  figure.width = 820;  // a long legend
   figure.x_label = "time (us)";
   figure.y_label = "stored to a peer (MB)";
-  if (m.issued.empty()) return figure;
   for (const auto* side : {&m, &s}) {
     const std::string who = side == &m ? "measured" : "simulated";
     const auto& links = side->issued;
@@ -130,8 +130,10 @@ std::vector<OccupancyBin> occupancy(const Profile& measured, const Profile& simu
 }
 
 std::vector<Figure> figures(const Profile& measured, const Profile& simulated, Time end) {
-  return {starts_and_ends(measured, simulated), in_flight(measured, simulated, end),
-          over_links(measured, simulated, end), task_times(measured, simulated)};
+  std::vector<Figure> all = {starts_and_ends(measured, simulated), in_flight(measured, simulated, end)};
+  if (!measured.issued.empty()) all.push_back(over_links(measured, simulated, end));
+  all.push_back(task_times(measured, simulated));
+  return all;
 }
 
 }  // namespace moire::study::wg_compare

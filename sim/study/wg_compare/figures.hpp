@@ -19,8 +19,8 @@ struct OccupancyBin {
 // Bins of one length that reach to `end` or just beyond.
 std::vector<OccupancyBin> occupancy(const Profile& measured, const Profile& simulated, Time length, Time end);
 
-// Up to `end`: starts and ends of tasks, tasks in flight, bytes over links, task times of CUs. No series has more than
-// 2,000 points.
+// Up to `end`: starts and ends of tasks, tasks in flight, bytes over links if there are any, task times of CUs. No
+// series has more than 2,000 points.
 std::vector<plot::Figure> figures(const Profile& measured, const Profile& simulated, Time end);
 
 }  // namespace moire::study::wg_compare

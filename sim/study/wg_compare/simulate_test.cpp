@@ -37,6 +37,15 @@ Scenario scenario(const std::filesystem::path& file, const std::vector<std::stri
   return *scenario;
 }
 
+std::filesystem::path temporary_scenario(const std::string& program) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("moire_wg_compare_" + std::to_string(getpid()) + ".yaml");
+  std::ofstream(file) << "description: of a test\n"
+                      << "system: " << (root / "configs/systems/4xh200.yaml").string() << "\n"
+                      << "program: " << program << "\n";
+  return file;
+}
+
 double metric(const std::vector<Metric>& metrics, const std::string& name) {
   for (const Metric& metric : metrics) {
     if (metric.name == name) return metric.value;
@@ -92,10 +101,7 @@ TEST(WgComparison, OfAReplayWithRecordedTimes) {
 TEST(WgComparison, OfTheGeneratedKernel) {
   const Trace measured = trace();
   const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("moire_wg_compare_" + std::to_string(getpid()) + ".yaml");
-  std::ofstream(file) << "description: the generated kernel\n"
-                      << "system: " << (root / "configs/systems/4xh200.yaml").string() << "\n"
-                      << "program: {queues: {main: [{embedding_all_to_all: {schedule: fused, fence: 0.64 us}}]}}\n";
+      temporary_scenario("{queues: {main: [{embedding_all_to_all: {schedule: fused, fence: 0.64 us}}]}}");
   const Scenario generated = scenario(file, shape_sets(measured.header, "program.queues.main.0.embedding_all_to_all"));
   const Recorded simulated = simulate_recorded(generated, run_of(generated, 0), measured.record.kernel);
   std::filesystem::remove(file);
@@ -105,6 +111,18 @@ TEST(WgComparison, OfTheGeneratedKernel) {
   EXPECT_THAT(result.mismatches, IsEmpty());
   EXPECT_THAT(result.metrics, SizeIs(metric_infos().size()));
   EXPECT_EQ(simulated.record->workgroups_per_rank, measured.record.workgroups_per_rank);
+}
+
+// Which of two kernels the trace is of cannot be told; which there are is.
+TEST(WgComparison, OfAScenarioWithOtherKernels) {
+  const std::filesystem::path file =
+      temporary_scenario("{queues: {main: [{gemm: {m: 1024, n: 1024, k: 64}}, {gemm: {m: 1024, n: 1024, k: 64}}]}}");
+  const Scenario two = scenario(file, {});
+  const Recorded simulated = simulate_recorded(two, run_of(two, 0), "fused_embedding_alltoall");
+  std::filesystem::remove(file);
+  EXPECT_FALSE(simulated.record);
+  EXPECT_THAT(simulated.deadlock, IsEmpty());
+  EXPECT_THAT(simulated.kernels, SizeIs(2));
 }
 
 }  // namespace
