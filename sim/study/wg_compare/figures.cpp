@@ -10,8 +10,8 @@ using plot::Figure;
 using plot::Series;
 using plot::Style;
 
-constexpr int bins = 200;    // of time
-constexpr int points = 400;  // of a curve
+constexpr int time_bins = 200;  // of time
+constexpr int points = 400;     // of a curve
 
 double percent(int point) { return 100.0 * point / points; }
 
@@ -41,7 +41,7 @@ Figure in_flight(const Profile& m, const Profile& s, Time end) {
   figure.y_label = "tasks (mean over GPUs)";
   Series measured{.name = "measured", .style = Style::steps};
   Series simulated{.name = "simulated", .style = Style::steps};
-  for (const OccupancyBin& bin : occupancy(m, s, Time{end.ps / bins + 1}, end)) {
+  for (const OccupancyBin& bin : occupancy(m, s, Time{end.ps / time_bins + 1}, end)) {
     measured.x.push_back(bin.begin.us());
     measured.y.push_back(bin.measured);
     simulated.x.push_back(bin.begin.us());
