@@ -10,8 +10,8 @@ using plot::Figure;
 using plot::Series;
 using plot::Style;
 
-constexpr int time_bins = 200;  // of time
-constexpr int points = 400;     // of a curve
+constexpr int time_bins = 200;
+constexpr int points = 400;  // of a curve
 
 double percent(int point) { return 100.0 * point / points; }
 
