@@ -117,9 +117,9 @@ class Script {
     out_ += "set border 3\nset tics nomirror out\nset grid linecolor rgb '#dddddd' linewidth 1\n";
     const auto named = std::count_if(figure_.series.begin(), figure_.series.end(),
                                      [](const Series& series) { return !series.name.empty(); });
-    // Many names would cover the curves.
+    // Never over the curves.
     if (named > 0)
-      out_ += named <= 4 ? "set key top left Left reverse samplen 2 opaque\n"
+      out_ += named <= 4 ? "set key above left Left reverse samplen 2\n"
                          : "set key outside right Left reverse samplen 2\n";
     out_ += "set style fill solid 0.6 noborder\nset bars small\nset clip two\n";
   }

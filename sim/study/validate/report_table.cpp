@@ -127,7 +127,7 @@ std::string report_table(const Validation& validation, const ValidationResult& r
   std::string out = validation.description + "\n\n";
   for (const GroupResult& group : result.groups) {
     out += fmt::format("{} ({})\n\n", group_title(group), count_text(group));
-    if (!group.cases.empty()) {
+    if (!group.cases.empty() && group.kind != "trace") {
       const bool in_short = !group.curves.empty() && group.cases.size() > most_rows;
       out += in_short ? curve_table(group) : case_table(group);
       if (!group.curves.empty() && !in_short) out += "\n" + curve_table(group);

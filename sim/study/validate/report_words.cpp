@@ -60,6 +60,7 @@ std::string group_title(const GroupResult& group) {
 }
 
 std::string count_text(const GroupResult& group) {
+  if (group.kind == "trace") return fmt::format("{} values of both in JSON, CSV and report", group.cases.size());
   std::string text = fmt::format("{} case{}", group.cases.size(), group.cases.size() == 1 ? "" : "s");
   if (!group.left_out.empty())
     text += fmt::format(", {} left out {}", group.left_out.size(),

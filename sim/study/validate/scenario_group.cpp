@@ -6,8 +6,8 @@
 #include <map>
 
 #include "sim/config/suggest.hpp"
-#include "sim/study/prepare.hpp"
 #include "sim/study/study.hpp"
+#include "sim/study/validate/case_scenario.hpp"
 #include "sim/study/validate/measured_rows.hpp"
 
 namespace moire::study::validate {
@@ -71,16 +71,7 @@ class ScenarioGroup : public Group {
       config::Diagnostics own;
       std::vector<config::Override> changes = one.changes;
       changes.insert(changes.end(), loading.sets.begin(), loading.sets.end());
-      config::Node changed = tree;
-      for (const config::Override& change : changes) config::apply(change, changed, own);
-      Scenario scenario = read_scenario(std::move(changed), std::move(changes), own);
-      scenario.name = one.name;
-      if (own.ok() && scenario.runs() != 1) {
-        own.error(tree.place, fmt::format("the scenario makes {} runs, and a case is one", scenario.runs()),
-                  "name one without 'variants' and 'sweep', or take them out by 'set: {variants: null, sweep: null, "
-                  "compare: null}' and set what the case needs");
-      }
-      if (own.ok()) check_runs(scenario, own);
+      Scenario scenario = case_scenario(one.name, tree, std::move(changes), own);
       errors.add(one.name, own);
       cases_.push_back({std::move(one), std::move(scenario)});
     }
@@ -183,12 +174,7 @@ std::unique_ptr<Group> read_scenario_group(const config::Node& node, const std::
   auto spec = config::parse<ScenarioGroupSpec>(node, diagnostics, nullptr, path);
   if (!spec) return nullptr;
   const auto limits = read_limits(spec->limits, "%", diagnostics);
-  if (!spec->scenario.is_map()) {
-    diagnostics.error(spec->scenario.place,
-                      fmt::format("'{}.scenario' is {}, not a scenario", path, found(spec->scenario)),
-                      "name a .yaml file, or write its keys");
-    return nullptr;
-  }
+  if (!is_scenario(spec->scenario, path, diagnostics)) return nullptr;
   auto measured = read_measured(*spec, node, loading.predict, diagnostics);
   if (!measured || !limits) return nullptr;
   const config::Node* metric = node.find("metric");
