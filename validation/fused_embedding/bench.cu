@@ -1,10 +1,10 @@
-#include "bench.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <utility>
 
+#include "bench.hpp"
 #include "cuda_check.hpp"
 #include "kernels.cuh"
 
@@ -427,15 +427,14 @@ void Bench::check(const RunOptions& options) {
     CUDA_CHECK(cudaMemcpyAsync(values.data(), k.picked, sizeof(float) * count, cudaMemcpyDeviceToHost, k.stream));
     CUDA_CHECK(cudaMemcpyAsync(&unwritten, k.poison, sizeof unwritten, cudaMemcpyDeviceToHost, k.stream));
     CUDA_CHECK(cudaStreamSynchronize(k.stream));
-    const CheckResult one =
-        check_outputs(shape_, popularity, output_layout(options.mode), r, seed_, elements, values);
+    const CheckResult one = check_outputs(shape_, popularity, output_layout(options.mode), r, seed_, elements, values);
     total.checked += one.checked;
     total.wrong += one.wrong + int64_t(unwritten);
     total.worst_error = std::max(total.worst_error, one.worst_error);
   }
   if (total.wrong != 0) {
-    std::fprintf(stderr, "%s, %s: %lld output elements are wrong or unwritten (worst error %g)\n", name_of(options.mode),
-                 shape_.text().c_str(), static_cast<long long>(total.wrong), total.worst_error);
+    std::fprintf(stderr, "%s, %s: %lld output elements are wrong or unwritten (worst error %g)\n",
+                 name_of(options.mode), shape_.text().c_str(), static_cast<long long>(total.wrong), total.worst_error);
     std::exit(1);
   }
 }

@@ -83,8 +83,7 @@ std::vector<Point> read_grid(const std::string& path, int ranks) {
     Point p;
     p.name = row.text(0);
     if (!names.insert(p.name).second) row.fail("a second point of the name " + p.name);
-    if (p.name.empty() ||
-        p.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+    if (p.name.empty() || p.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
       row.fail("name '" + p.name + "'; lower-case letters, digits and _ would be right: files are named after it");
     Shape& s = p.shape;
     s.ranks = ranks;

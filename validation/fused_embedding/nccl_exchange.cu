@@ -1,9 +1,9 @@
-#include "nccl_exchange.hpp"
-
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "cuda_check.hpp"
+#include "nccl_exchange.hpp"
 
 #ifdef MOIRE_HAVE_NCCL
 #include <nccl.h>

@@ -97,8 +97,8 @@ struct Shape {
     const int most = dtype == Dtype::fp32 ? 4 : 2;  // more sums and a batch do not fit in the registers
     const int bags = bags_per_task / groups();
     if (bags_per_task % groups() != 0 || bags > most || (bags != 1 && bags != 2 && bags != 4))
-      return "bags_per_task " + std::to_string(bags_per_task) + "; 1, 2 or (fp32) 4 times " +
-             std::to_string(groups()) + " would be right for this row";
+      return "bags_per_task " + std::to_string(bags_per_task) + "; 1, 2 or (fp32) 4 times " + std::to_string(groups()) +
+             " would be right for this row";
     if (global_batch % (ranks * bags_per_task) != 0)
       return "global_batch " + std::to_string(global_batch) + " on " + std::to_string(ranks) +
              " GPUs; a multiple of GPUs x bags_per_task would be right";

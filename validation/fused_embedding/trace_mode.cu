@@ -1,11 +1,12 @@
-#include "trace_mode.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include "clock_sync.hpp"
 #include "gpu_info.hpp"
+#include "trace_mode.hpp"
 
 namespace {
 

@@ -93,8 +93,8 @@ void write_trace(const std::string& path, const AlignedRun& run, const Shape& sh
     for (int position = 0; position < shape.tasks(); ++position) {
       const Task task = shape.task_at(position, rank, Order::natural);
       const TaskRecord& t = records.tasks[task.id];
-      rows.push_back({false, rank, int(t.wg), task.id, int(t.sm), records.exchanges ? task.destination : rank, int64_t(t.start_ns),
-                      int64_t(t.compute_end_ns), int64_t(t.end_ns)});
+      rows.push_back({false, rank, int(t.wg), task.id, int(t.sm), records.exchanges ? task.destination : rank,
+                      int64_t(t.start_ns), int64_t(t.compute_end_ns), int64_t(t.end_ns)});
     }
     for (int i = 0; i < int(records.waits.size()); ++i) {
       const WaitRecord& w = records.waits[i];

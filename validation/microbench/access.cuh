@@ -89,30 +89,27 @@ inline double window_rate(const WgStamp& s) {
   return s.end_ns > s.start_ns ? double(s.bytes) / double(s.end_ns - s.start_ns) : 0.0;
 }
 
-// Reads the same `span` vectors again and again (span: a multiple of a batch), a batch at a time, WG w from base +
-// w * stride on, first at offset w * skew.
-template <int kWgThreads, int kUnroll>
-__global__ void __launch_bounds__(kWgThreads, kWgThreads == 1024 ? 1 : wgs_for_batch(kUnroll))
-    read_window_kernel(const float4* base, int64_t span, int64_t stride, int64_t skew, Window window, float* sink,
-                       WgStamp* stamps) {
+// Reads batches of `span` vectors (a multiple of a batch) for a window of time, in an order of every WG's own: WGs that
+// walked in step would read what another has just brought into the L2, whatever the footprint.
+template <int kUnroll>
+__global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
+    read_window_kernel(const float4* base, int64_t span, uint32_t seed, Window window, float* sink, WgStamp* stamps) {
   __shared__ WindowTotals totals;
-  constexpr int64_t kStep = int64_t{kWgThreads} * kUnroll;
-  const float4* mine = base + blockIdx.x * stride + threadIdx.x;
-  int64_t at = blockIdx.x * skew % span / kStep * kStep;
+  constexpr int64_t kStep = int64_t{kThreads} * kUnroll;
+  const uint32_t batches = uint32_t(span / kStep);
+  uint32_t turn = hash32(blockIdx.x ^ seed);
   window_enter(window, totals);
   const uint64_t warm = totals.begin + window.warm_ns;
-  uint64_t now = global_ns(), from = 0;
-  uint64_t bytes = 0;
+  uint64_t now = 0, from = 0, bytes = 0;
   float4 sum = make_float4(0, 0, 0, 0);
   while (true) {
 #pragma unroll 1
     for (int batch = 0; batch < 4; ++batch) {
+      const float4* at = base + __umulhi(hash32(turn++), batches) * kStep + threadIdx.x;
       float4 piece[kUnroll];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) piece[u] = load_streaming(mine + at + u * kWgThreads);
+      for (int u = 0; u < kUnroll; ++u) piece[u] = load_streaming(at + u * kThreads);
       add_batch(sum, piece);
-      at += kStep;
-      if (at >= span) at = 0;
     }
     now = global_ns();
     if (from != 0) bytes += 4 * kUnroll * 512;  // of the warp
