@@ -119,8 +119,8 @@ class Script {
                                      [](const Series& series) { return !series.name.empty(); });
     // Never over the curves.
     if (named > 0)
-      out_ += named <= 4 ? "set key above left Left reverse samplen 2\n"
-                         : "set key outside right Left reverse samplen 2\n";
+      out_ +=
+          named <= 4 ? "set key above left Left reverse samplen 2\n" : "set key outside right Left reverse samplen 2\n";
     out_ += "set style fill solid 0.6 noborder\nset bars small\nset clip two\n";
   }
 
@@ -225,7 +225,8 @@ class Script {
                                  series.name.empty() ? "notitle" : "title " + quoted(series.name)));
   }
 
-  static std::string drawn_as(const Series& series, std::size_t number, double width) {
+  static std::string drawn_as(const Series& series, std::size_t position, double width) {
+    const std::size_t number = series.colour.value_or(position);
     const std::string colour = fmt::format("linecolor rgb '{}'", colours.at(number % colours.size()));
     const std::string mark = fmt::format("pointtype {} pointsize 0.5", marks.at(number % marks.size()));
     switch (series.style) {

@@ -1,6 +1,7 @@
 // Figures as SVG text, drawn by gnuplot. The same figure gives the same bytes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Series {
   Style style = Style::points;
   std::vector<double> x_low = {}, x_high = {};  // of points: empty, or as many as x; drawn as error bars
   std::vector<double> y_low = {}, y_high = {};
+  std::optional<std::size_t> colour = {};  // series of one number have one colour; none: the series' own
 };
 
 struct Figure {

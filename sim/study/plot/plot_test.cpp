@@ -124,6 +124,14 @@ TEST(Plot, BarsOfOneCategoryStandSideBySide) {
   EXPECT_THAT(script, HasSubstr("\n0.2 3 "));
 }
 
+TEST(Plot, SeriesOfOneColourLookAlike) {
+  Figure figure = two_points();
+  figure.series.push_back(figure.series[0]);
+  EXPECT_EQ(count(gnuplot_script(figure, "f"), "#0072b2"), 1);
+  figure.series[1].colour = 0;
+  EXPECT_EQ(count(gnuplot_script(figure, "f"), "#0072b2"), 2);
+}
+
 TEST(Plot, ReferenceLinesAreInRange) {
   Figure figure = two_points();
   figure.y_lines = {-15, 15};

@@ -98,13 +98,38 @@ plot::Figure errors(const GroupResult& group) {
   return figure;
 }
 
+// Mean and worst of every curve.
+plot::Figure curve_errors(const GroupResult& group) {
+  plot::Figure figure;
+  figure.title = group.name;
+  figure.y_label = in_unit("error", group.error_unit);
+  figure.width = 1100;
+  figure.height = 640;
+  plot::Series mean{.name = "mean", .style = plot::Style::bars};
+  plot::Series worst{.name = "worst"};
+  for (const Curve& curve : group.curves) {
+    if (curve.summary.cases == 0) continue;
+    const auto x = static_cast<double>(figure.x_categories.size());
+    figure.x_categories.push_back(curve.name);
+    mean.x.push_back(x);
+    mean.y.push_back(curve.summary.mean);
+    worst.x.push_back(x);
+    worst.y.push_back(curve.summary.worst);
+  }
+  for (const Limit& limit : group.limits)
+    if (limit.on == "case" || (limit.on == "curve" && limit.at == group.curves.front().name))
+      figure.y_lines.push_back(limit.most);
+  figure.series = {std::move(mean), std::move(worst)};
+  return figure;
+}
+
 }  // namespace
 
 std::vector<plot::Figure> figures_of(const GroupResult& group) {
   std::vector<plot::Figure> figures;
   if (group.kind != "trace" && group.summary.cases > 0) {
     for (const std::string& unit : units_of({&group})) figures.push_back(scatter(group, unit));
-    figures.push_back(errors(group));
+    figures.push_back(group.curves.empty() ? errors(group) : curve_errors(group));
   }
   figures.insert(figures.end(), group.figures.begin(), group.figures.end());
   return figures;

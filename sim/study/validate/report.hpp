@@ -26,6 +26,7 @@ std::string size_text(double error, const std::string& unit);          // the sa
 std::string limit_text(const Limit& limit, const GroupResult& group);  // "mean 6 %: 4.1 %, held"
 bool has_one_metric(const GroupResult& group);      // all cases have the same metric, so that the title can name it
 std::string group_title(const GroupResult& group);  // "fused, time_us in us"
+std::string worst_text(const Curve& curve);         // its worst case, without the words that its name says already
 std::string count_text(const GroupResult& group);   // "24 cases, 2 left out"
 
 }  // namespace moire::study::validate

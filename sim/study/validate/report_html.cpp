@@ -164,7 +164,7 @@ class Page {
                       {fmt::format("{}", curve.summary.cases)},
                       {size_text(curve.summary.mean, group.error_unit)},
                       {size_text(curve.summary.worst, group.error_unit)},
-                      {curve.worst_case, true}});
+                      {worst_text(curve), true}});
     }
     out_ += "</table>\n";
   }

@@ -64,7 +64,7 @@ std::string curve_table(const GroupResult& group) {
   table.column("at", Align::left);
   for (const Curve& curve : group.curves) {
     table.row({curve.name, fmt::format("{}", curve.summary.cases), size_text(curve.summary.mean, group.error_unit),
-               size_text(curve.summary.worst, group.error_unit), curve.worst_case});
+               size_text(curve.summary.worst, group.error_unit), worst_text(curve)});
   }
   return table.str();
 }

@@ -59,12 +59,19 @@ std::string group_title(const GroupResult& group) {
   return group.name + (about.empty() ? "" : ": " + about) + (unit.empty() ? "" : " in " + unit);
 }
 
+std::string worst_text(const Curve& curve) {
+  const std::string first = curve.name.substr(0, curve.name.find(' ')) + " ";
+  return curve.worst_case.starts_with(first) ? curve.worst_case.substr(first.size()) : curve.worst_case;
+}
+
 std::string count_text(const GroupResult& group) {
   if (group.kind == "trace") return fmt::format("{} values of both in JSON, CSV and report", group.cases.size());
   std::string text = fmt::format("{} case{}", group.cases.size(), group.cases.size() == 1 ? "" : "s");
   if (!group.left_out.empty())
     text += fmt::format(", {} left out {}", group.left_out.size(),
-                        group.kind == "difference" ? "that only one group has" : "without a measured value");
+                        group.kind == "difference"     ? "that only one group has"
+                        : group.kind == "measurements" ? "that are 0 or cannot be simulated"
+                                                       : "without a measured value");
   return text;
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 std::optional<double> error_of(const std::optional<double>& value, const Case& one) {
   if (!value || !one.measured) return std::nullopt;
+  if (!one.in_points && *one.measured == 0) return *value == 0 ? 0 : 100;
   return one.in_points ? *value - *one.measured : 100 * (*value - *one.measured) / *one.measured;
 }
 

@@ -23,7 +23,8 @@ struct Case {
   double simulated = 0;
   bool in_points = false;  // the error is simulated - measured, not their ratio
 
-  std::optional<double> error() const;           // percent of the measured value, or points
+  // Percent of the measured value, or points. Of a measured 0 all else is 100 % off.
+  std::optional<double> error() const;
   std::optional<double> expected_error() const;  // the same of the expected value
 };
 

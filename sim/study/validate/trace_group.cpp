@@ -145,7 +145,8 @@ void TraceGroupSpec::describe(config::Describer<TraceGroupSpec>& d) {
   d.component("trace_group", "A recorded WG trace beside its simulation, workgroup by workgroup.");
   d.field("name", &TraceGroupSpec::name, "Name of the group").example("balanced shape");
   d.field("trace", &TraceGroupSpec::trace, "The WG trace, *.wgtrace.csv.zst")
-      .example("../traces/h200x4/fused.wgtrace.csv.zst");
+      .example("../traces/h200x4/fused.wgtrace.csv.zst")
+      .exists();
   d.field("scenario", &TraceGroupSpec::scenario, "A scenario without variants and sweep that has the trace's kernel")
       .example("../configs/scenarios/embedding.yaml");
   d.field("shape", &TraceGroupSpec::shape,
