@@ -87,11 +87,11 @@ class Replay final : public core::EventSink {
     Time since;
   };
   struct QueueState {
-    std::uint32_t next = 0;   // operation that runs or starts next
-    bool started = false;     // it has begun
-    std::uint32_t run = 0;    // its kernel run
-    Time enqueued;            // by the host
-    bool prefetched = false;  // a copy enqueued behind a copy: the engine has its command already
+    std::uint32_t next = 0;  // operation that runs or starts next
+    bool started = false;    // it has begun
+    std::uint32_t run = 0;   // its kernel run
+    Time enqueued;           // by the host
+    Time ready;  // of a copy: when its engine may read the command; before its turn if it lies behind a copy
     Time begin;
     Time end;  // of the last one that ended
   };
@@ -125,7 +125,7 @@ class Replay final : public core::EventSink {
   void start_grid(std::uint32_t run);
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void end_operation(Rank rank, std::uint32_t queue);
-  core::ClassId copy_class(Rank rank, Rank peer);
+  core::ClassId copy_class(Rank rank, Rank peer, Bytes bytes);
 
   // workgroups.cpp
   void dispatch(Rank rank);
