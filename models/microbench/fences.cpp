@@ -8,8 +8,9 @@ namespace moire::models::microbench {
 
 namespace {
 
-bool fence(Phase& phase) {
+bool fence(Phase& phase, const machine::GpuSpec& gpu) {
   phase.kind = Phase::Kind::fence;
+  phase.duration = gpu.port.fence;
   return true;
 }
 
@@ -30,15 +31,15 @@ Values idle(const SystemSpec& system, const Parameters& parameters) {
   const bool remote = number(parameters, "remote") != 0;
   const SystemSpec node = remote ? one_node(system) : one_gpu(system);
   if (remote) need_gpus(node, 2);
+  const machine::GpuSpec& gpu = node.node.gpu;
   const double bytes = number(parameters, "store_bytes");
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue(
-      "main",
-      {kernel(
-          "release", node.node.gpu, 1, [](Rank rank) { return rank == 0 ? 1 : 0; }, {stores(node.node.gpu, remote, 1)},
-          [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
-            return step == 0 ? post(phase, bytes, remote ? 1 : 0, 0) : step == 1 ? fence(phase) : false;
-          })})};
+      "main", {kernel(
+                  "release", node.node.gpu, 1, [](Rank rank) { return rank == 0 ? 1 : 0; }, {stores(gpu, remote, 1)},
+                  [=, &gpu](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
+                    return step == 0 ? post(phase, bytes, remote ? 1 : 0, 0) : step == 1 ? fence(phase, gpu) : false;
+                  })})};
   return {{"time", simulate(node, program).end.ns()}};
 }
 
@@ -78,15 +79,16 @@ Values loaded(const SystemSpec& system, const Parameters& parameters) {
   gather.pipelined = false;
   gather.in_flight = Bytes{32 * 1024.0};  // 8 loads a thread
   program::Program program(static_cast<Rank>(node.node.gpus));
-  program.queues = {queue(
-      "main",
-      {kernel(
-          "rounds", gpu, per_cu, [=](Rank rank) { return rank == 0 ? wgs : 0; }, {gather, stores(gpu, true, per_cu)},
-          [=](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
-            if (step >= 3 * rounds) return false;
-            const auto peer = static_cast<Rank>(1 + wg % peers);
-            return step % 3 == 0 ? work(phase, gathered) : step % 3 == 1 ? post(phase, stored, peer, 1) : fence(phase);
-          })})};
+  program.queues = {queue("main", {kernel(
+                                      "rounds", gpu, per_cu, [=](Rank rank) { return rank == 0 ? wgs : 0; },
+                                      {gather, stores(gpu, true, per_cu)},
+                                      [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
+                                        if (step >= 3 * rounds) return false;
+                                        const auto peer = static_cast<Rank>(1 + wg % peers);
+                                        return step % 3 == 0   ? work(phase, gathered)
+                                               : step % 3 == 1 ? post(phase, stored, peer, 1)
+                                                               : fence(phase, gpu);
+                                      })})};
   Fences fences;
   simulate(node, program, &fences);
   return {{"time", fences.median(settled)}};

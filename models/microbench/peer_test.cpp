@@ -48,6 +48,19 @@ TEST(Fence, WaitsForTheStoresBeforeIt) {
               500, 1e-3);  // 25 kB more at 50 GB/s
 }
 
+TEST(Fence, CostsItselfAndTheWayBackOfRemoteStores) {
+  machine::SystemSpec system = four;
+  system.node.gpu.port.fence = Time::from_ns(600);
+  system.node.gpu.port.store_return = Time::from_ns(300);
+  const auto time = [&](double remote, double bytes) {
+    return run(system, "fence", {{"remote", remote}, {"store_bytes", bytes}}).at("time");
+  };
+  EXPECT_NEAR(time(0, 0), 600, 1e-6);
+  EXPECT_NEAR(time(1, 0), 600, 1e-6);
+  EXPECT_NEAR(time(1, 5e4), 1000 + 300 + 600, 1e-3);  // 50 kB at 50 GB/s
+  EXPECT_NEAR(time(0, 5e4), 500 + 600, 1e-3);         // at the CU's 100 GB/s
+}
+
 TEST(Fence, UnderLoadTheStoresOfAllShareThePort) {
   // 8 workgroups store 75 kB each, all at once: 600 kB through 300 GB/s.
   const double loaded =
@@ -69,6 +82,18 @@ TEST(Copies, OfOneGpuGoOneAfterTheOther) {
   EXPECT_NEAR(streams.at("first_end"), 20, 1e-6);
   EXPECT_NEAR(streams.at("time"), 40, 1e-6);
   EXPECT_NEAR(run(four, "copy_fan_out", {{"bytes", mb}, {"peers", 3}}).at("time"), 60, 1e-6);
+}
+
+TEST(Copies, InAnyOrderSendersMeetAtReceivers) {
+  machine::SystemSpec system = four;
+  system.node.gpu.port.links = 2;               // 100 GB/s: what one engine moves
+  const double rotated = 10 + 2 * 10 + 3 * 10;  // three first commands, one copy after the other
+  const double time = run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time");
+  EXPECT_GT(time, rotated + 5);
+  EXPECT_LE(time, rotated + 2 * 30);  // all three to one receiver, every time
+  EXPECT_EQ(time, run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"));
+  EXPECT_NEAR(run(four, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"), rotated, 1e-6)
+      << "a port as wide as three engines: order does not matter";
 }
 
 TEST(Copies, OfSeveralGpusMeetOnlyAtAPort) {

@@ -55,7 +55,19 @@ class Replay final : public core::EventSink {
   void fire(std::uint64_t payload) override;
 
  private:
-  enum class Event : std::uint8_t { start, end, grid, workgroup, posted, freed, dispatch, raise, delivered, copied };
+  enum class Event : std::uint8_t {
+    start,
+    end,
+    grid,
+    workgroup,
+    posted,
+    known,
+    freed,
+    dispatch,
+    raise,
+    delivered,
+    copied
+  };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
 
   // One kernel on one rank.
@@ -133,7 +145,8 @@ class Replay final : public core::EventSink {
   void go_on(std::uint32_t workgroup);
   std::uint32_t take_seat();
   void post(std::uint32_t workgroup, const program::Phase& phase);
-  void posted_done(std::uint32_t seat);
+  void posted_done(std::uint32_t seat);   // has arrived
+  void posted_known(std::uint32_t seat);  // and its workgroup knows
   bool gate_opens(const program::Phase& phase);
   // Returns when the issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase);
