@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace moire::models::dma {
@@ -41,8 +42,10 @@ class EnginesTest : public ::testing::Test, public core::EventSink {
     done.push_back({copy, loop.now().us(), engines->finished().engine, engines->finished().begin.us()});
     then(copy);
   }
-  void submit(std::uint64_t copy, double bytes, bool prefetched = false) {
-    engines->submit({path, {bytes}, prefetched, this, copy});
+  // Each copy in a queue of its own unless one is named.
+  void submit(std::uint64_t copy, double bytes) { submit_to(100 + static_cast<std::uint32_t>(copy), copy, bytes); }
+  void submit_to(std::uint32_t queue, std::uint64_t copy, double bytes, Time ready = Time{}, bool local = false) {
+    engines->submit({path, {bytes}, queue, std::max(ready, Time{}), local, this, copy});
   }
 };
 
@@ -54,16 +57,73 @@ TEST_F(EnginesTest, ACopyPaysItsCommandThenItsBytes) {
   EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}));
 }
 
-TEST_F(EnginesTest, APrefetchedCommandCostsLess) {
+TEST_F(EnginesTest, TheNextCommandOfAQueueCostsLess) {
   Engines own(spec, loop, sharing);
   engines = &own;
-  submit(1, 1e6);
-  submit(2, 1e6, true);
-  submit(3, 1e6, true);
+  submit_to(0, 1, 1e6);
+  submit_to(0, 2, 1e6);
+  submit_to(0, 3, 1e6);
   EXPECT_EQ(engines->waiting(), 2);
   loop.run();
   EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}, Done{2, 32, 0, 22}, Done{3, 44, 0, 34}));
   EXPECT_EQ(engines->waiting(), 0);
+}
+
+TEST_F(EnginesTest, ACommandThatComesLateIsWaitedFor) {
+  Engines own(spec, loop, sharing);
+  engines = &own;
+  submit_to(0, 1, 1e6);
+  submit_to(0, 2, 1e6, Time::from_us(15));  // its first byte is due at 25, not at 22
+  loop.run();
+  EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}, Done{2, 35, 0, 25}));
+}
+
+TEST_F(EnginesTest, TurningToAnotherQueueHoldsTheEngineUp) {
+  spec.switch_command = Time::from_us(6);
+  Engines own(spec, loop, sharing);
+  engines = &own;
+  submit_to(0, 1, 1e6);
+  submit_to(1, 2, 1e6);
+  submit_to(1, 3, 1e6);
+  submit_to(0, 4, 1e6);
+  loop.run();
+  EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}, Done{2, 36, 0, 26}, Done{3, 48, 0, 38}, Done{4, 64, 0, 54}));
+}
+
+TEST_F(EnginesTest, AnIdleEngineCostsTheFirstCommandAgain) {
+  Engines own(spec, loop, sharing);
+  engines = &own;
+  then = [&](std::uint64_t copy) {
+    if (copy == 1) submit_to(0, 2, 1e6, Time::from_us(50));  // begins then
+  };
+  submit_to(0, 1, 1e6);
+  loop.run();
+  EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}, Done{2, 70, 0, 60}));
+}
+
+TEST_F(EnginesTest, CopiesWithinTheGpuNeedNoEngineWhereAKernelDoesThem) {
+  for (const bool by_kernel : {false, true}) {
+    if (by_kernel) spec.local_command = Time::from_us(3);
+    core::RunLoop own_loop;
+    core::Sharing own_sharing{own_loop};
+    const core::ClassId wide = own_sharing.add_class({.demands = {}, .weight = 1, .bound = 100e9});
+    struct Sink : core::EventSink {
+      core::RunLoop& loop;
+      std::vector<std::pair<std::uint64_t, double>> ends;
+      explicit Sink(core::RunLoop& l) : loop(l) {}
+      void fire(std::uint64_t copy) override { ends.emplace_back(copy, loop.now().us()); }
+    } sink{own_loop};
+    Engines own(spec, own_loop, own_sharing);
+    own.submit({wide, {1e6}, 0, Time{}, false, &sink, 1});
+    own.submit({wide, {1e6}, 1, Time{}, true, &sink, 2});
+    own.submit({wide, {1e6}, 2, Time{}, true, &sink, 3});
+    own_loop.run();
+    if (by_kernel) {
+      EXPECT_THAT(sink.ends, ElementsAre(std::pair{2, 13.}, std::pair{3, 13.}, std::pair{1, 20.}));
+    } else {
+      EXPECT_THAT(sink.ends, ElementsAre(std::pair{1, 20.}, std::pair{2, 40.}, std::pair{3, 60.}));
+    }
+  }
 }
 
 TEST_F(EnginesTest, CopiesOfDifferentQueuesGoOneAfterTheOtherAndPayInFull) {

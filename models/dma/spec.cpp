@@ -10,8 +10,16 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
   d.field("peer_concurrency", &DmaSpec::peer_concurrency, "Peer copies of one GPU that make progress at the same time")
       .range(1, 1024);
   d.field("bandwidth", &DmaSpec::bandwidth, "Bandwidth of one engine").positive();
-  d.field("first_command", &DmaSpec::first_command, "From a copy at the head of its queue to its first byte");
-  d.field("next_command", &DmaSpec::next_command, "The same for a copy queued behind another copy of its queue");
+  d.field("first_command", &DmaSpec::first_command,
+          "From a copy at the head of its queue to its first byte, idle engine");
+  d.field("next_command", &DmaSpec::next_command,
+          "From the end of a copy to the first byte of the copy queued behind it in the same queue");
+  d.field("switch_command", &DmaSpec::switch_command,
+          "The same for a copy of another queue that waited for the engine; absent: first_command");
+  d.field(
+      "local_command", &DmaSpec::local_command,
+      "From a copy within the GPU at the head of its queue to its first byte, done by a kernel of the driver; absent: "
+      "an engine does such copies");
   d.field("bytes_in_flight", &DmaSpec::bytes_in_flight,
           "Bytes an engine keeps requested; its weight against other traffic")
       .positive();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/core/quantity.hpp"
 
@@ -16,8 +17,14 @@ struct DmaSpec {
   std::int64_t engines = 0;           // that reach peers; each runs one copy at a time
   std::int64_t peer_concurrency = 0;  // peer copies of one GPU that make progress together
   BytesPerSecond bandwidth;           // of one engine
-  Time first_command;                 // from a copy at the head of its queue to its first byte
-  Time next_command;                  // the same for a copy queued behind another copy of its queue
+  // What a command takes before the copy's first byte. All of first_command passes from the moment the copy may begin;
+  // most of it beside the copies ahead. The engine itself is held up for the rest only: next_command behind a copy of
+  // the same queue, switch_command behind one of another (absent: as first_command).
+  Time first_command;
+  Time next_command;
+  std::optional<Time> switch_command{};
+  // Copies within the GPU are done by a kernel of the driver and begin after this; absent: an engine does them.
+  std::optional<Time> local_command{};
   Bytes bytes_in_flight;
   static void describe(config::Describer<DmaSpec>& d);
 };

@@ -16,6 +16,10 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
       .positive();
   d.field("store_window_per_cu", &PortSpec::store_window_per_cu, "Bytes of peer stores one CU can have under way")
       .positive();
+  d.field("store_return", &PortSpec::store_return,
+          "From the arrival of a posted store at the peer until a fence of the workgroup that issued it knows")
+      .or_default();
+  d.field("fence", &PortSpec::fence, "A system-wide fence of a workgroup that has nothing under way").or_default();
 }
 
 }  // namespace moire::models::link

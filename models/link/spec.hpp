@@ -21,6 +21,8 @@ struct PortSpec {
   std::optional<double> copy_efficiency;  // the same for DMA engines; absent: as stores
   Time store_latency;                     // from a store's issue to its visibility at the peer, idle link
   Bytes store_window_per_cu;              // bytes of peer stores one CU can have under way
+  Time store_return;                      // from a store's arrival at the peer until a fence of its issuer knows it
+  Time fence;                             // a system-wide fence with nothing under way
   static void describe(config::Describer<PortSpec>& d);
 };
 

@@ -24,7 +24,9 @@ struct Benchmark {
   std::string about;
   std::vector<std::vector<std::string>> parameters;  // the sets of parameter names a row may have
   std::vector<Quantity> metrics;
-  // Simulates it. Empty for what has nothing to simulate (properties, clocks).
+  // Simulates it; gives those of the metrics that a row with these parameters has and the models have an answer to.
+  // Empty for what has nothing to simulate (properties, clocks). Throws std::invalid_argument for parameters that the
+  // system cannot have (more GPUs than a node, more workgroups than a CU).
   std::function<Values(const machine::SystemSpec&, const Parameters&)> run;
 };
 

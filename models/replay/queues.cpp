@@ -20,8 +20,14 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   state.enqueued = host.enqueue * number;
   Time at = state.enqueued;
   const auto is_copy = [&](std::uint32_t i) { return std::holds_alternative<program::Copy>(operations[i]); };
-  state.prefetched = state.next > 0 && is_copy(state.next) && is_copy(state.next - 1) && at <= state.end;
-  if (state.next > 0 && !state.prefetched) at = std::max(at, state.end + host.queue_gap);
+  // The engine reads the command of a copy behind a copy as soon as the host has enqueued it.
+  const bool prefetched = state.next > 0 && is_copy(state.next) && is_copy(state.next - 1);
+  if (prefetched) {
+    at = std::max(at, state.end);
+  } else if (state.next > 0) {
+    at = std::max(at, state.end + host.queue_gap);
+  }
+  state.ready = prefetched ? state.enqueued : at;
   machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
                                       pack(Event::start, rank * program_.queues.size() + queue));
 }
@@ -75,22 +81,32 @@ void Replay::start_grid(std::uint32_t run_id) {
   request_turn(run.rank);
 }
 
-core::ClassId Replay::copy_class(Rank rank, Rank peer) {
+// One class for all copies to a peer, two for those within the GPU: what the L2 holds together, source and destination,
+// does not reach the memory.
+core::ClassId Replay::copy_class(Rank rank, Rank peer, Bytes bytes) {
   auto& classes = copy_classes_[rank];
-  if (classes.empty()) classes.assign(machine_.ranks(), core::no_id);
-  if (classes[peer] != core::no_id) return classes[peer];
+  if (classes.empty()) classes.assign(std::size_t{machine_.ranks()} + 1, core::no_id);
   const machine::GpuSpec& gpu = machine_.gpu();
+  const bool cached = peer == rank && 2 * bytes.value <= gpu.l2.capacity.value;
+  core::ClassId& made = classes[cached ? machine_.ranks() : peer];
+  if (made != core::no_id) return made;
   core::ClassSpec spec;
   spec.bound = gpu.dma.bandwidth.value;
   spec.weight = gpu.dma.bytes_in_flight.value;
+  if (peer == rank && gpus_[rank]->engines.local_by_kernel()) {
+    const auto cus = static_cast<double>(gpu.compute.total_cus());
+    spec.bound = cus * gpu.compute.load_store_per_cu.value / (1 + gpu.compute.store_cost);
+    spec.weight = cus * gpu.compute.bytes_in_flight_per_cu.value;
+  }
   if (peer == rank) {
-    spec.demands.push_back({machine_.capacities(rank).hbm, 1 + gpu.hbm.write_cost});
+    spec.demands.push_back({machine_.capacities(rank).l2, 2});
+    if (!cached) spec.demands.push_back({machine_.capacities(rank).hbm, 1 + gpu.hbm.write_cost});
   } else {
     spec.demands.push_back({machine_.capacities(rank).hbm, 1});
     machine_.add_store_path(rank, peer, 1, spec.demands, machine::Machine::Mover::dma);
   }
-  classes[peer] = machine_.sharing().add_class(std::move(spec));
-  return classes[peer];
+  made = machine_.sharing().add_class(std::move(spec));
+  return made;
 }
 
 void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy) {
@@ -98,8 +114,8 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  gpus_[rank]->engines.submit({copy_class(rank, transfer.peer), transfer.bytes, queue_state(rank, queue).prefetched,
-                               this, pack(Event::copied, id)});
+  gpus_[rank]->engines.submit({copy_class(rank, transfer.peer, transfer.bytes), transfer.bytes, queue,
+                               queue_state(rank, queue).ready, transfer.peer == rank, this, pack(Event::copied, id)});
 }
 
 void Replay::end_operation(Rank rank, std::uint32_t queue) {

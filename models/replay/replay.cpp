@@ -118,6 +118,8 @@ void Replay::fire(std::uint64_t payload) {
       return go_on(static_cast<std::uint32_t>(id));
     case Event::posted:
       return posted_done(static_cast<std::uint32_t>(id));
+    case Event::known:
+      return posted_known(static_cast<std::uint32_t>(id));
     case Event::freed:
       return free_slot(static_cast<std::uint32_t>(id >> 16), static_cast<cu::CuId>(id & 0xFFFF));
     case Event::dispatch:

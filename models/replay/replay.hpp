@@ -55,7 +55,19 @@ class Replay final : public core::EventSink {
   void fire(std::uint64_t payload) override;
 
  private:
-  enum class Event : std::uint8_t { start, end, grid, workgroup, posted, freed, dispatch, raise, delivered, copied };
+  enum class Event : std::uint8_t {
+    start,
+    end,
+    grid,
+    workgroup,
+    posted,
+    known,
+    freed,
+    dispatch,
+    raise,
+    delivered,
+    copied
+  };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
 
   // One kernel on one rank.
@@ -89,11 +101,11 @@ class Replay final : public core::EventSink {
     Time since;
   };
   struct QueueState {
-    std::uint32_t next = 0;   // operation that runs or starts next
-    bool started = false;     // it has begun
-    std::uint32_t run = 0;    // its kernel run
-    Time enqueued;            // by the host
-    bool prefetched = false;  // a copy enqueued behind a copy: the engine has its command already
+    std::uint32_t next = 0;  // operation that runs or starts next
+    bool started = false;    // it has begun
+    std::uint32_t run = 0;   // its kernel run
+    Time enqueued;           // by the host
+    Time ready;  // of a copy: when its engine may read the command; before its turn if it lies behind a copy
     Time begin;
     Time end;  // of the last one that ended
   };
@@ -127,7 +139,7 @@ class Replay final : public core::EventSink {
   void start_grid(std::uint32_t run);
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void end_operation(Rank rank, std::uint32_t queue);
-  core::ClassId copy_class(Rank rank, Rank peer);
+  core::ClassId copy_class(Rank rank, Rank peer, Bytes bytes);
 
   // workgroups.cpp
   void dispatch(Rank rank);
@@ -135,7 +147,8 @@ class Replay final : public core::EventSink {
   void go_on(std::uint32_t workgroup);
   std::uint32_t take_seat();
   void post(std::uint32_t workgroup, const program::Phase& phase);
-  void posted_done(std::uint32_t seat);
+  void posted_done(std::uint32_t seat);   // has arrived
+  void posted_known(std::uint32_t seat);  // and its workgroup knows
   bool gate_opens(const program::Phase& phase);
   // Returns when the issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase);

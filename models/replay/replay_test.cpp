@@ -91,8 +91,8 @@ TEST(Replay, DelaysAndEmptyKernelsTakeTheirPlaceInTheQueue) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(22, 23, 25));
 }
 
-// 1 MB at 100 GB/s behind a first command of 10 us, a prefetched one of 2.
-TEST(Replay, ACopyIsPrefetchedIfItWasEnqueuedBeforeTheOneBeforeEnded) {
+// 1 MB at 100 GB/s. Its first byte moves 10 us after the copy was enqueued and 2 us after the copy before it, at least.
+TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   const auto ends = [](double enqueue_us) {
     machine::SystemSpec system = example_system(2);
     system.node.gpu.host = {.enqueue = us(enqueue_us), .kernel_start = us(3), .queue_gap = us(1)};
@@ -103,7 +103,9 @@ TEST(Replay, ACopyIsPrefetchedIfItWasEnqueuedBeforeTheOneBeforeEnded) {
     return ends_us(run(system, program));
   };
   EXPECT_THAT(ends(0), ElementsAre(20, 32, 34, 55)) << "behind a kernel a copy pays in full";
-  EXPECT_THAT(ends(20), ElementsAre(40, 52, 64, 100)) << "b is enqueued in the instant in which a ends";
+  EXPECT_THAT(ends(10), ElementsAre(30, 42, 44, 65)) << "b's command is there when a ends";
+  EXPECT_THAT(ends(15), ElementsAre(35, 50, 52, 80)) << "b's command comes 3 us late";
+  EXPECT_THAT(ends(20), ElementsAre(40, 60, 64, 100)) << "b is enqueued in the instant in which a ends";
   EXPECT_THAT(ends(21), ElementsAre(41, 62, 67, 104));
 }
 

@@ -144,6 +144,14 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
 
 void Replay::posted_done(std::uint32_t seat) {
   end_phase(seat);
+  const Workgroup& posted = workgroups_[seat];
+  const bool remote = runs_[posted.run].kernel->shapes[posted.shape].peer_write > 0;
+  const Time back = remote ? machine_.gpu().port.store_return : Time{};
+  if (back.ps == 0) return posted_known(seat);
+  machine_.loop().calendar().schedule(machine_.loop().now() + back, *this, pack(Event::known, seat));
+}
+
+void Replay::posted_known(std::uint32_t seat) {
   const std::uint32_t id = workgroups_[seat].posted_by;
   free_workgroups_.push_back(seat);
   Workgroup& owner = workgroups_[id];

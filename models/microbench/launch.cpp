@@ -1,0 +1,57 @@
+// Launch and event cost.
+#include "models/microbench/bench.hpp"
+
+namespace moire::models::microbench {
+
+namespace {
+
+program::Kernel spin(const std::string& name, const machine::GpuSpec& gpu, std::int64_t wgs, Time time) {
+  return kernel(
+      name, gpu, spread(gpu, wgs), [=](Rank) { return wgs; }, {},
+      [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); });
+}
+
+// One kernel on an idle GPU. The host polls for its store, which is taken to be as long under way as one to a peer.
+Values launch_one(const SystemSpec& system) {
+  SystemSpec gpu = one_gpu(system);
+  gpu.node.gpu.host = system.node.gpu.host;
+  program::Program program(1);
+  program.queues = {queue("main", {spin("store", gpu.node.gpu, 1, Time::from_ns(1))})};
+  const replay::Result result = simulate(gpu, program);
+  const Time seen = result.operations[0].first_workgroup + gpu.node.gpu.port.store_latency;
+  return {{"host_call", gpu.node.gpu.host.enqueue.us()}, {"host_to_store", seen.us()}};
+}
+
+// Two kernels that were queued long before the first of them ended.
+Values queue_gap(const SystemSpec& system, std::int64_t wgs) {
+  SystemSpec gpu = one_gpu(system);
+  gpu.node.gpu.host = system.node.gpu.host;
+  const Time lead = gpu.node.gpu.host.enqueue * 2 + gpu.node.gpu.host.kernel_start + Time::from_us(10);
+  program::Program program(1);
+  program.queues = {
+      queue("main", {spin("first", gpu.node.gpu, wgs, lead), spin("second", gpu.node.gpu, wgs, Time::from_ns(1))})};
+  Stamps stamps;
+  simulate(gpu, program, &stamps);
+  return {{"queue_gap", (first_begin(stamps.of("second")) - last_end(stamps.of("first"))).ns()}};
+}
+
+Values run(const SystemSpec& system, const Parameters& parameters) {
+  return parameters.count("wgs") == 0 ? launch_one(system) : queue_gap(system, count(parameters, "wgs"));
+}
+
+}  // namespace
+
+// event_pair and event_pair_2 say what event timing adds; no model has events, so they are not simulated.
+std::vector<Benchmark> launch_benchmarks() {
+  return {{"launch",
+           "What the host and the queue cost around a kernel.",
+           {{}, {"wgs"}},
+           {{"host_call", "us"},
+            {"host_to_store", "us"},
+            {"event_pair", "us"},
+            {"event_pair_2", "us"},
+            {"queue_gap", "ns"}},
+           run}};
+}
+
+}  // namespace moire::models::microbench

@@ -1,0 +1,120 @@
+// Closed-form expectations on the machine of round numbers. Rates are what a capacity gives where it is what limits.
+#include <gmock/gmock.h>
+
+#include "models/machine/example_system.hpp"
+#include "models/microbench/microbench.hpp"
+
+namespace moire::models::microbench {
+namespace {
+
+Values run(const machine::SystemSpec& system, const std::string& name, const Parameters& parameters) {
+  return find(name)->run(system, parameters);
+}
+
+// An HBM that four CUs saturate.
+machine::SystemSpec narrow() {
+  machine::SystemSpec system = machine::example_system(1);
+  system.node.gpu.hbm.bandwidth = {100e9};
+  return system;
+}
+
+Parameters batches(double wgs, double per_sm, double in_flight) {
+  return {{"wgs", wgs}, {"wgs_per_sm", per_sm}, {"in_flight_bytes", in_flight}};
+}
+
+TEST(Memory, SaturatedReadsShareTheBandwidth) {
+  const Values values = run(narrow(), "hbm_read", batches(32, 4, 32768));
+  EXPECT_NEAR(values.at("bandwidth"), 100, 1e-3);
+  EXPECT_NEAR(values.at("bandwidth_per_wg"), 100. / 32, 1e-3);
+}
+
+TEST(Memory, WritesAndCopiesPayTheWriteCost) {
+  machine::SystemSpec system = narrow();
+  system.node.gpu.hbm.write_cost = 1.25;
+  EXPECT_NEAR(run(system, "hbm_write", {{"wgs", 32}, {"wgs_per_sm", 4}}).at("bandwidth"), 100 / 1.25, 1e-3);
+  EXPECT_NEAR(run(system, "hbm_copy", batches(32, 4, 32768)).at("bandwidth"), 100 / 2.25, 1e-3);
+}
+
+TEST(Memory, RowsShorterThanTheGranularityFetchMore) {
+  Parameters parameters = batches(32, 4, 32768);
+  parameters["row_bytes"] = 96;  // two of 64 B
+  parameters["footprint_bytes"] = 1e12;
+  EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 100 * 96. / 128, 1e-3);
+}
+
+TEST(Memory, WhatTheCacheHoldsIsNotFetched) {
+  Parameters parameters = batches(32, 4, 32768);
+  parameters["row_bytes"] = 128;
+  parameters["footprint_bytes"] = 1.25e6;  // of which the L2 holds 1 MB: a fifth misses
+  EXPECT_NEAR(run(narrow(), "gather", parameters).at("bandwidth"), 500, 1e-2);
+}
+
+TEST(Memory, AChasePaysTheLatencyOfWhereItsLinesAre) {
+  const machine::SystemSpec system = machine::example_system(1);
+  const auto latency = [&](double footprint) {
+    return run(system, "chase", {{"footprint_bytes", footprint}}).at("latency");
+  };
+  // And the CU's 0.16 ns for 32 B.
+  EXPECT_NEAR(latency(5e5), 100, 0.2);
+  EXPECT_NEAR(latency(2e6), 250, 0.2);
+  EXPECT_NEAR(latency(1e10), 400, 0.2);
+}
+
+TEST(Memory, L2ReadsAreBoundByTheL2) {
+  machine::SystemSpec system = machine::example_system(1);
+  system.node.gpu.l2.bandwidth = {50e9};
+  Parameters parameters = batches(32, 4, 32768);
+  parameters["footprint_bytes"] = 5e5;
+  EXPECT_NEAR(run(system, "l2_read", parameters).at("bandwidth"), 50, 1e-3);
+}
+
+TEST(Memory, SmsOfOneGroup) {
+  const machine::SystemSpec system = machine::example_system(1);
+  const auto read = [&](double gpc, double sms) {
+    Parameters parameters{{"gpc", gpc}, {"sms", sms}, {"wgs_per_sm", 1}, {"in_flight_bytes", 8000}};
+    return run(system, "gpc_read", parameters).at("bandwidth");
+  };
+  EXPECT_NEAR(read(0, 1), 8000 / 440., 1e-3);  // 400 ns and 40 ns on the CU
+  EXPECT_NEAR(read(1, 3), 3 * 8000 / 440., 1e-3);
+  EXPECT_THROW(read(1, 5), std::invalid_argument);
+}
+
+TEST(LoadedLatency, AVictimAloneIsBoundByItsBatch) {
+  const Values values = run(machine::example_system(1), "loaded_latency",
+                            {{"victims", 1},
+                             {"in_flight_bytes", 8000},
+                             {"background", 0},
+                             {"background_in_flight_bytes", 32000},
+                             {"remote", 0}});
+  EXPECT_NEAR(values.at("victim_bandwidth"), 8000 / 440., 1e-3);
+  EXPECT_EQ(values.at("background_bandwidth"), 0);
+}
+
+TEST(LoadedLatency, ARemoteVictimIsBoundByThePort) {
+  machine::SystemSpec system = machine::example_system(2);
+  system.node.gpu.port.links = 1;
+  system.node.gpu.port.link_bandwidth = {6e9};
+  const Values values = run(system, "loaded_latency",
+                            {{"victims", 2},
+                             {"in_flight_bytes", 8000},
+                             {"background", 0},
+                             {"background_in_flight_bytes", 32000},
+                             {"remote", 1}});
+  EXPECT_NEAR(values.at("victim_bandwidth"), 3, 1e-6);
+}
+
+TEST(LoadedLatency, InASaturatedMemoryRatesGoByBytesInFlight) {
+  machine::SystemSpec system = narrow();
+  const Values values = run(system, "loaded_latency",
+                            {{"victims", 2},
+                             {"in_flight_bytes", 8000},
+                             {"background", 4},
+                             {"background_in_flight_bytes", 32000},
+                             {"remote", 0}});
+  // A copy takes two bytes of the memory for each it copies: 2 x 2 x v + b = 100 GB/s, and v : b / 4 = 1 : 4.
+  EXPECT_NEAR(values.at("victim_bandwidth"), 5, 1e-2);
+  EXPECT_NEAR(values.at("background_bandwidth"), 80, 0.1);
+}
+
+}  // namespace
+}  // namespace moire::models::microbench

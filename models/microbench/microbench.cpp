@@ -1,0 +1,63 @@
+#include "models/microbench/microbench.hpp"
+
+#include <iterator>
+
+#include "models/microbench/bench.hpp"
+
+namespace moire::models::microbench {
+
+namespace {
+
+// What there is to know of a GPU without running a program on it.
+std::vector<Benchmark> facts() {
+  return {
+      {"property",
+       "What the driver says of the GPU.",
+       {{}},
+       {{"sms", "1"},
+        {"l2_bytes", "B"},
+        {"memory_bytes", "B"},
+        {"memory_peak", "GB/s"},
+        {"clock", "MHz"},
+        {"threads_per_sm", "1"},
+        {"wgs_per_sm", "1"},
+        {"registers_per_sm", "1"},
+        {"shared_bytes_per_sm", "B"},
+        {"copy_engines", "1"},
+        {"link_count", "1"},
+        {"link_rate", "GB/s"}},
+       {}},
+      {"timer", "The GPU's own timer.", {{}}, {{"resolution", "ns"}, {"read_cost", "ns"}, {"sm_clock", "MHz"}}, {}},
+      {"power",
+       "Clocks and power, before and after all benchmarks.",
+       {{"when"}},
+       {{"sm_clock", "MHz"}, {"memory_clock", "MHz"}, {"power", "W"}},
+       {}},
+  };
+}
+
+std::vector<Benchmark> join() {
+  std::vector<Benchmark> all = facts();
+  for (auto part : {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks,
+                    rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks}) {
+    std::vector<Benchmark> some = part();
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Benchmark>& all() {
+  static const std::vector<Benchmark> benchmarks = join();
+  return benchmarks;
+}
+
+const Benchmark* find(const std::string& name) {
+  for (const Benchmark& benchmark : all()) {
+    if (benchmark.name == name) return &benchmark;
+  }
+  return nullptr;
+}
+
+}  // namespace moire::models::microbench

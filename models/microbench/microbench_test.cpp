@@ -1,0 +1,106 @@
+// Closed-form expectations on the machine of round numbers: 8 CUs in 2 groups of 4.
+#include "models/microbench/microbench.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "models/machine/example_system.hpp"
+
+namespace moire::models::microbench {
+namespace {
+
+Values run(const machine::SystemSpec& system, const std::string& name, const Parameters& parameters) {
+  const Benchmark* benchmark = find(name);
+  if (benchmark == nullptr || !benchmark->run) throw std::runtime_error("no benchmark " + name);
+  return benchmark->run(system, parameters);
+}
+double value(const machine::SystemSpec& system, const std::string& name, const Parameters& parameters,
+             const std::string& metric) {
+  return run(system, name, parameters).at(metric);
+}
+
+machine::SystemSpec example(std::int64_t gpus = 1) { return machine::example_system(gpus); }
+
+TEST(Microbench, NamesAreUniqueAndUnknownOnesAreNotFound) {
+  std::set<std::string> names;
+  for (const Benchmark& benchmark : all()) {
+    EXPECT_TRUE(names.insert(benchmark.name).second) << benchmark.name;
+    EXPECT_FALSE(benchmark.metrics.empty()) << benchmark.name;
+    EXPECT_FALSE(benchmark.parameters.empty()) << benchmark.name;
+    EXPECT_EQ(find(benchmark.name), &benchmark);
+  }
+  EXPECT_EQ(find("no such benchmark"), nullptr);
+}
+
+TEST(Microbench, RefusesWhatTheMachineCannotHave) {
+  EXPECT_THROW(run(example(), "vector_rate", {{"sms", 8}}), std::invalid_argument);  // wgs_per_sm is missing
+  EXPECT_THROW(run(example(), "vector_rate", {{"sms", 8}, {"wgs_per_sm", 5}}), std::invalid_argument);  // 1,280 threads
+  EXPECT_THROW(run(example(), "vector_rate", {{"sms", 1.5}, {"wgs_per_sm", 1}}), std::invalid_argument);
+  EXPECT_THROW(run(example(2), "copy_fan_in", {{"bytes", 1e6}, {"senders", 2}}), std::invalid_argument);
+  EXPECT_THROW(run(machine::example_system(2, 1, link::Wiring::none), "copy_pairs", {{"bytes", 1e6}}),
+               std::invalid_argument);
+}
+
+TEST(Launch, CallAndFirstStore) {
+  machine::SystemSpec system = example();
+  system.node.gpu.host.enqueue = Time::from_us(2);
+  system.node.gpu.host.kernel_start = Time::from_us(3);
+  const Values values = run(system, "launch", {});
+  EXPECT_DOUBLE_EQ(values.at("host_call"), 2);
+  EXPECT_DOUBLE_EQ(values.at("host_to_store"), 2 + 3 + 0.5);  // and the store's way
+}
+
+TEST(Launch, QueueGapIsTheDevicesWhateverTheHostCosts) {
+  machine::SystemSpec system = example();
+  system.node.gpu.host.enqueue = Time::from_us(9);
+  system.node.gpu.host.kernel_start = Time::from_us(30);
+  system.node.gpu.host.queue_gap = Time::from_us(1.5);
+  for (const double wgs : {1, 8, 32}) EXPECT_DOUBLE_EQ(value(system, "launch", {{"wgs", wgs}}, "queue_gap"), 1500);
+}
+
+TEST(Dispatch, FirstWaveAndRefill) {
+  machine::SystemSpec system = example();
+  system.node.gpu.compute.launch_interval = Time::from_ns(2);
+  system.node.gpu.compute.slot_refill = Time::from_ns(200);
+  // Two groups start one workgroup each a turn: 4 turns a workgroup a CU.
+  for (const double per_sm : {1, 2, 4}) {
+    const Values values = run(system, "dispatch", {{"wgs_per_sm", per_sm}});
+    EXPECT_DOUBLE_EQ(values.at("first_wave_wgs"), 8 * per_sm);
+    EXPECT_NEAR(values.at("first_wave_span"), (4 * per_sm - 1) * 2, 1e-6);
+    EXPECT_NEAR(values.at("slot_refill"), 200, 1e-6);
+  }
+}
+
+TEST(Dispatch, ClustersBesideBlockers) {
+  const auto wave = [](double cluster, double blockers) {
+    return value(example(), "dispatch_cluster", {{"cluster", cluster}, {"blockers", blockers}}, "first_wave_wgs");
+  };
+  EXPECT_DOUBLE_EQ(wave(1, 0), 8);
+  EXPECT_DOUBLE_EQ(wave(1, 3), 5);
+  // Blockers go to the groups in turn: with two, each group has 3 CUs left: one cluster of 2, none of 4.
+  EXPECT_DOUBLE_EQ(wave(2, 2), 4);
+  EXPECT_DOUBLE_EQ(wave(4, 2), 0);
+  EXPECT_DOUBLE_EQ(wave(4, 1), 4);
+  EXPECT_DOUBLE_EQ(value(example(), "cluster_limit", {{"cluster", 2}}, "clusters"), 4);
+  EXPECT_DOUBLE_EQ(value(example(), "cluster_limit", {{"cluster", 16}}, "clusters"), 0);  // more than cluster_max
+}
+
+TEST(Dispatch, GroupsInTheOrderOfTheFile) {
+  machine::SystemSpec system = example();
+  system.node.gpu.compute.groups = {{.cus = 3, .count = 2}, {.cus = 2, .count = 1}};
+  EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 1}}, "sms"), 3);
+  EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 2);
+  EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 3}}, "sms"), 0);
+}
+
+TEST(Rates, OfAnSmAloneAndOfAll) {
+  for (const double sms : {1, 8}) {
+    EXPECT_NEAR(value(example(), "vector_rate", {{"sms", sms}, {"wgs_per_sm", 4}}, "flops_per_sm"), 1000, 1e-6);
+    EXPECT_NEAR(value(example(), "matrix_rate", {{"sms", sms}}, "flops_per_sm"), 5000, 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace moire::models::microbench
