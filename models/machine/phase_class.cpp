@@ -1,6 +1,7 @@
 #include "models/machine/phase_class.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/core/invariant.hpp"
 
@@ -33,7 +34,9 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     // A batch that is waited for takes the latency of its first byte and the CU's time for the rest.
     if (!shape.pipelined) spec.latency += window / gpu.compute.load_store_per_cu.value;
     if (shape.peer_write > 0) {
-      const double peer_window = std::min(shape.in_flight.value, gpu.port.store_window_per_cu.value * share);
+      // Stores of what was loaded are posted: how much is loaded ahead does not limit them.
+      const double stored = shape.read > 0 ? std::numeric_limits<double>::infinity() : shape.in_flight.value;
+      const double peer_window = std::min(stored, gpu.port.store_window_per_cu.value * share);
       spec.bound = std::min(spec.bound, peer_window / gpu.port.store_latency.seconds() / shape.peer_write);
       machine.add_store_path(rank, peer, shape.peer_write, spec.demands);
     }

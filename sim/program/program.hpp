@@ -82,6 +82,14 @@ class KernelBody {
   virtual std::int64_t workgroups(Rank rank) const = 0;
   // Fills `phase` (reset to its default) with step `step` of a workgroup; false when the workgroup is over.
   virtual bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const = 0;
+  // Groups of wavefronts that walk their own steps side by side, all on the workgroup's CU; the workgroup is over when
+  // all of them are. Each of them keeps the bytes in flight that its shapes say.
+  virtual std::uint32_t strands(Rank /*rank*/) const { return 1; }
+  // Asked instead of `phase` where there is more than one strand.
+  virtual bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t /*strand*/, std::uint32_t step,
+                            Phase& phase) const {
+    return this->phase(rank, workgroup, step, phase);
+  }
 };
 
 struct Kernel {
