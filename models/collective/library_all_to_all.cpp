@@ -193,8 +193,12 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
   if (low_latency) {
     const Bytes lines = part(library.low_latency->bytes_in_flight, turn.each_way);
     // The lines of the receiver are still in its cache.
-    shapes.push_back(
-        {.name = "send" + among, .read = 1, .peer_write = flags_per_data, .pipelined = false, .in_flight = lines});
+    shapes.push_back({.name = "send" + among,
+                      .read = 1,
+                      .peer_write = flags_per_data,
+                      .link_cost = library.link_cost,
+                      .pipelined = false,
+                      .in_flight = lines});
     shapes.push_back(
         {.name = "stage" + among, .read = 1, .write = flags_per_data, .pipelined = false, .in_flight = lines});
     shapes.push_back({.name = "receive" + among,
@@ -204,7 +208,8 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
                       .pipelined = false,
                       .in_flight = Bytes{lines.value * flags_per_data}});
   } else {
-    shapes.push_back({.name = "send" + among, .read = 1, .peer_write = 1, .in_flight = in_flight});
+    shapes.push_back(
+        {.name = "send" + among, .read = 1, .peer_write = 1, .link_cost = library.link_cost, .in_flight = in_flight});
     shapes.push_back({.name = "stage" + among, .read = 1, .write = 1, .in_flight = in_flight});
     shapes.push_back({.name = "receive" + among, .read = 1, .write = 1, .in_flight = in_flight});
   }

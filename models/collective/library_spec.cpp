@@ -55,6 +55,12 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
   d.field("setup", &LibrarySpec::setup, "Time in the kernel before the first step");
   d.field("step_overhead", &LibrarySpec::step_overhead,
           "Poll, barriers, fence and flag of one slot, of the sender and of the receiver");
+  d.field(
+       "link_cost", &LibrarySpec::link_cost,
+       "What a byte to a peer takes of the links over what contiguous stores of one sender take: all ranks send to all "
+       "at once and collide")
+      .range(1, 10)
+      .or_default();
   d.field("staged", &LibrarySpec::staged, "Through a FIFO in the receiver's memory, then copied to the user buffer")
       .or_default();
   d.field("node", &LibrarySpec::node, "Messages in a system of one node");

@@ -40,12 +40,13 @@ struct LibrarySpec {
   std::int64_t peers_at_once = 1;  // that one channel serves side by side
   std::int64_t threads = 0;        // of a channel's workgroup
   std::int64_t registers_per_thread = 0;
-  std::int64_t slots = 0;              // of a FIFO
-  Bytes bytes_in_flight;               // of a channel's workgroup, all its threads
-  Time setup;                          // in the kernel before the first step: work description, connection state
-  Time step_overhead;                  // per slot, of sender and receiver: poll, barriers, fence, flag
-  bool staged = true;                  // through a FIFO in the receiver's memory, then copied to the user buffer
-  MessageSpec node;                    // in a system of one node
+  std::int64_t slots = 0;  // of a FIFO
+  Bytes bytes_in_flight;   // of a channel's workgroup, all its threads
+  Time setup;              // in the kernel before the first step: work description, connection state
+  Time step_overhead;      // per slot, of sender and receiver: poll, barriers, fence, flag
+  double link_cost = 1;    // of a byte to a peer over that of lone contiguous stores: senders collide at receivers
+  bool staged = true;      // through a FIFO in the receiver's memory, then copied to the user buffer
+  MessageSpec node;        // in a system of one node
   std::optional<MessageSpec> network;  // with several nodes
   std::optional<LowLatencySpec> low_latency;
   static void describe(config::Describer<LibrarySpec>& d);

@@ -6,21 +6,29 @@ Engines::Engines(const DmaSpec& spec, core::RunLoop& loop, core::Sharing& sharin
     : spec_(spec), loop_(loop), sharing_(sharing), engines_(static_cast<std::size_t>(spec.engines)) {}
 
 void Engines::submit(const CopyRequest& request) {
+  if (request.local && local_by_kernel()) {
+    auto place = static_cast<std::size_t>(spec_.engines);
+    while (place < engines_.size() && engines_[place].busy) ++place;
+    if (place == engines_.size()) engines_.emplace_back();
+    return begin(place, request, spec_.local_command);
+  }
   queue_.push_back(request);
   dispatch();
 }
 
+void Engines::begin(std::size_t engine, const CopyRequest& request, Time command) {
+  engines_[engine] = {true, false, request, Time{}};
+  loop_.calendar().schedule(loop_.now() + command, *this, engine);
+}
+
 void Engines::dispatch() {
-  for (std::uint32_t e = 0; e < engines_.size() && !queue_.empty() && running_ < spec_.peer_concurrency; ++e) {
-    Engine& engine = engines_[e];
-    if (engine.busy) continue;
-    engine.request = queue_.front();
+  const auto engines = static_cast<std::size_t>(spec_.engines);
+  for (std::size_t e = 0; e < engines && !queue_.empty() && running_ < spec_.peer_concurrency; ++e) {
+    if (engines_[e].busy) continue;
+    const CopyRequest request = queue_.front();
     queue_.pop_front();
-    engine.busy = true;
-    engine.moving = false;
     ++running_;
-    const Time command = engine.request.prefetched ? spec_.next_command : spec_.first_command;
-    loop_.calendar().schedule(loop_.now() + command, *this, e);
+    begin(e, request, request.prefetched ? spec_.next_command : spec_.first_command);
   }
 }
 
@@ -33,7 +41,7 @@ void Engines::fire(std::uint64_t payload) {
     return;
   }
   engine.busy = false;
-  --running_;
+  if (payload < static_cast<std::uint64_t>(spec_.engines)) --running_;
   finished_ = {static_cast<std::uint32_t>(payload), engine.begin};
   const CopyRequest done = engine.request;
   done.sink->fire(done.payload);

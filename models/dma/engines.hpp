@@ -2,7 +2,7 @@
 //
 // t(copy) = command cost + bytes / shared rate. The command costs next_command if it was queued behind another copy of
 // its queue (the engine has it prefetched), else first_command: measured on H200, copies of different queues pay the
-// full cost even when they follow each other.
+// full cost even when they follow each other. Copies within the GPU that the driver runs as a kernel wait for nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct CopyRequest {
   core::ClassId path = core::no_id;  // class of the sharing law: engine, memories, links
   Bytes bytes;
   bool prefetched = false;  // queued behind another copy of the same queue
+  bool local = false;       // within the GPU
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;
 };
@@ -28,7 +29,10 @@ class Engines final : public core::EventSink {
   Engines(const DmaSpec& spec, core::RunLoop& loop, core::Sharing& sharing);
   // Queues a copy; returns nothing, the request's sink fires when the last byte is written.
   void submit(const CopyRequest& request);
-  // Engine the copy that fires now ran on (for the timeline) and when its bytes began to move.
+  // Does the driver run copies within the GPU itself?
+  bool local_by_kernel() const { return spec_.local_bandwidth.has_value(); }
+  // Engine the copy that fires now ran on (for the timeline; numbers above the engines' are the driver's kernels) and
+  // when its bytes began to move.
   struct Finished {
     std::uint32_t engine;
     Time begin;
@@ -45,6 +49,7 @@ class Engines final : public core::EventSink {
     Time begin;
   };
   void dispatch();
+  void begin(std::size_t engine, const CopyRequest& request, Time command);
 
   DmaSpec spec_;
   core::RunLoop& loop_;

@@ -42,7 +42,7 @@ class EnginesTest : public ::testing::Test, public core::EventSink {
     then(copy);
   }
   void submit(std::uint64_t copy, double bytes, bool prefetched = false) {
-    engines->submit({path, {bytes}, prefetched, this, copy});
+    engines->submit({path, {bytes}, prefetched, false, this, copy});
   }
 };
 
@@ -52,6 +52,29 @@ TEST_F(EnginesTest, ACopyPaysItsCommandThenItsBytes) {
   submit(1, 1e6);
   loop.run();
   EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}));
+}
+
+// Two copies within the GPU beside one to a peer: all three at once, 1 MB at 50 GB/s each.
+TEST_F(EnginesTest, CopiesOfTheDriversKernelsWaitForNoEngine) {
+  spec.local_bandwidth = BytesPerSecond{100e9};
+  spec.local_command = Time::from_us(3);
+  spec.first_command = Time::from_us(3);
+  Engines own(spec, loop, sharing);
+  engines = &own;
+  submit(1, 1e6);
+  engines->submit({path, {1e6}, false, true, this, 2});
+  engines->submit({path, {1e6}, false, true, this, 3});
+  loop.run();
+  EXPECT_THAT(done, ElementsAre(Done{1, 23, 0, 3}, Done{2, 23, 3, 3}, Done{3, 23, 4, 3}));
+}
+
+TEST_F(EnginesTest, WithoutTheirRateCopiesWithinTheGpuTakeAnEngine) {
+  Engines own(spec, loop, sharing);
+  engines = &own;
+  engines->submit({path, {1e6}, false, true, this, 1});
+  submit(2, 1e6);
+  loop.run();
+  EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}, Done{2, 40, 0, 30}));
 }
 
 TEST_F(EnginesTest, APrefetchedCommandCostsLess) {

@@ -15,6 +15,11 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
   d.field("bytes_in_flight", &DmaSpec::bytes_in_flight,
           "Bytes an engine keeps requested; its weight against other traffic")
       .positive();
+  d.field("local_bandwidth", &DmaSpec::local_bandwidth,
+          "Bandwidth of a copy within the GPU where the driver runs it as a kernel; without it engines copy")
+      .positive()
+      .optional();
+  d.field("local_command", &DmaSpec::local_command, "From the start of such a copy to its first byte").or_default();
 }
 
 }  // namespace moire::models::dma

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/core/quantity.hpp"
 
@@ -19,6 +20,9 @@ struct DmaSpec {
   Time first_command;                 // from a copy at the head of its queue to its first byte
   Time next_command;                  // the same for a copy queued behind another copy of its queue
   Bytes bytes_in_flight;
+  // Copies within the GPU, where drivers run them as a kernel: no engine, no slot.
+  std::optional<BytesPerSecond> local_bandwidth = {};
+  Time local_command = {};
   static void describe(config::Describer<DmaSpec>& d);
 };
 

@@ -19,7 +19,11 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   const auto number = static_cast<std::int64_t>(state.next * program_.queues.size() + queue + 1);
   state.enqueued = host.enqueue * number;
   Time at = state.enqueued;
-  const auto is_copy = [&](std::uint32_t i) { return std::holds_alternative<program::Copy>(operations[i]); };
+  // A copy within the GPU that the driver runs as a kernel starts like one.
+  const auto is_copy = [&](std::uint32_t i) {
+    const auto* copy = std::get_if<program::Copy>(&operations[i]);
+    return copy != nullptr && (copy->transfer(rank).peer != rank || !gpus_[rank]->engines.local_by_kernel());
+  };
   state.prefetched = state.next > 0 && is_copy(state.next) && is_copy(state.next - 1) && at <= state.end;
   if (state.next > 0 && !state.prefetched) at = std::max(at, state.end + host.queue_gap);
   machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
@@ -85,6 +89,10 @@ core::ClassId Replay::copy_class(Rank rank, Rank peer) {
   spec.bound = gpu.dma.bandwidth.value;
   spec.weight = gpu.dma.bytes_in_flight.value;
   if (peer == rank) {
+    if (gpu.dma.local_bandwidth) {
+      spec.bound = gpu.dma.local_bandwidth->value;
+      spec.weight = gpu.compute.bytes_in_flight_per_cu.value * static_cast<double>(gpu.compute.total_cus());
+    }
     spec.demands.push_back({machine_.capacities(rank).hbm, 1 + gpu.hbm.write_cost});
   } else {
     spec.demands.push_back({machine_.capacities(rank).hbm, 1});
@@ -100,7 +108,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
   if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
   gpus_[rank]->engines.submit({copy_class(rank, transfer.peer), transfer.bytes, queue_state(rank, queue).prefetched,
-                               this, pack(Event::copied, id)});
+                               transfer.peer == rank, this, pack(Event::copied, id)});
 }
 
 void Replay::end_operation(Rank rank, std::uint32_t queue) {

@@ -32,6 +32,7 @@ struct PhaseShape {
   double read_overfetch = 1;  // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
   double write = 0;           // stored to the rank's own memory
   double peer_write = 0;      // stored to the peer's memory through the scale-up port
+  double link_cost = 1;       // what peer_write takes of the links over what contiguous stores would
   double flop = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
   // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
