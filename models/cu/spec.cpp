@@ -46,6 +46,10 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte over that of a loaded one")
       .range(0.1, 10)
       .or_default();
+  d.field("peer_store_cost", &CuArraySpec::peer_store_cost,
+          "The same of a byte stored to a peer; as store_cost if it is not there")
+      .range(0.1, 100)
+      .optional();
   d.field("launch_interval", &CuArraySpec::launch_interval, "Time between two workgroups started in one group");
   d.field("slot_refill", &CuArraySpec::slot_refill, "From a workgroup's end to the start of a pending one in its place")
       .or_default();

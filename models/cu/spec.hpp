@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/core/quantity.hpp"
@@ -36,10 +37,11 @@ struct CuArraySpec {
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
   double matrix_efficiency = 1;
   Bytes bytes_in_flight_per_cu;
-  BytesPerSecond load_store_per_cu;  // of loads
-  double store_cost = 1;             // time of a stored byte over that of a loaded one, in the CU
-  Time launch_interval;              // between two workgroups that one group's dispatcher starts
-  Time slot_refill;                  // from a workgroup's end to the start of a pending one in its place
+  BytesPerSecond load_store_per_cu;       // of loads
+  double store_cost = 1;                  // time of a stored byte over that of a loaded one, in the CU
+  std::optional<double> peer_store_cost;  // the same where the byte goes to a peer
+  Time launch_interval;                   // between two workgroups that one group's dispatcher starts
+  Time slot_refill;                       // from a workgroup's end to the start of a pending one in its place
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;

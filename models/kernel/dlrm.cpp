@@ -18,7 +18,7 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
   d.check([](const DlrmSpec& s) -> std::optional<std::string> {
-    if (!s.embedding.library)
+    if (!s.embedding.library && s.embedding.engine == collective::Engine::cu)
       return "the gradients' All-to-All needs a collective library; write embedding.library: ../libraries/rccl.yaml";
     return std::nullopt;
   });
@@ -51,7 +51,8 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   layers(spec.top_layers, "top_backward_weights", weight_gradient);
   append_stream(build, {.read = Bytes{all_vectors + dense}, .write = Bytes{all_vectors + dense}},
                 "interaction_backward");
-  collective::append_all_to_all(build, *spec.embedding.library, sizes.bytes_per_peer, "gradient_all_to_all");
+  collective::append_all_to_all(build, {sizes.bytes_per_peer, spec.embedding.engine, spec.embedding.library},
+                                "gradient_all_to_all");
   // Every gathered row is read, changed and written back (SGD; rows met twice in a batch are not merged).
   append_stream(build, {.read = Bytes{gathered}, .write = Bytes{gathered}}, "embedding_update");
   layers(spec.bottom_layers, "bottom_backward_data", forward);

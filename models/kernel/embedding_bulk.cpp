@@ -45,7 +45,7 @@ void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingS
   kernel.shapes.push_back(shape);
   kernel.body = std::make_shared<EmbeddingBody>(spec);
   build.queue.operations.emplace_back(std::move(kernel));
-  collective::append_all_to_all(build, *spec.library, sizes.bytes_per_peer);
+  collective::append_all_to_all(build, {sizes.bytes_per_peer, spec.engine, spec.library});
 }
 
 }  // namespace moire::models::kernel

@@ -55,7 +55,12 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .range(1, 1 << 20)
       .or_default();
   d.field("fence", &EmbeddingSpec::fence, "Fused: time to release the stores before a ready flag is raised");
-  d.field("library", &EmbeddingSpec::library, "Bulk-synchronous: the collective library, a file of configs/libraries")
+  d.field("engine", &EmbeddingSpec::engine,
+          "Bulk-synchronous: the All-to-All is a kernel of the collective library (cu) or copies by DMA engines (dma)")
+      .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
+      .or_default();
+  d.field("library", &EmbeddingSpec::library,
+          "Bulk-synchronous, engine cu: the collective library, a file of configs/libraries")
       .optional();
 }
 
@@ -90,8 +95,13 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
         "or take fewer ranks",
         ranks, slices, flags, most_flags);
   }
-  if (spec.schedule == Schedule::bulk_synchronous && !spec.library) {
-    return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml";
+  if (spec.schedule == Schedule::bulk_synchronous && spec.engine == collective::Engine::cu && !spec.library) {
+    return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml, or "
+           "engine: "
+           "dma inside a node";
+  }
+  if (spec.schedule == Schedule::bulk_synchronous) {
+    if (auto problem = collective::check_all_to_all(spec.engine, spec.library.has_value(), system)) return problem;
   }
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
                         static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);

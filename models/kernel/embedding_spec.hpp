@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "models/builder/builder.hpp"
-#include "models/collective/library_spec.hpp"
+#include "models/collective/all_to_all.hpp"
 
 namespace moire::models::kernel {
 
@@ -30,6 +30,7 @@ struct EmbeddingSpec {
   std::int64_t slice_vectors = 32;  // vectors of one put between nodes
   Time fence;                       // release of the stores before a ready flag
   // The bulk-synchronous one
+  collective::Engine engine = collective::Engine::cu;  // of the All-to-All
   std::optional<collective::LibrarySpec> library;
   static void describe(config::Describer<EmbeddingSpec>& d);
 };

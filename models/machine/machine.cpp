@@ -90,12 +90,12 @@ bool Machine::stores_reach(Rank a, Rank b) const {
   return a == b || (spec_.node.wiring != link::Wiring::none && node_of(a) == node_of(b));
 }
 
-void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
-                             Mover mover) const {
+void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands, Mover mover,
+                             double link_cost) const {
   const link::PortSpec& port = gpu().port;
   const double efficiency =
       mover == Mover::dma ? port.copy_efficiency.value_or(port.payload_efficiency) : port.payload_efficiency;
-  const double on_wire = per_work / efficiency;
+  const double on_wire = per_work * link_cost / efficiency;
   MOIRE_INVARIANT(source != peer && stores_reach(source, peer), "a store path leaves its node or its port");
   const RankCapacities& from = capacities_[source];
   const RankCapacities& to = capacities_[peer];

@@ -1,6 +1,7 @@
 #include "models/machine/phase_class.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/core/invariant.hpp"
 
@@ -21,7 +22,8 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     spec.weight = window / led;
     spec.window = window / led;
     // The CU's time for a unit of work: loads, and stores at their own cost.
-    const double cu_bytes = shape.read + gpu.compute.store_cost * (shape.write + shape.peer_write);
+    const double peer_store_cost = gpu.compute.peer_store_cost.value_or(gpu.compute.store_cost);
+    const double cu_bytes = shape.read + gpu.compute.store_cost * shape.write + peer_store_cost * shape.peer_write;
     spec.bound = gpu.compute.load_store_per_cu.value * share / cu_bytes;
     if (shape.read + shape.write > 0) {
       const double missed = shape.read > 0 ? shape.read_miss : 1;
@@ -33,9 +35,11 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     // A batch that is waited for takes the latency of its first byte and the CU's time for the rest.
     if (!shape.pipelined) spec.latency += window / gpu.compute.load_store_per_cu.value;
     if (shape.peer_write > 0) {
-      const double peer_window = std::min(shape.in_flight.value, gpu.port.store_window_per_cu.value * share);
+      // Stores of what was loaded are posted: how much is loaded ahead does not limit them.
+      const double stored = shape.read > 0 ? std::numeric_limits<double>::infinity() : shape.in_flight.value;
+      const double peer_window = std::min(stored, gpu.port.store_window_per_cu.value * share);
       spec.bound = std::min(spec.bound, peer_window / gpu.port.store_latency.seconds() / shape.peer_write);
-      machine.add_store_path(rank, peer, shape.peer_write, spec.demands);
+      machine.add_store_path(rank, peer, shape.peer_write, spec.demands, Machine::Mover::cu, shape.link_cost);
     }
     if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
     const double hbm = shape.read * shape.read_miss * shape.read_overfetch + shape.write * gpu.hbm.write_cost;

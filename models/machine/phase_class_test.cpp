@@ -88,7 +88,7 @@ TEST_F(H200, StoresToAPeerAreBoundByTheStoreWindow) {
   const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {65536}};
   EXPECT_DOUBLE_EQ(class_of(store, 1).bound, 35e3 / 700e-9);
   const PhaseShape send{.name = "send", .read = 1, .peer_write = 1, .in_flight = {65536}};
-  EXPECT_DOUBLE_EQ(class_of(send, 1).bound, 150e9 / (1 + 2.08)) << "it has to load what it stores";
+  EXPECT_DOUBLE_EQ(class_of(send, 1).bound, 150e9 / (1 + 3.0)) << "it has to load what it stores";
 }
 
 TEST_F(H200, ArithmeticIsTheRateOfOneSm) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/collective/library_spec.hpp"
+#include "models/collective/all_to_all.hpp"
 #include "models/kernel/dlrm.hpp"
 #include "models/kernel/gemm.hpp"
 #include "models/kernel/stream.hpp"
@@ -47,6 +47,7 @@ const std::vector<Operator>& all() {
       from_spec<kernel::EmbeddingSpec>("embedding_all_to_all", kernel::append_embedding_all_to_all,
                                        kernel::check_embedding),
       from_spec<kernel::DlrmSpec>("dlrm_iteration", kernel::append_dlrm, kernel::check_dlrm),
+      from_spec<collective::AllToAllSpec>("all_to_all", collective::append_all_to_all, collective::check_all_to_all),
       from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm),
       from_spec<kernel::StreamSpec>("stream", kernel::append_stream),
       {"wg_trace", append_wg_trace},
@@ -75,6 +76,9 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<fabric::TorusSpec>();
   catalogue.add<fabric::TorusLinkSpec>();
   catalogue.add<collective::LibrarySpec>();
+  catalogue.add<collective::MessageSpec>();
+  catalogue.add<collective::LowLatencySpec>();
+  catalogue.add<collective::AllToAllSpec>();
   catalogue.add<kernel::EmbeddingSpec>();
   catalogue.add<kernel::DlrmSpec>();
   catalogue.add<kernel::GemmSpec>();

@@ -50,7 +50,8 @@ std::string Replay::deadlock_report() const {
       const Workgroup& wg = workgroups_[id];
       const KernelRun& run = runs_[wg.run];
       flag_waits.push_back({graph.node(party(run.rank, run.queue, run.kernel->name)), producer(waiter.flag),
-                            fmt::format("workgroup {} on CU {} {}", wg.number, wg.cu, wanted)});
+                            fmt::format("workgroup {}{} on CU {} {}", wg.number,
+                                        run.strands == 1 ? "" : fmt::format(" strand {}", wg.strand), wg.cu, wanted)});
     } else {
       const auto rank = static_cast<Rank>(id / queues);
       const auto queue = static_cast<std::uint32_t>(id % queues);

@@ -31,6 +31,31 @@ class ListBody final : public program::KernelBody {
   Answer answer_;
 };
 
+// Workgroups of several strands: a list of phases each.
+class StrandBody final : public program::KernelBody {
+ public:
+  using Answer = std::function<Steps(Rank, std::int64_t, std::uint32_t)>;
+  StrandBody(std::int64_t workgroups, std::uint32_t strands, Answer answer)
+      : workgroups_(workgroups), strands_(strands), answer_(std::move(answer)) {}
+  std::int64_t workgroups(Rank) const override { return workgroups_; }
+  std::uint32_t strands(Rank) const override { return strands_; }
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
+    return strand_phase(rank, workgroup, 0, step, phase);
+  }
+  bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t step,
+                    program::Phase& phase) const override {
+    const Steps steps = answer_(rank, workgroup, strand);
+    if (step >= steps.size()) return false;
+    phase = steps[step];
+    return true;
+  }
+
+ private:
+  std::int64_t workgroups_;
+  std::uint32_t strands_;
+  Answer answer_;
+};
+
 inline program::Phase delay(Time time) {
   program::Phase phase;
   phase.kind = program::Phase::Kind::delay;
@@ -114,6 +139,7 @@ struct Watcher final : program::Observer {
     std::string phase;
     std::uint32_t cu;
     Time begin, end;
+    std::uint32_t strand;
   };
   struct Put {
     Rank source, destination;
@@ -143,7 +169,8 @@ struct Watcher final : program::Observer {
     operations.push_back({s.rank, std::string(s.name), s.begin, s.end});
   }
   void workgroup(const program::WorkgroupSpan& s) override {
-    workgroups.push_back({s.rank, std::string(s.kernel), s.workgroup, std::string(s.phase), s.cu, s.begin, s.end});
+    workgroups.push_back(
+        {s.rank, std::string(s.kernel), s.workgroup, std::string(s.phase), s.cu, s.begin, s.end, s.strand});
   }
   void put(const program::PutSpan& s) override {
     puts.push_back({s.source, s.destination, s.cu, s.bytes.value, s.flag, std::string(s.path), s.begin, s.end});

@@ -79,9 +79,11 @@ class Replay final : public core::EventSink {
     machine::ShapeId first_shape = 0;
     cu::Footprint footprint;
     std::int64_t workgroups = 0;
+    std::uint32_t strands = 1;  // of each
     std::int64_t started = 0;
     std::int64_t finished = 0;
   };
+  // One strand of a resident workgroup; most have only one.
   struct Workgroup {
     std::uint32_t run = 0;
     std::uint32_t step = 0;
@@ -99,6 +101,9 @@ class Replay final : public core::EventSink {
     program::FlagRef flag = program::no_flag;
     std::int64_t target = 0;
     Time since;
+    std::uint32_t strand = 0;
+    std::uint32_t home = 0;     // seat of strand 0, kept until the last strand ends
+    std::uint32_t strands = 1;  // at home: strands that have not ended
   };
   struct QueueState {
     std::uint32_t next = 0;  // operation that runs or starts next
@@ -153,6 +158,7 @@ class Replay final : public core::EventSink {
   // Returns when the issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase);
   void retire(std::uint32_t workgroup);
+  bool last_strand(std::uint32_t workgroup);
   void free_slot(std::uint32_t run, cu::CuId cu);
   void end_phase(std::uint32_t workgroup);
   void arrive(std::uint32_t flight);

@@ -28,17 +28,25 @@ void Replay::dispatch(Rank rank) {
   gpu.next_turn = now + machine_.gpu().compute.launch_interval;
   const std::vector<cu::Placement> placed = placed_;
   for (const cu::Placement& placement : placed) {
-    const std::uint32_t id = take_seat();
-    workgroups_[id].run = placement.grid;
-    workgroups_[id].number = placement.workgroup;
-    workgroups_[id].cu = placement.cu;
     KernelRun& run = runs_[placement.grid];
     ++run.started;
     OperationTimes& times = result_.operations[run.operation];
     times.first_workgroup = std::min(times.first_workgroup, now);
     ++times.workgroups;
     ++result_.workgroups;
-    go_on(id);
+    const std::uint32_t strands = run.strands;
+    const std::uint32_t home = take_seat();
+    for (std::uint32_t strand = 0; strand < strands; ++strand) {
+      const std::uint32_t id = strand == 0 ? home : take_seat();
+      Workgroup& wg = workgroups_[id];
+      wg.run = placement.grid;
+      wg.number = placement.workgroup;
+      wg.cu = placement.cu;
+      wg.strand = strand;
+      wg.home = home;
+      wg.strands = strands;
+      go_on(id);
+    }
   }
   request_turn(rank);
 }
@@ -62,7 +70,9 @@ void Replay::go_on(std::uint32_t id) {
     Workgroup& wg = workgroups_[id];
     const KernelRun& run = runs_[wg.run];
     Phase phase;
-    if (!run.kernel->body->phase(run.rank, wg.number, wg.step, phase)) {
+    const program::KernelBody& body = *run.kernel->body;
+    if (!(run.strands == 1 ? body.phase(run.rank, wg.number, wg.step, phase)
+                           : body.strand_phase(run.rank, wg.number, wg.strand, wg.step, phase))) {
       if (wg.posted == 0) return retire(id);
       // The end of a workgroup drains what it has posted.
       wg.doing = Phase::Kind::fence;
@@ -130,6 +140,7 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
   posted.run = owner.run;
   posted.cu = owner.cu;
   posted.number = owner.number;
+  posted.strand = owner.strand;
   posted.shape = phase.shape;
   posted.since = machine_.loop().now();
   posted.posted_by = id;
@@ -216,10 +227,19 @@ void Replay::arrive(std::uint32_t id) {
   flags_.raise(flight.flag);
 }
 
+// The seat of strand 0 stays taken until the last strand has ended.
+bool Replay::last_strand(std::uint32_t id) {
+  const std::uint32_t home = workgroups_[id].home;
+  if (id != home) free_workgroups_.push_back(id);
+  if (--workgroups_[home].strands > 0) return false;
+  free_workgroups_.push_back(home);
+  return true;
+}
+
 void Replay::retire(std::uint32_t id) {
   const Workgroup wg = workgroups_[id];
   phases_.leave(id);
-  free_workgroups_.push_back(id);
+  if (!last_strand(id)) return;
   KernelRun& run = runs_[wg.run];
   const Time refill = machine_.gpu().compute.slot_refill;
   if (refill.ps > 0 && gpus_[run.rank]->dispatcher.pending()) {
@@ -292,6 +312,7 @@ void Replay::end_phase(std::uint32_t id) {
     span.peer = wg.peer;
     span.peer_bytes = Bytes{wg.peer_bytes};
   }
+  span.strand = wg.strand;
   program::PhaseTotal& phase = result_.operations[run.operation].phases[total];
   ++phase.count;
   phase.total += span.end - span.begin;

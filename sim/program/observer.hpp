@@ -28,9 +28,10 @@ struct WorkgroupSpan {
   Time end;
   // Of a work phase, or of a delay that stands for one:
   bool work = false;
-  bool posted = false;  // it goes on beside the workgroup's next phases
-  Rank peer = 0;        // that its stores go to
-  Bytes peer_bytes{};   // stored to the peer; what is stored to the own memory is not among them
+  bool posted = false;       // it goes on beside the workgroup's next phases
+  Rank peer = 0;             // that its stores go to
+  Bytes peer_bytes{};        // stored to the peer; what is stored to the own memory is not among them
+  std::uint32_t strand = 0;  // of the workgroup: spans of one strand never overlap
 };
 
 struct OperationSpan {

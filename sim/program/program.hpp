@@ -32,6 +32,7 @@ struct PhaseShape {
   double read_overfetch = 1;  // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
   double write = 0;           // stored to the rank's own memory
   double peer_write = 0;      // stored to the peer's memory through the scale-up port
+  double link_cost = 1;       // what peer_write takes of the links over what contiguous stores would
   double flop = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
   // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
@@ -82,6 +83,14 @@ class KernelBody {
   virtual std::int64_t workgroups(Rank rank) const = 0;
   // Fills `phase` (reset to its default) with step `step` of a workgroup; false when the workgroup is over.
   virtual bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const = 0;
+  // Groups of wavefronts that walk their own steps side by side, all on the workgroup's CU; the workgroup is over when
+  // all of them are. Each of them keeps the bytes in flight that its shapes say.
+  virtual std::uint32_t strands(Rank /*rank*/) const { return 1; }
+  // Asked instead of `phase` where there is more than one strand.
+  virtual bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t /*strand*/, std::uint32_t step,
+                            Phase& phase) const {
+    return this->phase(rank, workgroup, step, phase);
+  }
 };
 
 struct Kernel {

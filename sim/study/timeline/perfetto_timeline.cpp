@@ -86,7 +86,8 @@ void PerfettoTimeline::workgroup(const program::WorkgroupSpan& span) {
   }
   ++totals_.workgroups;
   // A workgroup's number is its own among those that a queue has in flight.
-  const std::uint64_t owner = (std::uint64_t{span.queue} << 48) ^ static_cast<std::uint64_t>(span.workgroup);
+  const std::uint64_t owner = (std::uint64_t{span.queue} << 48) ^ (std::uint64_t{span.strand} << 40) ^
+                              static_cast<std::uint64_t>(span.workgroup);
   const TrackId track = gpu(span.rank).cu(span.cu).place(span.begin, span.end, owner);
   if (span.reason == WaitReason::none) {
     begin_slice(track, "workgroup", span.phase, span.begin, span.end);
@@ -96,6 +97,7 @@ void PerfettoTimeline::workgroup(const program::WorkgroupSpan& span) {
   }
   writer_.annotate("kernel", span.kernel);
   writer_.annotate("workgroup", span.workgroup);
+  if (span.strand > 0) writer_.annotate("strand", std::int64_t{span.strand});
   end_slice(track, span.end);
 }
 
