@@ -58,9 +58,13 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Memory bytes a CU can have requested and not yet received (its miss queue)")
       .positive();
-  d.field("bytes_in_flight_per_port", &CuArraySpec::bytes_in_flight_per_port,
-          "The same for all CUs behind one port of a group together: who has fewer neighbours gets more of a saturated "
-          "memory")
+  d.field("port_queue", &CuArraySpec::port_queue,
+          "Bytes in flight behind one port of a group up to which each byte counts when memory is saturated; what CUs "
+          "behind a port ask for beyond it only waits there, and ports share memory alike")
+      .positive()
+      .optional();
+  d.field("load_per_group", &CuArraySpec::load_per_group,
+          "Bytes per second all CUs of a group together can load; absent: the group limits nothing")
       .positive()
       .optional();
   d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second one CU can load").positive();
@@ -79,11 +83,11 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
     if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
     const auto with_ports =
         std::count_if(s.groups.begin(), s.groups.end(), [](const CuGroupSpec& group) { return !group.ports.empty(); });
-    if (with_ports == 0 && s.bytes_in_flight_per_port) {
-      return "bytes_in_flight_per_port is set but no group names its ports; write ports: [6, 6, 4] in every group";
+    if (with_ports == 0 && s.port_queue) {
+      return "port_queue is set but no group names its ports; write ports: [6, 6, 4] in every group";
     }
-    if (with_ports > 0 && (with_ports < std::ssize(s.groups) || !s.bytes_in_flight_per_port)) {
-      return "ports need a limit and all groups; write bytes_in_flight_per_port, and ports in every group";
+    if (with_ports > 0 && (with_ports < std::ssize(s.groups) || !s.port_queue)) {
+      return "ports need a limit and all groups; write port_queue, and ports in every group";
     }
     return std::nullopt;
   });

@@ -22,7 +22,7 @@ struct CuGroupSpec {
   std::int64_t filled_first = 0;
   // CUs behind each port of the group to the memory system, by CU number (H200: CPCs of three and of two TPCs). Empty:
   // no port limits anything.
-  std::vector<std::int64_t> ports;
+  std::vector<std::int64_t> ports{};
   static void describe(config::Describer<CuGroupSpec>& d);
 };
 
@@ -40,7 +40,8 @@ struct CuArraySpec {
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
   double matrix_efficiency = 1;
   Bytes bytes_in_flight_per_cu;
-  std::optional<Bytes> bytes_in_flight_per_port;     // of all CUs behind one port; where groups name their ports
+  std::optional<Bytes> port_queue;                   // of one port; where groups name their ports
+  std::optional<BytesPerSecond> load_per_group;      // of all CUs of a group
   BytesPerSecond load_store_per_cu;                  // of loads
   std::optional<BytesPerSecond> load_per_wavefront;  // of a batch that is waited for; absent: as load_store_per_cu
   double store_cost = 1;                             // time of a stored byte over that of a loaded one, in the CU

@@ -59,6 +59,9 @@ class Machine {
   void add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
                       Mover mover = Mover::cu, double turning = 1) const;
 
+  // The same for a stream of `per_work` bytes that `reader` loads from the memory of `peer`.
+  void add_load_path(Rank reader, Rank peer, double per_work, std::vector<core::Demand>& demands) const;
+
   // Posts to the NIC of `source`; the put's sink fires when its data, and then its flag, can be seen at `destination`.
   // Returns when the issuing thread is free again.
   Time put(nic::Put put, Rank source, Rank destination);
@@ -74,6 +77,7 @@ class Machine {
   void add_gpu(Rank rank);
   void wire_nodes();
   bool add_network(std::string& error);
+  void add_wires(Rank source, Rank destination, double bytes, std::vector<core::Demand>& demands) const;
   core::CapacityId add_capacity(CapacityInfo info, core::CapacitySpec spec);
 
   SystemSpec spec_;

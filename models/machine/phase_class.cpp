@@ -48,38 +48,47 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
   const GpuSpec& gpu = machine.gpu();
   const RankCapacities& own = machine.capacities(rank);
   core::ClassSpec spec;
-  const double moved = shape.read + shape.write + shape.peer_write;
+  const double moved = shape.read + shape.write + shape.peer_write + shape.peer_read;
   if (moved > 0) {
     MOIRE_INVARIANT(shape.in_flight.value > 0, "phase '" + shape.name + "' moves data with no bytes in flight");
     const double share = shape.in_flight.value / std::max(load.in_flight, shape.in_flight.value);
-    const double most = gpu.compute.bytes_in_flight_per_cu.value * load.port_share * share;
+    const double most = gpu.compute.bytes_in_flight_per_cu.value * share;
     const double turn = turning(gpu, shape);
     // What is in flight are loads; a copy's stores ride along. Without loads it is the stores.
-    const double led = shape.read > 0 ? shape.read : shape.write > 0 ? shape.write : shape.peer_write;
+    const double loaded = shape.read + shape.peer_read;
+    const double led = loaded > 0 ? loaded : shape.write > 0 ? shape.write : shape.peer_write;
     // The CU's time for a unit of work: loads, and stores at their own cost.
-    const double cu_bytes = shape.read + gpu.compute.store_cost * (shape.write + shape.peer_write);
+    const double cu_bytes = loaded + gpu.compute.store_cost * (shape.write + shape.peer_write);
     spec.bound = gpu.compute.load_store_per_cu.value * share / cu_bytes;
     if (shape.read + shape.write > 0) {
       const double missed = shape.read > 0 ? shape.read_miss : 1;
       spec.latency = missed * gpu.hbm.unloaded_latency.seconds() + (1 - missed) * gpu.l2.hit_latency.seconds();
       spec.latency_capacity = own.hbm;
+    } else if (shape.peer_read > 0) {
+      spec.latency = gpu.port.load_latency.value_or(gpu.port.store_latency * 2).seconds();
+      spec.latency_capacity = machine.capacities(peer).hbm;
     } else {
       spec.latency = gpu.port.store_latency.seconds();
     }
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, 0} : batches(gpu, shape, led);
     spec.window = std::min(loop.window, most) / led;
-    spec.weight = spec.window;
+    spec.weight = spec.window * load.port_share;
     if (loop.window <= most) {
       spec.delay = loop.delay;
     } else {
       // The CU's other workgroups fill the time in which this one requests nothing.
       spec.bound = std::min(spec.bound, loop.window / led / (spec.latency + loop.delay));
     }
+    if (load.group_in_flight > 0) {
+      const double of_group = std::min(1.0, shape.in_flight.value / load.group_in_flight);
+      spec.bound = std::min(spec.bound, gpu.compute.load_per_group->value * of_group / led);
+    }
     if (shape.peer_write > 0) {
       const double peer_window = gpu.port.store_window_per_cu.value * share;  // posted: not bound by the loads
       spec.bound = std::min(spec.bound, peer_window / gpu.port.store_latency.seconds() / shape.peer_write);
       machine.add_store_path(rank, peer, shape.peer_write, spec.demands, Machine::Mover::cu, turn);
     }
+    if (shape.peer_read > 0) machine.add_load_path(rank, peer, shape.peer_read, spec.demands);
     if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
     const double hbm = shape.read * shape.read_miss * shape.read_overfetch + shape.write * gpu.hbm.write_cost;
     if (hbm > 0) spec.demands.push_back({own.hbm, hbm * turn});

@@ -19,7 +19,8 @@ namespace moire::models::machine {
 struct CuLoad {
   double in_flight = 0;         // bytes, sum over workgroups that move data
   std::uint32_t computing = 0;  // workgroups that do arithmetic
-  double port_share = 1;        // what the port of the CU leaves of the CU's own limit on bytes in flight
+  double port_share = 1;        // of a byte in flight, what its port lets through to a saturated memory
+  double group_in_flight = 0;   // bytes, all CUs of the group; 0: the group limits nothing
   bool operator==(const CuLoad&) const = default;
 };
 

@@ -190,7 +190,7 @@ void Sharing::fill() {
   }
   for (Variable& v : variables_) {
     v.rate = v.present ? v.limit : 0;
-    v.level = v.limit / (v.weight - v.curvature * v.limit);
+    v.level = v.curvature > 0 ? v.limit / (v.weight - v.curvature * v.limit) : v.limit / v.weight;
     v.rising = v.present;
   }
   const auto lower = [&](std::uint32_t a, std::uint32_t b) {
