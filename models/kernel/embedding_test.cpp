@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -19,14 +20,14 @@ struct Case {
   std::int64_t gpus, nodes;
   link::Wiring wiring;
   std::int64_t tables, samples_per_rank, bags, slice;
-  bool remote_first;
+  Order order;
 };
 
 std::string text(const Case& c) {
   return std::to_string(c.nodes) + " x " + std::to_string(c.gpus) + " GPUs, wiring " +
          std::to_string(static_cast<int>(c.wiring)) + ", " + std::to_string(c.tables) + " tables, " +
          std::to_string(c.samples_per_rank) + " samples, blocks of " + std::to_string(c.bags) + ", slices of " +
-         std::to_string(c.slice) + (c.remote_first ? ", remote first" : "");
+         std::to_string(c.slice) + ", order " + std::to_string(static_cast<int>(c.order));
 }
 
 // Full and short blocks, one task and many, fewer tasks than workgroups and more, slices that end short.
@@ -47,8 +48,8 @@ std::vector<Case> cases() {
                                 {2, 65, 8, 16}, {5, 33, 4, 12}, {7, 96, 2, 64}};
   for (const Place& p : places) {
     for (const Size& s : sizes) {
-      for (const bool remote_first : {true, false}) {
-        all.push_back({p.gpus, p.nodes, p.wiring, s.tables, s.samples, s.bags, s.slice, remote_first});
+      for (const Order order : {Order::slices_in_turn, Order::peer_by_peer, Order::by_destination, Order::by_table}) {
+        all.push_back({p.gpus, p.nodes, p.wiring, s.tables, s.samples, s.bags, s.slice, order});
       }
     }
   }
@@ -65,15 +66,15 @@ EmbeddingSpec spec_of(const Case& c, Schedule schedule) {
   spec.rows_per_table = 100000;
   spec.bags_per_workgroup = c.bags;
   spec.slice_vectors = c.slice;
-  spec.remote_first = c.remote_first;
+  spec.order = c.order;
   spec.in_flight = {8e3};
   spec.fence = Time::from_ns(700);
   collective::LibrarySpec library;
   library.max_channels = 8;
-  library.channels_per_peer = 2;
+  library.peers_at_once = 2;
   library.threads = 256;
   library.registers_per_thread = 32;
-  library.slot = {16384};
+  library.node = {.channels_per_peer = 2, .slot = {16384}, .smallest_share = {4096}, .largest_share = {1e6}};
   library.slots = 4;
   library.bytes_in_flight = {16e3};
   library.setup = Time::from_us(2);
@@ -176,7 +177,7 @@ std::vector<Rank> destinations(const program::Kernel& kernel, Rank rank) {
 // Remote first: the own tasks come last, and no peer is ever more than a slice ahead of another. Rank + 1 begins.
 TEST(FusedEmbedding, RemoteResultsComeFirstAndPeersTakeTurns) {
   for (const Case& c : cases()) {
-    if (!c.remote_first) continue;
+    if (c.order != Order::slices_in_turn) continue;
     SCOPED_TRACE(text(c));
     const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
     const Rank ranks = program->ranks();
@@ -205,7 +206,7 @@ TEST(FusedEmbedding, RemoteResultsComeFirstAndPeersTakeTurns) {
 
 TEST(FusedEmbedding, NaturalOrderIsThatOfTheOutput) {
   for (const Case& c : cases()) {
-    if (c.remote_first) continue;
+    if (c.order != Order::by_destination) continue;
     SCOPED_TRACE(text(c));
     const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
     const std::vector<Rank> order = destinations(kernel_of(*program), 1);
@@ -213,8 +214,23 @@ TEST(FusedEmbedding, NaturalOrderIsThatOfTheOutput) {
   }
 }
 
-// Behind its last remote task, and no later, a workgroup releases its stores and tells every peer of the node.
-TEST(FusedEmbedding, ReadyFlagsFollowTheLastRemoteTask) {
+TEST(FusedEmbedding, PeerByPeerAndByTableAreAsTheirNamesSay) {
+  for (const Case& c : cases()) {
+    if (c.order != Order::peer_by_peer && c.order != Order::by_table) continue;
+    SCOPED_TRACE(text(c));
+    const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
+    const Rank ranks = program->ranks();
+    const std::vector<Rank> order = destinations(kernel_of(*program), 1);
+    const std::size_t one = order.size() / ranks;  // tasks of one destination
+    const std::size_t blocks = one / static_cast<std::size_t>(c.tables);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      EXPECT_EQ(order[i], c.order == Order::peer_by_peer ? (2 + i / one) % ranks : i / blocks % ranks) << i;
+    }
+  }
+}
+
+// Behind its last task for a peer of the node, and no earlier, a workgroup releases its stores and tells that peer.
+TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
     const machine::SystemSpec system = system_of(c);
@@ -229,20 +245,21 @@ TEST(FusedEmbedding, ReadyFlagsFollowTheLastRemoteTask) {
       }
       for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
         std::multiset<Rank> told;
-        bool released = false, local_since = false;
+        std::set<Rank> unreleased;
+        bool local_since = false;
         for (const Phase& phase : steps(kernel, rank, wg)) {
           if (phase.kind == Phase::Kind::work) {
-            if (released && phase.peer != rank) ++misplaced;  // a remote task after the release
-            if (phase.peer != rank) local_since = false;
-            if (phase.peer == rank && !released) local_since = true;
+            if (told.contains(phase.peer)) ++misplaced;
+            if (phase.peer != rank) unreleased.insert(phase.peer);
+            local_since = phase.peer == rank;
           }
           if (phase.kind == Phase::Kind::fence) {
             EXPECT_EQ(phase.duration, Time::from_ns(700));
-            if (c.remote_first && local_since) ++misplaced;  // own tasks that kept the peers waiting
-            released = true;
+            if (c.order == Order::slices_in_turn && local_since) ++misplaced;  // own tasks that kept the peers waiting
+            unreleased.clear();
           }
           if (phase.kind != Phase::Kind::signal) continue;
-          if (!released) ++misplaced;
+          if (unreleased.contains(phase.peer)) ++misplaced;
           told.insert(phase.peer);
         }
         EXPECT_EQ(told, (std::multiset<Rank>{peers.begin(), peers.end()}));
@@ -359,7 +376,13 @@ TEST(BulkEmbedding, DoesTheWorkOfTheFusedKernel) {
       return sums;
     };
     const std::map<std::string, double> expected = totals(*fused);
-    for (const auto& [what, sum] : totals(*bulk)) EXPECT_DOUBLE_EQ(sum, expected.at(what)) << what;
+    for (const auto& [what, sum] : totals(*bulk)) {
+      if (what == "missed" && c.order != Order::by_table) {
+        EXPECT_LE(sum, expected.at(what) * (1 + 1e-12)) << "who walks through the tables once finds more in the cache";
+      } else {
+        EXPECT_DOUBLE_EQ(sum, expected.at(what)) << what;
+      }
+    }
     EXPECT_EQ(expected.at("vectors"), static_cast<double>(c.tables * c.samples_per_rank * c.gpus * c.nodes));
     EXPECT_EQ(expected.at("flop"), expected.at("vectors") * 20 * 64);
     EXPECT_EQ(bulk->queues[0].operations.size(), 2);
@@ -367,24 +390,56 @@ TEST(BulkEmbedding, DoesTheWorkOfTheFusedKernel) {
 }
 
 TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
-  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, true}, Schedule::fused);
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   spec.dim = 40;  // 160 B of fp32: three grains of 64 B
   const machine::GpuSpec gpu = machine::example_gpu();
-  program::PhaseShape shape = gather_shape(spec, gpu, "gather");
+  program::PhaseShape shape = gather_shape(spec, gpu, "gather", 1);
   EXPECT_DOUBLE_EQ(shape.read, 20 * (160 + 8));
   EXPECT_DOUBLE_EQ(shape.read_overfetch, 192. / 160);
-  EXPECT_DOUBLE_EQ(shape.read_miss, 1 - 1e6 / (2 * 100000 * 160.));
   EXPECT_DOUBLE_EQ(shape.flop, 20 * 40);
   spec.dtype = builder::DataType::bf16;  // 80 B: two grains
-  shape = gather_shape(spec, gpu, "gather");
+  shape = gather_shape(spec, gpu, "gather", 1);
   EXPECT_DOUBLE_EQ(shape.read, 20 * (80 + 8));
   EXPECT_DOUBLE_EQ(shape.read_overfetch, 128. / 80);
   spec.rows_per_table = 1000;
-  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather").read_miss, 0) << "160 kB of tables fit 1 MB";
+  // 32 samples read 640 of 1,000 rows, which fit: 1,000 (1 - e^-0.64) of them for the first time. Row numbers always
+  // miss.
+  const double first = 1000 * (1 - std::exp(-0.64)) / 640;
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", 1).read_miss, (80 * first + 8) / 88, 1e-6);
+}
+
+// 8 bags of 256 B: 16 kB have room for 8 rows of each, so 20 rows take three batches; short bags ask for less.
+TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  const machine::GpuSpec gpu = machine::example_gpu();
+  spec.in_flight = {8 * 8 * 256.};
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", 1).in_flight.value, 8 * 256 * 20 / 3.);
+  spec.pooling = 16;
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", 1).in_flight.value, 8 * 256 * 8);
+  spec.pooling = 1;
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", 1).in_flight.value, 8 * 256);
+  spec.in_flight = {1000};  // less than a row of every bag
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", 1).in_flight.value, 1000);
+}
+
+// 8 bags: 20 rows each of 8 B are 1,280 B of row numbers, one load of 256 threads; of 500 rows eight.
+TEST(GatherShape, RowNumbersComeBeforeRows) {
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  const machine::GpuSpec gpu = machine::example_gpu();
+  spec.task_overhead = Time::from_ns(400);
+  const program::PhaseShape shape = gather_shape(spec, gpu, "gather", 1);
+  EXPECT_FALSE(shape.pipelined);
+  EXPECT_TRUE(shape.random_rows);
+  EXPECT_DOUBLE_EQ(shape.dependent_loads * 8, 1);
+  EXPECT_EQ(shape.pause, Time::from_ns(50)) << "of a vector";
+  spec.pooling = 500;
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", 1).dependent_loads * 8, 8);
+  spec.index_bytes = {4};
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", 1).dependent_loads * 8, 4);
 }
 
 TEST(FusedEmbedding, FewerWorkgroupsFitWithMoreRegisters) {
-  const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 8, 32, true};
+  const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 8, 32, Order::slices_in_turn};
   EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: four on a CU of 1,024
   spec.fused_registers_per_thread = 64;
   EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 32);
@@ -425,7 +480,7 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
 // With work for many waves the fused kernel hides the shorter of the two behind the longer, up to its tail.
 TEST(Embedding, FusionHidesTheCommunication) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 2}, {2, 2}}) {
-    Case c{gpus, nodes, gpus > 1 ? link::Wiring::nvswitch : link::Wiring::none, 32, 256, 8, 32, true};
+    Case c{gpus, nodes, gpus > 1 ? link::Wiring::nvswitch : link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
     const machine::SystemSpec system = system_of(c);
     const replay::Result bulk = replay::run(system, *program_of(system, spec_of(c, Schedule::bulk_synchronous)));
     EmbeddingSpec persistent = spec_of(c, Schedule::fused);
@@ -441,10 +496,10 @@ TEST(Embedding, FusionHidesTheCommunication) {
 }
 
 TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
-  Case c{1, 2, link::Wiring::none, 32, 256, 8, 32, true};
+  Case c{1, 2, link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
   const machine::SystemSpec system = system_of(c);
   const Time first = replay::run(system, *program_of(system, spec_of(c, Schedule::fused))).end;
-  c.remote_first = false;
+  c.order = Order::by_destination;
   const replay::Result result = replay::run(system, *program_of(system, spec_of(c, Schedule::fused)));
   EXPECT_LT(first, result.end);
   EXPECT_NE(result.rank_end[0], result.rank_end[1]) << "in natural order rank 1 sends first: the paper's skew";
@@ -454,7 +509,7 @@ TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
 // --------------------------------------------------------------------------------------------------------
 
 TEST(CheckEmbedding, SaysWhatWouldBeRight) {
-  const Case c{4, 1, link::Wiring::nvswitch, 4, 16, 8, 32, true};
+  const Case c{4, 1, link::Wiring::nvswitch, 4, 16, 8, 32, Order::slices_in_turn};
   const machine::SystemSpec system = system_of(c);
   const EmbeddingSpec good = spec_of(c, Schedule::bulk_synchronous);
   EXPECT_EQ(check_embedding(good, system), std::nullopt);

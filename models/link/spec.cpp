@@ -12,6 +12,10 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
           "Payload share of the raw bandwidth that peer stores of CUs reach")
       .range(0.01, 1);
   d.field("copy_efficiency", &PortSpec::copy_efficiency, "The same for DMA engines; absent: as stores").range(0.01, 1);
+  d.field("load_latency", &PortSpec::load_latency,
+          "Latency of a load from a peer's memory, idle link; absent: there and back take store_latency each")
+      .positive()
+      .optional();
   d.field("store_latency", &PortSpec::store_latency, "From a store's issue to its visibility at the peer, idle link")
       .positive();
   d.field("store_window_per_cu", &PortSpec::store_window_per_cu, "Bytes of peer stores one CU can have under way")

@@ -19,6 +19,7 @@ struct PortSpec {
   BytesPerSecond link_bandwidth;
   double payload_efficiency = 1;          // payload share of the raw bandwidth that peer stores of CUs reach
   std::optional<double> copy_efficiency;  // the same for DMA engines; absent: as stores
+  std::optional<Time> load_latency;       // of a load from a peer's memory, idle link
   Time store_latency;                     // from a store's issue to its visibility at the peer, idle link
   Bytes store_window_per_cu;              // bytes of peer stores one CU can have under way
   Time store_return;                      // from a store's arrival at the peer until a fence of its issuer knows it

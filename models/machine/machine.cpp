@@ -90,22 +90,29 @@ bool Machine::stores_reach(Rank a, Rank b) const {
   return a == b || (spec_.node.wiring != link::Wiring::none && node_of(a) == node_of(b));
 }
 
-void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands, Mover mover,
-                             double link_cost) const {
+void Machine::add_wires(Rank source, Rank destination, double bytes, std::vector<core::Demand>& demands) const {
+  MOIRE_INVARIANT(source != destination && stores_reach(source, destination), "a path leaves its node or its port");
+  const RankCapacities& from = capacities_[source];
+  if (from.egress != core::no_id) {
+    demands.push_back({from.egress, bytes});
+    demands.push_back({capacities_[destination].ingress, bytes});
+  } else {
+    demands.push_back({from.to_peer[gpu_of(destination)], bytes});
+  }
+}
+
+void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
+                             StoreCost cost) const {
   const link::PortSpec& port = gpu().port;
   const double efficiency =
-      mover == Mover::dma ? port.copy_efficiency.value_or(port.payload_efficiency) : port.payload_efficiency;
-  const double on_wire = per_work * link_cost / efficiency;
-  MOIRE_INVARIANT(source != peer && stores_reach(source, peer), "a store path leaves its node or its port");
-  const RankCapacities& from = capacities_[source];
-  const RankCapacities& to = capacities_[peer];
-  if (from.egress != core::no_id) {
-    demands.push_back({from.egress, on_wire});
-    demands.push_back({to.ingress, on_wire});
-  } else {
-    demands.push_back({from.to_peer[gpu_of(peer)], on_wire});
-  }
-  demands.push_back({to.hbm, per_work * gpu().hbm.write_cost});
+      cost.mover == Mover::dma ? port.copy_efficiency.value_or(port.payload_efficiency) : port.payload_efficiency;
+  add_wires(source, peer, per_work * cost.link / efficiency, demands);
+  demands.push_back({capacities_[peer].hbm, per_work * gpu().hbm.write_cost * cost.memory});
+}
+
+void Machine::add_load_path(Rank reader, Rank peer, double per_work, std::vector<core::Demand>& demands) const {
+  add_wires(peer, reader, per_work / gpu().port.payload_efficiency, demands);
+  demands.push_back({capacities_[peer].hbm, per_work});
 }
 
 Time Machine::put(nic::Put put, Rank source, Rank destination) {

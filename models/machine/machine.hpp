@@ -53,10 +53,18 @@ class Machine {
   const std::vector<CapacityInfo>& capacity_info() const { return info_; }
 
   // Appends what a stream of `per_work` bytes from `source` to the memory of `peer` takes of links and memory. Link
-  // capacities are raw; what a byte of payload takes of them depends on who sends it (and `link_cost` times as much).
+  // capacities are raw; what a byte of payload takes of them depends on who sends it.
   enum class Mover { cu, dma };
+  struct StoreCost {
+    Mover mover = Mover::cu;
+    double link = 1;    // what a byte takes of the links over what contiguous stores take
+    double memory = 1;  // what it takes of a memory that also reads, over what it takes alone
+  };
   void add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
-                      Mover mover = Mover::cu, double link_cost = 1) const;
+                      StoreCost cost) const;
+
+  // The same for a stream of `per_work` bytes that `reader` loads from the memory of `peer`.
+  void add_load_path(Rank reader, Rank peer, double per_work, std::vector<core::Demand>& demands) const;
 
   // Posts to the NIC of `source`; the put's sink fires when its data, and then its flag, can be seen at `destination`.
   // Returns when the issuing thread is free again.
@@ -73,6 +81,7 @@ class Machine {
   void add_gpu(Rank rank);
   void wire_nodes();
   bool add_network(std::string& error);
+  void add_wires(Rank source, Rank destination, double bytes, std::vector<core::Demand>& demands) const;
   core::CapacityId add_capacity(CapacityInfo info, core::CapacitySpec spec);
 
   SystemSpec spec_;

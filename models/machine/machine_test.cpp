@@ -33,7 +33,7 @@ TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
   const auto on_wire = [&](Machine::Mover mover) {
     const auto machine = build_or_throw(system, loop);
     std::vector<core::Demand> demands;
-    machine->add_store_path(0, 1, 8, demands, mover);
+    machine->add_store_path(0, 1, 8, demands, {.mover = mover});
     EXPECT_EQ(demands[0].capacity, machine->capacities(0).egress);
     EXPECT_DOUBLE_EQ(demands[0].per_work, demands[1].per_work);
     EXPECT_DOUBLE_EQ(rate(*machine, demands[0].capacity), 300e9) << "the raw rate";
@@ -73,7 +73,7 @@ TEST(Machine, AStoreTakesBothPortsAndThePeersMemory) {
   system.node.gpu.hbm.write_cost = 2;
   const auto machine = build_or_throw(system, loop);
   std::vector<core::Demand> demands;
-  machine->add_store_path(1, 3, 10, demands);
+  machine->add_store_path(1, 3, 10, demands, {});
   ASSERT_EQ(demands.size(), 3);
   EXPECT_EQ(demands[0].capacity, machine->capacities(1).egress);
   EXPECT_EQ(demands[1].capacity, machine->capacities(3).ingress);
@@ -87,7 +87,7 @@ TEST(Machine, AStoreInAMeshOfTheSecondNodeTakesThatNodesLink) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(4, 2, link::Wiring::full_mesh), loop);
   std::vector<core::Demand> demands;
-  machine->add_store_path(5, 7, 1, demands);
+  machine->add_store_path(5, 7, 1, demands, {});
   ASSERT_EQ(demands.size(), 2);
   EXPECT_EQ(machine->sharing().capacity(demands[0].capacity).name, "link 5 to 7");
   EXPECT_EQ(demands[1].capacity, machine->capacities(7).hbm);
@@ -100,8 +100,8 @@ TEST(Machine, StoresStayInTheirNode) {
   EXPECT_TRUE(machine->stores_reach(2, 3));
   EXPECT_FALSE(machine->stores_reach(1, 2));
   std::vector<core::Demand> demands;
-  EXPECT_ANY_THROW(machine->add_store_path(1, 2, 1, demands));
-  EXPECT_ANY_THROW(machine->add_store_path(1, 1, 1, demands));
+  EXPECT_ANY_THROW(machine->add_store_path(1, 2, 1, demands, {}));
+  EXPECT_ANY_THROW(machine->add_store_path(1, 1, 1, demands, {}));
 }
 
 TEST(Machine, WithoutWiringGpusReachOnlyThemselvesByStores) {

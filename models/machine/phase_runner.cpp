@@ -9,7 +9,77 @@ namespace moire::models::machine {
 PhaseRunner::PhaseRunner(Machine& machine)
     : machine_(machine), cus_(static_cast<std::uint32_t>(machine.gpu().compute.total_cus())) {
   units_.resize(std::size_t{machine.ranks()} * cus_);
+  if (machine.gpu().compute.port_queue || machine.gpu().compute.load_per_group) add_ways();
   machine.loop().add_first(*this);
+}
+
+void PhaseRunner::add_ways() {
+  const cu::CuArraySpec& compute = machine_.gpu().compute;
+  std::uint32_t unit = 0;
+  for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
+    for (const cu::CuGroupSpec& group : compute.groups) {
+      for (std::int64_t copy = 0; copy < group.count; ++copy) {
+        const std::uint32_t last = unit + static_cast<std::uint32_t>(group.cus);
+        if (compute.load_per_group) {
+          for (std::uint32_t i = unit; i < last; ++i) units_[i].group = static_cast<std::uint32_t>(ways_.size());
+          ways_.push_back({unit, last});
+        }
+        for (const std::int64_t behind : group.ports) {
+          const std::uint32_t first = unit;
+          for (std::int64_t i = 0; i < behind; ++i) units_[unit++].port = static_cast<std::uint32_t>(ways_.size());
+          ways_.push_back({first, unit});
+        }
+        unit = last;
+      }
+    }
+  }
+}
+
+// Steps of a quarter of the queue, and of one CU's limit for a group: a workgroup that comes or goes among many would
+// else move all its neighbours to other classes, for a change that nobody notices.
+double PhaseRunner::port_share(const Way& port) const {
+  const double queue = machine_.gpu().compute.port_queue->value;
+  return std::min(1.0, 4 / std::ceil(4 * port.asked / queue));
+}
+
+double PhaseRunner::group_in_flight(const Way& group) const {
+  const double step = machine_.gpu().compute.bytes_in_flight_per_cu.value;
+  return step * std::ceil(group.asked / step);
+}
+
+void PhaseRunner::mark_changed(std::uint32_t at) {
+  if (units_[at].changed) return;
+  units_[at].changed = true;
+  changed_.push_back(at);
+}
+
+void PhaseRunner::share_ways() {
+  for (const std::uint32_t at : changed_) {
+    Unit& unit = units_[at];
+    const double asks = std::min(unit.load.in_flight, machine_.gpu().compute.bytes_in_flight_per_cu.value);
+    for (const std::uint32_t number : {unit.port, unit.group}) {
+      if (number == no_place) continue;
+      Way& way = ways_[number];
+      way.asked += asks - unit.asked;
+      if (way.changed) continue;
+      way.changed = true;
+      changed_ways_.push_back(number);
+    }
+    unit.asked = asks;
+  }
+  for (const std::uint32_t number : changed_ways_) {
+    Way& way = ways_[number];
+    way.changed = false;
+    const bool is_port = units_[way.first_unit].port == number;
+    const double now = is_port ? port_share(way) : group_in_flight(way);
+    for (std::uint32_t at = way.first_unit; at < way.last_unit; ++at) {
+      double& known = is_port ? units_[at].load.port_share : units_[at].load.group_in_flight;
+      if (known == now) continue;
+      known = now;
+      mark_changed(at);
+    }
+  }
+  changed_ways_.clear();
 }
 
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape) {
@@ -23,11 +93,10 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
   const program::PhaseShape& shape = shapes_[occupant.shape];
   const std::uint32_t at = unit_of(occupant);
   Unit& unit = units_[at];
-  if (shape.read + shape.write + shape.peer_write > 0) unit.load.in_flight += sign * shape.in_flight.value;
+  if (shape.read + shape.write + shape.peer_write + shape.peer_read > 0)
+    unit.load.in_flight += sign * shape.in_flight.value;
   if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
-  if (unit.changed) return;
-  unit.changed = true;
-  changed_.push_back(at);
+  mark_changed(at);
 }
 
 void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount,
@@ -37,7 +106,7 @@ void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank p
   const bool same_load = occupant.present && occupant.shape == shape;
   if (occupant.present && !same_load) add_load(occupant, -1);
   if (!occupant.present) units_[rank * cus_ + cu].seats.push_back(seat);
-  if (shapes_[shape].peer_write == 0) peer = rank;  // one class for all peers
+  if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // one class for all peers
   occupant = {shape, rank, peer, cu, true, core::no_id, &sink, payload};
   if (!same_load) add_load(occupant, 1);
   starting_.push_back({seat, amount});
@@ -46,7 +115,7 @@ void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank p
 void PhaseRunner::start_posted(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount,
                                core::EventSink& sink, std::uint64_t payload) {
   if (seat >= occupants_.size()) occupants_.resize(seat + 1);
-  if (shapes_[shape].peer_write == 0) peer = rank;
+  if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;
   occupants_[seat] = {shape, rank, peer, cu, false, core::no_id, &sink, payload};
   starting_.push_back({seat, amount});
 }
@@ -63,6 +132,7 @@ void PhaseRunner::leave(Seat seat) {
 // Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
 // changes class.
 void PhaseRunner::settle() {
+  if (!ways_.empty()) share_ways();
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
@@ -76,7 +146,7 @@ void PhaseRunner::settle() {
   changed_.clear();
   for (const Starting& starting : starting_) {
     Occupant& occupant = occupants_[starting.seat];
-    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1};
+    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0};
     const core::ClassId into = class_for(occupant, occupant.present ? units_[unit_of(occupant)].load : alone);
     occupant.activity = machine_.sharing().start(into, starting.amount, *this, starting.seat);
   }
@@ -90,7 +160,8 @@ void PhaseRunner::fire(std::uint64_t seat) {
 }
 
 core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& load) {
-  const Key key{occupant.shape, occupant.rank, occupant.peer, load.computing, load.in_flight};
+  const Key key{occupant.shape, occupant.rank,   occupant.peer,       load.computing,
+                load.in_flight, load.port_share, load.group_in_flight};
   const auto found = classes_.find(key);
   if (found != classes_.end()) return found->second;
   const core::ClassId made =
@@ -101,8 +172,10 @@ core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& loa
 
 std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
   std::uint64_t h = key.shape;
-  for (const std::uint64_t part : {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
-                                   std::bit_cast<std::uint64_t>(key.in_flight)}) {
+  for (const std::uint64_t part :
+       {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
+        std::bit_cast<std::uint64_t>(key.in_flight), std::bit_cast<std::uint64_t>(key.port_share),
+        std::bit_cast<std::uint64_t>(key.group_in_flight)}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
     h ^= h >> 29;
   }

@@ -47,11 +47,22 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
   };
+  static constexpr std::uint32_t no_place = UINT32_MAX;
   struct Unit {  // one CU
     CuLoad load;
     CuLoad applied;
     bool changed = false;
+    double asked = 0;  // bytes in flight, as its port and group know it
+    std::uint32_t port = no_place;
+    std::uint32_t group = no_place;
     std::vector<Seat> seats;
+  };
+  // CUs that share a way to the memory system: a port, a group.
+  struct Way {
+    std::uint32_t first_unit = 0;
+    std::uint32_t last_unit = 0;
+    double asked = 0;  // bytes in flight, sum over its CUs
+    bool changed = false;
   };
   struct Key {
     ShapeId shape;
@@ -59,6 +70,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     Rank peer;
     std::uint32_t computing;
     double in_flight;
+    double port_share;
+    double group_in_flight;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -72,6 +85,11 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
 
   std::uint32_t unit_of(const Occupant& occupant) const { return occupant.rank * cus_ + occupant.cu; }
   void add_load(const Occupant& occupant, int sign);
+  void add_ways();
+  void share_ways();
+  double port_share(const Way& port) const;
+  double group_in_flight(const Way& group) const;
+  void mark_changed(std::uint32_t unit);
   core::ClassId class_for(const Occupant& occupant, const CuLoad& load);
 
   Machine& machine_;
@@ -79,6 +97,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   std::vector<program::PhaseShape> shapes_;
   std::vector<Unit> units_;
   std::vector<std::uint32_t> changed_;
+  std::vector<Way> ways_;  // ports and groups
+  std::vector<std::uint32_t> changed_ways_;
   std::vector<Starting> starting_;
   std::vector<Occupant> occupants_;
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;

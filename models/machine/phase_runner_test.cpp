@@ -160,5 +160,65 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
   EXPECT_EQ(other.now(), Time::from_ns(1000));
 }
 
+// --- Ways to the memory system that CUs share
+// --------------------------------------------------------------------------------------------
+
+// One group of 3 CUs, two behind one port and one behind another, beside as many more groups as the machine has. Every
+// CU asks for 40 kB; the memory is saturated.
+class SharedWay : public ::testing::Test, public core::EventSink {
+ protected:
+  SystemSpec system = example_system(1);
+  core::RunLoop loop;
+  std::unique_ptr<Machine> machine;
+  std::unique_ptr<PhaseRunner> runner;
+  ShapeId read = 0;
+  std::map<Seat, double> ends;  // ns
+
+  void build() {
+    system.node.gpu.compute.groups = {{.cus = 3, .ports = {2, 1}}};
+    machine = build_or_throw(system, loop);
+    runner = std::make_unique<PhaseRunner>(*machine);
+    read = runner->add_shape({.name = "read", .read = 1, .in_flight = {40e3}});
+  }
+  void run_on(std::initializer_list<cu::CuId> cus) {
+    for (const cu::CuId cu : cus) runner->start(cu, 0, cu, read, 0, 12e3, *this, cu);
+    loop.run();
+  }
+  void fire(std::uint64_t seat) override {
+    ends[static_cast<Seat>(seat)] = loop.now().ns();
+    runner->leave(static_cast<Seat>(seat));
+  }
+};
+
+// The port counts 40 kB: its two CUs have 20 kB each of a memory of 100 B/ns, the third has 40 kB.
+TEST_F(SharedWay, PortsShareASaturatedMemoryAlike) {
+  system.node.gpu.hbm.bandwidth = {100e9};
+  system.node.gpu.compute.port_queue = Bytes{40e3};
+  build();
+  run_on({0, 1, 2});
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{2, 240}, {0, 360}, {1, 360}}));
+}
+
+TEST_F(SharedWay, APortWithRoomLeavesSharesAsTheyAre) {
+  system.node.gpu.hbm.bandwidth = {100e9};
+  system.node.gpu.compute.port_queue = Bytes{80e3};
+  build();
+  run_on({0, 1, 2});
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 360}, {1, 360}, {2, 360}}));
+}
+
+// 100 B/ns a CU alone; two together have 120, so the first 120 ns bring 60 B/ns each.
+TEST_F(SharedWay, AGroupsRateIsShared) {
+  system.node.gpu.compute.port_queue = Bytes{1e9};
+  system.node.gpu.compute.load_per_group = BytesPerSecond{120e9};
+  build();
+  run_on({0, 2});
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 200}, {2, 200}}));
+  ends.clear();
+  const double before = loop.now().ns();
+  run_on({1});
+  EXPECT_EQ(ends[1] - before, 120);
+}
+
 }  // namespace
 }  // namespace moire::models::machine

@@ -103,7 +103,7 @@ core::ClassId Replay::copy_class(Rank rank, Rank peer, Bytes bytes) {
     if (!cached) spec.demands.push_back({machine_.capacities(rank).hbm, 1 + gpu.hbm.write_cost});
   } else {
     spec.demands.push_back({machine_.capacities(rank).hbm, 1});
-    machine_.add_store_path(rank, peer, 1, spec.demands, machine::Machine::Mover::dma);
+    machine_.add_store_path(rank, peer, 1, spec.demands, {.mover = machine::Machine::Mover::dma});
   }
   made = machine_.sharing().add_class(std::move(spec));
   return made;
