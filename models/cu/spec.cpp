@@ -1,5 +1,10 @@
 #include "models/cu/spec.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
 #include "sim/config/spec.hpp"
 
 namespace moire::models::cu {
@@ -11,8 +16,19 @@ void CuGroupSpec::describe(config::Describer<CuGroupSpec>& d) {
   d.field("filled_first", &CuGroupSpec::filled_first, "CUs of the group that an empty GPU fills before all others")
       .range(0, 4096)
       .or_default();
+  d.field("ports", &CuGroupSpec::ports,
+          "CUs behind each port of the group to the memory system, in the order of the CUs: [6, 6, 4]; absent: no port "
+          "limits them")
+      .or_default();
   d.check([](const CuGroupSpec& s) -> std::optional<std::string> {
     if (s.filled_first > s.cus) return "filled_first is larger than cus; it counts CUs of the same group";
+    if (s.ports.empty()) return std::nullopt;
+    const std::int64_t behind = std::accumulate(s.ports.begin(), s.ports.end(), std::int64_t{0});
+    const bool empty = std::any_of(s.ports.begin(), s.ports.end(), [](std::int64_t cus) { return cus < 1; });
+    if (empty || behind != s.cus) {
+      return fmt::format("ports name {} CUs, the group has {}; every CU is behind one port, every port has one or more",
+                         behind, s.cus);
+    }
     return std::nullopt;
   });
 }
@@ -42,7 +58,17 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Memory bytes a CU can have requested and not yet received (its miss queue)")
       .positive();
+  d.field("bytes_in_flight_per_port", &CuArraySpec::bytes_in_flight_per_port,
+          "The same for all CUs behind one port of a group together: who has fewer neighbours gets more of a saturated "
+          "memory")
+      .positive()
+      .optional();
   d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second one CU can load").positive();
+  d.field("load_per_wavefront", &CuArraySpec::load_per_wavefront,
+          "Bytes per second of one wavefront beside the latency, in a batch of loads that it waits for; absent: the "
+          "batch moves at load_store_per_cu")
+      .positive()
+      .optional();
   d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte over that of a loaded one")
       .range(0.1, 10)
       .or_default();
@@ -51,6 +77,14 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .or_default();
   d.check("groups", [](const CuArraySpec& s) -> std::optional<std::string> {
     if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
+    const auto with_ports =
+        std::count_if(s.groups.begin(), s.groups.end(), [](const CuGroupSpec& group) { return !group.ports.empty(); });
+    if (with_ports == 0 && s.bytes_in_flight_per_port) {
+      return "bytes_in_flight_per_port is set but no group names its ports; write ports: [6, 6, 4] in every group";
+    }
+    if (with_ports > 0 && (with_ports < std::ssize(s.groups) || !s.bytes_in_flight_per_port)) {
+      return "ports need a limit and all groups; write bytes_in_flight_per_port, and ports in every group";
+    }
     return std::nullopt;
   });
 }

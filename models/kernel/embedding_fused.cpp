@@ -20,7 +20,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     Rank ranks = 0;
     Rank gpus_per_node = 1;
     bool node_stores = false;
-    bool remote_first = true;
+    Order order = Order::slices_in_turn;
     std::int64_t physical = 0;  // workgroups of the persistent kernel
     std::int64_t tasks = 0;     // logical workgroups of one destination
     std::int64_t blocks = 0;    // of one table and destination
@@ -29,6 +29,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::int64_t tasks_per_slice = 1;
     double vector_bytes = 0;
     Time fence;
+    Time start_up;
     std::uint32_t queue_pairs = 1;
     program::FlagBlock ready;       // per source: ready workgroups (node) or arrived slices (network)
     program::FlagBlock slice_done;  // per destination and slice: finished tasks
@@ -43,14 +44,23 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   std::int64_t workgroups(Rank) const override { return plan_.physical; }
 
-  // Tasks up to the last remote one, release and ready flags for the peers of the node, local tasks, polling.
+  // Tasks up to the last remote one, release and ready flags for the peers of the node, local tasks, polling. Peer by
+  // peer every peer has its own release and flag behind its last task.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    const std::int64_t remote = tasks_until_last_remote(rank, workgroup);
     const std::int64_t own_tasks = (plan_.tasks * plan_.ranks - workgroup + plan_.physical - 1) / plan_.physical;
     const std::int64_t signals = plan_.node_peers() > 0 ? 1 + std::int64_t{plan_.node_peers()} : 0;
     std::int64_t at = step;
+    if (plan_.start_up.ps > 0 && at-- == 0) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = plan_.start_up;
+      return true;
+    }
+    if (plan_.order == Order::peer_by_peer) return phase_by_peer(rank, workgroup, at, phase);
+    const std::int64_t remote = tasks_until_last_remote(rank, workgroup);
     if (at >= 2 * remote && at < 2 * remote + signals) {
-      signal_step(rank, at - 2 * remote, phase);
+      const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
+      const auto part = static_cast<Rank>(at - 2 * remote);
+      part == 0 ? fence_step(phase) : signal_step(rank, node + (rank - node + part) % plan_.gpus_per_node, phase);
       return true;
     }
     if (at >= 2 * remote) at -= signals;
@@ -67,11 +77,48 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::int64_t within;  // among the destination's tasks
   };
 
-  // Remote first: the peers' slices in turn, so that all links work at once, then the own tasks. Else in the order of
-  // the output: all of destination 0, all of destination 1...
+  bool phase_by_peer(Rank rank, std::int64_t workgroup, std::int64_t at, Phase& phase) const {
+    std::int64_t begin = 0;
+    for (Rank turn = 1; turn <= plan_.ranks; ++turn) {
+      const Rank peer = (rank + turn) % plan_.ranks;
+      const std::int64_t end = tasks_before(workgroup, plan_.tasks * turn);
+      if (at < 2 * (end - begin)) {
+        task_step(rank, workgroup + (begin + at / 2) * plan_.physical, at % 2, phase);
+        return true;
+      }
+      at -= 2 * (end - begin);
+      if (peer != rank && plan_.reaches(rank, peer)) {
+        if (at == 0 && end > begin) fence_step(phase);
+        if (at == 1) signal_step(rank, peer, phase);
+        if (at < 2) return true;
+        at -= 2;
+      }
+      begin = end;
+    }
+    return poll_step(rank, workgroup + at * plan_.physical, phase);
+  }
+
+  // How many of a workgroup's tasks stand before number `end` of the list.
+  std::int64_t tasks_before(std::int64_t workgroup, std::int64_t end) const {
+    return end <= workgroup ? 0 : (end - workgroup + plan_.physical - 1) / plan_.physical;
+  }
+
   Task task_at(Rank rank, std::int64_t number) const {
-    if (!plan_.remote_first) return {static_cast<Rank>(number / plan_.tasks), number % plan_.tasks};
     const std::int64_t peers = plan_.ranks - 1;
+    switch (plan_.order) {
+      case Order::slices_in_turn:
+        break;
+      case Order::peer_by_peer:  // beginning with the next rank, so that every link has one sender
+        return {(rank + 1 + static_cast<Rank>(number / plan_.tasks)) % plan_.ranks, number % plan_.tasks};
+      case Order::by_destination:
+        return {static_cast<Rank>(number / plan_.tasks), number % plan_.tasks};
+      case Order::by_table: {
+        const std::int64_t table = number / (plan_.blocks * plan_.ranks);
+        const std::int64_t block = number % (plan_.blocks * plan_.ranks);
+        return {static_cast<Rank>(block / plan_.blocks), table * plan_.blocks + block % plan_.blocks};
+      }
+    }
+    // The peers' slices in turn, so that all links work at once, then the own tasks.
     if (number >= peers * plan_.tasks) return {rank, number - peers * plan_.tasks};
     const std::int64_t before_last = (plan_.slices() - 1) * plan_.tasks_per_slice;  // of one peer
     std::int64_t slice_tasks = plan_.tasks_per_slice;
@@ -88,25 +135,25 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   // How many of its tasks a workgroup has done when its last remote one is over.
   std::int64_t tasks_until_last_remote(Rank rank, std::int64_t workgroup) const {
-    const auto tasks_before = [&](std::int64_t end) {
-      return end <= workgroup ? 0 : (end - workgroup + plan_.physical - 1) / plan_.physical;
-    };
-    if (plan_.remote_first) return tasks_before(plan_.tasks * (plan_.ranks - 1));
-    const std::int64_t all = tasks_before(plan_.tasks * plan_.ranks);
-    const std::int64_t through_own = tasks_before(plan_.tasks * (rank + 1));
-    return all > through_own ? all : tasks_before(plan_.tasks * rank);
+    const std::int64_t all = tasks_before(workgroup, plan_.tasks * plan_.ranks);
+    if (plan_.order == Order::slices_in_turn) return tasks_before(workgroup, plan_.tasks * (plan_.ranks - 1));
+    if (plan_.order == Order::by_destination) {
+      const std::int64_t through_own = tasks_before(workgroup, plan_.tasks * (rank + 1));
+      return all > through_own ? all : tasks_before(workgroup, plan_.tasks * rank);
+    }
+    std::int64_t count = all;  // by table the own tasks come in runs of one table's
+    while (count > 0 && task_at(rank, workgroup + (count - 1) * plan_.physical).to == rank) --count;
+    return count;
   }
 
-  void signal_step(Rank rank, std::int64_t part, Phase& phase) const {
-    if (part == 0) {
-      phase.kind = Phase::Kind::fence;
-      phase.duration = plan_.fence;
-      return;
-    }
-    const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
+  void fence_step(Phase& phase) const {
+    phase.kind = Phase::Kind::fence;
+    phase.duration = plan_.fence;
+  }
+  void signal_step(Rank rank, Rank peer, Phase& phase) const {
     phase.kind = Phase::Kind::signal;
-    phase.peer = node + (rank - node + static_cast<Rank>(part)) % plan_.gpus_per_node;
-    phase.flag = plan_.ready.at(phase.peer, rank);
+    phase.peer = peer;
+    phase.flag = plan_.ready.at(peer, rank);
   }
 
   void task_step(Rank rank, std::int64_t number, std::int64_t part, Phase& phase) const {
@@ -162,21 +209,25 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
   kernel.shapes.resize(3);
+  // Where peers take turns they meet a table together, the own rank later; else it is walked through for every rank.
+  const std::int64_t passes = spec.order == Order::by_table                      ? 1
+                              : spec.order == Order::slices_in_turn && ranks > 1 ? 2
+                                                                                 : ranks;
   program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
-  keep = gather_shape(spec, build.gpu(), "gather");
+  keep = gather_shape(spec, build.gpu(), "gather", passes);
   keep.write = sizes.vector_bytes;
   program::PhaseShape& peer = kernel.shapes[FusedEmbeddingBody::store_to_peer];
-  peer = gather_shape(spec, build.gpu(), "gather to peer");
+  peer = gather_shape(spec, build.gpu(), "gather to peer", passes);
   peer.peer_write = sizes.vector_bytes;
   program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
-  stage = gather_shape(spec, build.gpu(), "gather to slice");
+  stage = gather_shape(spec, build.gpu(), "gather to slice", passes);
   stage.write = sizes.vector_bytes;
 
   FusedEmbeddingBody::Plan plan;
   plan.ranks = ranks;
   plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
   plan.node_stores = build.system.node.wiring != link::Wiring::none;
-  plan.remote_first = spec.remote_first;
+  plan.order = spec.order;
   plan.tasks = sizes.tasks_per_rank;
   plan.blocks = sizes.blocks;
   plan.bags = spec.bags_per_workgroup;
@@ -185,6 +236,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   plan.physical = std::min(builder::resident_workgroups(build.gpu(), kernel.resources), plan.tasks * ranks);
   plan.vector_bytes = sizes.vector_bytes;
   plan.fence = spec.fence;
+  plan.start_up = spec.start_up;
   if (build.system.node.nic) plan.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
   const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
   plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});

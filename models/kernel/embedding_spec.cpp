@@ -12,7 +12,7 @@ namespace moire::models::kernel {
 
 namespace {
 constexpr double most_flags = 1e9;  // 12 GB of simulated flag memory
-constexpr double index_bytes = 8;   // int64 row numbers, as PyTorch passes them
+constexpr double load_bytes = 16;   // of one thread: the widest load there is
 }  // namespace
 
 void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
@@ -34,6 +34,13 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
+  d.field("index_bytes", &EmbeddingSpec::index_bytes, "Bytes of one row number: 8 for int64 (PyTorch), 4 for int32")
+      .range(Bytes{1}, Bytes{16})
+      .or_default();
+  d.field("zipf_exponent", &EmbeddingSpec::zipf_exponent,
+          "Popularity of rows: the k-th of a table is asked for in proportion to 1 / k^exponent; 0: all alike")
+      .range(0, 4)
+      .or_default();
   d.field("bags_per_workgroup", &EmbeddingSpec::bags_per_workgroup, "Output vectors of one logical workgroup")
       .range(1, 4096)
       .or_default();
@@ -41,15 +48,30 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
   d.field("registers_per_thread", &EmbeddingSpec::registers_per_thread, "Registers per thread of the unfused kernel")
       .range(8, 512)
       .or_default();
-  d.field("in_flight", &EmbeddingSpec::in_flight,
-          "Bytes a workgroup keeps requested: threads x bytes per load x loads unrolled")
+  d.field(
+       "in_flight", &EmbeddingSpec::in_flight,
+       "Bytes a workgroup asks for before it waits, at most: threads x bytes per load x loads unrolled. Short bags ask "
+       "for less")
       .positive();
+  d.field("start_up", &EmbeddingSpec::start_up,
+          "From the start of a workgroup of the first wave to its first load: instructions come from cold caches")
+      .or_default();
+  d.field("task_overhead", &EmbeddingSpec::task_overhead,
+          "Time of a task in which its workgroup requests nothing: barriers, the slowest wavefront")
+      .or_default();
   d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
           "Registers per thread of the fused kernel (the communication API raises them and costs occupancy)")
       .range(8, 512)
       .or_default();
-  d.field("remote_first", &EmbeddingSpec::remote_first,
-          "Fused: results for other ranks are computed first, the peers in turn; else in the order of the output")
+  d.field(
+       "order", &EmbeddingSpec::order,
+       "Fused, order of the tasks. slices_in_turn: results for other ranks first, a slice for each in turn; "
+       "peer_by_peer: all for the next rank, then all for the one after it..., the own last; by_destination: all for "
+       "rank 0, then rank 1...; by_table: table by table, the samples as they come")
+      .choices({{"slices_in_turn", Order::slices_in_turn},
+                {"peer_by_peer", Order::peer_by_peer},
+                {"by_destination", Order::by_destination},
+                {"by_table", Order::by_table}})
       .or_default();
   d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put")
       .range(1, 1 << 20)
@@ -103,19 +125,36 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
   return std::nullopt;
 }
 
-program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name) {
+program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
+                                 std::int64_t passes) {
+  const auto bags = static_cast<double>(spec.bags_per_workgroup);
+  const auto pooling = static_cast<double>(spec.pooling);
   const double row = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
-  const double grain = gpu.hbm.access_granularity.value;
+  const double indices = pooling * spec.index_bytes.value;  // of a vector
   program::PhaseShape shape;
   shape.name = std::move(name);
-  shape.read = static_cast<double>(spec.pooling) * (row + index_bytes);
-  shape.read_overfetch = std::ceil(row / grain) * grain / row;
-  shape.read_miss =
-      1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache,
-                                    Bytes{static_cast<double>(spec.tables_per_gpu * spec.rows_per_table) * row});
-  shape.flop = static_cast<double>(spec.pooling * spec.dim);
-  shape.pipelined = false;  // a thread loads its batch of rows, sums it up, and loads the next
-  shape.in_flight = spec.in_flight;
+  shape.read = pooling * row + indices;
+  shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{row});
+  const memory::TableReads reads{.tables = spec.tables_per_gpu,
+                                 .rows = spec.rows_per_table,
+                                 .row_bytes = Bytes{row},
+                                 .passes = passes,
+                                 .reads_per_pass = spec.global_batch * spec.pooling / passes,
+                                 .zipf_exponent = spec.zipf_exponent};
+  const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
+  shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
+  shape.flop = pooling * static_cast<double>(spec.dim);
+  // A thread loads its batch of rows, sums it up, and loads the next. A batch has as many rows of every bag of the task
+  // as fit into `in_flight`, and the batches of a task are alike but for the last.
+  shape.pipelined = false;
+  shape.random_rows = true;
+  const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
+  const double batches = std::ceil(pooling / rows_at_once);
+  shape.in_flight = Bytes{std::min(spec.in_flight.value, bags * row * pooling / batches)};
+  // The row numbers of a task come first, one load of every thread at a time.
+  const double index_loads = std::ceil(bags * indices / (static_cast<double>(spec.threads) * load_bytes));
+  shape.dependent_loads = index_loads / bags;
+  shape.pause = Time{static_cast<std::int64_t>(std::lround(static_cast<double>(spec.task_overhead.ps) / bags))};
   return shape;
 }
 

@@ -10,6 +10,9 @@
 namespace moire::models::kernel {
 
 enum class Schedule { bulk_synchronous, fused };
+// Of the fused kernel's tasks. Results for other ranks first, the peers slice by slice in turn or one peer after the
+// other; or as the output lies, destination by destination; or table by table, as the batch lies.
+enum class Order { slices_in_turn, peer_by_peer, by_destination, by_table };
 
 struct EmbeddingSpec {
   Schedule schedule = Schedule::bulk_synchronous;
@@ -19,14 +22,18 @@ struct EmbeddingSpec {
   std::int64_t dim = 0;
   std::int64_t rows_per_table = 1'000'000;
   builder::DataType dtype = builder::DataType::fp32;
+  Bytes index_bytes{8};      // of one row number: int64, as PyTorch passes them
+  double zipf_exponent = 0;  // popularity of the k-th row ~ 1 / k^exponent; 0: all alike
   // The kernel
   std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
-  Bytes in_flight;  // of a workgroup
+  Bytes in_flight;     // of a workgroup, at most
+  Time start_up;       // of a workgroup of the first wave, until its first load
+  Time task_overhead;  // of a task, with nothing requested
   // The fused kernel
   std::int64_t fused_registers_per_thread = 72;
-  bool remote_first = true;
+  Order order = Order::slices_in_turn;
   std::int64_t slice_vectors = 32;  // vectors of one put between nodes
   Time fence;                       // release of the stores before a ready flag
   // The bulk-synchronous one
@@ -51,7 +58,9 @@ void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& s
 void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 
-// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller.
-program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name);
+// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller. `passes`: how
+// often the kernel walks through the tables, each time with another part of the samples.
+program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
+                                 std::int64_t passes);
 
 }  // namespace moire::models::kernel

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
+#include "models/memory/cache.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 
@@ -110,6 +110,7 @@ struct Recorded {
   program::PhaseTotal fence{"fence", 0, Time{}};  // from the end of the last task for a peer to the next task
   program::PhaseTotal wait{"wait", 0, Time{}};
   double read = 0;
+  double stored = 0;
   double flop = 0;
   std::map<std::pair<Rank, std::uint32_t>, program::WgTraceRow> last;  // of each physical workgroup
 
@@ -127,6 +128,7 @@ struct Recorded {
     }
     count(gather, row.start_ns, row.compute_end_ns);
     read += static_cast<double>(row.read_bytes);
+    stored += static_cast<double>(row.store_bytes);
     flop += static_cast<double>(row.flop);
   }
 };
@@ -220,18 +222,21 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
                                  return std::pair{source, name};
                                }});
 
-  const double grain = build.gpu().hbm.access_granularity.value;
   const Bytes in_flight{static_cast<double>(header.bytes_in_flight_per_wg)};
   kernel.shapes.resize(3);
+  const double stores = recorded.stored > 0 ? recorded.stored / (recorded.read + recorded.stored) : 0;
   kernel.shapes[WgTraceBody::gather] = {.name = recorded.gather.name,
                                         .read = 1,
                                         .read_miss = spec.cache_miss,
-                                        .read_overfetch = std::ceil(spec.row.value / grain) * grain / spec.row.value,
+                                        .read_overfetch = memory::row_overfetch(build.gpu().hbm, spec.row),
+                                        .mixed_stores = stores,
                                         .flop = recorded.read > 0 ? recorded.flop / recorded.read : 0,
                                         .pipelined = false,
+                                        .random_rows = true,
                                         .in_flight = in_flight};
-  kernel.shapes[WgTraceBody::store_to_peer] = {.name = "store to peer", .peer_write = 1, .in_flight = in_flight};
-  kernel.shapes[WgTraceBody::store] = {.name = "store", .write = 1, .in_flight = in_flight};
+  kernel.shapes[WgTraceBody::store_to_peer] = {
+      .name = "store to peer", .peer_write = 1, .mixed_stores = stores, .in_flight = in_flight};
+  kernel.shapes[WgTraceBody::store] = {.name = "store", .write = 1, .mixed_stores = stores, .in_flight = in_flight};
   build.program.recorded.push_back({kernel.name,
                                     program::whole_ns(header.recorded_end_ns),
                                     std::int64_t{header.wgs_per_rank} * ranks,

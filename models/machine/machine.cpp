@@ -90,8 +90,8 @@ bool Machine::stores_reach(Rank a, Rank b) const {
   return a == b || (spec_.node.wiring != link::Wiring::none && node_of(a) == node_of(b));
 }
 
-void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
-                             Mover mover) const {
+void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands, Mover mover,
+                             double turning) const {
   const link::PortSpec& port = gpu().port;
   const double efficiency =
       mover == Mover::dma ? port.copy_efficiency.value_or(port.payload_efficiency) : port.payload_efficiency;
@@ -105,7 +105,7 @@ void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vecto
   } else {
     demands.push_back({from.to_peer[gpu_of(peer)], on_wire});
   }
-  demands.push_back({to.hbm, per_work * gpu().hbm.write_cost});
+  demands.push_back({to.hbm, per_work * gpu().hbm.write_cost * turning});
 }
 
 Time Machine::put(nic::Put put, Rank source, Rank destination) {

@@ -53,10 +53,11 @@ class Machine {
   const std::vector<CapacityInfo>& capacity_info() const { return info_; }
 
   // Appends what a stream of `per_work` bytes from `source` to the memory of `peer` takes of links and memory. Link
-  // capacities are raw; what a byte of payload takes of them depends on who sends it.
+  // capacities are raw; what a byte of payload takes of them depends on who sends it. `turning`: what a byte takes of a
+  // memory that also reads, over what it takes alone.
   enum class Mover { cu, dma };
   void add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
-                      Mover mover = Mover::cu) const;
+                      Mover mover = Mover::cu, double turning = 1) const;
 
   // Posts to the NIC of `source`; the put's sink fires when its data, and then its flag, can be seen at `destination`.
   // Returns when the issuing thread is free again.

@@ -9,7 +9,52 @@ namespace moire::models::machine {
 PhaseRunner::PhaseRunner(Machine& machine)
     : machine_(machine), cus_(static_cast<std::uint32_t>(machine.gpu().compute.total_cus())) {
   units_.resize(std::size_t{machine.ranks()} * cus_);
+  if (machine.gpu().compute.bytes_in_flight_per_port) add_ports();
   machine.loop().add_first(*this);
+}
+
+void PhaseRunner::add_ports() {
+  for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
+    std::uint32_t unit = rank * cus_;
+    for (const cu::CuGroupSpec& group : machine_.gpu().compute.groups) {
+      for (std::int64_t copy = 0; copy < group.count; ++copy) {
+        for (const std::int64_t behind : group.ports) {
+          const std::uint32_t first = unit;
+          for (std::int64_t i = 0; i < behind; ++i) units_[unit++].port = static_cast<std::uint32_t>(ports_.size());
+          ports_.push_back({first, unit});
+        }
+      }
+    }
+  }
+}
+
+// CUs ask their port for what they have room for; a port that is asked for too much gives each the same part of it.
+void PhaseRunner::share_ports() {
+  const cu::CuArraySpec& compute = machine_.gpu().compute;
+  for (const std::uint32_t at : changed_) {
+    Unit& unit = units_[at];
+    Port& port = ports_[unit.port];
+    const double asks = std::min(unit.load.in_flight, compute.bytes_in_flight_per_cu.value);
+    port.asked += asks - unit.at_port;
+    unit.at_port = asks;
+    if (port.changed) continue;
+    port.changed = true;
+    changed_ports_.push_back(unit.port);
+  }
+  for (const std::uint32_t number : changed_ports_) {
+    Port& port = ports_[number];
+    port.changed = false;
+    const double share = std::min(1.0, compute.bytes_in_flight_per_port->value / std::max(port.asked, 1.0));
+    for (std::uint32_t at = port.first_unit; at < port.last_unit; ++at) {
+      Unit& unit = units_[at];
+      if (unit.load.port_share == share) continue;
+      unit.load.port_share = share;
+      if (unit.changed) continue;
+      unit.changed = true;
+      changed_.push_back(at);
+    }
+  }
+  changed_ports_.clear();
 }
 
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape) {
@@ -63,6 +108,7 @@ void PhaseRunner::leave(Seat seat) {
 // Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
 // changes class.
 void PhaseRunner::settle() {
+  if (!ports_.empty()) share_ports();
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
@@ -76,7 +122,7 @@ void PhaseRunner::settle() {
   changed_.clear();
   for (const Starting& starting : starting_) {
     Occupant& occupant = occupants_[starting.seat];
-    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1};
+    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1};
     const core::ClassId into = class_for(occupant, occupant.present ? units_[unit_of(occupant)].load : alone);
     occupant.activity = machine_.sharing().start(into, starting.amount, *this, starting.seat);
   }
@@ -90,7 +136,7 @@ void PhaseRunner::fire(std::uint64_t seat) {
 }
 
 core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& load) {
-  const Key key{occupant.shape, occupant.rank, occupant.peer, load.computing, load.in_flight};
+  const Key key{occupant.shape, occupant.rank, occupant.peer, load.computing, load.in_flight, load.port_share};
   const auto found = classes_.find(key);
   if (found != classes_.end()) return found->second;
   const core::ClassId made =
@@ -101,8 +147,9 @@ core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& loa
 
 std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
   std::uint64_t h = key.shape;
-  for (const std::uint64_t part : {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
-                                   std::bit_cast<std::uint64_t>(key.in_flight)}) {
+  for (const std::uint64_t part :
+       {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
+        std::bit_cast<std::uint64_t>(key.in_flight), std::bit_cast<std::uint64_t>(key.port_share)}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
     h ^= h >> 29;
   }

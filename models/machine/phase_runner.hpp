@@ -51,14 +51,25 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     CuLoad load;
     CuLoad applied;
     bool changed = false;
+    double at_port = 0;  // bytes in flight it asks its port for
+    std::uint32_t port = no_port;
     std::vector<Seat> seats;
   };
+  // A port of a group to the memory system.
+  struct Port {
+    std::uint32_t first_unit = 0;
+    std::uint32_t last_unit = 0;
+    double asked = 0;  // bytes in flight, sum over its CUs
+    bool changed = false;
+  };
+  static constexpr std::uint32_t no_port = UINT32_MAX;
   struct Key {
     ShapeId shape;
     Rank rank;
     Rank peer;
     std::uint32_t computing;
     double in_flight;
+    double port_share;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -72,6 +83,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
 
   std::uint32_t unit_of(const Occupant& occupant) const { return occupant.rank * cus_ + occupant.cu; }
   void add_load(const Occupant& occupant, int sign);
+  void add_ports();
+  void share_ports();
   core::ClassId class_for(const Occupant& occupant, const CuLoad& load);
 
   Machine& machine_;
@@ -79,6 +92,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   std::vector<program::PhaseShape> shapes_;
   std::vector<Unit> units_;
   std::vector<std::uint32_t> changed_;
+  std::vector<Port> ports_;
+  std::vector<std::uint32_t> changed_ports_;
   std::vector<Starting> starting_;
   std::vector<Occupant> occupants_;
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;

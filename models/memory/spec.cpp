@@ -12,7 +12,15 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
   d.field("write_cost", &HbmSpec::write_cost, "HBM time of a written byte over that of a read byte")
       .range(0.1, 10)
       .or_default();
+  d.field("turnaround", &HbmSpec::turnaround,
+          "Extra time of traffic that is half reads and half writes, over both one after the other; for a share x of "
+          "writes 4 x (1 - x) of it")
+      .range(0, 4)
+      .or_default();
   d.field("access_granularity", &HbmSpec::access_granularity, "Bytes fetched for any smaller random access").positive();
+  d.field("random_access_cost", &HbmSpec::random_access_cost,
+          "HBM time of a random access beside that of its bytes, as bytes (banks that open another row)")
+      .or_default();
   d.field("unloaded_latency", &HbmSpec::unloaded_latency, "Latency of a load that misses all caches, idle memory")
       .positive();
   d.field("latency_growth", &HbmSpec::latency_growth,
@@ -28,6 +36,11 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
 void CacheSpec::describe(config::Describer<CacheSpec>& d) {
   d.component("cache", "Last-level cache shared by all CUs of a GPU (L2, or the memory-side Infinity Cache).");
   d.field("capacity", &CacheSpec::capacity, "Size").positive();
+  d.field("usable_share", &CacheSpec::usable_share,
+          "Share of the capacity that rows read at random find (partitions that keep copies of each other's lines hold "
+          "less)")
+      .range(0.01, 1)
+      .or_default();
   d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second to all CUs together").positive();
   d.field("hit_latency", &CacheSpec::hit_latency, "Latency of a load that hits").positive();
 }

@@ -58,7 +58,9 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       machine::ShapeId first = 0;
       if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
         for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
-          const machine::ShapeId id = phases_.add_shape(kernel->shapes[s]);
+          program::PhaseShape shape = kernel->shapes[s];
+          shape.threads = kernel->resources.threads;
+          const machine::ShapeId id = phases_.add_shape(shape);
           if (s == 0) first = id;
           times.phases.push_back({kernel->shapes[s].name, 0, Time{}});
         }

@@ -3,8 +3,10 @@
 // An activity (a workgroup in a phase, a DMA copy) demands several capacities at once and advances at one rate. That
 // rate is the largest that respects
 //   - its bound: what its compute unit or engine can do, whatever the load;
-//   - its window: window / latency (Little's law), where the latency grows with the load of one capacity;
-//   - weighted max-min fairness on every capacity it demands, with weight = bytes in flight.
+//   - its window: window / (latency + delay) (Little's law), where the latency grows with the load of one capacity and
+//     the delay, what the activity itself does between two round trips, does not;
+//   - weighted max-min fairness on every capacity it demands, with weight = bytes in flight. Of an activity with a
+//     delay nothing is in flight during it, so it counts for less the shorter the latency is.
 // Activities that are alike form a class: the solver sees one variable with the class's total weight, and every
 // member ends at its own point of the class's virtual clock. The cost of a change follows the number of classes that
 // are connected to it through capacities, not the number of activities.
@@ -46,6 +48,7 @@ struct ClassSpec {
   double bound = std::numeric_limits<double>::infinity();  // work per second of one member
   double window = 0;                                       // work in flight of one member; 0: not bound by latency
   double latency = 0;                                      // seconds, unloaded
+  double delay = 0;  // seconds a window takes beside the latency, whatever the load; only with a window
   CapacityId latency_capacity = no_id;                     // the capacity whose load stretches the latency
 };
 
@@ -132,11 +135,13 @@ class Sharing final : public Settler, public EventSink {
     double bound = 0;
     double window = 0;
     double latency = 0;
+    double delay = 0;
+    double curvature = 0;               // delay x weight / window: rate = weight x level / (1 + curvature x level)
     std::uint32_t stretched_by = no_id;  // the constraint whose load stretches the latency
     std::uint32_t first_use = 0;
     std::uint32_t last_use = 0;
     double limit = 0;  // the least of bound and window / latency
-    double level = 0;  // limit / weight
+    double level = 0;  // at which the limit is reached
     double rate = 0;
     bool present = false;
     bool rising = false;
@@ -158,6 +163,7 @@ class Sharing final : public Settler, public EventSink {
     double summed_weight = 0;  // the sum that rising_weight was subtracted from
     std::uint32_t rising = 0;
     std::uint32_t users = 0;
+    bool curved = false;  // a user has a curvature
     std::uint32_t first_user = 0;
     std::uint32_t last_user = 0;
     // The fixed point of the loaded latency; loads as a part of `rate`.
@@ -191,6 +197,7 @@ class Sharing final : public Settler, public EventSink {
   void sum_loads();
   void fill();
   void freeze(Variable& v, double rate);
+  double level_when_full(const Constraint& k) const;
   double full_level(const Constraint*& full);
 
   RunLoop& loop_;

@@ -50,6 +50,7 @@ System draw(Random& random, bool loaded_latency) {
     if (random.below(2) == 0) {
       spec.window = spec.weight;
       spec.latency = random.log_uniform(1e-7, 2e-6);
+      if (random.below(2) == 0) spec.delay = random.log_uniform(1e-8, 2e-6);
       const std::uint64_t kind = random.below(8);  // one in eight listens to a capacity that it may not demand
       if (kind >= 2) spec.latency_capacity = spec.demands[random.below(spec.demands.size())].capacity;
       if (kind == 1) spec.latency_capacity = static_cast<CapacityId>(random.below(capacities));
@@ -98,7 +99,17 @@ double limit(const System& s, std::size_t i, const Sharing& sharing) {
     stretch +=
         k.latency_growth * std::pow(std::min(1.0, sharing.load(spec.latency_capacity) / k.rate), k.latency_exponent);
   }
-  return std::min(spec.bound, spec.window / (spec.latency * stretch));
+  return std::min(spec.bound, spec.window / (spec.latency * stretch + spec.delay));
+}
+
+// The rate of one member at a level of the filling, and back: at a delay, a level is what the rate would be without it.
+double rate_at(const ClassSpec& spec, double level) {
+  if (spec.delay == 0) return spec.weight * level;
+  return 1 / (1 / (spec.weight * level) + spec.delay / spec.window);
+}
+double level_of(const ClassSpec& spec, double rate) {
+  if (spec.delay == 0) return rate / spec.weight;
+  return 1 / (spec.weight * (1 / rate - spec.delay / spec.window));
 }
 
 std::vector<double> loads(const System& s, const std::vector<double>& rates) {
@@ -120,26 +131,31 @@ std::vector<double> reference(const System& s, const std::vector<double>& limits
     std::size_t full = s.capacities.size();
     std::size_t stopped = n;
     for (std::size_t k = 0; k < s.capacities.size(); ++k) {
-      double taken = 0;
-      double weight = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        for (const Demand& d : s.classes[i].demands) {
-          if (d.capacity != k) continue;
-          if (fixed[i]) {
-            taken += d.per_work * s.members[i] * rates[i];
-          } else {
-            weight += d.per_work * s.members[i] * s.classes[i].weight;
+      const auto taken = [&](double at) {
+        double sum = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          for (const Demand& d : s.classes[i].demands) {
+            if (d.capacity == k) sum += d.per_work * s.members[i] * (fixed[i] ? rates[i] : rate_at(s.classes[i], at));
           }
         }
+        return sum;
+      };
+      // Bisection on the exponent, then on the level.
+      double low = 1e-30;
+      double high = 1e30;
+      if (taken(high) <= s.capacities[k].rate * (1 + 1e-12)) continue;
+      for (int step = 0; step < 200; ++step) {
+        const double middle = high > 2 * low ? std::sqrt(low * high) : (low + high) / 2;
+        (taken(middle) < s.capacities[k].rate ? low : high) = middle;
       }
-      if (weight > 0 && (s.capacities[k].rate - taken) / weight < level) {
-        level = (s.capacities[k].rate - taken) / weight;
+      if (low < level) {
+        level = low;
         full = k;
       }
     }
     for (std::size_t i = 0; i < n; ++i) {
-      if (!fixed[i] && limits[i] / s.classes[i].weight <= level) {
-        level = limits[i] / s.classes[i].weight;
+      if (!fixed[i] && level_of(s.classes[i], limits[i]) <= level) {
+        level = level_of(s.classes[i], limits[i]);
         stopped = i;
       }
     }
@@ -152,7 +168,7 @@ std::vector<double> reference(const System& s, const std::vector<double>& limits
     for (std::size_t i = 0; i < n; ++i) {
       for (const Demand& d : s.classes[i].demands) {
         if (fixed[i] || d.capacity != full) continue;
-        rates[i] = level * s.classes[i].weight;
+        rates[i] = rate_at(s.classes[i], level);
         fixed[i] = true;
       }
     }
@@ -167,7 +183,7 @@ void expect_fair(const System& s, const Sharing& sharing, const std::vector<doub
     EXPECT_LE(used[k], s.capacities[k].rate * (1 + 1e-9));
     EXPECT_NEAR(sharing.load(static_cast<CapacityId>(k)), used[k], 1e-9 * s.capacities[k].rate);
   }
-  const auto level = [&](std::size_t i) { return rates[i] / s.classes[i].weight; };
+  const auto level = [&](std::size_t i) { return level_of(s.classes[i], rates[i]); };
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (s.members[i] == 0) {
       EXPECT_EQ(rates[i], 0);
@@ -259,7 +275,7 @@ TEST(SharingProperty, MoreCapacityNeverLowersTheLowestLevel) {
     const Running running(s);
     double level = inf;
     for (ClassId i = 0; i < s.classes.size(); ++i) {
-      if (s.members[i] > 0) level = std::min(level, running.sharing.rate_of(i) / s.classes[i].weight);
+      if (s.members[i] > 0) level = std::min(level, level_of(s.classes[i], running.sharing.rate_of(i)));
     }
     return level;
   };

@@ -46,10 +46,17 @@ void Sharing::collect_component(ClassId seed) {
   loaded_latency_ = false;
   for (const ClassId id : component_classes_) {
     const ClassSpec& spec = classes_[id].spec;
-    Variable v{.weight = spec.weight, .bound = spec.bound, .window = spec.window, .latency = spec.latency};
+    Variable v{.weight = spec.weight,
+               .bound = spec.bound,
+               .window = spec.window,
+               .latency = spec.latency,
+               .delay = spec.delay,
+               .curvature = spec.delay > 0 ? spec.delay * spec.weight / spec.window : 0};
     v.first_use = static_cast<std::uint32_t>(uses_.size());
     for (const Demand& demand : spec.demands) {
-      if (demand.per_work > 0) uses_.push_back({capacities_[demand.capacity].place, demand.per_work, 0});
+      if (demand.per_work <= 0) continue;
+      uses_.push_back({capacities_[demand.capacity].place, demand.per_work, 0});
+      if (v.curvature > 0) constraints_[uses_.back().constraint].curved = true;
     }
     v.last_use = static_cast<std::uint32_t>(uses_.size());
     if (spec.window > 0 && spec.latency_capacity != no_id &&
@@ -90,7 +97,7 @@ void Sharing::weigh() {
       constraints_[use.constraint].weight += use.amount * v.weight;
       if (v.present) ++constraints_[use.constraint].users;
     }
-    v.limit = v.window > 0 ? std::min(v.bound, v.window / v.latency) : v.bound;
+    v.limit = v.window > 0 ? std::min(v.bound, v.window / (v.latency + v.delay)) : v.bound;
   }
 }
 
@@ -142,7 +149,7 @@ void Sharing::find_loads() {
     }
     for (Variable& v : variables_) {
       if (v.stretched_by == no_id) continue;
-      v.limit = std::min(v.bound, v.window / (v.latency * constraints_[v.stretched_by].stretch));
+      v.limit = std::min(v.bound, v.window / (v.latency * constraints_[v.stretched_by].stretch + v.delay));
     }
     fill();
     sum_loads();
@@ -164,11 +171,12 @@ void Sharing::sum_loads() {
   for (Constraint& k : constraints_) k.load = k.slope = 0;
   for (const Variable& v : variables_) {
     const bool stretched = v.stretched_by != no_id && v.rate == v.limit && v.limit < v.bound;
+    const double latency_share = stretched ? 1 - v.delay * v.limit / v.window : 0;  // of a round trip
     for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
       Constraint& k = constraints_[uses_[u].constraint];
       const double load = uses_[u].amount * v.rate / k.rate;
       k.load += load;
-      if (stretched && uses_[u].constraint == v.stretched_by) k.slope += load * k.steepness;
+      if (stretched && uses_[u].constraint == v.stretched_by) k.slope += load * k.steepness * latency_share;
     }
   }
 }
@@ -182,7 +190,7 @@ void Sharing::fill() {
   }
   for (Variable& v : variables_) {
     v.rate = v.present ? v.limit : 0;
-    v.level = v.limit / v.weight;
+    v.level = v.limit / (v.weight - v.curvature * v.limit);
     v.rising = v.present;
   }
   const auto lower = [&](std::uint32_t a, std::uint32_t b) {
@@ -203,7 +211,7 @@ void Sharing::fill() {
       if (v.level <= level) continue;
       for (std::uint32_t u = full->first_user; u < full->last_user; ++u) {
         Variable& user = variables_[users_[u].variable];
-        if (user.rising) freeze(user, user.weight * level);
+        if (user.rising) freeze(user, user.weight * level / (1 + user.curvature * level));
       }
     }
   }
@@ -232,10 +240,37 @@ double Sharing::full_level(const Constraint*& full) {
       }
       k.summed_weight = k.rising_weight;
     }
-    if (k.free < level * k.rising_weight) {
-      level = k.free / k.rising_weight;
+    if (k.free >= level * k.rising_weight) continue;  // curvature only makes it later
+    const double own = k.curved ? level_when_full(k) : k.free / k.rising_weight;
+    if (own < level) {
+      level = own;
       full = &k;
     }
+  }
+  return level;
+}
+
+// What the users that still rise take of a capacity is concave in their level, and at the level that straight users
+// would fill it at it is not full: from there Newton's steps go up to the root and never past it.
+double Sharing::level_when_full(const Constraint& k) const {
+  constexpr int max_steps = 64;
+  constexpr double tolerance = 1e-14;
+  double level = k.free / k.rising_weight;
+  for (int step = 0; step < max_steps; ++step) {
+    double taken = 0;
+    double slope = 0;
+    for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+      const Variable& v = variables_[users_[u].variable];
+      if (!v.rising) continue;
+      const double flat = 1 / (1 + v.curvature * level);
+      const double steep = uses_[users_[u].use].amount * v.weight * flat;
+      taken += steep * level;
+      slope += steep * flat;
+    }
+    const double change = (k.free - taken) / slope;
+    if (change <= tolerance * level) return level;
+    level += change;
+    if (!std::isfinite(level)) break;
   }
   return level;
 }

@@ -462,6 +462,45 @@ TEST_F(SharingTest, ALatencyMayGrowWithACapacityThatIsNotDemanded) {
   EXPECT_DOUBLE_EQ(sharing.served(hbm), 1000);
 }
 
+// Two loops on one memory, both with a window of 1,000 B; one of them computes for 300 ps between its round trips. The
+// memory serves 2 B/ps: 1000 / L + 1000 / (L + 300) = 2 at L = 872.015 ps, whatever the latency was unloaded.
+TEST_F(SharingTest, PastSaturationADelayIsTimeWithNothingInFlight) {
+  const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 2 * per_ps});
+  const auto loop_with = [&](double delay) {
+    return sharing.add_class({.demands = {{hbm, 1}},
+                              .weight = 1000,
+                              .window = 1000,
+                              .latency = 100e-12,
+                              .delay = delay,
+                              .latency_capacity = hbm});
+  };
+  const ClassId flowing = loop_with(0);
+  const ClassId halting = loop_with(300e-12);
+  start(flowing, 1e6, 1);
+  start(halting, 1e6, 2);
+  loop.settle();
+  const double latency = 0.5 * (700 + std::sqrt(700.0 * 700 + 4 * 150e3));
+  EXPECT_NEAR(sharing.rate_of(flowing), 1000 / latency * per_ps, 1e-12 * per_ps);
+  EXPECT_NEAR(sharing.rate_of(halting), 1000 / (latency + 300) * per_ps, 1e-12 * per_ps);
+  EXPECT_NEAR(sharing.load(hbm), 2 * per_ps, 1e-12 * per_ps);
+}
+
+// Below saturation the load stretches the latency, not the delay.
+TEST_F(SharingTest, ADelayIsNotStretched) {
+  const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 10 * per_ps, .latency_growth = 1});
+  const ClassId c = sharing.add_class({.demands = {{hbm, 1}},
+                                       .weight = 1000,
+                                       .window = 1000,
+                                       .latency = 100e-12,
+                                       .delay = 55e-12,
+                                       .latency_capacity = hbm});
+  start(c, 1e6, 1);
+  loop.settle();
+  // r = 1000 / (100 (1 + r / 10) + 55): 10 r^2 + 155 r = 1000
+  const double r = (-155 + std::sqrt(155.0 * 155 + 4 * 10 * 1000)) / 20;
+  EXPECT_NEAR(sharing.rate_of(c), r * per_ps, 1e-7 * per_ps);
+}
+
 // --- A measured GPU ------------------------------------------------------------------------------------------------
 
 // One copy workgroup (the victim) beside readers on an H200. Growth and exponent come from a least-squares fit over the

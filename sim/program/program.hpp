@@ -32,11 +32,19 @@ struct PhaseShape {
   double read_overfetch = 1;  // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
   double write = 0;           // stored to the rank's own memory
   double peer_write = 0;      // stored to the peer's memory through the scale-up port
+  // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.
+  double mixed_stores = -1;
   double flop = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
   // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
   bool pipelined = true;
-  Bytes in_flight;  // loads the workgroup keeps requested and not yet received (stores, if it loads nothing)
+  bool random_rows = false;  // what is not pipelined: rows anywhere in memory, not a run of addresses
+  // Of what is not pipelined, per unit of work: loads that must come back before the rows can be asked for (row numbers),
+  // one after the other, and time in which nothing is requested (barriers, instruction fetch).
+  double dependent_loads = 0;
+  Time pause{};
+  std::int64_t threads = 256;  // of the workgroup
+  Bytes in_flight;             // loads the workgroup keeps requested and not yet received (stores, if it loads nothing)
 };
 
 // One step in the life of a workgroup.
