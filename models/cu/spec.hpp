@@ -22,7 +22,7 @@ struct CuGroupSpec {
   std::int64_t filled_first = 0;
   // CUs behind each port of the group to the memory system, by CU number (H200: CPCs of three and of two TPCs). Empty:
   // no port limits anything.
-  std::vector<std::int64_t> ports;
+  std::vector<std::int64_t> ports{};
   static void describe(config::Describer<CuGroupSpec>& d);
 };
 
