@@ -77,6 +77,7 @@ Values loaded(const SystemSpec& system, const Parameters& parameters) {
   gather.name = "gather";
   gather.read = 1;
   gather.pipelined = false;
+  gather.random_rows = true;
   gather.in_flight = Bytes{32 * 1024.0};  // 8 loads a thread
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue("main", {kernel(

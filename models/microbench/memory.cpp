@@ -1,6 +1,5 @@
 // Bandwidth and latency of a GPU's own memory and cache: loads come a batch at a time, stores are not waited for.
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "models/memory/cache.hpp"
@@ -62,9 +61,8 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
-  const double row = number(parameters, "row_bytes");
-  const double grain = gpu.hbm.access_granularity.value;
-  traffic.shape.read_overfetch = std::ceil(row / grain) * grain / row;
+  traffic.shape.random_rows = true;
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
   traffic.shape.read_miss = miss_ratio(gpu, number(parameters, "footprint_bytes"));
   return as_values(run_traffic(system, traffic));
 }
@@ -114,8 +112,9 @@ Values chase(const SystemSpec& system, const Parameters& parameters) {
   return {{"latency", sector / run_traffic(system, traffic).per_wg}};
 }
 
-// Gathers by the first `sms` CUs of a group; the others do nothing.
+// Gathers of 512-byte rows by the first `sms` CUs of a group; the others do nothing.
 Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
+  constexpr double row = 512;
   const SystemSpec gpu = one_gpu(system);
   const cu::CuArray array(gpu.node.gpu.compute);
   const auto group = static_cast<std::uint32_t>(count(parameters, "gpc"));
@@ -128,6 +127,8 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic;
   loads_in_batches(traffic, parameters);
   traffic.shape.name = "gather";
+  traffic.shape.random_rows = true;
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.node.gpu.hbm, Bytes{row});
   const auto stamps = run_on(gpu, cus, count(parameters, "wgs_per_sm"), traffic.shape, stream_bytes);
   return {{"bandwidth", rate(stamps, stream_bytes).total}};
 }
