@@ -1,9 +1,12 @@
 #include "sim/study/curves.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <set>
+#include <stdexcept>
 #include <tuple>
 
 namespace moire::study {
@@ -47,6 +50,21 @@ std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, co
     if (const auto metric = it->second.find(value.metric); metric != it->second.end()) out[i] = metric->second;
   }
   return out;
+}
+
+void check_simulations(const Measurements& measurements, const models::machine::SystemSpec& system,
+                       const std::vector<Benchmark>& known, config::Diagnostics& diagnostics) {
+  std::set<std::pair<std::string, Parameters>> ran;
+  for (const MeasuredValue& value : measurements.values) {
+    if (!ran.emplace(value.benchmark, value.parameters).second) continue;
+    try {
+      simulate({&value}, system, known);
+    } catch (const std::invalid_argument& error) {
+      diagnostics.error(measurements.place(value),
+                        fmt::format("{} {} cannot be: {}", value.benchmark, to_string(value.parameters), error.what()),
+                        "the parameters must be possible on the hardware file's GPU");
+    }
+  }
 }
 
 std::vector<Curve> curves(const Measurements& measurements, const models::machine::SystemSpec& system,

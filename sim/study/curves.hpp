@@ -40,6 +40,10 @@ models::machine::SystemSpec measured_system(const Measurements& measurements, co
 std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const models::machine::SystemSpec& system,
                              const std::vector<Benchmark>& known);
 
+// Runs every benchmark once at its parameters; an error at the row for each that this machine cannot run.
+void check_simulations(const Measurements& measurements, const models::machine::SystemSpec& system,
+                       const std::vector<Benchmark>& known, config::Diagnostics& diagnostics);
+
 // Every curve that can be simulated, in the order of the file.
 std::vector<Curve> curves(const Measurements& measurements, const models::machine::SystemSpec& system,
                           const std::vector<Benchmark>& known = models::microbench::all());

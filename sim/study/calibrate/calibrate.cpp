@@ -23,8 +23,11 @@ using Rows = std::vector<const MeasuredValue*>;
 constexpr int fitted_digits = 4;
 constexpr int least_evaluations = 60;
 constexpr int evaluations_per_parameter = 60;
-constexpr double least_effect = 1e-3;  // of a parameter's change by `probe` on any point, for it to count as measured
-constexpr double probe = 0.1;
+// A parameter counts as told by its points where a change of it moves one of them by more than this.
+constexpr double least_effect = 1e-3;
+constexpr double far = 0.5;   // the change before the search: is there anything to find?
+constexpr double near = 0.1;  // and after it: do the points say more than a bound?
+constexpr double no_worse = 1.001;
 
 struct Errors {
   double rms = 0;
@@ -70,6 +73,9 @@ class Calibrator {
     read_off();
     find_contradictions(measurements_, hardware_, diagnostics);
     if (!diagnostics.ok()) return std::nullopt;
+    check_simulations(measurements_, system(gpu()), known_, diagnostics);
+    if (!diagnostics.ok()) return std::nullopt;
+    state_name();
     state_groups();
     std::vector<std::vector<bool>> told;
     for (int pass = 0; pass < options_.passes; ++pass) {
@@ -125,6 +131,15 @@ class Calibrator {
       words.push_back(fmt::format("{} ({} point{})", name, count, count == 1 ? "" : "s"));
     }
     return config::join(words);
+  }
+
+  // A file of another GPU is a skeleton: its name is not this one's.
+  void state_name() {
+    const std::string was = hardware_.name();
+    if (was.find(measurements_.gpu) != std::string::npos) return;
+    hardware_.rename(measurements_.gpu,
+                     fmt::format("# {}: calibrated; what nothing measured is that of {}.", measurements_.gpu, was));
+    changes_.push_back({"name", was, measurements_.gpu, "header", 0, std::nullopt, std::nullopt});
   }
 
   void read_off() {
@@ -220,7 +235,7 @@ class Calibrator {
     if (rows.empty()) return told;
     const HardwareFile before = hardware_;
     start(stage, first);
-    for (std::size_t i = 0; i < stage.parameters.size(); ++i) told[i] = has_effect(stage.parameters[i], rows);
+    for (std::size_t i = 0; i < stage.parameters.size(); ++i) told[i] = has_effect(stage.parameters[i], rows, far);
     std::vector<const Parameter*> free;
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i]) free.push_back(&stage.parameters[i]);
@@ -239,6 +254,7 @@ class Calibrator {
       search(free, loss);
     }
     for (std::size_t i = 0; i < told.size(); ++i) {
+      if (told[i]) told[i] = !only_bounded(stage.parameters[i], rows, before, loss);
       const std::string& path = stage.parameters[i].path;
       if (!told[i]) {
         hardware_.take_over(path, before);
@@ -259,15 +275,28 @@ class Calibrator {
     }
   }
 
+  // The value that the file has is as good, and small changes do nothing: an upper or lower bound is all there is.
+  template <class Loss>
+  bool only_bounded(const Parameter& parameter, const Rows& rows, const HardwareFile& before, const Loss& loss) {
+    const auto old = before.number(parameter.path);
+    if (!old || is_integer(parameter.path) || has_effect(parameter, rows, near)) return false;
+    const double found = *hardware_.number(parameter.path);
+    const double least = loss();
+    hardware_.set(parameter.path, *old);
+    const bool as_good = loss() <= least * no_worse;
+    hardware_.set(parameter.path, found);
+    return as_good;
+  }
+
   // Does any point feel it?
-  bool has_effect(const Parameter& parameter, const Rows& rows) {
+  bool has_effect(const Parameter& parameter, const Rows& rows, double change) {
     const std::string& path = parameter.path;
     const double value = *hardware_.number(path);
     std::vector<double> tried;
     if (is_integer(path)) {
       tried = {parameter.low, parameter.low + 1};
     } else {
-      tried = {value * (1 - probe), value > 0 ? value * (1 + probe) : parameter.high * probe};
+      tried = {value * (1 - change), value > 0 ? value * (1 + change) : parameter.high * change};
     }
     const std::vector<double> reference = simulated(rows);
     bool effect = false;
@@ -306,10 +335,23 @@ class Calibrator {
       for (std::size_t i = 0; i < free.size(); ++i) hardware_.set(free[i]->path, values[i]);
     };
     const int evaluations = least_evaluations + evaluations_per_parameter * static_cast<int>(free.size());
-    put(minimise(variables, evaluations, [&](const std::vector<double>& values) {
+    const auto at = [&](const std::vector<double>& values) {
       put(values);
       return loss();
-    }));
+    };
+    // From the start and, as valleys may be several, from half and twice of it.
+    std::vector<double> best;
+    double least = HUGE_VAL;
+    for (const double factor : {1.0, 0.5, 2.0}) {
+      std::vector<Variable> from = variables;
+      for (Variable& variable : from) variable.start *= factor;
+      const std::vector<double> found = minimise(from, evaluations, at);
+      if (const double own = at(found); own < least) {
+        least = own;
+        best = found;
+      }
+    }
+    put(best);
   }
 
   // Writes what a stage found, with the errors of all its points on the finished machine.

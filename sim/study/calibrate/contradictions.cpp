@@ -77,8 +77,21 @@ class Finder {
     }
   }
 
-  // Parameters that this machine cannot have had.
+  // Parameters that no machine, or not this one, can have had.
   void machine(const MeasuredValue& row) {
+    const std::set<std::string> may_be_zero = {"background",   "background_in_flight_bytes",
+                                               "blockers",     "chunk_bytes",
+                                               "gather_bytes", "gpc",
+                                               "max_ctas",     "remote",
+                                               "sm",           "store_bytes",
+                                               "streams",      "when"};
+    for (const auto& [key, value] : row.parameters) {
+      const double least = may_be_zero.count(key) > 0 ? 0 : 1;
+      const double most = key.ends_with("bytes") ? 1e13 : 1e5;
+      if (value >= least && value <= most && value == std::floor(value)) continue;
+      fail(row, fmt::format("{}: {} is {}", name(row), key, value),
+           fmt::format("it must be a whole number from {} to {}", least, most));
+    }
     const auto gpus = static_cast<double>(measurements_.gpus);
     for (const std::string key : {"peers", "senders", "gpus"}) {
       const double most = key == "peers" ? gpus - 1 : gpus;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <nlopt.hpp>
 
 #include "sim/core/invariant.hpp"
@@ -17,6 +18,7 @@ struct Problem {
   const Loss& loss;
   std::vector<double> best;  // in the variables' units
   double least = HUGE_VAL;
+  std::exception_ptr thrown = nullptr;  // by the loss: NLopt would forget it
 };
 
 double evaluate(const std::vector<double>& x, std::vector<double>& gradient, void* data) {
@@ -24,7 +26,13 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
   auto& problem = *static_cast<Problem*>(data);
   std::vector<double> values(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) values[i] = x[i] * problem.scale[i];
-  const double loss = problem.loss(values);
+  double loss = HUGE_VAL;
+  try {
+    loss = problem.loss(values);
+  } catch (...) {
+    problem.thrown = std::current_exception();
+    throw nlopt::forced_stop();
+  }
   if (loss < problem.least) {
     problem.least = loss;
     problem.best = values;
@@ -78,6 +86,8 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
     search.optimize(x, least);
   } catch (const nlopt::roundoff_limited&) {
     // The best so far is as good as numbers allow.
+  } catch (const nlopt::forced_stop&) {
+    std::rethrow_exception(problem.thrown);
   }
   return problem.best;
 }

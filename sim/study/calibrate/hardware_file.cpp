@@ -260,6 +260,17 @@ void HardwareFile::take_over(std::string_view path, const HardwareFile& other) {
   }
 }
 
+std::string HardwareFile::name() const {
+  const Node* node = root_.find("name");
+  return node ? node->text : std::string();
+}
+
+void HardwareFile::rename(const std::string& name, const std::string& comment) {
+  MOIRE_INVARIANT(!root_.entries.empty(), "a GPU file without keys");
+  *root_.find("name") = scalar(name);
+  comments_[root_.entries.front().key] = {comment};
+}
+
 std::string HardwareFile::add_source(const std::string& wanted, const std::string& text) {
   std::set<std::string> named;
   collect_sources(root_, named);

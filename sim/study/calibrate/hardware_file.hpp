@@ -33,6 +33,9 @@ class HardwareFile {
   // Groups of CUs in hardware order: {CUs, filled first}; equal neighbours become one entry with a count.
   void state_groups(const std::vector<std::pair<int, int>>& groups, const std::string& source);
 
+  std::string name() const;
+  void rename(const std::string& name, const std::string& comment);  // the comment stands at the top
+
   // Adds a source and returns the key to state; `wanted` where values that stay do not name another text so.
   std::string add_source(const std::string& wanted, const std::string& text);
   void set_source_text(const std::string& key, const std::string& text);

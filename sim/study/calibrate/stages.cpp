@@ -73,7 +73,20 @@ bool loaded_copy(const Parameters& p, const Context&) {
 bool in_cache(const Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
-bool contiguous(const Parameters& p, const Context&) { return parameter(p, "chunk_bytes") == 0; }
+// As many stores as it takes to fill the port.
+bool many_stores(const Parameters& p, const Context&) { return parameter(p, "wgs") >= 32; }
+
+// The rate of one workgroup's stores times the latency until they are seen.
+std::optional<double> store_window(const Context& context) {
+  double most = 0;
+  for (const MeasuredValue* row : context.measurements.all("peer_store", "bandwidth")) {
+    if (lone(row->parameters, context)) most = std::max(most, row->value * giga);
+  }
+  const auto latency = context.hardware.number("port.store_latency");
+  if (most == 0 || !latency) return std::nullopt;
+  return most * *latency * 1e-12;
+}
+
 bool to_a_peer(const Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
 
 }  // namespace
@@ -103,73 +116,89 @@ const std::vector<Reading>& readings() {
 
 const std::vector<Stage>& stages() {
   static const std::vector<Stage> table = {
-      {"dispatch",
-       "the span of a first wave of empty workgroups is turns of launch_interval, the refill of a slot is a time of "
-       "its "
-       "own",
-       {{"compute.launch_interval", 1, 1 * us}, {"compute.slot_refill", 1 * ns, 100 * us}},
-       {{"dispatch", "first_wave_span"}, {"dispatch", "slot_refill"}}},
+      {"launch_interval",
+       "the first wave of empty workgroups starts in turns of all groups, launch_interval apart",
+       {{"compute.launch_interval", 1, 1 * us}},
+       {{"dispatch", "first_wave_span"}}},
+      {"slot_refill",
+       "from the end of a workgroup to the start of a pending one in its place",
+       {{"compute.slot_refill", 1 * ns, 100 * us, {}, median_of("dispatch", "slot_refill", ns)}},
+       {{"dispatch", "slot_refill"}}},
       {"lone_workgroup",
-       "the rate of one workgroup against its bytes in flight: a batch takes the latency and its time in the SM",
+       "one workgroup against its bytes in flight: a batch takes the latency and its own time in the SM",
        {{"hbm.unloaded_latency", 50 * ns, 10 * us}, {"compute.load_store_per_cu", 1 * giga, 10e3 * giga}},
        {{"gather", "bandwidth_per_wg", lone}, {"hbm_read", "bandwidth_per_wg", lone}}},
       {"lone_copy",
-       "the rate of one workgroup that copies or stores, against one that loads",
+       "one workgroup that copies or stores against one that loads",
        {{"compute.store_cost", 0.1, 10}},
        {{"hbm_copy", "bandwidth_per_wg", lone},
         {"hbm_write", "bandwidth_per_wg", lone},
         {"loaded_latency", "victim_bandwidth", idle_copy}}},
       {"memory_total",
-       "all SMs together: more bytes in flight up to what an SM can keep, then the memory's rate",
-       {{"hbm.bandwidth", 1 * giga, 1e6 * giga, "hbm.peak", largest_of("hbm_read", "bandwidth", giga)},
-        {"compute.bytes_in_flight_per_cu", 1e3, 1e7}},
+       "all SMs together reach what the memory gives",
+       {{"hbm.bandwidth", 1 * giga, 1e6 * giga, "hbm.peak", largest_of("hbm_read", "bandwidth", giga)}},
        {{"gather", "bandwidth", several}, {"hbm_read", "bandwidth", several}}},
       {"memory_writes",
        "stores and copies of all SMs against loads",
        {{"hbm.write_cost", 0.1, 10}},
        {{"hbm_write", "bandwidth", several}, {"hbm_copy", "bandwidth", several}}},
       {"loaded_latency",
-       "a copying workgroup slows down beside background readers as the latency grows",
-       {{"hbm.latency_growth", 0, 10}, {"hbm.latency_exponent", 0.1, 20}},
+       "a copying workgroup slows down beside background readers, which ask for more than an SM can have in flight",
+       {{"hbm.latency_growth", 0, 10}, {"hbm.latency_exponent", 0.5, 6}, {"compute.bytes_in_flight_per_cu", 1e3, 1e7}},
        {{"loaded_latency", "victim_bandwidth", loaded_copy, 24},
         {"loaded_latency", "background_bandwidth", loaded_copy, 24}}},
       {"cache",
-       "a footprint that fits the cache",
+       "a footprint that fits the cache: one thread for the latency, all SMs for the rate",
        {{"l2.hit_latency", 10 * ns, 10 * us}, {"l2.bandwidth", 1 * giga, 1e6 * giga}},
        {{"l2_read", "bandwidth", in_cache}, {"chase", "latency", in_cache}}},
       {"vector", "fp32 FMA on every SM", {{"compute.vector_fp32", 1e9, 1e18}}, {{"vector_rate", "flops_per_sm"}}},
       {"matrix",
-       "bf16 matrix instructions on every SM over the datasheet's rate",
+       "bf16 matrix instructions of an SM over the datasheet's rate",
        {{"compute.matrix_efficiency", 0.01, 1}},
        {{"matrix_rate", "flops_per_sm"}}},
-      {"peer_stores",
-       "stores of one workgroup give the window, of all workgroups the payload",
-       {{"port.store_window_per_cu", 100, 1e8}, {"port.payload_efficiency", 0.01, 1}},
-       {{"peer_store", "bandwidth", contiguous, 24}, {"peer_fan_in", "bandwidth"}}},
       {"peer_flag",
-       "a flag's way to a peer is half of the round trip",
+       "a flag to a peer and back",
        {{"port.store_latency", 10 * ns, 1e3 * us, {}, median_of("flag", "round_trip", ns, 0.5)}},
        {{"flag", "round_trip"}}},
-      {"host",
-       "host time of one enqueue, from there to the kernel's first store, and between kernels of a queue",
-       {{"host.enqueue", 1 * ns, 1e3 * us, {}, median_of("launch", "host_call", us)},
-        {"host.kernel_start", 1 * ns, 1e3 * us},
-        {"host.queue_gap", 1 * ns, 1e3 * us, {}, median_of("launch", "queue_gap", ns)}},
-       {{"launch", "host_call"}, {"launch", "host_to_store"}, {"launch", "queue_gap"}}},
+      {"peer_stores",
+       "stores of all workgroups fill the links",
+       {{"port.payload_efficiency", 0.01, 1}},
+       {{"peer_store", "bandwidth", many_stores, 24}, {"peer_fan_in", "bandwidth"}}},
+      {"peer_store_window",
+       "stores of one workgroup are limited by what its SM may have under way",
+       {{"port.store_window_per_cu", 100, 1e8, {}, store_window}},
+       {{"peer_store", "bandwidth", lone}}},
+      {"enqueue",
+       "host time of one enqueue",
+       {{"host.enqueue", 1 * ns, 1e3 * us, {}, median_of("launch", "host_call", us)}},
+       {{"launch", "host_call"}}},
+      {"kernel_start",
+       "from the host's call to the kernel's first store, less the call and the store's way",
+       {{"host.kernel_start", 1 * ns, 1e3 * us}},
+       {{"launch", "host_to_store"}}},
+      {"queue_gap",
+       "between kernels of a queue",
+       {{"host.queue_gap", 1 * ns, 1e3 * us, {}, median_of("launch", "queue_gap", ns)}},
+       {{"launch", "queue_gap"}}},
+      {"copy_engine",
+       "a copy takes its command and its bytes at the engine's rate",
+       {{"dma.bandwidth", 1 * giga, 1e5 * giga}, {"dma.first_command", 10 * ns, 1e3 * us}},
+       {{"copy_single", "time", to_a_peer}}},
+      {"copy_chunks",
+       "copies behind others of their stream",
+       {{"dma.next_command", 10 * ns, 1e3 * us}},
+       {{"copy_chunked", "time"}}},
+      {"copy_port",
+       "copies of several GPUs into one share its port",
+       {{"port.copy_efficiency", 0.01, 1}},
+       {{"copy_fan_in", "time"}}},
       {"copy_concurrency",
        "copies of a GPU on several streams: how many make progress together",
-       {{"dma.peer_concurrency", 1, 16}},
+       {{"dma.peer_concurrency", 1, 16, "dma.engines"}},
        {{"copy_streams", "time"},
         {"copy_streams", "first_end"},
         {"copy_fan_out", "time"},
         {"copy_fan_out", "first_end"}}},
-      {"copy_engines",
-       "a copy takes its command and its bytes at the engine's rate, copies into one receiver share its port",
-       {{"dma.bandwidth", 1 * giga, 1e5 * giga},
-        {"dma.first_command", 10 * ns, 1e3 * us},
-        {"dma.next_command", 10 * ns, 1e3 * us},
-        {"port.copy_efficiency", 0.01, 1}},
-       {{"copy_single", "time", to_a_peer}, {"copy_chunked", "time"}, {"copy_fan_in", "time"}}},
   };
   return table;
 }

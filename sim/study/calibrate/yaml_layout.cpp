@@ -110,7 +110,7 @@ class Writer {
     bool after_block = false;
     for (const auto& entry : node.entries) {
       const bool block = entry.value.is_map() || entry.value.is_sequence();
-      if (!first && (block || (after_block && entry.key != "name"))) out_ += "\n";
+      if (!first && (block || after_block)) out_ += "\n";
       this->entry(entry, "", 0);
       first = false;
       after_block = block;
@@ -143,8 +143,6 @@ class Writer {
     }
     const std::string one_line = node.is_scalar() ? scalar(node, Context::block) : flow(node);
     if (node.is_scalar() && indent + head.size() + 1 + one_line.size() > widest && can_fold(node.text)) {
-      line(indent, head + " " + folded(node.text, indent + 2));
-    } else if (node.is_scalar() && needs_quotes(node, Context::block) && can_fold(node.text) && node.text.size() > 40) {
       line(indent, head + " " + folded(node.text, indent + 2));
     } else {
       line(indent, head + " " + one_line);
