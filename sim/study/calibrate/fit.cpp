@@ -22,7 +22,7 @@ struct Problem {
 };
 
 double evaluate(const std::vector<double>& x, std::vector<double>& gradient, void* data) {
-  MOIRE_INVARIANT(gradient.empty(), "Subplex takes no derivatives");
+  MOIRE_INVARIANT(gradient.empty(), "nothing here has derivatives");
   auto& problem = *static_cast<Problem*>(data);
   std::vector<double> values(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) values[i] = x[i] * problem.scale[i];
@@ -67,7 +67,7 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
     high[i] = v.high / scale[i];
   }
   Problem problem{scale, loss, {}, HUGE_VAL};
-  nlopt::opt search(nlopt::LN_SBPLX, static_cast<unsigned>(n));
+  nlopt::opt search(n < 2 ? nlopt::LN_SBPLX : nlopt::LN_BOBYQA, static_cast<unsigned>(n));
   search.set_min_objective(evaluate, &problem);
   search.set_lower_bounds(low);
   search.set_upper_bounds(high);
@@ -77,8 +77,8 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
     if (s == 0) s = 0.01;
   }
   search.set_initial_step(step);
-  search.set_xtol_rel(1e-4);
-  search.set_ftol_rel(1e-4);
+  search.set_xtol_rel(1e-5);
+  search.set_ftol_rel(1e-6);
   search.set_stopval(1e-10);
   search.set_maxeval(evaluations);
   double least = 0;

@@ -21,8 +21,9 @@ double deviation(double simulated, double measured);
 constexpr double knee = 0.05;
 double soft_square(double deviation);
 
-// The variables that make `loss` least: Subplex of NLopt, at most `evaluations` of them; stops earlier when the
-// variables or the loss no longer change.
+// The variables that make `loss` least: BOBYQA of NLopt (quadratic models inside bounds; Subplex for one variable,
+// which BOBYQA does not take), at most `evaluations` of them; stops earlier when the variables or the loss no longer
+// change.
 std::vector<double> minimise(const std::vector<Variable>& variables, int evaluations,
                              const std::function<double(const std::vector<double>&)>& loss);
 

@@ -69,8 +69,10 @@ std::optional<Groups> find_groups(const Measurements& measurements, const Hardwa
     // Once every group has a blocker, the turns of all groups have begun.
     const bool all = std::all_of(groups.begin(), groups.end(), [](const auto& g) { return g.second > 0; });
     if (all || group >= groups.size()) break;
+    const bool known_to_fill = out.groups[group].second > 0;
     ++groups[group].second;
-    if (const std::size_t same = exact(tried, simulated(groups)); same > out.exact) {
+    const std::size_t same = exact(tried, simulated(groups));
+    if (same > out.exact || (same == out.exact && known_to_fill)) {
       out.exact = same;
       out.groups = groups;
     }

@@ -18,7 +18,8 @@ struct Groups {
 };
 
 // Nothing where the file has no `gpc` rows. Which CUs an empty GPU fills first is a beginning of the order in which
-// blockers were placed: the shortest one that gives most of the measured placements exactly.
+// blockers were placed: the one that gives most of the measured placements exactly and has the fewest groups, with all
+// the CUs of these groups that come before those of others.
 std::optional<Groups> find_groups(const Measurements& measurements, const HardwareFile& hardware,
                                   models::link::Wiring wiring, const std::vector<Benchmark>& known);
 

@@ -83,12 +83,10 @@ bool is_integer(const config::Field& field) {
 std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);
-  if (dimension == config::Dimension::bytes && value == static_cast<double>(static_cast<std::int64_t>(value)) &&
-      digits == 0) {
-    return config::format_quantity(value, dimension);
-  }
   const double rounded = digits == 0 ? value : std::stod(fmt::format("{:.{}g}", value, digits));
-  return config::format_quantity(rounded, dimension);
+  std::string text = config::format_quantity(rounded, dimension);
+  if (dimension == config::Dimension::per_second) text.replace(text.size() - 2, 2, "Hz");  // a GPU's rates are clocks
+  return text;
 }
 
 // Everything but a number's base unit, in which it keeps all its digits.

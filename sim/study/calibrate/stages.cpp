@@ -180,6 +180,10 @@ const std::vector<Stage>& stages() {
        "between kernels of a queue",
        {{"host.queue_gap", 1 * ns, 1e3 * us, {}, median_of("launch", "queue_gap", ns)}},
        {{"launch", "queue_gap"}}},
+      {"copy_port",
+       "copies of several GPUs into one share its port",
+       {{"port.copy_efficiency", 0.01, 1}},
+       {{"copy_fan_in", "time"}}},
       {"copy_engine",
        "a copy takes its command and its bytes at the engine's rate",
        {{"dma.bandwidth", 1 * giga, 1e5 * giga}, {"dma.first_command", 10 * ns, 1e3 * us}},
@@ -188,10 +192,6 @@ const std::vector<Stage>& stages() {
        "copies behind others of their stream",
        {{"dma.next_command", 10 * ns, 1e3 * us}},
        {{"copy_chunked", "time"}}},
-      {"copy_port",
-       "copies of several GPUs into one share its port",
-       {{"port.copy_efficiency", 0.01, 1}},
-       {{"copy_fan_in", "time"}}},
       {"copy_concurrency",
        "copies of a GPU on several streams: how many make progress together",
        {{"dma.peer_concurrency", 1, 16, "dma.engines"}},
@@ -199,6 +199,14 @@ const std::vector<Stage>& stages() {
         {"copy_streams", "first_end"},
         {"copy_fan_out", "time"},
         {"copy_fan_out", "first_end"}}},
+  };
+  return table;
+}
+
+const std::vector<std::vector<std::string>>& joint_stages() {
+  static const std::vector<std::vector<std::string>> table = {
+      {"lone_workgroup", "lone_copy", "memory_total", "memory_writes", "loaded_latency"},
+      {"copy_port", "copy_engine", "copy_chunks"},
   };
   return table;
 }

@@ -59,4 +59,7 @@ struct Stage {
 };
 const std::vector<Stage>& stages();
 
+// Stages whose parameters pull at each other's points: after their own fits they are refined together.
+const std::vector<std::vector<std::string>>& joint_stages();
+
 }  // namespace moire::study::calibrate
