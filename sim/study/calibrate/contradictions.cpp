@@ -80,14 +80,11 @@ class Finder {
 
   // Parameters that no machine, or not this one, can have had.
   void machine(const MeasuredValue& row) {
-    const std::set<std::string> may_be_zero = {"background",   "background_in_flight_bytes",
-                                               "blockers",     "chunk_bytes",
-                                               "gather_bytes", "gpc",
-                                               "max_ctas",     "remote",
-                                               "sm",           "store_bytes",
-                                               "streams",      "when"};
+    static const std::set<std::string> from_one = {
+        "bytes",     "chunks",  "cluster", "copies",  "footprint_bytes", "gpus", "in_flight_bytes", "peers",
+        "row_bytes", "senders", "sms",     "threads", "victims",         "wgs",  "wgs_per_sm"};
     for (const auto& [key, value] : row.parameters) {
-      const double least = may_be_zero.count(key) > 0 ? 0 : 1;
+      const double least = from_one.count(key) > 0 ? 1 : 0;
       const double most = key.ends_with("bytes") ? 1e13 : 1e5;
       if (value >= least && value <= most && value == std::floor(value)) continue;
       fail(row, fmt::format("{}: {} is {}", name(row), key, value),

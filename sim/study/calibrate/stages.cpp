@@ -52,14 +52,26 @@ std::function<std::optional<double>(const Context&)> median_of(std::string bench
   };
 }
 
-std::function<std::optional<double>(const Context&)> largest_of(std::string benchmark, std::string metric, double unit,
-                                                                double factor = 1) {
+enum class Extreme { least, most };
+
+std::function<std::optional<double>(const Context&)> extreme_of(Extreme which, std::string benchmark,
+                                                                std::string metric, double unit) {
   return [=, b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
-    double most = 0;
-    for (const MeasuredValue* row : context.measurements.all(b, m)) most = std::max(most, row->value);
-    if (most == 0) return std::nullopt;
-    return most * unit * factor;
+    const auto rows = context.measurements.all(b, m);
+    if (rows.empty()) return std::nullopt;
+    double value = rows.front()->value;
+    for (const MeasuredValue* row : rows) {
+      value = which == Extreme::most ? std::max(value, row->value) : std::min(value, row->value);
+    }
+    return value * unit;
   };
+}
+std::function<std::optional<double>(const Context&)> largest_of(std::string benchmark, std::string metric,
+                                                                double unit) {
+  return extreme_of(Extreme::most, std::move(benchmark), std::move(metric), unit);
+}
+std::function<std::optional<double>(const Context&)> least_of(std::string benchmark, std::string metric, double unit) {
+  return extreme_of(Extreme::least, std::move(benchmark), std::move(metric), unit);
 }
 
 bool lone(const Parameters& p, const Context&) { return parameter(p, "wgs") == 1; }
@@ -87,6 +99,7 @@ std::optional<double> store_window(const Context& context) {
   return most * *latency * 1e-12;
 }
 
+bool within_a_gpu(const Parameters& p, const Context&) { return parameter(p, "remote") == 0; }
 bool to_a_peer(const Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
 
 }  // namespace
@@ -192,6 +205,14 @@ const std::vector<Stage>& stages() {
        "copies behind others of their stream",
        {{"dma.next_command", 10 * ns, 1e3 * us}},
        {{"copy_chunked", "time"}}},
+      {"copy_switch",
+       "copies of a GPU on several streams follow each other: the first ends, then the next",
+       {{"dma.switch_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
+       {{"copy_streams", "time"}, {"copy_fan_out", "time"}}},
+      {"copy_local",
+       "copies within a GPU, from the command to the end",
+       {{"dma.local_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
+       {{"copy_single", "time", within_a_gpu}}},
       {"copy_concurrency",
        "copies of a GPU on several streams: how many make progress together",
        {{"dma.peer_concurrency", 1, 16, "dma.engines"}},
@@ -206,7 +227,7 @@ const std::vector<Stage>& stages() {
 const std::vector<std::vector<std::string>>& joint_stages() {
   static const std::vector<std::vector<std::string>> table = {
       {"lone_workgroup", "lone_copy", "memory_total", "memory_writes", "loaded_latency"},
-      {"copy_port", "copy_engine", "copy_chunks"},
+      {"copy_port", "copy_engine", "copy_chunks", "copy_switch"},
   };
   return table;
 }
