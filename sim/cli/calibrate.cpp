@@ -27,7 +27,7 @@ struct CalibrateArguments {
   std::string hardware;
   std::string out;
   std::vector<std::string> formats;
-  Wiring wiring = Wiring::nvswitch;
+  std::string wiring = "nvswitch";
 };
 
 const std::map<std::string, Wiring> wirings = {
@@ -57,7 +57,7 @@ int calibrate(const CalibrateArguments& arguments) {
     return bad_input;
   }
   study::calibrate::Options options;
-  options.wiring = arguments.wiring;
+  options.wiring = wirings.at(arguments.wiring);
   const auto calibration = study::calibrate::calibrate(*measurements, std::move(*hardware), diagnostics, options);
   if (!calibration) {
     print_errors(diagnostics);
@@ -97,7 +97,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("--wiring", arguments->wiring,
                    "How the GPUs reach each other: nvswitch (the default), full_mesh, pcie")
-      ->transform(CLI::CheckedTransformer(wirings))
+      ->check(CLI::IsMember({"nvswitch", "full_mesh", "pcie"}))
       ->type_name("WIRING");
   command->callback([arguments, &action] {
     action = [arguments] {
