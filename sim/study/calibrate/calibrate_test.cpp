@@ -92,6 +92,8 @@ std::vector<std::pair<std::string, std::string>> points() {
   add("vector_rate", "sms=132 wgs_per_sm=8");
   add("matrix_rate", "sms=132");
   add("flag", "");
+  add("fence", "remote=0 store_bytes=0");
+  for (const int bytes : {4096, 65536}) add("fence", fmt::format("remote=1 store_bytes={}", bytes));
   for (const int wgs : {1, 32, 132}) {
     add("peer_store", fmt::format("wgs={} peers=1 senders=1 chunk_bytes=0", wgs));
   }

@@ -99,6 +99,15 @@ std::optional<double> store_window(const Context& context) {
   return most * *latency * 1e-12;
 }
 
+bool nothing_stored(const Parameters& p, const Context&) { return parameter(p, "store_bytes") == 0; }
+bool stored_to_a_peer(const Parameters& p, const Context&) {
+  return parameter(p, "store_bytes") > 0 && parameter(p, "remote") == 1;
+}
+std::optional<double> half_the_flight(const Context& context) {
+  const auto latency = context.hardware.number("port.store_latency");
+  return latency ? std::optional(*latency / 2) : std::nullopt;
+}
+
 bool within_a_gpu(const Parameters& p, const Context&) { return parameter(p, "remote") == 0; }
 bool to_a_peer(const Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
 
@@ -181,6 +190,14 @@ const std::vector<Stage>& stages() {
        "stores of one workgroup are limited by what its SM may have under way",
        {{"port.store_window_per_cu", 100, 1e8, {}, store_window}},
        {{"peer_store", "bandwidth", lone}}},
+      {"fence",
+       "a system fence of one workgroup with nothing to wait for",
+       {{"port.fence", 1 * ns, 100 * us, {}, least_of("fence", "time", ns)}},
+       {{"fence", "time", nothing_stored}}},
+      {"fence_of_stores",
+       "a system fence behind stores to a peer, less their way there",
+       {{"port.store_return", 1 * ns, 100 * us, {}, half_the_flight}},
+       {{"fence", "time", stored_to_a_peer}}},
       {"enqueue",
        "host time of one enqueue",
        {{"host.enqueue", 1 * ns, 1e3 * us, {}, median_of("launch", "host_call", us)}},
