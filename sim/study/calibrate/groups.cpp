@@ -58,8 +58,11 @@ std::optional<Groups> find_groups(const Measurements& measurements, const Hardwa
   const auto tried = placements(measurements);
   const auto simulated = [&](const std::vector<std::pair<int, int>>& groups) {
     gpu->compute.groups.clear();
-    for (const auto& [cus, first] : groups)
-      gpu->compute.groups.push_back({.cus = cus, .count = 1, .filled_first = first});
+    for (const auto& [cus, first] : groups) {
+      auto& group = gpu->compute.groups.emplace_back();
+      group.cus = cus;
+      group.filled_first = first;
+    }
     return simulate(tried, measured_system(measurements, *gpu, wiring), known);
   };
   out.placements = tried.size();

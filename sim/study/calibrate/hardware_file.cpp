@@ -83,6 +83,7 @@ bool is_integer(const config::Field& field) {
 std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);
+  if (digits > 0 && dimension == config::Dimension::bytes) return fmt::format("{:.{}g} kB", value / 1e3, digits);
   const double rounded = digits == 0 ? value : std::stod(fmt::format("{:.{}g}", value, digits));
   std::string text = config::format_quantity(rounded, dimension);
   if (dimension == config::Dimension::per_second) text.replace(text.size() - 2, 2, "Hz");  // a GPU's rates are clocks
@@ -245,6 +246,10 @@ void HardwareFile::state_groups(const std::vector<std::pair<int, int>>& groups, 
     i = same;
   }
   make(root_, "compute.groups") = std::move(list);
+  // Speaks of ports of the groups that were there.
+  if (Node* compute = root_.find("compute")) {
+    std::erase_if(compute->entries, [](const Node::Entry& e) { return e.key == "bytes_in_flight_per_port"; });
+  }
 }
 
 void HardwareFile::take_over(std::string_view path, const HardwareFile& other) {
