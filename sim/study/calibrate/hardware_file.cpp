@@ -83,7 +83,10 @@ bool is_integer(const config::Field& field) {
 std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);
-  if (digits > 0 && dimension == config::Dimension::bytes) return fmt::format("{:.{}g} kB", value / 1e3, digits);
+  if (digits > 0 && dimension == config::Dimension::bytes) {  // 97.28 kB, not the 95 KiB that it happens to be
+    return value < 1e6 ? fmt::format("{:.{}g} kB", value / 1e3, digits)
+                       : fmt::format("{:.{}g} MB", value / 1e6, digits);
+  }
   const double rounded = digits == 0 ? value : std::stod(fmt::format("{:.{}g}", value, digits));
   std::string text = config::format_quantity(rounded, dimension);
   if (dimension == config::Dimension::per_second) text.replace(text.size() - 2, 2, "Hz");  // a GPU's rates are clocks
