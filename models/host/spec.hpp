@@ -14,6 +14,7 @@ struct HostSpec {
   Time enqueue;       // host time to put one operation into a queue; operation n is available after n of them
   Time kernel_start;  // from an available kernel at the head of an idle queue to its first workgroup
   Time queue_gap;     // from the end of an operation to the first workgroup of an already enqueued kernel behind it
+  Time event_pair;    // what two events of a queue add to the work of the kernels between them
   static void describe(config::Describer<HostSpec>& d);
 };
 

@@ -91,6 +91,8 @@ class Replay final : public core::EventSink {
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     std::uint16_t shape = 0;
     bool stands_for_work = false;
+    program::Rank peer = 0;  // of work
+    double peer_bytes = 0;
     std::uint32_t posted = 0;              // work it has posted and that is not done
     Time fence;                            // to wait after the last of it
     std::uint32_t posted_by = UINT32_MAX;  // of posted work, which has a seat like a workgroup

@@ -84,14 +84,17 @@ void Replay::go_on(std::uint32_t id) {
           break;
         }
         wg.shape = phase.shape;
-        result_.scale_up_bytes =
-            result_.scale_up_bytes + Bytes{phase.amount * run.kernel->shapes[phase.shape].peer_write};
+        wg.peer = phase.peer;
+        wg.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
+        result_.scale_up_bytes = result_.scale_up_bytes + Bytes{wg.peer_bytes};
         phases_.start(id, run.rank, wg.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this, resume);
         return;
       case Phase::Kind::delay:
         if (phase.duration.ps <= 0) break;
         wg.shape = phase.shape;
         wg.stands_for_work = phase.stands_for_work;
+        wg.peer = phase.peer;
+        wg.peer_bytes = 0;
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
       case Phase::Kind::fence:
@@ -131,8 +134,10 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
   posted.since = machine_.loop().now();
   posted.posted_by = id;
   posted.doing = Phase::Kind::work;
+  posted.peer = phase.peer;
+  posted.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
   ++owner.posted;
-  result_.scale_up_bytes = result_.scale_up_bytes + Bytes{phase.amount * run.kernel->shapes[phase.shape].peer_write};
+  result_.scale_up_bytes = result_.scale_up_bytes + Bytes{posted.peer_bytes};
   phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
                        pack(Event::posted, seat));
 }
@@ -280,6 +285,12 @@ void Replay::end_phase(std::uint32_t id) {
       span.phase = "put";
       total += 2;
       break;
+  }
+  span.work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
+  if (span.work) {
+    span.posted = wg.posted_by != UINT32_MAX;
+    span.peer = wg.peer;
+    span.peer_bytes = Bytes{wg.peer_bytes};
   }
   program::PhaseTotal& phase = result_.operations[run.operation].phases[total];
   ++phase.count;

@@ -3,23 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
+#include "sim/cli/files.hpp"
 #include "sim/study/calibrate/report.hpp"
-#include "sim/study/child.hpp"
 
 namespace moire::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
 using models::link::Wiring;
 
 struct CalibrateArguments {
@@ -40,14 +35,6 @@ std::string text_of(const std::string& format, const study::Measurements& measur
   return report_table(measurements, calibration);
 }
 
-void write(const fs::path& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw study::RunFailure(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
-  fmt::print(stderr, "wrote {}\n", path.string());
-}
-
 int calibrate(const CalibrateArguments& arguments) {
   config::Diagnostics diagnostics;
   const auto measurements = study::load_measurements(arguments.file, diagnostics);
@@ -63,7 +50,7 @@ int calibrate(const CalibrateArguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  if (!arguments.out.empty()) write(arguments.out, calibration->hardware.yaml());
+  if (!arguments.out.empty()) write_file(arguments.out, calibration->hardware.yaml());
   for (const std::string& format : arguments.formats) fmt::print("{}", text_of(format, *measurements, *calibration));
   if (arguments.out.empty() && arguments.formats.empty()) {
     fmt::print("{}", calibration->hardware.yaml());

@@ -9,6 +9,7 @@
 #include "sim/program/wg_trace_reader.hpp"
 #include "sim/study/measurements.hpp"
 #include "sim/study/prepare.hpp"
+#include "sim/study/validate/validation.hpp"
 
 namespace moire::cli {
 
@@ -21,6 +22,13 @@ std::string check_scenario(const std::string& file, const std::vector<std::strin
   if (!scenario) return {};
   study::check_runs(*scenario, diagnostics);
   return fmt::format("scenario, {} run{}", scenario->runs(), scenario->runs() == 1 ? "" : "s");
+}
+
+std::string check_validation(const std::string& file, const std::vector<std::string>& sets,
+                             config::Diagnostics& diagnostics) {
+  const auto validation = study::validate::load_validation(file, sets, false, diagnostics);
+  if (!validation) return {};
+  return fmt::format("validation, {} case{}", validation->cases(), validation->cases() == 1 ? "" : "s");
 }
 
 std::string check_system(const config::Node& tree, config::Diagnostics& diagnostics) {
@@ -64,6 +72,7 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
     case FileKind::library:
       return check_part<models::collective::LibrarySpec>(kind, tree, diagnostics);
     case FileKind::scenario:
+    case FileKind::validation:
     case FileKind::wg_trace:
       break;  // not told by keys alone
   }
@@ -80,11 +89,12 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   }
   const auto kind = kind_of(*tree);
   if (kind && *kind == FileKind::scenario) return check_scenario(file, sets, diagnostics);
+  if (kind && *kind == FileKind::validation) return check_validation(file, sets, diagnostics);
   diagnostics = std::move(loading);
   if (kind) return check_kind(*kind, *tree, diagnostics);
-  diagnostics.error(
-      tree->place, "cannot tell what this file is by its top-level keys",
-      "a scenario has system and program, a system nodes and node, a GPU compute and hbm; see 'moire explain'");
+  diagnostics.error(tree->place, "cannot tell what this file is by its top-level keys",
+                    "a scenario has system and program, a validation groups, a system nodes and node, a GPU compute "
+                    "and hbm; see 'moire explain'");
   return {};
 }
 
@@ -116,7 +126,7 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
   command
       ->add_option("FILE", arguments->files,
-                   "Scenarios, systems, GPUs, NICs, collective libraries, WG traces, measurements")
+                   "Scenarios, validations, systems, GPUs, NICs, collective libraries, WG traces, measurements")
       ->required()
       ->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")

@@ -14,6 +14,7 @@
 #include "sim/study/child.hpp"
 #include "sim/study/metrics.hpp"
 #include "sim/study/scenario.hpp"
+#include "sim/study/validate/validation.hpp"
 
 namespace moire::cli {
 
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 config::Catalogue everything() {
   config::Catalogue catalogue;
   catalogue.add<study::ScenarioSpec>();
+  study::validate::describe(catalogue);
   models::operators::describe(catalogue);
   return catalogue;
 }

@@ -7,6 +7,7 @@
 #include "models/collective/library_spec.hpp"
 #include "models/machine/spec.hpp"
 #include "sim/study/scenario.hpp"
+#include "sim/study/validate/validation.hpp"
 
 namespace moire::cli {
 
@@ -14,6 +15,8 @@ std::string_view to_string(FileKind kind) {
   switch (kind) {
     case FileKind::scenario:
       return "scenario";
+    case FileKind::validation:
+      return "validation file";
     case FileKind::system:
       return "system";
     case FileKind::gpu:
@@ -31,8 +34,9 @@ std::string_view to_string(FileKind kind) {
 bool is_wg_trace(const std::filesystem::path& file) { return file.extension() == ".csv" || file.extension() == ".zst"; }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
-  const std::array<std::pair<FileKind, const config::Description*>, 5> kinds = {{
+  const std::array<std::pair<FileKind, const config::Description*>, 6> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},
+      {FileKind::validation, &config::description<study::validate::ValidationSpec>()},
       {FileKind::system, &config::description<models::machine::SystemSpec>()},
       {FileKind::gpu, &config::description<models::machine::GpuSpec>()},
       {FileKind::nic, &config::description<models::nic::NicSpec>()},

@@ -1,15 +1,11 @@
 // moire run: simulates a scenario and reports.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/file_kind.hpp"
-#include "sim/study/child.hpp"
+#include "sim/cli/files.hpp"
 #include "sim/study/report.hpp"
 
 namespace moire::cli {
@@ -44,7 +40,9 @@ bool is_a_scenario(const RunArguments& arguments, config::Diagnostics& diagnosti
   if (!kind || kind == FileKind::scenario) return true;
   diagnostics.error(
       place, fmt::format("this is a {}, not a scenario", to_string(*kind)),
-      fmt::format("'moire check {}' validates it; a scenario names a system and a program", arguments.file));
+      kind == FileKind::validation
+          ? fmt::format("run it by 'moire validate {}'", arguments.file)
+          : fmt::format("'moire check {}' validates it; a scenario names a system and a program", arguments.file));
   return false;
 }
 
@@ -52,21 +50,6 @@ std::string text_of(const std::string& format, const study::Scenario& scenario, 
   if (format == "json") return report_json(scenario, result);
   if (format == "csv") return report_csv(scenario, result);
   return report_table(scenario, result);
-}
-
-void write_file(const fs::path& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw study::RunFailure(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
-  fmt::print(stderr, "wrote {}\n", path.string());
-}
-
-// Before the simulation, so that nobody waits for a result that cannot be kept.
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw study::RunFailure(fmt::format("cannot make the folder '{}': {}", folder, error.message()));
 }
 
 void print_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {

@@ -26,6 +26,11 @@ struct WorkgroupSpan {
   FlagRef flag;  // that it waits for, else no_flag; named by Program::name_of_flag
   Time begin;
   Time end;
+  // Of a work phase, or of a delay that stands for one:
+  bool work = false;
+  bool posted = false;  // it goes on beside the workgroup's next phases
+  Rank peer = 0;        // that its stores go to
+  Bytes peer_bytes{};   // stored to the peer; what is stored to the own memory is not among them
 };
 
 struct OperationSpan {

@@ -9,6 +9,9 @@ namespace moire::study {
 const std::vector<MetricInfo>& metric_infos() {
   static const std::vector<MetricInfo> infos = {
       {"time_us", "From the first operation's enqueueing to the end of the last rank"},
+      {"between_events_us",
+       "What two events around an already enqueued program say: from the first workgroup or copy to the last end, and "
+       "host.event_pair where a kernel comes first"},
       {"skew_percent", "100 x (latest - earliest end of a rank) / latest"},
       {"<operation>_us", "From the operation's first begin on any rank to its last end on any rank"},
       {"<operation>_begin_us", "First begin of the operation on any rank"},

@@ -70,6 +70,20 @@ void add_recorded(const program::RecordedKernel& kernel, std::vector<Metric>& me
   add_phases(word, kernel.phases, kernel.workgroups, metrics);
 }
 
+// Events wait in the queue, not on the host: they see neither enqueueing nor launch.
+Time between_events(const replay::Result& result, const models::host::HostSpec& host) {
+  Time first = Time::max();
+  bool kernel = false;
+  for (const replay::OperationTimes& operation : result.operations) {
+    const bool is_kernel = operation.first_workgroup != Time::max();
+    const Time begin = is_kernel ? operation.first_workgroup : operation.begin;
+    if (begin >= first) continue;
+    first = begin;
+    kernel = is_kernel;
+  }
+  return result.end - first + (kernel ? host.event_pair : Time{});
+}
+
 std::vector<Metric> metrics_of(const replay::Result& result, const program::Program& program,
                                machine::Machine& machine) {
   const auto end = static_cast<double>(result.end.ps);
@@ -77,6 +91,7 @@ std::vector<Metric> metrics_of(const replay::Result& result, const program::Prog
   const Busy used = busy(machine, result.end);
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
+  metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
   for (const replay::OperationTimes& operation : result.operations) {
     const bool recorded =

@@ -75,17 +75,22 @@ std::filesystem::path timeline_path(const std::filesystem::path& given, const Sc
   return given.parent_path() / name;
 }
 
+RunResult run_one(const Scenario& scenario, const Run& run, const StudyOptions& options,
+                  const std::function<void()>& tick) {
+  const ChildReport report = run_in_child([&] { return simulate_packed(scenario, run, options); }, tick);
+  RunResult result = unpacked(report.text);
+  result.stats.wall_seconds = report.wall_seconds;
+  result.stats.peak_memory_bytes = report.peak_memory_bytes;
+  return result;
+}
+
 StudyResult run_study(const Scenario& scenario, const StudyOptions& options) {
   StudyResult result;
   Progress progress;
   for (std::size_t number = 0; number < scenario.runs(); ++number) {
     const Run run = run_of(scenario, number);
     progress.run(number + 1, scenario.runs(), run.label());
-    const ChildReport report =
-        run_in_child([&] { return simulate_packed(scenario, run, options); }, [&] { progress.tick(); });
-    result.runs.push_back(unpacked(report.text));
-    result.runs.back().stats.wall_seconds = report.wall_seconds;
-    result.runs.back().stats.peak_memory_bytes = report.peak_memory_bytes;
+    result.runs.push_back(run_one(scenario, run, options, [&] { progress.tick(); }));
     if (result.deadlocked()) return result;
   }
   compare(scenario, result);

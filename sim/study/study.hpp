@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ struct StudyOptions {
 // Where the timeline of a run goes: the given name where there is one run; else the run's label is put before the
 // extension, "out.pftrace" -> "out.128_fused.pftrace".
 std::filesystem::path timeline_path(const std::filesystem::path& given, const Scenario& scenario, const Run& run);
+
+// Simulates one run in a process of its own; `tick` is called while it lasts. The run must have passed check_runs().
+RunResult run_one(const Scenario& scenario, const Run& run, const StudyOptions& options,
+                  const std::function<void()>& tick);
 
 // Simulates every run, each in a process of its own, and shows the progress on a terminal. The runs must have passed
 // check_runs().

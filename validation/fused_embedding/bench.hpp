@@ -70,7 +70,7 @@ class Bench {
     uint4* staging = nullptr;
     uint64_t* cdf = nullptr;
     uint32_t* guide = nullptr;
-    char* flush = nullptr;      // as large as several L2s: writing it evicts what preparation left there
+    uint4* flush = nullptr;     // as large as several L2s: reading it evicts what preparation left there
     uint32_t* flags = nullptr;  // [source][wg]
     uint32_t* gates = nullptr;  // words: 0-7 host gate, 16-23 start barrier, 32 arrived
     TaskRecord* tasks = nullptr;

@@ -105,7 +105,7 @@ __host__ __device__ constexpr int wgs_per_sm_of(Dtype dtype, int bags) {
 }
 
 // Read once, so it should not displace anything in the L1.
-__device__ inline uint4 load_piece(const char* p) {
+__device__ inline uint4 load_piece(const uint4* p) {
   uint4 v;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
@@ -113,11 +113,28 @@ __device__ inline uint4 load_piece(const char* p) {
   return v;
 }
 
+// The thread's index, read anew, and a fence for the compiler: what a task needs behind its gather is computed or
+// loaded there, not kept in registers from before.
+__device__ inline int fresh_tid() {
+  int tid;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(tid)::"memory");
+  return tid;
+}
+
+// A row has a power of two of vectors: threads are told apart by shifts.
+__device__ inline int row_shift_of(const Shape& s) { return 31 - __clz(s.row_vectors()); }
+
+struct Place {
+  int group;   // that the thread belongs to
+  int column;  // its 16-byte piece of a row
+};
+__device__ inline Place place_of(int tid, int row_shift) { return {tid >> row_shift, tid & ((1 << row_shift) - 1)}; }
+
 // Adds the next rows of kBags bags: kLoadsInFlight loads a thread, or, if not kFull, those of the `left` rows that
 // every bag still has. All loads are issued before the first add: the adds begin with the row that was asked for last,
 // and float adds are not reordered.
 template <Dtype kDtype, int kBags, bool kFull>
-__device__ inline void pool_batch(const char* table, uint32_t row_bytes, const int* rows, int bag_stride, int left,
+__device__ inline void pool_batch(const uint4* table, const uint32_t* rows, int bag_stride, int left,
                                   typename Piece<kDtype>::Sum (&sum)[kBags]) {
   constexpr int kUnroll = kLoadsInFlight / kBags;
   uint4 piece[kBags][kUnroll];
@@ -126,7 +143,7 @@ __device__ inline void pool_batch(const char* table, uint32_t row_bytes, const i
 #pragma unroll
     for (int b = 0; b < kBags; ++b) {
       piece[b][u] = make_uint4(0, 0, 0, 0);  // 0 in every dtype
-      if (kFull || u < left) piece[b][u] = load_piece(table + uint64_t(uint32_t(rows[b * bag_stride + u])) * row_bytes);
+      if (kFull || u < left) piece[b][u] = load_piece(table + rows[b * bag_stride + u]);
     }
   }
   __syncwarp();  // keeps the compiler from waiting for the first rows before it has asked for the last
@@ -138,37 +155,38 @@ __device__ inline void pool_batch(const char* table, uint32_t row_bytes, const i
 }
 
 // Sums of the kBags bags that this thread's group owns in one task (bags group, group + groups, ...). `table` points at
-// the thread's 16-byte column of the first row.
+// the thread's 16-byte column of the first row, `rows` at the group's first bag.
 template <Dtype kDtype, int kBags>
-__device__ inline void pool_bags(const Shape& s, const char* table, const int* bag_rows, int group,
+__device__ inline void pool_bags(int pooling, const uint4* table, const uint32_t* rows, int bag_stride,
                                  typename Piece<kDtype>::Sum (&sum)[kBags]) {
   constexpr int kUnroll = kLoadsInFlight / kBags;
-  const uint32_t row_bytes = uint32_t(s.row_bytes());
-  const int bag_stride = s.groups() * s.pooling;
-  const int* rows = bag_rows + group * s.pooling;
 #pragma unroll
   for (int b = 0; b < kBags; ++b) {
 #pragma unroll
     for (int e = 0; e < Piece<kDtype>::kElements; ++e) sum[b][e] = 0;
   }
-  int left = s.pooling;
+  int left = pooling;
 #pragma unroll 1  // the compiler's own unrolling would change the bytes in flight
   for (; left >= kUnroll; left -= kUnroll, rows += kUnroll)
-    pool_batch<kDtype, kBags, true>(table, row_bytes, rows, bag_stride, left, sum);
-  if (left != 0) pool_batch<kDtype, kBags, false>(table, row_bytes, rows, bag_stride, left, sum);
+    pool_batch<kDtype, kBags, true>(table, rows, bag_stride, left, sum);
+  if (left != 0) pool_batch<kDtype, kBags, false>(table, rows, bag_stride, left, sum);
 }
 
-// The task's row indices, from HBM into shared memory: one contiguous run.
-__device__ inline void stage_indices(const Shape& s, const int* indices, const Task& task, int* bag_rows) {
-  const int count = s.bags_per_task * s.pooling;
-  const int* from = indices + (int64_t(task.table) * s.global_batch + task.first_sample) * s.pooling;
+__device__ inline const int* first_index(const Shape& s, const int* indices, const Task& task) {
+  return indices + (int64_t(task.table) * s.global_batch + task.first_sample) * s.pooling;
+}
+
+__device__ inline int64_t table_vectors(const Shape& s) { return int64_t(s.rows_per_table) * s.row_vectors(); }
+
+// The task's row indices, from HBM into shared memory: one contiguous run. They are kept as the rows' distances from
+// the table's start in vectors, which leaves one multiply-add an address for the gather.
+__device__ inline void stage_indices(const int* from, int count, int row_shift, int tid, uint32_t* bag_rows) {
 #pragma unroll 1
-  for (int i = threadIdx.x * 4; i < count; i += kThreads * 4)
-    *reinterpret_cast<int4*>(bag_rows + i) = __ldg(reinterpret_cast<const int4*>(from + i));
-}
-
-__device__ inline const char* table_column(const Shape& s, const uint4* tables, int table, int column) {
-  return reinterpret_cast<const char*>(tables + int64_t(table) * s.rows_per_table * s.row_vectors() + column);
+  for (int i = tid * 4; i < count; i += kThreads * 4) {
+    const int4 rows = __ldg(reinterpret_cast<const int4*>(from + i));
+    *reinterpret_cast<uint4*>(bag_rows + i) = make_uint4(uint32_t(rows.x) << row_shift, uint32_t(rows.y) << row_shift,
+                                                         uint32_t(rows.z) << row_shift, uint32_t(rows.w) << row_shift);
+  }
 }
 
 // Opens when every WG of every GPU has arrived. All WGs are resident (the grid is at most the occupancy), so it ends.
@@ -186,20 +204,54 @@ __device__ inline void start_together(const FusedArguments& a) {
   __syncthreads();
 }
 
+// A task of the fused kernel's WG as all its threads find it in shared memory.
+struct Work {
+  Task task;
+  int position;
+  const int* indices;  // of its first bag
+  const uint4* table;
+  uint4* out;  // column 0 of its first sample
+};
+
+// Per-launch values that live in shared memory: the compiler would keep them in registers through every gather.
+struct WgConstants {
+  int tasks;
+  int task_indices;
+  int row_shift;
+  int bag_stride;      // slots from a bag of a group to its next one
+  int sample_vectors;  // from a sample to the next one in the output
+};
+
+__device__ inline void decode(const FusedArguments& a, int position, int tasks, Work& work) {
+  const Shape& s = a.shape;
+  work.position = position;
+  if (position >= tasks) return;
+  const Task task = s.task_at(position, a.rank, a.order);
+  const int first = task.first_sample - task.destination * s.samples_per_rank();
+  const int global_table = a.rank * s.tables_per_gpu + task.table;
+  work.task = task;
+  work.indices = first_index(s, a.indices, task);
+  work.table = a.tables + task.table * table_vectors(s);
+  work.out = a.output[task.destination] + first * s.sample_stride(Layout::sample_major, s.global_tables()) +
+             int64_t(global_table) * s.row_vectors();
+}
+
 // Persistent: the grid is what the GPU holds at once, and WG w takes the tasks at positions w, w + grid, ....
 // kRecord adds the barrier between sums and stores and the time stamps; without it the stores of a warp leave as soon
 // as its own sums are done.
 template <Dtype kDtype, int kBags, bool kRecord>
 __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     fused_kernel(const __grid_constant__ FusedArguments a) {
-  extern __shared__ int bag_rows[];     // [bag of the task][slot]
-  __shared__ int remaining[kMaxRanks];  // this WG's tasks still to come, by destination
-  __shared__ Task decoded[2];           // this task and the next: its divisions (0.5 us) run beside the index loads
+  extern __shared__ __align__(16) uint32_t bag_rows[];  // [bag of the task][slot]
+  __shared__ int remaining[kMaxRanks];                  // this WG's tasks still to come, by destination
+  __shared__ Work work[2];  // this task and the next: its divisions (0.5 us) run beside the index loads
+  __shared__ WgConstants constants;
   // Stamps wait in shared memory: in registers they would make the compiler split the batch of loads.
   __shared__ TaskRecord record;
   __shared__ WgRecord own;
+  constexpr int kDecoder = kThreads - 1;  // its warp has the fewest indices to load
   const Shape& s = a.shape;
-  const int tid = int(threadIdx.x);
+  int tid = int(threadIdx.x);
   const int wg = int(blockIdx.x);
   const int grid = int(gridDim.x);
   const int tasks = s.tasks();
@@ -216,8 +268,11 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   // One position a thread: decoding them one after the other would cost a WG several microseconds.
   for (int position = wg + tid * grid; position < tasks; position += grid * kThreads)
     atomicAdd(&remaining[s.task_at(position, a.rank, a.order).destination], 1);
-  const bool decoder = tid == kThreads - 1;  // its warp has the fewest indices to load
-  if (decoder) decoded[0] = s.task_at(wg < tasks ? wg : 0, a.rank, a.order);
+  if (tid == kDecoder) {
+    constants = {tasks, s.bags_per_task * s.pooling, row_shift_of(s), s.groups() * s.pooling,
+                 int(s.sample_stride(Layout::sample_major, s.global_tables()))};
+    decode(a, wg, tasks, work[0]);
+  }
   __syncthreads();
   if (a.start_barrier) start_together(a);
   if (kRecord && tid == 0) own.released_ns = global_ns();
@@ -225,30 +280,31 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   if (tid < s.ranks && tid != a.rank && remaining[tid] == 0)
     store_release_sys(a.flags[tid] + a.rank * grid + wg, a.epoch);
 
-  const int group = tid / s.row_vectors();
-  const int column = tid % s.row_vectors();
-  int turn = 0;
-  for (int position = wg; position < tasks; position += grid, turn ^= 1) {
+  // The batch of loads and the sums leave few registers: only `turn` and what pool_bags() is given live through it.
+  for (int turn = 0; work[turn].position < constants.tasks; turn ^= 1) {
+    tid = fresh_tid();
     if (kRecord && tid == 0) record.start_ns = global_ns();
-    const Task task = decoded[turn];
-    stage_indices(s, a.indices, task, bag_rows);
-    if (decoder && position + grid < tasks) decoded[turn ^ 1] = s.task_at(position + grid, a.rank, a.order);
+    stage_indices(work[turn].indices, constants.task_indices, constants.row_shift, tid, bag_rows);
+    if (tid == kDecoder) decode(a, work[turn].position + int(gridDim.x), constants.tasks, work[turn ^ 1]);
     __syncthreads();
 
+    const Place from = place_of(tid, constants.row_shift);
     typename Piece<kDtype>::Sum sum[kBags];
-    pool_bags<kDtype, kBags>(s, table_column(s, a.tables, task.table, column), bag_rows, group, sum);
+    pool_bags<kDtype, kBags>(s.pooling, work[turn].table + from.column, bag_rows + from.group * s.pooling,
+                             constants.bag_stride, sum);
+    tid = fresh_tid();
     if (kRecord) {
       __syncthreads();
       if (tid == 0) record.compute_end_ns = global_ns();
     }
 
-    const int first = task.first_sample - task.destination * s.samples_per_rank();
-    const int global_table = a.rank * s.tables_per_gpu + task.table;
-    uint4* out = a.output[task.destination] + int64_t(global_table) * s.row_vectors() + column;
+    const Task task = work[turn].task;  // a copy: behind the barrier the decoder may write the next but one there
+    const Place to = place_of(tid, constants.row_shift);
+    uint4* out = work[turn].out + to.column;
 #pragma unroll
     for (int b = 0; b < kBags; ++b) {
-      const int sample = first + group + b * s.groups();
-      out[sample * s.sample_stride(Layout::sample_major, s.global_tables())] = Piece<kDtype>::rounded(sum[b]);
+      const int sample = to.group + b * (kThreads >> constants.row_shift);
+      out[sample * int64_t{constants.sample_vectors}] = Piece<kDtype>::rounded(sum[b]);
     }
     __syncthreads();  // all stores are issued, and bag_rows is free for the next task
     if (tid == 0) {
@@ -289,39 +345,52 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
 template <Dtype kDtype, int kBags, bool kRecord>
 __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     unfused_kernel(const __grid_constant__ UnfusedArguments a) {
-  extern __shared__ int bag_rows[];
+  extern __shared__ __align__(16) uint32_t bag_rows[];
+  __shared__ WgConstants constants;
+  __shared__ uint4* first_out;  // column 0 of the task's first sample
   __shared__ TaskRecord record;
   const Shape& s = a.shape;
-  if (kRecord && threadIdx.x == 0) {
+  int tid = int(threadIdx.x);
+  if (kRecord && tid == 0) {
     record.start_ns = global_ns();
     record.wg = blockIdx.x;
     record.sm = sm_id();
   }
   const Task task = s.task_at(int(blockIdx.x), 0, Order::natural);
-  stage_indices(s, a.indices, task, bag_rows);
+  const int row_shift = row_shift_of(s);
+  stage_indices(first_index(s, a.indices, task), s.bags_per_task * s.pooling, row_shift, tid, bag_rows);
+  if (tid == 0) {
+    const int64_t share_vectors = int64_t(s.samples_per_rank()) * s.tables_per_gpu * s.row_vectors();
+    const int first = task.first_sample - task.destination * s.samples_per_rank();
+    constants.row_shift = row_shift;
+    constants.bag_stride = s.groups() * s.pooling;
+    constants.sample_vectors = int(s.sample_stride(a.layout, s.tables_per_gpu));
+    first_out = a.staging + task.destination * share_vectors + task.table * s.table_stride(a.layout) +
+                first * int64_t{constants.sample_vectors};
+  }
   __syncthreads();
-  const int group = int(threadIdx.x) / s.row_vectors();
-  const int column = int(threadIdx.x) % s.row_vectors();
+  const Place from = place_of(tid, row_shift);
   typename Piece<kDtype>::Sum sum[kBags];
-  pool_bags<kDtype, kBags>(s, table_column(s, a.tables, task.table, column), bag_rows, group, sum);
+  pool_bags<kDtype, kBags>(s.pooling, a.tables + task.table * table_vectors(s) + from.column,
+                           bag_rows + from.group * s.pooling, constants.bag_stride, sum);
+  tid = fresh_tid();
   if (kRecord) {
     __syncthreads();
-    if (threadIdx.x == 0) record.compute_end_ns = global_ns();
+    if (tid == 0) record.compute_end_ns = global_ns();
   }
 
-  const int64_t share_vectors = int64_t(s.samples_per_rank()) * s.tables_per_gpu * s.row_vectors();
-  const int first = task.first_sample - task.destination * s.samples_per_rank();
-  uint4* out = a.staging + task.destination * share_vectors + task.table * s.table_stride(a.layout) + column;
+  const Place to = place_of(tid, constants.row_shift);
+  uint4* out = first_out + to.column;
 #pragma unroll
   for (int b = 0; b < kBags; ++b) {
-    const int sample = first + group + b * s.groups();
-    out[sample * s.sample_stride(a.layout, s.tables_per_gpu)] = Piece<kDtype>::rounded(sum[b]);
+    const int sample = to.group + b * (kThreads >> constants.row_shift);
+    out[sample * int64_t{constants.sample_vectors}] = Piece<kDtype>::rounded(sum[b]);
   }
   if (kRecord) {
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (tid == 0) {
       record.end_ns = global_ns();
-      a.tasks[task.id] = record;
+      a.tasks[blockIdx.x] = record;  // natural order: a task's id is its place
     }
   }
 }

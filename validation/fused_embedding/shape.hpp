@@ -105,6 +105,7 @@ struct Shape {
     if (int64_t{bags_per_task} * pooling % 4 != 0) return "bags_per_task x pooling must be a multiple of 4";
     if (int64_t{bags_per_task} * pooling * 4 > 46 * 1024)
       return "the indices of a task take more than 46 KiB of shared memory; a smaller bags_per_task would be right";
+    if (int64_t{rows_per_table} * row_vectors() > int64_t{UINT32_MAX}) return "a table of more than 64 GiB";
     if (pooling > 256) return "pooling above 256: fp32 sums would no longer be exact in any order";
     return "";
   }

@@ -51,7 +51,7 @@ void bench_chase(Collector& c) {
     });
     c.row("chase", Parameters()("footprint_bytes", footprint), "latency", ns, "ns");
   }
-  CUDA_CHECK(cudaMemset(c.pool(0), 0x3e, kPoolBytes));
+  c.fill_pool(0, kPoolBytes);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 

@@ -3,11 +3,18 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "access.cuh"
 #include "cuda_check.hpp"
 #include "device_clock.cuh"
 #include "harness.hpp"
 
 namespace {
+
+// Numbers in [1, 2) with random digits: what a table holds. One constant everywhere would be another load on the pins.
+__global__ void fill_kernel(uint32_t* words, int64_t count) {
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x)
+    words[i] = 0x3f800000U | (hash32(uint32_t(i) ^ uint32_t(i >> 32) * 0x9e3779b1U) >> 9);
+}
 
 __global__ void spin_kernel(uint64_t ns) {
   const uint64_t end = global_ns() + ns;
@@ -99,7 +106,7 @@ Collector::Collector(int argc, char** argv, const char* program, int64_t pool_by
     CUDA_CHECK(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, r));
     if (pool_bytes > 0) {
       CUDA_CHECK(cudaMalloc(&pool_[r], pool_bytes));
-      CUDA_CHECK(cudaMemset(pool_[r], 0x3e, pool_bytes));
+      fill_pool(r, pool_bytes);
     }
     CUDA_CHECK(cudaMalloc(&stamps_[r], sizeof(WgStamp) * kStampsPerSm * sms_));
     CUDA_CHECK(cudaMemset(stamps_[r], 0, sizeof(WgStamp) * kStampsPerSm * sms_));
@@ -115,6 +122,12 @@ Collector::Collector(int argc, char** argv, const char* program, int64_t pool_by
   }
   CUDA_CHECK(cudaSetDevice(0));
   std::fprintf(stderr, "%s: ready after %.1f s\n", program_.c_str(), now_seconds() - began_);
+}
+
+void Collector::fill_pool(int gpu, int64_t bytes) const {
+  CUDA_CHECK(cudaSetDevice(gpu));
+  fill_kernel<<<sms_ * 8, 256>>>(reinterpret_cast<uint32_t*>(pool_[gpu]), bytes / 4);
+  CUDA_CHECK(cudaGetLastError());
 }
 
 Collector::~Collector() {

@@ -48,6 +48,7 @@ class Collector {
   int sms() const { return sms_; }
   int64_t pool_bytes() const { return pool_bytes_; }
   float4* pool(int gpu) const { return pool_[gpu]; }
+  void fill_pool(int gpu, int64_t bytes) const;  // with numbers of random digits
   WgStamp* stamps(int gpu) const { return stamps_[gpu]; }
   float* sink(int gpu) const { return sink_[gpu]; }
   cudaStream_t stream(int gpu) const { return stream_[gpu]; }

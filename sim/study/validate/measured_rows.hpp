@@ -1,0 +1,25 @@
+// The measured side of a scenario group: which rows of the table are cases, what they are called and what was measured.
+#pragma once
+
+#include "sim/study/validate/csv_file.hpp"
+#include "sim/study/validate/scenario_group.hpp"
+
+namespace moire::study::validate {
+
+struct MeasuredCase {
+  std::string name;
+  std::optional<double> value, low, high;  // in the metric's unit
+  std::vector<config::Override> changes;
+};
+
+struct MeasuredCases {
+  std::vector<MeasuredCase> cases;
+  std::vector<std::string> left_out;  // rows chosen that have no measured value
+  std::vector<Origin> origins;
+};
+
+// `node` is the group's, for the places of errors.
+std::optional<MeasuredCases> read_measured(const ScenarioGroupSpec& spec, const config::Node& node, bool predict,
+                                           config::Diagnostics& diagnostics);
+
+}  // namespace moire::study::validate

@@ -1,0 +1,218 @@
+#include "sim/study/validate/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/config/suggest.hpp"
+#include "sim/study/progress.hpp"
+#include "sim/study/validate/expected.hpp"
+
+namespace moire::study::validate {
+
+namespace {
+
+using config::Diagnostics;
+using config::in_quotes;
+using config::Node;
+
+bool changes_scenarios(const config::Override& set) {
+  return set.path.front() == "system" || set.path.front() == "program";
+}
+
+const GroupKind& kind_of(const Node& group) {
+  const std::vector<GroupKind>& kinds = group_kinds();
+  for (const GroupKind& kind : kinds)
+    if (group.find(kind.key)) return kind;
+  return kinds.back();
+}
+
+std::string name_of(const Node& group) {
+  const Node* name = group.find("name");
+  return name && name->is_scalar() ? name->text : "";
+}
+
+// From the tree, not the spec: a wrong key beside the groups must not hide what is wrong with them.
+void read_groups(const Node& tree, const Loading& loading, Validation& out, Diagnostics& diagnostics) {
+  const Node* groups = tree.find("groups");
+  if (!groups || !groups->is_sequence()) return;  // told by the spec
+  if (groups->items.empty())
+    diagnostics.error(groups->place, "'groups' has no group", "write one, {name: ..., scenario: ..., measured: ...}");
+  for (std::size_t i = 0; i < groups->items.size(); ++i) {
+    const Node& node = groups->items[i];
+    const std::string name = name_of(node);
+    if (!name.empty() && std::find(out.group_names.begin(), out.group_names.end(), name) != out.group_names.end())
+      diagnostics.error(node.find("name")->place, fmt::format("two groups are called {}", in_quotes(name)),
+                        "give each a name of its own");
+    out.group_names.push_back(name);
+    if (auto group = kind_of(node).read(node, fmt::format("groups.{}", i), loading, diagnostics))
+      out.groups.push_back(std::move(group));
+  }
+}
+
+void read_differences(const ValidationSpec& spec, const Node& tree, Validation& out, Diagnostics& diagnostics) {
+  const Node* list = tree.find("differences");
+  std::vector<std::string> names = out.group_names;
+  for (std::size_t i = 0; i < spec.differences.size(); ++i) {
+    const DifferenceSpec& one = spec.differences[i];
+    const Node& node = list->items[i];
+    const auto number = [&](const std::string& group, const char* key) -> std::size_t {
+      const auto known = std::find(out.group_names.begin(), out.group_names.end(), group);
+      if (known != out.group_names.end()) return static_cast<std::size_t>(known - out.group_names.begin());
+      const Node* at = node.find(key);
+      diagnostics.error(at ? at->place : node.place, fmt::format("'{}' names no group: {}", key, in_quotes(group)),
+                        config::suggestion(group, out.group_names, "groups"));
+      return 0;
+    };
+    Validation::Difference made{one.name, number(one.of, "of"), number(one.against, "against"), {}};
+    if (made.of == made.against && one.of == one.against)
+      diagnostics.error(node.place, "'of' and 'against' are the same group", "compare two");
+    if (std::find(names.begin(), names.end(), one.name) != names.end())
+      diagnostics.error(node.place, fmt::format("{} is the name of another group or difference", in_quotes(one.name)),
+                        "give each a name of its own");
+    names.push_back(one.name);
+    made.limits = read_limits(one.limits, "points", diagnostics).value_or(Limits{});
+    out.differences.push_back(std::move(made));
+  }
+}
+
+std::optional<double> reduction(const std::optional<double>& of, const std::optional<double>& against) {
+  if (!of || !against || *against == 0) return std::nullopt;
+  return 100 * (1 - *of / *against);
+}
+
+// How much less the one is than the other, measured and simulated.
+GroupResult difference(const Validation::Difference& spec, const GroupResult& of, const GroupResult& against) {
+  GroupResult result;
+  result.name = spec.name;
+  result.kind = "difference";
+  result.about = fmt::format("reduction of {} against {}", of.name, against.name);
+  result.error_unit = "points";
+  for (const Case& one : of.cases) {
+    const auto other = std::find_if(against.cases.begin(), against.cases.end(), [&one](const Case& candidate) {
+      return candidate.name == one.name && candidate.unit == one.unit;
+    });
+    const auto simulated = other == against.cases.end() ? std::nullopt : reduction(one.simulated, other->simulated);
+    if (!simulated) {
+      result.left_out.push_back(one.name);
+      continue;
+    }
+    Case made;
+    made.name = one.name;
+    made.metric = "reduction_percent";
+    made.unit = "%";
+    made.in_points = true;
+    made.simulated = *simulated;
+    made.measured = reduction(one.measured, other->measured);
+    made.expected = reduction(one.expected, other->expected);
+    result.cases.push_back(std::move(made));
+  }
+  result.summarise();
+  apply(spec.limits, result);
+  return result;
+}
+
+Summary overall(const std::vector<GroupResult>& groups) {
+  std::vector<double> errors;
+  for (const GroupResult& group : groups) {
+    if (group.kind == "difference" || group.kind == "trace") continue;
+    for (const Case& one : group.cases)
+      if (const auto error = one.error()) errors.push_back(*error);
+  }
+  return summarise(errors);
+}
+
+}  // namespace
+
+void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
+  d.component("difference",
+              "By how much one group of a validation file is less than another, in percent, case by case.");
+  d.field("name", &DifferenceSpec::name, "Name of the difference").example("reduction by fusion");
+  d.field("of", &DifferenceSpec::of, "Group that is expected to be less").example("fused");
+  d.field("against", &DifferenceSpec::against, "Group it is compared with; cases are matched by name").example("bulk");
+  d.field("limits", &DifferenceSpec::limits,
+          "How far simulated and measured reduction may be apart, in points of percent")
+      .example("{mean: 4 points}")
+      .optional();
+}
+
+void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
+  d.component("validation", "What `moire validate` runs: measured cases beside their simulation.");
+  d.field("description", &ValidationSpec::description, "What is validated; the title of its tables");
+  d.field("groups", &ValidationSpec::groups, "Groups of cases; a group is told by its keys, see validation_group")
+      .example("[{name: fused, scenario: ..., measured: {...}}]");
+  d.field("differences", &ValidationSpec::differences, "What one group is less than another")
+      .example("[{name: reduction by fusion, of: fused, against: bulk}]")
+      .optional();
+  d.field("expected", &ValidationSpec::expected, "Table that `moire validate --predict` printed before the measurement")
+      .example("expected.csv");
+}
+
+std::size_t Validation::cases() const {
+  std::size_t count = 0;
+  for (const auto& group : groups) count += group->cases();
+  return count;
+}
+
+void describe(config::Catalogue& catalogue) {
+  catalogue.add<ValidationSpec>();
+  for (const GroupKind& kind : group_kinds()) kind.describe(catalogue);
+}
+
+std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                                          bool predict, Diagnostics& diagnostics) {
+  Loading loading;
+  loading.predict = predict;
+  std::vector<config::Override> own;
+  for (config::Override& set : config::parse_sets(sets, diagnostics))
+    (changes_scenarios(set) ? loading.sets : own).push_back(std::move(set));
+  const auto tree = config::load(file, own, diagnostics);
+  if (!tree) return std::nullopt;
+  const auto spec = config::parse<ValidationSpec>(*tree, diagnostics);
+  Validation validation;
+  validation.name = file.stem().string();
+  read_groups(*tree, loading, validation, diagnostics);
+  if (!spec) return std::nullopt;
+  validation.description = spec->description;
+  read_differences(*spec, *tree, validation, diagnostics);
+  if (spec->expected && !predict) {
+    const Node* at = tree->find("expected");
+    validation.expected_file = spec->expected->string();
+    if (auto table = read_expected(*spec->expected, at ? at->place : tree->place, diagnostics))
+      validation.expected = std::move(*table);
+  }
+  if (!diagnostics.ok()) return std::nullopt;
+  return validation;
+}
+
+ValidationResult run_validation(const Validation& validation, Diagnostics& diagnostics) {
+  ValidationResult result;
+  Progress progress;
+  std::size_t runs = 0;
+  for (const auto& group : validation.groups) runs += group->runs();
+  std::size_t number = 0;
+  for (std::size_t g = 0; g < validation.groups.size(); ++g) {
+    Running running;
+    running.diagnostics = &diagnostics;
+    running.begin = [&](const std::string& label) {
+      progress.run(++number, runs, validation.group_names[g] + ", " + label);
+    };
+    running.tick = [&] { progress.tick(); };
+    try {
+      result.groups.push_back(validation.groups[g]->run(running));
+    } catch (const Deadlocked& deadlocked) {
+      result.deadlock = fmt::format("group {}, case {}\n{}", in_quotes(validation.group_names[g]),
+                                    in_quotes(deadlocked.label), deadlocked.report);
+      return result;
+    }
+    if (!diagnostics.ok()) return result;
+  }
+  result.unused_expected = add_expectations(validation.expected, result.groups);
+  for (GroupResult& group : result.groups) group.summarise();
+  for (const Validation::Difference& spec : validation.differences)
+    result.groups.push_back(difference(spec, result.groups[spec.of], result.groups[spec.against]));
+  result.overall = overall(result.groups);
+  return result;
+}
+
+}  // namespace moire::study::validate

@@ -1,0 +1,68 @@
+// A validation file: measured cases beside their simulation, and how far apart they may be.
+//
+//   description: Fused and bulk-synchronous embedding + All-to-All on four H200
+//   expected: expected.csv                     # what --predict said before it was measured
+//   groups:
+//     - {name: fused, scenario: ..., measured: ..., limits: {case: 15 %, mean: 6 %}}      # see scenario_group.hpp
+//   differences:                               # of two groups, case by case
+//     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
+#pragma once
+
+#include <memory>
+
+#include "sim/study/validate/group.hpp"
+#include "sim/study/validate/limits.hpp"
+
+namespace moire::study::validate {
+
+struct DifferenceSpec {
+  std::string name;
+  std::string of;
+  std::string against;
+  LimitsSpec limits;
+  static void describe(config::Describer<DifferenceSpec>& d);
+};
+
+struct ValidationSpec {
+  std::string description;
+  std::vector<config::Node> groups;
+  std::vector<DifferenceSpec> differences;
+  std::optional<std::filesystem::path> expected;
+  static void describe(config::Describer<ValidationSpec>& d);
+};
+
+// A value of the expected table.
+struct Expectation {
+  std::string group, name, metric, unit;
+  double value = 0;
+};
+
+struct Validation {
+  struct Difference {
+    std::string name;
+    std::size_t of = 0, against = 0;  // numbers of groups
+    Limits limits;
+  };
+  std::string name;  // the file's, without folder and extension
+  std::string description;
+  std::vector<std::string> group_names;
+  std::vector<std::unique_ptr<Group>> groups;
+  std::vector<Difference> differences;
+  std::vector<Expectation> expected;
+  std::string expected_file;
+
+  std::size_t cases() const;
+};
+
+// All keys of validation files, for `moire explain`.
+void describe(config::Catalogue& catalogue);
+
+// `sets` of system.* and program.* change every scenario, others the file itself. Nothing, and the reasons, where
+// something is wrong.
+std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                                          bool predict, config::Diagnostics& diagnostics);
+
+// Simulates all cases and shows the progress on a terminal. With an error in `diagnostics` the result is of no use.
+ValidationResult run_validation(const Validation& validation, config::Diagnostics& diagnostics);
+
+}  // namespace moire::study::validate

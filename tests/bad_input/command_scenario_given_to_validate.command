@@ -1,0 +1,1 @@
+validate scenario_empty_queue.yaml

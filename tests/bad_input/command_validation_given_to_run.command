@@ -1,0 +1,1 @@
+run validate_literal.yaml
