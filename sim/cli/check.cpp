@@ -7,6 +7,7 @@
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/file_kind.hpp"
 #include "sim/program/wg_trace_reader.hpp"
+#include "sim/study/measurements.hpp"
 #include "sim/study/prepare.hpp"
 #include "sim/study/validate/validation.hpp"
 
@@ -53,6 +54,13 @@ std::string check_trace(const std::string& file, config::Diagnostics& diagnostic
   return fmt::format("WG trace, {} ranks, {} rows", reader->header().ranks, rows);
 }
 
+std::string check_measurements(const std::string& file, config::Diagnostics& diagnostics) {
+  const auto measurements = study::load_measurements(file, diagnostics);
+  if (!measurements) return {};
+  return fmt::format("measurements of {}x {}, {} values", measurements->gpus, measurements->gpu,
+                     measurements->values.size());
+}
+
 std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnostics& diagnostics) {
   switch (kind) {
     case FileKind::system:
@@ -94,7 +102,9 @@ int check(const std::vector<std::string>& files, const std::vector<std::string>&
   int status = done;
   for (const std::string& file : files) {
     config::Diagnostics diagnostics;
-    const std::string what = is_wg_trace(file) ? check_trace(file, diagnostics) : check_yaml(file, sets, diagnostics);
+    const std::string what = study::is_measurements(file) ? check_measurements(file, diagnostics)
+                             : is_wg_trace(file)          ? check_trace(file, diagnostics)
+                                                          : check_yaml(file, sets, diagnostics);
     if (diagnostics.ok()) {
       fmt::print("{}: ok ({})\n", file, what);
     } else {
@@ -116,7 +126,7 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
   command
       ->add_option("FILE", arguments->files,
-                   "Scenarios, validations, systems, GPUs, NICs, collective libraries, WG traces")
+                   "Scenarios, validations, systems, GPUs, NICs, collective libraries, WG traces, measurements")
       ->required()
       ->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")

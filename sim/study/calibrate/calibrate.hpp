@@ -1,0 +1,43 @@
+// Fits a hardware file to measurements: reads off what can be, fits the rest stage by stage, says how well.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/study/calibrate/hardware_file.hpp"
+#include "sim/study/curves.hpp"
+
+namespace moire::study::calibrate {
+
+struct Options {
+  models::link::Wiring wiring = models::link::Wiring::nvswitch;
+  int passes = 2;  // over all stages: a later stage moves what an earlier one rests on
+};
+
+// One parameter that was determined.
+struct Change {
+  std::string path;
+  std::string before;  // as written in the file; "" where it was not
+  std::string after;
+  std::string source;              // its key
+  std::size_t points = 0;          // that it rests on
+  std::optional<double> residual;  // rms of the relative errors of these points
+  std::optional<double> worst;     // the one farthest off, signed
+};
+
+struct Calibration {
+  HardwareFile hardware;
+  std::vector<Change> changes;
+  std::vector<std::string> kept;  // parameters of the tables that nothing determined, "path: why"
+  std::vector<Curve> curves;      // of the result
+  int simulations = 0;            // of a stage's points
+};
+
+// Nothing, with the reasons in `diagnostics`, where measurements contradict each other or the hardware. The curves
+// point into `measurements`.
+std::optional<Calibration> calibrate(const Measurements& measurements, HardwareFile hardware,
+                                     config::Diagnostics& diagnostics, const Options& options = {},
+                                     const std::vector<Benchmark>& known = models::microbench::all());
+
+}  // namespace moire::study::calibrate

@@ -1,0 +1,14 @@
+// What a calibration found, for people and for programs. The same calibration gives the same bytes.
+#pragma once
+
+#include <string>
+
+#include "sim/study/calibrate/calibrate.hpp"
+
+namespace moire::study::calibrate {
+
+std::string report_table(const Measurements& measurements, const Calibration& calibration);
+std::string report_json(const Measurements& measurements, const Calibration& calibration);
+std::string report_csv(const Calibration& calibration);
+
+}  // namespace moire::study::calibrate

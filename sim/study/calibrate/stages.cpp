@@ -1,0 +1,252 @@
+#include "sim/study/calibrate/stages.hpp"
+
+#include <algorithm>
+
+namespace moire::study::calibrate {
+
+namespace {
+
+constexpr double ns = 1e3;  // base units
+constexpr double us = 1e6;
+constexpr double giga = 1e9;
+constexpr double mega = 1e6;
+
+double parameter(const Parameters& parameters, const std::string& name) {
+  const auto it = parameters.find(name);
+  return it == parameters.end() ? 0 : it->second;
+}
+
+// A device property, in base units.
+Reading property(std::string path, std::string metric, double unit) {
+  Reading reading;
+  reading.path = std::move(path);
+  reading.stage = "device";
+  reading.about = "device property " + metric;
+  reading.read = [metric = std::move(metric), unit](const Context& context) -> std::optional<Reading::Found> {
+    const MeasuredValue* row = context.measurements.find("property", metric, {});
+    if (!row) return std::nullopt;
+    return Reading::Found{row->value * unit, {row}};
+  };
+  return reading;
+}
+
+std::optional<Reading::Found> largest_cluster(const Context& context) {
+  const MeasuredValue* largest = nullptr;
+  for (const MeasuredValue* row : context.measurements.all("cluster_limit", "clusters")) {
+    if (row->value < 1) continue;
+    if (!largest || parameter(row->parameters, "cluster") > parameter(largest->parameters, "cluster")) largest = row;
+  }
+  if (!largest) return std::nullopt;
+  return Reading::Found{parameter(largest->parameters, "cluster"), {largest}};
+}
+
+// The median over all rows of a metric, in base units.
+std::function<std::optional<double>(const Context&)> median_of(std::string benchmark, std::string metric, double unit,
+                                                               double factor = 1) {
+  return [=, b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
+    std::vector<double> values;
+    for (const MeasuredValue* row : context.measurements.all(b, m)) values.push_back(row->value);
+    if (values.empty()) return std::nullopt;
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2] * unit * factor;
+  };
+}
+
+enum class Extreme { least, most };
+
+std::function<std::optional<double>(const Context&)> extreme_of(Extreme which, std::string benchmark,
+                                                                std::string metric, double unit) {
+  return [=, b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
+    const auto rows = context.measurements.all(b, m);
+    if (rows.empty()) return std::nullopt;
+    double value = rows.front()->value;
+    for (const MeasuredValue* row : rows) {
+      value = which == Extreme::most ? std::max(value, row->value) : std::min(value, row->value);
+    }
+    return value * unit;
+  };
+}
+std::function<std::optional<double>(const Context&)> largest_of(std::string benchmark, std::string metric,
+                                                                double unit) {
+  return extreme_of(Extreme::most, std::move(benchmark), std::move(metric), unit);
+}
+std::function<std::optional<double>(const Context&)> least_of(std::string benchmark, std::string metric, double unit) {
+  return extreme_of(Extreme::least, std::move(benchmark), std::move(metric), unit);
+}
+
+bool lone(const Parameters& p, const Context&) { return parameter(p, "wgs") == 1; }
+bool several(const Parameters& p, const Context&) { return parameter(p, "wgs") > 1; }
+bool idle_copy(const Parameters& p, const Context&) {
+  return parameter(p, "background") == 0 && parameter(p, "remote") == 0;
+}
+bool loaded_copy(const Parameters& p, const Context&) {
+  return parameter(p, "background") > 0 && parameter(p, "remote") == 0;
+}
+bool in_cache(const Parameters& p, const Context& context) {
+  return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
+}
+// As many stores as it takes to fill the port.
+bool many_stores(const Parameters& p, const Context&) { return parameter(p, "wgs") >= 32; }
+
+// The rate of one workgroup's stores times the latency until they are seen.
+std::optional<double> store_window(const Context& context) {
+  double most = 0;
+  for (const MeasuredValue* row : context.measurements.all("peer_store", "bandwidth")) {
+    if (lone(row->parameters, context)) most = std::max(most, row->value * giga);
+  }
+  const auto latency = context.hardware.number("port.store_latency");
+  if (most == 0 || !latency) return std::nullopt;
+  return most * *latency * 1e-12;
+}
+
+bool nothing_stored(const Parameters& p, const Context&) { return parameter(p, "store_bytes") == 0; }
+bool stored_to_a_peer(const Parameters& p, const Context&) {
+  return parameter(p, "store_bytes") > 0 && parameter(p, "remote") == 1;
+}
+std::optional<double> half_the_flight(const Context& context) {
+  const auto latency = context.hardware.number("port.store_latency");
+  return latency ? std::optional(*latency / 2) : std::nullopt;
+}
+
+bool within_a_gpu(const Parameters& p, const Context&) { return parameter(p, "remote") == 0; }
+bool to_a_peer(const Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
+
+}  // namespace
+
+double Context::sms() const {
+  config::Diagnostics ignored;
+  const auto gpu = hardware.spec(ignored);
+  return gpu ? static_cast<double>(gpu->compute.total_cus()) : 0;
+}
+
+const std::vector<Reading>& readings() {
+  static const std::vector<Reading> table = {
+      property("compute.threads_per_cu", "threads_per_sm", 1),
+      property("compute.workgroups_per_cu", "wgs_per_sm", 1),
+      property("compute.registers_per_cu", "registers_per_sm", 1),
+      property("compute.lds_per_cu", "shared_bytes_per_sm", 1),
+      property("compute.clock", "clock", mega),
+      property("l2.capacity", "l2_bytes", 1),
+      property("hbm.capacity", "memory_bytes", 1),
+      property("dma.engines", "copy_engines", 1),
+      property("port.links", "link_count", 1),
+      property("port.link_bandwidth", "link_rate", giga),
+      {"compute.cluster_max", "clusters", "largest size of which a cluster is resident", 0, largest_cluster},
+  };
+  return table;
+}
+
+const std::vector<Stage>& stages() {
+  static const std::vector<Stage> table = {
+      {"launch_interval",
+       "the first wave of empty workgroups starts in turns of all groups, launch_interval apart",
+       {{"compute.launch_interval", 1, 1 * us}},
+       {{"dispatch", "first_wave_span"}}},
+      {"slot_refill",
+       "from the end of a workgroup to the start of a pending one in its place",
+       {{"compute.slot_refill", 1 * ns, 100 * us, {}, median_of("dispatch", "slot_refill", ns)}},
+       {{"dispatch", "slot_refill"}}},
+      {"lone_workgroup",
+       "one workgroup against its bytes in flight: a batch takes the latency and its own time in the SM",
+       {{"hbm.unloaded_latency", 50 * ns, 10 * us}, {"compute.load_store_per_cu", 1 * giga, 10e3 * giga}},
+       {{"gather", "bandwidth_per_wg", lone}, {"hbm_read", "bandwidth_per_wg", lone}}},
+      {"lone_copy",
+       "one workgroup that copies or stores against one that loads",
+       {{"compute.store_cost", 0.1, 10}},
+       {{"hbm_copy", "bandwidth_per_wg", lone},
+        {"hbm_write", "bandwidth_per_wg", lone},
+        {"loaded_latency", "victim_bandwidth", idle_copy}}},
+      {"memory_total",
+       "all SMs together reach what the memory gives",
+       {{"hbm.bandwidth", 1 * giga, 1e6 * giga, "hbm.peak", largest_of("hbm_read", "bandwidth", giga)}},
+       {{"gather", "bandwidth", several}, {"hbm_read", "bandwidth", several}}},
+      {"memory_writes",
+       "stores and copies of all SMs against loads",
+       {{"hbm.write_cost", 0.1, 10}},
+       {{"hbm_write", "bandwidth", several}, {"hbm_copy", "bandwidth", several}}},
+      {"loaded_latency",
+       "a copying workgroup slows down beside background readers, which ask for more than an SM can have in flight",
+       {{"hbm.latency_growth", 0, 10}, {"hbm.latency_exponent", 0.5, 6}, {"compute.bytes_in_flight_per_cu", 1e3, 1e7}},
+       {{"loaded_latency", "victim_bandwidth", loaded_copy, 24},
+        {"loaded_latency", "background_bandwidth", loaded_copy, 24}}},
+      {"cache",
+       "a footprint that fits the cache: one thread for the latency, all SMs for the rate",
+       {{"l2.hit_latency", 10 * ns, 10 * us}, {"l2.bandwidth", 1 * giga, 1e6 * giga}},
+       {{"l2_read", "bandwidth", in_cache}, {"chase", "latency", in_cache}}},
+      {"vector", "fp32 FMA on every SM", {{"compute.vector_fp32", 1e9, 1e18}}, {{"vector_rate", "flops_per_sm"}}},
+      {"matrix",
+       "bf16 matrix instructions of an SM over the datasheet's rate",
+       {{"compute.matrix_efficiency", 0.01, 1}},
+       {{"matrix_rate", "flops_per_sm"}}},
+      {"peer_flag",
+       "a flag to a peer and back",
+       {{"port.store_latency", 10 * ns, 1e3 * us, {}, median_of("flag", "round_trip", ns, 0.5)}},
+       {{"flag", "round_trip"}}},
+      {"peer_stores",
+       "stores of all workgroups fill the links",
+       {{"port.payload_efficiency", 0.01, 1}},
+       {{"peer_store", "bandwidth", many_stores, 24}, {"peer_fan_in", "bandwidth"}}},
+      {"peer_store_window",
+       "stores of one workgroup are limited by what its SM may have under way",
+       {{"port.store_window_per_cu", 100, 1e8, {}, store_window}},
+       {{"peer_store", "bandwidth", lone}}},
+      {"fence",
+       "a system fence of one workgroup with nothing to wait for",
+       {{"port.fence", 1 * ns, 100 * us, {}, least_of("fence", "time", ns)}},
+       {{"fence", "time", nothing_stored}}},
+      {"fence_of_stores",
+       "a system fence behind stores to a peer, less their way there",
+       {{"port.store_return", 1 * ns, 100 * us, {}, half_the_flight}},
+       {{"fence", "time", stored_to_a_peer}}},
+      {"enqueue",
+       "host time of one enqueue",
+       {{"host.enqueue", 1 * ns, 1e3 * us, {}, median_of("launch", "host_call", us)}},
+       {{"launch", "host_call"}}},
+      {"kernel_start",
+       "from the host's call to the kernel's first store, less the call and the store's way",
+       {{"host.kernel_start", 1 * ns, 1e3 * us}},
+       {{"launch", "host_to_store"}}},
+      {"queue_gap",
+       "between kernels of a queue",
+       {{"host.queue_gap", 1 * ns, 1e3 * us, {}, median_of("launch", "queue_gap", ns)}},
+       {{"launch", "queue_gap"}}},
+      {"copy_port",
+       "copies of several GPUs into one share its port",
+       {{"port.copy_efficiency", 0.01, 1}},
+       {{"copy_fan_in", "time"}}},
+      {"copy_engine",
+       "a copy takes its command and its bytes at the engine's rate",
+       {{"dma.bandwidth", 1 * giga, 1e5 * giga}, {"dma.first_command", 10 * ns, 1e3 * us}},
+       {{"copy_single", "time", to_a_peer}}},
+      {"copy_chunks",
+       "copies behind others of their stream",
+       {{"dma.next_command", 10 * ns, 1e3 * us}},
+       {{"copy_chunked", "time"}}},
+      {"copy_switch",
+       "copies of a GPU on several streams follow each other: the first ends, then the next",
+       {{"dma.switch_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
+       {{"copy_streams", "time"}, {"copy_fan_out", "time"}}},
+      {"copy_local",
+       "copies within a GPU, from the command to the end",
+       {{"dma.local_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
+       {{"copy_single", "time", within_a_gpu}}},
+      {"copy_concurrency",
+       "copies of a GPU on several streams: how many make progress together",
+       {{"dma.peer_concurrency", 1, 16, "dma.engines"}},
+       {{"copy_streams", "time"},
+        {"copy_streams", "first_end"},
+        {"copy_fan_out", "time"},
+        {"copy_fan_out", "first_end"}}},
+  };
+  return table;
+}
+
+const std::vector<std::vector<std::string>>& joint_stages() {
+  static const std::vector<std::vector<std::string>> table = {
+      {"lone_workgroup", "lone_copy", "memory_total", "memory_writes", "loaded_latency"},
+      {"copy_port", "copy_engine", "copy_chunks", "copy_switch"},
+  };
+  return table;
+}
+
+}  // namespace moire::study::calibrate

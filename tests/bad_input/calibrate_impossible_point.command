@@ -1,0 +1,1 @@
+calibrate calibrate_impossible_point.measurements.csv --hardware ../../configs/hardware/h200.yaml

@@ -1,0 +1,1 @@
+calibrate calibrate_littles_law.measurements.csv --hardware ../../configs/hardware/h200.yaml

@@ -1,0 +1,1 @@
+calibrate calibrate_memory_order.measurements.csv --hardware ../../configs/hardware/h200.yaml

@@ -1,0 +1,1 @@
+calibrate calibrate_too_many_flops.measurements.csv --hardware ../../configs/hardware/h200.yaml

@@ -1,0 +1,1 @@
+calibrate . --hardware ../../configs/hardware/h200.yaml

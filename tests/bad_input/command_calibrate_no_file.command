@@ -1,0 +1,1 @@
+calibrate nowhere.measurements.csv --hardware ../../configs/hardware/h200.yaml

@@ -1,0 +1,1 @@
+calibrate calibrate_not_a_gpu.measurements.csv

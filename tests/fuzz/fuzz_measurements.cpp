@@ -1,0 +1,49 @@
+// libFuzzer harness of the measurements reader: any bytes. Beyond not crashing: a wrong file always says why and where,
+// a right one has sane rows and survives being written again.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "sim/study/measurements.hpp"
+
+namespace {
+
+using namespace moire;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+std::string written(const study::Measurements& measurements) {
+  std::string out = "# moire-measurements 1\n";
+  for (const auto& [key, value] : measurements.header) out += "# " + key + ": " + value + "\n";
+  out += "benchmark,parameters,metric,value,unit,repetitions,low,high\n";
+  for (const study::MeasuredValue& row : measurements.values) {
+    out += fmt::format("{},{},{},{},{},{},{},{}\n", row.benchmark, study::to_string(row.parameters), row.metric,
+                       row.value, row.unit, row.repetitions, row.low, row.high);
+  }
+  return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  config::Diagnostics diagnostics;
+  const auto measurements = study::read_measurements("input", bytes, diagnostics);
+  require(measurements.has_value() == diagnostics.ok());
+  require(diagnostics.size() <= 21);
+  if (!measurements) return 0;
+  require(!measurements->values.empty());
+  for (const study::MeasuredValue& row : measurements->values) {
+    require(row.low <= row.value && row.value <= row.high && std::isfinite(row.high));
+    require(measurements->find(row.benchmark, row.metric, row.parameters) == &row);
+  }
+  const std::string text = written(*measurements);
+  const auto again = study::read_measurements("again", text, diagnostics);
+  require(again.has_value() && written(*again) == text);
+  return 0;
+}
