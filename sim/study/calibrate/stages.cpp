@@ -76,6 +76,26 @@ std::function<std::optional<double>(const Context&)> least_of(std::string benchm
 
 bool lone(const Parameters& p, const Context&) { return parameter(p, "wgs") == 1; }
 bool several(const Parameters& p, const Context&) { return parameter(p, "wgs") > 1; }
+
+// Footprints of which the cache holds next to nothing, and those that it holds in part.
+bool from_memory(const Parameters& p, const Context& context) {
+  return parameter(p, "footprint_bytes") > 50 * context.hardware.number("l2.capacity").value_or(0);
+}
+bool lone_from_memory(const Parameters& p, const Context& c) { return lone(p, c) && from_memory(p, c); }
+bool several_from_memory(const Parameters& p, const Context& c) { return several(p, c) && from_memory(p, c); }
+bool several_partly_cached(const Parameters& p, const Context& c) {
+  const bool beyond = parameter(p, "footprint_bytes") > c.hardware.number("l2.capacity").value_or(0);
+  return several(p, c) && beyond && !from_memory(p, c);
+}
+
+// A batch is part latency, part its wavefronts' own time; of these there are several.
+std::optional<double> part_of_lone_gather(const Context& context) {
+  double most = 0;
+  for (const MeasuredValue* row : context.measurements.all("gather", "bandwidth_per_wg")) {
+    if (lone_from_memory(row->parameters, context)) most = std::max(most, row->value * giga);
+  }
+  return most > 0 ? std::optional(most / 4) : std::nullopt;
+}
 bool idle_copy(const Parameters& p, const Context&) {
   return parameter(p, "background") == 0 && parameter(p, "remote") == 0;
 }
@@ -147,28 +167,43 @@ const std::vector<Stage>& stages() {
        {{"compute.slot_refill", 1 * ns, 100 * us, {}, median_of("dispatch", "slot_refill", ns)}},
        {{"dispatch", "slot_refill"}}},
       {"lone_workgroup",
-       "one workgroup against its bytes in flight: a batch takes the latency and its own time in the SM",
-       {{"hbm.unloaded_latency", 50 * ns, 10 * us}, {"compute.load_store_per_cu", 1 * giga, 10e3 * giga}},
-       {{"gather", "bandwidth_per_wg", lone}, {"hbm_read", "bandwidth_per_wg", lone}}},
+       "one workgroup against its bytes in flight: a batch takes the latency and its own time, contiguous in the SM's "
+       "data path, random rows in its wavefronts",
+       {{"hbm.unloaded_latency", 50 * ns, 10 * us},
+        {"compute.load_store_per_cu", 1 * giga, 10e3 * giga},
+        {"compute.load_per_wavefront", 0.1 * giga, 10e3 * giga, {}, part_of_lone_gather}},
+       {{"gather", "bandwidth_per_wg", lone_from_memory}, {"hbm_read", "bandwidth_per_wg", lone}}},
       {"lone_copy",
        "one workgroup that copies or stores against one that loads",
        {{"compute.store_cost", 0.1, 10}},
        {{"hbm_copy", "bandwidth_per_wg", lone},
         {"hbm_write", "bandwidth_per_wg", lone},
         {"loaded_latency", "victim_bandwidth", idle_copy}}},
-      {"memory_total",
-       "all SMs together reach what the memory gives",
+      {"memory_reads",
+       "all SMs together reach what the memory gives to contiguous reads",
        {{"hbm.bandwidth", 1 * giga, 1e6 * giga, "hbm.peak", largest_of("hbm_read", "bandwidth", giga)}},
-       {{"gather", "bandwidth", several}, {"hbm_read", "bandwidth", several}}},
+       {{"hbm_read", "bandwidth", several}}},
+      {"memory_rows",
+       "random rows out of the memory, against contiguous reads",
+       {{"hbm.random_access_cost", 0, 256}},
+       {{"gather", "bandwidth", several_from_memory}}},
       {"memory_writes",
-       "stores and copies of all SMs against loads",
+       "stores of all SMs against loads",
        {{"hbm.write_cost", 0.1, 10}},
-       {{"hbm_write", "bandwidth", several}, {"hbm_copy", "bandwidth", several}}},
+       {{"hbm_write", "bandwidth", several}}},
+      {"memory_copies",
+       "reads and writes that alternate, against both alone",
+       {{"hbm.turnaround", 0, 4}},
+       {{"hbm_copy", "bandwidth", several}}},
       {"loaded_latency",
        "a copying workgroup slows down beside background readers, which ask for more than an SM can have in flight",
        {{"hbm.latency_growth", 0, 10}, {"hbm.latency_exponent", 0.5, 6}, {"compute.bytes_in_flight_per_cu", 1e3, 1e7}},
        {{"loaded_latency", "victim_bandwidth", loaded_copy, 24},
         {"loaded_latency", "background_bandwidth", loaded_copy, 24}}},
+      {"cached_rows",
+       "random rows of a footprint beyond the cache: what is faster than out of the memory was in it",
+       {{"l2.usable_share", 0.01, 1}},
+       {{"gather", "bandwidth", several_partly_cached}}},
       {"cache",
        "a footprint that fits the cache: one thread for the latency, all SMs for the rate",
        {{"l2.hit_latency", 10 * ns, 10 * us}, {"l2.bandwidth", 1 * giga, 1e6 * giga}},
@@ -243,7 +278,8 @@ const std::vector<Stage>& stages() {
 
 const std::vector<std::vector<std::string>>& joint_stages() {
   static const std::vector<std::vector<std::string>> table = {
-      {"lone_workgroup", "lone_copy", "memory_total", "memory_writes", "loaded_latency"},
+      {"lone_workgroup", "lone_copy", "memory_reads", "memory_rows", "memory_writes", "memory_copies",
+       "loaded_latency"},
       {"copy_port", "copy_engine", "copy_chunks", "copy_switch"},
   };
   return table;
