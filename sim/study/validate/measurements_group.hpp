@@ -1,0 +1,28 @@
+// A group of microbenchmarks: every number of a measurements file beside the same benchmark on a simulated machine.
+//
+//   - name: microbenchmarks
+//     measurements: ../traces/h200x4/h200x4.measurements.csv
+//     system: ../configs/systems/4xh200.yaml
+//     benchmarks: [gather, hbm_read]                      # only these; none: all that can be simulated
+//     limits: {curve: 5 %, case: 15 %}
+#pragma once
+
+#include "sim/study/validate/group.hpp"
+#include "sim/study/validate/limits.hpp"
+
+namespace moire::study::validate {
+
+struct MeasurementsGroupSpec {
+  std::string name;
+  std::filesystem::path measurements;
+  config::Node system;
+  std::vector<std::string> benchmarks;
+  std::vector<std::string> without;
+  LimitsSpec limits;
+  static void describe(config::Describer<MeasurementsGroupSpec>& d);
+};
+
+std::unique_ptr<Group> read_measurements_group(const config::Node& node, const std::string& path,
+                                               const Loading& loading, config::Diagnostics& diagnostics);
+
+}  // namespace moire::study::validate
