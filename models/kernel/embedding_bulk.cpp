@@ -1,8 +1,7 @@
-// Bulk-synchronous: the embedding kernel writes all results to a local buffer, then the library's All-to-All moves
-// them.
+// Bulk-synchronous: the embedding kernel writes all results to a local buffer, from which an All-to-All moves
+// them (models/collective).
 #include <algorithm>
 
-#include "models/collective/all_to_all.hpp"
 #include "models/kernel/embedding_spec.hpp"
 
 namespace moire::models::kernel {
@@ -44,7 +43,7 @@ class EmbeddingBody final : public program::KernelBody {
 
 }  // namespace
 
-void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingSpec& spec) {
+void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec) {
   const EmbeddingSizes sizes(spec, build.ranks());
   program::Kernel kernel;
   kernel.name = build.unique("embedding");
@@ -55,7 +54,6 @@ void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingS
   kernel.shapes.push_back(shape);
   kernel.body = std::make_shared<EmbeddingBody>(spec, builder::resident_workgroups(build.gpu(), kernel.resources));
   build.queue.operations.emplace_back(std::move(kernel));
-  collective::append_all_to_all(build, {sizes.bytes_per_peer, spec.engine, spec.library});
 }
 
 }  // namespace moire::models::kernel

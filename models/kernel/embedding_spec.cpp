@@ -20,8 +20,12 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
               "Embedding bags of table-parallel DLRM and the All-to-All that gives every rank "
               "its share of the batch.");
   d.field("schedule", &EmbeddingSpec::schedule,
-          "bulk_synchronous: kernel, then collective; fused: one persistent kernel")
-      .choices({{"bulk_synchronous", Schedule::bulk_synchronous}, {"fused", Schedule::fused}})
+          "bulk_synchronous: kernel, then collective; fused: one persistent kernel; unfused_kernel and all_to_all: the "
+          "two parts of bulk_synchronous, each alone")
+      .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
+                {"fused", Schedule::fused},
+                {"unfused_kernel", Schedule::unfused_kernel},
+                {"all_to_all", Schedule::all_to_all}})
       .or_default();
   d.field("tables_per_gpu", &EmbeddingSpec::tables_per_gpu, "Embedding tables each GPU holds").range(1, 100000);
   d.field("global_batch", &EmbeddingSpec::global_batch, "Samples of one iteration over all GPUs").range(1, 1 << 30);
@@ -76,7 +80,9 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
   d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put")
       .range(1, 1 << 20)
       .or_default();
-  d.field("fence", &EmbeddingSpec::fence, "Fused: time to release the stores before a ready flag is raised");
+  d.field("fence", &EmbeddingSpec::fence,
+          "Fused: time to release the stores before a ready flag is raised; absent: port.fence of the GPU")
+      .optional();
   d.field("engine", &EmbeddingSpec::engine,
           "Bulk-synchronous: the All-to-All is a kernel of the collective library (cu) or copies by DMA engines (dma)")
       .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
@@ -117,12 +123,13 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
         "or take fewer ranks",
         ranks, slices, flags, most_flags);
   }
-  if (spec.schedule == Schedule::bulk_synchronous && spec.engine == collective::Engine::cu && !spec.library) {
+  const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
+  if (exchanges && spec.engine == collective::Engine::cu && !spec.library) {
     return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml, or "
            "engine: "
            "dma inside a node";
   }
-  if (spec.schedule == Schedule::bulk_synchronous) {
+  if (exchanges) {
     if (auto problem = collective::check_all_to_all(spec.engine, spec.library.has_value(), system)) return problem;
   }
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
@@ -169,10 +176,17 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
 }
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec) {
-  if (spec.schedule == Schedule::fused) {
-    append_fused_embedding(build, spec);
-  } else {
-    append_bulk_synchronous_embedding(build, spec);
+  switch (spec.schedule) {
+    case Schedule::fused:
+      return append_fused_embedding(build, spec);
+    case Schedule::unfused_kernel:
+      return append_unfused_embedding(build, spec);
+    case Schedule::bulk_synchronous:
+      append_unfused_embedding(build, spec);
+      [[fallthrough]];
+    case Schedule::all_to_all:
+      return collective::append_all_to_all(
+          build, {EmbeddingSizes(spec, build.ranks()).bytes_per_peer, spec.engine, spec.library});
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace moire::models::kernel {
 
-enum class Schedule { bulk_synchronous, fused };
+enum class Schedule { bulk_synchronous, fused, unfused_kernel, all_to_all };
 // Of the fused kernel's tasks. Results for other ranks first, the peers slice by slice in turn or one peer after the
 // other; or as the output lies, destination by destination; or table by table, as the batch lies.
 enum class Order { slices_in_turn, peer_by_peer, by_destination, by_table };
@@ -35,7 +35,7 @@ struct EmbeddingSpec {
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;
   std::int64_t slice_vectors = 32;  // vectors of one put between nodes
-  Time fence;                       // release of the stores before a ready flag
+  std::optional<Time> fence;        // release of the stores before a ready flag; absent: the port's
   // The bulk-synchronous one
   collective::Engine engine = collective::Engine::cu;  // of the All-to-All
   std::optional<collective::LibrarySpec> library;
@@ -56,7 +56,7 @@ struct EmbeddingSizes {
 std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system);
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec);
-void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingSpec& spec);
+void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 
 // Demands of one output vector (unit of work: a vector); where the result goes is added by the caller. `passes`: how
