@@ -49,10 +49,11 @@ void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec
   kernel.name = build.unique("embedding");
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.registers_per_thread;
-  program::PhaseShape shape = gather_shape(spec, build.gpu(), "gather", 1);
+  const std::int64_t resident = builder::resident_workgroups(build.gpu(), kernel.resources);
+  program::PhaseShape shape = gather_shape(spec, build.gpu(), "gather", {.passes = 1, .workgroups = resident});
   shape.write = sizes.vector_bytes;
   kernel.shapes.push_back(shape);
-  kernel.body = std::make_shared<EmbeddingBody>(spec, builder::resident_workgroups(build.gpu(), kernel.resources));
+  kernel.body = std::make_shared<EmbeddingBody>(spec, resident);
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

@@ -218,11 +218,11 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
   kernel.shapes.resize(4);
   // Where peers take turns they meet a table together, the own rank later; else it is walked through for every rank.
-  const std::int64_t passes = spec.order == Order::by_table                      ? 1
-                              : spec.order == Order::slices_in_turn && ranks > 1 ? 2
-                                                                                 : ranks;
+  Walk walk;
+  walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
+  walk.workgroups = builder::resident_workgroups(build.gpu(), kernel.resources);
   program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
-  keep = gather_shape(spec, build.gpu(), "gather", passes);
+  keep = gather_shape(spec, build.gpu(), "gather", walk);
   keep.write = sizes.vector_bytes;
   program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
   stage = keep;
@@ -230,7 +230,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   // Stores to a peer are posted: the workgroup takes up its next task and meets them again in the release. The peers'
   // arrive meanwhile, so every memory sees loads and stores mixed.
   program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
-  gather = gather_shape(spec, build.gpu(), "gather for peer", passes);
+  gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
   const double moved = gather.read * gather.read_miss * gather.read_overfetch + sizes.vector_bytes;
   gather.mixed_stores = sizes.vector_bytes / moved;
   program::PhaseShape& store = kernel.shapes[FusedEmbeddingBody::store_to_peer];
@@ -249,7 +249,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   plan.bags = spec.bags_per_workgroup;
   plan.samples = sizes.samples_per_rank;
   plan.tasks_per_slice = spec.slice_vectors / spec.bags_per_workgroup;
-  plan.physical = std::min(builder::resident_workgroups(build.gpu(), kernel.resources), plan.tasks * ranks);
+  plan.physical = std::min(walk.workgroups, plan.tasks * ranks);
   plan.vector_bytes = sizes.vector_bytes;
   plan.fence = spec.fence.value_or(build.gpu().port.fence);
   plan.start_up = spec.start_up;

@@ -143,7 +143,7 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
 }
 
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
-                                 std::int64_t passes) {
+                                 const Walk& walk) {
   const auto bags = static_cast<double>(spec.bags_per_workgroup);
   const auto pooling = static_cast<double>(spec.pooling);
   const double row = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
@@ -155,9 +155,12 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const memory::TableReads reads{.tables = spec.tables_per_gpu,
                                  .rows = spec.rows_per_table,
                                  .row_bytes = Bytes{row},
-                                 .passes = passes,
-                                 .reads_per_pass = spec.global_batch * spec.pooling / passes,
-                                 .zipf_exponent = spec.zipf_exponent};
+                                 .passes = walk.passes,
+                                 .reads_per_pass = spec.global_batch * spec.pooling / walk.passes,
+                                 .zipf_exponent = spec.zipf_exponent,
+                                 .tables_at_once = static_cast<double>(walk.workgroups) * bags *
+                                                   static_cast<double>(walk.passes) /
+                                                   static_cast<double>(spec.global_batch)};
   const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
   shape.flop = pooling * static_cast<double>(spec.dim);

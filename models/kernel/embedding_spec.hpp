@@ -59,9 +59,14 @@ void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& s
 void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 
-// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller. `passes`: how
-// often the kernel walks through the tables, each time with another part of the samples.
+// How a kernel walks through the tables of its GPU.
+struct Walk {
+  std::int64_t passes = 1;      // how often, each time with another part of the samples
+  std::int64_t workgroups = 1;  // on the GPU at once, at neighbouring tasks
+};
+
+// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller.
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
-                                 std::int64_t passes);
+                                 const Walk& walk);
 
 }  // namespace moire::models::kernel
