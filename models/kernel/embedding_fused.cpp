@@ -30,7 +30,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::int64_t tasks_per_slice = 1;
     double vector_bytes = 0;
     Time fence;
-    Time start_up;
+    Time before_first;  // of a workgroup's tasks
     std::uint32_t queue_pairs = 1;
     program::FlagBlock ready;       // per source: ready workgroups (node) or arrived slices (network)
     program::FlagBlock slice_done;  // per destination and slice: finished tasks
@@ -39,7 +39,13 @@ class FusedEmbeddingBody final : public program::KernelBody {
     Rank node_peers() const { return node_stores ? gpus_per_node - 1 : 0; }
     bool reaches(Rank a, Rank b) const { return a == b || (node_stores && a / gpus_per_node == b / gpus_per_node); }
   };
-  enum Shape : std::uint16_t { keep, gather_for_peer, store_to_peer, stage };
+  enum Shape : std::uint16_t {
+    keep,
+    gather_for_peer,
+    stage,
+    store_to_peer,
+    of_first
+  };  // a gather + of_first: of a first task
 
   explicit FusedEmbeddingBody(Plan plan) : plan_(plan) {
     if (plan_.node_peers() > 0) plan_releases();
@@ -51,9 +57,9 @@ class FusedEmbeddingBody final : public program::KernelBody {
   // task for a peer tells it at once.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     std::int64_t at = step;
-    if (plan_.start_up.ps > 0 && at-- == 0) {
+    if (at-- == 0) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.start_up;
+      phase.duration = plan_.before_first;
       return true;
     }
     std::int64_t done = 0;
@@ -163,6 +169,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     if (part == 0) {
       phase.kind = Phase::Kind::work;
       phase.shape = to == rank ? keep : stores ? gather_for_peer : stage;
+      if (number < plan_.physical) phase.shape += of_first;
       phase.amount = static_cast<double>(bags_of(within));
     } else if (to == rank) {
       return;
@@ -216,7 +223,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   kernel.name = build.unique("fused_embedding");
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
-  kernel.shapes.resize(4);
+  kernel.shapes.resize(FusedEmbeddingBody::of_first);
   // Where peers take turns they meet a table together, the own rank later; else it is walked through for every rank.
   Walk walk;
   walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
@@ -238,6 +245,10 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   store.peer_write = sizes.vector_bytes;
   store.mixed_stores = gather.mixed_stores;
   store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
+  for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {
+    const program::PhaseShape first = of_first_task(kernel.shapes[later]);
+    kernel.shapes.push_back(first);
+  }
 
   FusedEmbeddingBody::Plan plan;
   plan.ranks = ranks;
@@ -252,7 +263,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   plan.physical = std::min(walk.workgroups, plan.tasks * ranks);
   plan.vector_bytes = sizes.vector_bytes;
   plan.fence = spec.fence.value_or(build.gpu().port.fence);
-  plan.start_up = spec.start_up;
+  plan.before_first = before_first_rows(spec, build.gpu());
   if (build.system.node.nic) plan.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
   const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
   plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});

@@ -57,11 +57,10 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
        "Bytes a workgroup asks for before it waits, at most: threads x bytes per load x loads unrolled. Short bags ask "
        "for less")
       .positive();
-  d.field("start_up", &EmbeddingSpec::start_up,
-          "From the start of a workgroup of the first wave to its first load: instructions come from cold caches")
+  d.field("start_up", &EmbeddingSpec::start_up, "From the start of a workgroup of the first wave to its first task")
       .or_default();
   d.field("task_overhead", &EmbeddingSpec::task_overhead,
-          "Time of a task in which its workgroup requests nothing: barriers, the slowest wavefront")
+          "Time of a task in which its workgroup requests nothing: addresses, barriers")
       .or_default();
   d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
           "Registers per thread of the fused kernel (the communication API raises them and costs occupancy)")
@@ -142,6 +141,16 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
   return std::nullopt;
 }
 
+namespace {
+
+// The row numbers of a task come first, one load of every thread at a time.
+double index_loads(const EmbeddingSpec& spec) {
+  const double bytes = static_cast<double>(spec.bags_per_workgroup * spec.pooling) * spec.index_bytes.value;
+  return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
+}
+
+}  // namespace
+
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
                                  const Walk& walk) {
   const auto bags = static_cast<double>(spec.bags_per_workgroup);
@@ -171,11 +180,20 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
   const double batches = std::ceil(pooling / rows_at_once);
   shape.in_flight = Bytes{std::min(spec.in_flight.value, bags * row * pooling / batches)};
-  // The row numbers of a task come first, one load of every thread at a time.
-  const double index_loads = std::ceil(bags * indices / (static_cast<double>(spec.threads) * load_bytes));
-  shape.dependent_loads = index_loads / bags;
+  shape.dependent_loads = index_loads(spec) / bags;
   shape.pause = Time{static_cast<std::int64_t>(std::lround(static_cast<double>(spec.task_overhead.ps) / bags))};
   return shape;
+}
+
+Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
+  const auto loads = static_cast<std::int64_t>(index_loads(spec));
+  return spec.start_up + spec.task_overhead + gpu.hbm.unloaded_latency * loads;
+}
+
+program::PhaseShape of_first_task(program::PhaseShape gather) {
+  gather.dependent_loads = 0;
+  gather.pause = Time{};
+  return gather;
 }
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec) {

@@ -29,7 +29,7 @@ struct EmbeddingSpec {
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
   Bytes in_flight;     // of a workgroup, at most
-  Time start_up;       // of a workgroup of the first wave, until its first load
+  Time start_up;       // of a workgroup of the first wave, until its first task
   Time task_overhead;  // of a task, with nothing requested
   // The fused kernel
   std::int64_t fused_registers_per_thread = 72;
@@ -68,5 +68,11 @@ struct Walk {
 // Demands of one output vector (unit of work: a vector); where the result goes is added by the caller.
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
                                  const Walk& walk);
+
+// The first tasks of a GPU's workgroups go in step: all of them start up, then wait for row numbers, and nothing is
+// asked of the memory meanwhile. What precedes their rows is a delay, and the shape is of the rows alone; later tasks
+// mix, and have all of it in their shape.
+Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu);
+program::PhaseShape of_first_task(program::PhaseShape gather);
 
 }  // namespace moire::models::kernel
