@@ -194,6 +194,40 @@ class Calibrator {
     hardware_.state_groups(found->groups, key);
     changes_.push_back(
         {"compute.groups", before, groups_text(hardware_), key, found->rows.size(), std::nullopt, std::nullopt});
+    state_ports(*found);
+  }
+
+  void state_ports(const Groups& found) {
+    if (!found.ports) {
+      kept_.push_back("compute.ports: not in the measurements");
+      return;
+    }
+    const std::string key = hardware_.add_source(
+        "measured_ports",
+        fmt::format(
+            "{}: sm_share with most bytes in flight: ports share the memory alike, so an SM that gets more is "
+            "behind a smaller port (6 or fewer SMs, in twos); groups stand so that a port's SMs are neighbours; "
+            "port_queue is the most asked for behind a port of 6 at which no SM is ahead",
+            provenance()));
+    const std::string before = ports_text(original_);
+    const std::string queue = original_.text("compute.port_queue");
+    hardware_.state_ports(found.ports->ports, found.ports->queue, key);
+    const std::size_t rows = found.ports->rows.size();
+    changes_.push_back({"compute.ports", before, ports_text(hardware_), key, rows, std::nullopt, std::nullopt});
+    changes_.push_back(
+        {"compute.port_queue", queue, hardware_.text("compute.port_queue"), key, rows, std::nullopt, std::nullopt});
+  }
+
+  // "18x6 6x4"
+  static std::string ports_text(const HardwareFile& hardware) {
+    config::Diagnostics ignored;
+    const auto gpu = hardware.spec(ignored);
+    if (!gpu) return {};
+    std::map<std::int64_t, int, std::greater<>> counts;
+    for (const std::int64_t port : gpu->compute.ports) ++counts[port];
+    std::vector<std::string> words;
+    for (const auto& [size, count] : counts) words.push_back(fmt::format("{}x{}", count, size));
+    return config::join(words, " ");
   }
 
   static std::string groups_text(const HardwareFile& hardware) {

@@ -249,10 +249,20 @@ void HardwareFile::state_groups(const std::vector<std::pair<int, int>>& groups, 
     i = same;
   }
   make(root_, "compute.groups") = std::move(list);
-  // Speaks of ports of the groups that were there.
+  // Those of the groups that were there.
   if (Node* compute = root_.find("compute")) {
-    std::erase_if(compute->entries, [](const Node::Entry& e) { return e.key == "bytes_in_flight_per_port"; });
+    std::erase_if(compute->entries, [](const Node::Entry& e) { return e.key == "ports" || e.key == "port_queue"; });
   }
+}
+
+void HardwareFile::state_ports(const std::vector<std::int64_t>& ports, double queue, const std::string& source) {
+  Node list;
+  list.kind = Node::Kind::sequence;
+  for (const std::int64_t port : ports) list.items.push_back(scalar(std::to_string(port)));
+  Node& node = make(root_, "compute.ports");
+  node = sourced("", source);
+  *node.find("value") = std::move(list);
+  state("compute.port_queue", queue, 0, source, std::nullopt);
 }
 
 void HardwareFile::take_over(std::string_view path, const HardwareFile& other) {

@@ -31,7 +31,9 @@ class HardwareFile {
   void state(std::string_view path, double value, int digits, const std::string& source,
              std::optional<double> residual);
   // Groups of CUs in hardware order: {CUs, filled first}; equal neighbours become one entry with a count.
+  // Ports of other groups go.
   void state_groups(const std::vector<std::pair<int, int>>& groups, const std::string& source);
+  void state_ports(const std::vector<std::int64_t>& ports, double queue, const std::string& source);
 
   std::string name() const;
   void rename(const std::string& name, const std::string& comment);  // the comment stands at the top
