@@ -79,11 +79,21 @@ class Calibrator {
     state_groups();
     check_simulations(measurements_, system(gpu()), known_, diagnostics);
     if (!diagnostics.ok()) return std::nullopt;
+    // Where the hardware file stood decides nothing that the points tell.
+    for (const Stage& stage : stages()) {
+      Points points;
+      add_points(stage, points);
+      if (!points.rows.empty()) start(stage);
+    }
     std::vector<std::vector<bool>> told;
     for (int pass = 0; pass < options_.passes; ++pass) {
       told.clear();
-      for (const Stage& stage : stages()) told.push_back(fit(stage, pass == 0));
-      for (const auto& names : joint_stages()) refine(names, told);
+      for (const Stage& stage : stages()) {
+        told.push_back(fit(stage, pass == 0));
+        for (const auto& names : joint_stages()) {
+          if (names.back() == stage.name) refine(names, told);
+        }
+      }
     }
     for (std::size_t i = 0; i < stages().size(); ++i) state(stages()[i], told[i]);
     const auto gpu = hardware_.spec(diagnostics);
@@ -162,6 +172,7 @@ class Calibrator {
       all.push_back({&reading, std::move(*found)});
     }
     std::map<std::string, std::string> keys;
+    for (const auto& [reading, found] : all) hardware_.release(reading->path);
     for (const auto& [stage, about] : abouts) {
       keys[stage] = hardware_.add_source("measured_" + stage, provenance() + ": " + config::join(about));
     }
@@ -189,6 +200,7 @@ class Calibrator {
           "counts of placed workgroups and clusters are exact",
           found->exact, found->placements);
     }
+    for (const char* path : {"compute.groups", "compute.ports", "compute.port_queue"}) hardware_.release(path);
     const std::string key = hardware_.add_source("measured_groups", text);
     const std::string before = groups_text(original_);
     hardware_.state_groups(found->groups, key);
@@ -289,7 +301,7 @@ class Calibrator {
   void refine(const std::vector<std::string>& names, const std::vector<std::vector<bool>>& told) {
     Points points;
     std::vector<const Parameter*> free;
-    for (std::size_t i = 0; i < stages().size(); ++i) {
+    for (std::size_t i = 0; i < told.size(); ++i) {
       const Stage& stage = stages()[i];
       if (std::find(names.begin(), names.end(), stage.name) == names.end()) continue;
       add_points(stage, points);
@@ -318,7 +330,9 @@ class Calibrator {
     add_points(stage, points);
     const Rows& rows = points.rows;
     if (rows.empty()) return told;
-    start(stage, first);
+    for (const Parameter& parameter : stage.parameters) {
+      if (!hardware_.number(parameter.path)) start(parameter);  // given up by an earlier pass
+    }
     for (std::size_t i = 0; i < stage.parameters.size(); ++i) told[i] = has_effect(stage.parameters[i], rows, far);
     std::vector<const Parameter*> free;
     for (std::size_t i = 0; i < told.size(); ++i) {
@@ -328,7 +342,8 @@ class Calibrator {
     if (free.size() == 1 && is_integer(free.front()->path)) {
       try_all(*free.front(), loss);
     } else if (!free.empty()) {
-      search(free, {1.0, 0.5, 2.0}, loss);  // valleys may be several
+      // Valleys may be several; later passes are in one.
+      search(free, first ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, loss);
     }
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i]) told[i] = beyond_bound(stage.parameters[i], rows, loss);
@@ -338,14 +353,16 @@ class Calibrator {
     return told;
   }
 
-  void start(const Stage& stage, bool first) {
-    for (const Parameter& parameter : stage.parameters) {
-      const auto value = hardware_.number(parameter.path);
-      const auto guess = first && parameter.start ? parameter.start(context()) : std::nullopt;
-      const double high = high_of(parameter);
-      hardware_.set(parameter.path,
-                    std::clamp(guess.value_or(value.value_or((parameter.low + high) / 2)), parameter.low, high));
-    }
+  void start(const Stage& stage) {
+    for (const Parameter& parameter : stage.parameters) start(parameter);
+  }
+
+  void start(const Parameter& parameter) {
+    const auto value = hardware_.number(parameter.path);
+    const auto guess = parameter.start ? parameter.start(context()) : std::nullopt;
+    const double high = high_of(parameter);
+    hardware_.set(parameter.path,
+                  std::clamp(guess.value_or(value.value_or((parameter.low + high) / 2)), parameter.low, high));
   }
 
   // Where small changes of a parameter do nothing the points give a bound, no value: the value nearest to the hardware
@@ -450,6 +467,9 @@ class Calibrator {
     }
     if (std::none_of(told.begin(), told.end(), [](bool t) { return t; })) return;
     const Errors errors = errors_of(rows, simulated(rows));
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      if (told[i]) hardware_.release(stage.parameters[i].path);
+    }
     const std::string key = hardware_.add_source(
         "fitted_" + stage.name, fmt::format("{}: {}; fitted to {}; rms {:.1f} %, worst point {:+.1f} %", provenance(),
                                             stage.about, rows_text(rows), errors.rms * 100, errors.worst * 100));

@@ -83,8 +83,7 @@ std::vector<std::pair<std::string, std::string>> points() {
     add("hbm_write", fmt::format("wgs={} wgs_per_sm={}", wgs, wgs / 132));
   }
   for (const int bytes : {4096, 16384, 65536}) {
-    add("gather",
-        fmt::format("row_bytes=512 wgs=1 wgs_per_sm=1 in_flight_bytes={} footprint_bytes=8589934592", bytes));
+    add("gather", fmt::format("row_bytes=512 wgs=1 wgs_per_sm=1 in_flight_bytes={} footprint_bytes=8589934592", bytes));
   }
   for (const int bytes : {256, 1024}) {
     add("gather",

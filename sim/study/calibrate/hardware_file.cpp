@@ -84,6 +84,7 @@ std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);
   if (digits > 0 && dimension == config::Dimension::bytes) {  // 97.28 kB, not the 95 KiB that it happens to be
+    if (value < 1e3) return fmt::format("{:.{}g} B", value, digits);
     return value < 1e6 ? fmt::format("{:.{}g} kB", value / 1e3, digits)
                        : fmt::format("{:.{}g} MB", value / 1e6, digits);
   }
@@ -121,6 +122,12 @@ void collect_sources(const Node& node, std::set<std::string>& named) {
     if (!(node.top && entry.key == "sources")) collect_sources(entry.value, named);
   }
   for (const Node& item : node.items) collect_sources(item, named);
+}
+
+void drop_sources(Node& node) {
+  std::erase_if(node.entries, [](const Node::Entry& entry) { return entry.key == "source"; });
+  for (auto& entry : node.entries) drop_sources(entry.value);
+  for (Node& item : node.items) drop_sources(item);
 }
 
 void move_to(const std::shared_ptr<const config::Source>& source, Node& node) {
@@ -285,6 +292,10 @@ void HardwareFile::rename(const std::string& name, const std::string& comment) {
   MOIRE_INVARIANT(!root_.entries.empty(), "a GPU file without keys");
   *root_.find("name") = scalar(name);
   comments_[root_.entries.front().key] = {comment};
+}
+
+void HardwareFile::release(std::string_view path) {
+  if (find(root_, path)) drop_sources(make(root_, path));
 }
 
 std::string HardwareFile::add_source(const std::string& wanted, const std::string& text) {

@@ -38,6 +38,8 @@ class HardwareFile {
   std::string name() const;
   void rename(const std::string& name, const std::string& comment);  // the comment stands at the top
 
+  // Its sources count as named no more: the value is about to be stated anew.
+  void release(std::string_view path);
   // Adds a source and returns the key to state; `wanted` where values that stay do not name another text so.
   std::string add_source(const std::string& wanted, const std::string& text);
   void set_source_text(const std::string& key, const std::string& text);
