@@ -119,6 +119,7 @@ class Replay final : public core::EventSink {
     dma::Engines engines;
     Time next_turn;
     bool turn_scheduled = false;
+    std::vector<Time> next_refill{};  // by CU
   };
   // A flag on its way to another rank.
   struct Flight {
@@ -140,6 +141,7 @@ class Replay final : public core::EventSink {
   // queues.cpp
   void schedule_next(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
+  bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
   void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
   void start_grid(std::uint32_t run);
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
