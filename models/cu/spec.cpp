@@ -16,19 +16,8 @@ void CuGroupSpec::describe(config::Describer<CuGroupSpec>& d) {
   d.field("filled_first", &CuGroupSpec::filled_first, "CUs of the group that an empty GPU fills before all others")
       .range(0, 4096)
       .or_default();
-  d.field("ports", &CuGroupSpec::ports,
-          "CUs behind each port of the group to the memory system, in the order of the CUs: [6, 6, 4]; absent: no port "
-          "limits them")
-      .or_default();
   d.check([](const CuGroupSpec& s) -> std::optional<std::string> {
     if (s.filled_first > s.cus) return "filled_first is larger than cus; it counts CUs of the same group";
-    if (s.ports.empty()) return std::nullopt;
-    const std::int64_t behind = std::accumulate(s.ports.begin(), s.ports.end(), std::int64_t{0});
-    const bool empty = std::any_of(s.ports.begin(), s.ports.end(), [](std::int64_t cus) { return cus < 1; });
-    if (empty || behind != s.cus) {
-      return fmt::format("ports name {} CUs, the group has {}; every CU is behind one port, every port has one or more",
-                         behind, s.cus);
-    }
     return std::nullopt;
   });
 }
@@ -58,8 +47,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Memory bytes a CU can have requested and not yet received (its miss queue)")
       .positive();
+  d.field("ports", &CuArraySpec::ports,
+          "CUs behind each port to the memory system, in the order of the CUs and across groups: [6, 6, 4, 6, 6, 6]; "
+          "absent: no port limits them")
+      .or_default();
   d.field("port_queue", &CuArraySpec::port_queue,
-          "Bytes in flight behind one port of a group up to which each byte counts when memory is saturated; what CUs "
+          "Bytes in flight behind one port up to which each byte counts when memory is saturated; what CUs "
           "behind a port ask for beyond it only waits there, and ports share memory alike")
       .positive()
       .optional();
@@ -85,13 +78,20 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .or_default();
   d.check("groups", [](const CuArraySpec& s) -> std::optional<std::string> {
     if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
-    const auto with_ports =
-        std::count_if(s.groups.begin(), s.groups.end(), [](const CuGroupSpec& group) { return !group.ports.empty(); });
-    if (with_ports == 0 && s.port_queue) {
-      return "port_queue is set but no group names its ports; write ports: [6, 6, 4] in every group";
+    return std::nullopt;
+  });
+  d.check("ports", [](const CuArraySpec& s) -> std::optional<std::string> {
+    if (s.ports.empty()) {
+      return s.port_queue ? std::optional("port_queue is set but ports is not; write ports: [6, 6, 4] for all CUs")
+                          : std::nullopt;
     }
-    if (with_ports > 0 && (with_ports < std::ssize(s.groups) || !s.port_queue)) {
-      return "ports need a limit and all groups; write port_queue, and ports in every group";
+    if (!s.port_queue) return "ports need a limit; write port_queue";
+    const std::int64_t behind = std::accumulate(s.ports.begin(), s.ports.end(), std::int64_t{0});
+    const bool empty = std::any_of(s.ports.begin(), s.ports.end(), [](std::int64_t cus) { return cus < 1; });
+    if (empty || behind != s.total_cus()) {
+      return fmt::format(
+          "ports name {} CUs, the groups have {}; every CU is behind one port, every port has one or more", behind,
+          s.total_cus());
     }
     return std::nullopt;
   });

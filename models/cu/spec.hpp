@@ -20,9 +20,6 @@ struct CuGroupSpec {
   std::int64_t count = 1;
   // CUs of the group that an empty array fills before all others (H200: the ninth TPC of some GPCs).
   std::int64_t filled_first = 0;
-  // CUs behind each port of the group to the memory system, by CU number (H200: CPCs of three and of two TPCs). Empty:
-  // no port limits anything.
-  std::vector<std::int64_t> ports{};
   static void describe(config::Describer<CuGroupSpec>& d);
 };
 
@@ -40,7 +37,10 @@ struct CuArraySpec {
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
   double matrix_efficiency = 1;
   Bytes bytes_in_flight_per_cu;
-  std::optional<Bytes> port_queue;                   // of one port; where groups name their ports
+  // CUs behind each port to the memory system, by CU number (H200: CPCs of three and of two TPCs); a port may serve CUs
+  // of several groups. Empty: no port limits anything.
+  std::vector<std::int64_t> ports;
+  std::optional<Bytes> port_queue;                   // of one port
   std::optional<BytesPerSecond> load_per_group;      // of all CUs of a group
   BytesPerSecond load_store_per_cu;                  // of loads
   std::optional<BytesPerSecond> load_per_wavefront;  // of a batch that is waited for; absent: as load_store_per_cu

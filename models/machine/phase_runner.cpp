@@ -15,22 +15,18 @@ PhaseRunner::PhaseRunner(Machine& machine)
 
 void PhaseRunner::add_ways() {
   const cu::CuArraySpec& compute = machine_.gpu().compute;
-  std::uint32_t unit = 0;
+  const auto add = [this](std::uint32_t& unit, std::int64_t cus, std::uint32_t Unit::*way) {
+    const std::uint32_t first = unit;
+    for (std::int64_t i = 0; i < cus; ++i) units_[unit++].*way = static_cast<std::uint32_t>(ways_.size());
+    ways_.push_back({first, unit});
+  };
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
+    std::uint32_t unit = rank * cus_;
+    for (const std::int64_t behind : compute.ports) add(unit, behind, &Unit::port);
+    if (!compute.load_per_group) continue;
+    unit = rank * cus_;
     for (const cu::CuGroupSpec& group : compute.groups) {
-      for (std::int64_t copy = 0; copy < group.count; ++copy) {
-        const std::uint32_t last = unit + static_cast<std::uint32_t>(group.cus);
-        if (compute.load_per_group) {
-          for (std::uint32_t i = unit; i < last; ++i) units_[i].group = static_cast<std::uint32_t>(ways_.size());
-          ways_.push_back({unit, last});
-        }
-        for (const std::int64_t behind : group.ports) {
-          const std::uint32_t first = unit;
-          for (std::int64_t i = 0; i < behind; ++i) units_[unit++].port = static_cast<std::uint32_t>(ways_.size());
-          ways_.push_back({first, unit});
-        }
-        unit = last;
-      }
+      for (std::int64_t copy = 0; copy < group.count; ++copy) add(unit, group.cus, &Unit::group);
     }
   }
 }

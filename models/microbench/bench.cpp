@@ -75,6 +75,21 @@ std::int64_t spread(const machine::GpuSpec& gpu, std::int64_t wgs) {
   return (wgs + cus - 1) / cus;
 }
 
+std::uint32_t group_number(const machine::GpuSpec& gpu, std::int64_t gpc) {
+  std::int64_t number = gpc;
+  for (const bool filled_first : {false, true}) {
+    std::int64_t group = 0;
+    for (const cu::CuGroupSpec& kind : gpu.compute.groups) {
+      if ((kind.filled_first == kind.cus) == filled_first) {
+        if (number < kind.count) return static_cast<std::uint32_t>(group + number);
+        number -= kind.count;
+      }
+      group += kind.count;
+    }
+  }
+  throw std::invalid_argument(fmt::format("there is no group {}", gpc));
+}
+
 void Stamps::workgroup(const program::WorkgroupSpan& span) {
   if (!only_.empty() && span.phase != only_) return;
   std::vector<Stamp>& all = stamps_[{std::string(span.kernel), span.rank}];

@@ -93,6 +93,10 @@ struct Rate {
 };
 Rate rate(const std::vector<Stamps::Stamp>& stamps, double bytes_per_wg);
 
+// The group that the collector calls `gpc`: it numbers them by their lowest SM, and those that fill first as a whole
+// have the highest. Throws where there is none.
+std::uint32_t group_number(const machine::GpuSpec& gpu, std::int64_t gpc);
+
 // A kernel on some CUs only, as the collector does it: a grid that fills the GPU with `per_cu` workgroups a CU takes
 // all places; then those on `cus` do `amount` units of `shape`, the others end.
 std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::CuId>& cus, std::int64_t per_cu,

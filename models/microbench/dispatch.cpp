@@ -81,14 +81,13 @@ Values cluster_limit(const SystemSpec& system, const Parameters& parameters) {
   return {{"clusters", static_cast<double>(cluster_wave(system, cluster, 0) / std::max<std::int64_t>(cluster, 1))}};
 }
 
-// SMs of group number `gpc` of the hardware file, which the collector numbers by their lowest SM.
 Values gpc(const SystemSpec& system, const Parameters& parameters) {
-  std::int64_t number = count(parameters, "gpc");
-  for (const cu::CuGroupSpec& kind : system.node.gpu.compute.groups) {
-    if (number < kind.count) return {{"sms", static_cast<double>(kind.cus)}};
-    number -= kind.count;
-  }
-  return {{"sms", 0}};
+  const machine::GpuSpec& gpu = system.node.gpu;
+  const std::uint32_t group = group_number(gpu, count(parameters, "gpc"));
+  const cu::CuArray array(gpu.compute);
+  std::int64_t cus = 0;
+  for (cu::CuId cu = 0; cu < array.cus(); ++cu) cus += array.group_of(cu) == group ? 1 : 0;
+  return {{"sms", static_cast<double>(cus)}};
 }
 
 }  // namespace
@@ -105,7 +104,7 @@ std::vector<Benchmark> dispatch_benchmarks() {
            {{"first_wave_wgs", "1"}},
            dispatch_cluster},
           {"cluster_limit", "Clusters that are resident together.", {{"cluster"}}, {{"clusters", "1"}}, cluster_limit},
-          {"gpc", "SMs of a group (GPC), in the order of the hardware file.", {{"gpc"}}, {{"sms", "1"}}, gpc},
+          {"gpc", "SMs of a group (GPC).", {{"gpc"}}, {{"sms", "1"}}, gpc},
           {"sm",
            "Group of an SM and how many blockers were placed before it got one.",
            {{"sm"}},

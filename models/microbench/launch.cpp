@@ -11,6 +11,20 @@ program::Kernel spin(const std::string& name, const machine::GpuSpec& gpu, std::
       [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); });
 }
 
+// What two events see of `kernels` empty kernels between them: as metric between_events_us. All wait in the queue.
+double between_events(const SystemSpec& system, int kernels) {
+  SystemSpec gpu = one_gpu(system);
+  gpu.node.gpu.host = system.node.gpu.host;
+  gpu.node.gpu.host.enqueue = {};
+  program::Program program(1);
+  program.queues = {queue("main", {})};
+  for (int i = 0; i < kernels; ++i) {
+    program.queues[0].operations.emplace_back(spin("empty " + std::to_string(i), gpu.node.gpu, 1, Time::from_ns(1)));
+  }
+  const replay::Result result = simulate(gpu, program);
+  return (result.end - result.operations[0].first_workgroup + gpu.node.gpu.host.event_pair).us();
+}
+
 // One kernel on an idle GPU. The host polls for its store, which is taken to be as long under way as one to a peer.
 Values launch_one(const SystemSpec& system) {
   SystemSpec gpu = one_gpu(system);
@@ -19,7 +33,10 @@ Values launch_one(const SystemSpec& system) {
   program.queues = {queue("main", {spin("store", gpu.node.gpu, 1, Time::from_ns(1))})};
   const replay::Result result = simulate(gpu, program);
   const Time seen = result.operations[0].first_workgroup + gpu.node.gpu.port.store_latency;
-  return {{"host_call", gpu.node.gpu.host.enqueue.us()}, {"host_to_store", seen.us()}};
+  return {{"host_call", gpu.node.gpu.host.enqueue.us()},
+          {"host_to_store", seen.us()},
+          {"event_pair", between_events(system, 1)},
+          {"event_pair_2", between_events(system, 2)}};
 }
 
 // Two kernels that were queued long before the first of them ended.
@@ -41,7 +58,6 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
 
 }  // namespace
 
-// event_pair and event_pair_2 say what event timing adds; no model has events, so they are not simulated.
 std::vector<Benchmark> launch_benchmarks() {
   return {{"launch",
            "What the host and the queue cost around a kernel.",

@@ -117,7 +117,7 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   constexpr double row = 512;
   const SystemSpec gpu = one_gpu(system);
   const cu::CuArray array(gpu.node.gpu.compute);
-  const auto group = static_cast<std::uint32_t>(count(parameters, "gpc"));
+  const std::uint32_t group = group_number(gpu.node.gpu, count(parameters, "gpc"));
   const auto sms = static_cast<std::size_t>(count(parameters, "sms"));
   std::vector<cu::CuId> cus;
   for (cu::CuId cu = 0; cu < array.cus() && cus.size() < sms; ++cu) {

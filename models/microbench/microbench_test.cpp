@@ -87,12 +87,16 @@ TEST(Dispatch, ClustersBesideBlockers) {
   EXPECT_DOUBLE_EQ(value(example(), "cluster_limit", {{"cluster", 16}}, "clusters"), 0);  // more than cluster_max
 }
 
-TEST(Dispatch, GroupsInTheOrderOfTheFile) {
+TEST(Dispatch, GroupsAsTheCollectorNumbersThem) {
   machine::SystemSpec system = example();
   system.node.gpu.compute.groups = {{.cus = 3, .count = 2}, {.cus = 2, .count = 1}};
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 1}}, "sms"), 3);
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 2);
-  EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 3}}, "sms"), 0);
+  EXPECT_THROW(value(system, "gpc", {{"gpc", 3}}, "sms"), std::invalid_argument);
+  // Those that fill first as a whole have the highest SMs, so the highest numbers.
+  system.node.gpu.compute.groups = {{.cus = 1, .filled_first = 1}, {.cus = 4, .filled_first = 1}, {.cus = 3}};
+  EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 0}}, "sms"), 4);
+  EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 1);
 }
 
 TEST(Rates, OfAnSmAloneAndOfAll) {

@@ -11,6 +11,12 @@
 
 namespace moire::study {
 
+double CurvePoint::error() const {
+  const double difference = simulated - measured->value;
+  const double beyond = std::max(0.0, std::abs(difference) - resolution);
+  return std::copysign(beyond, difference) / measured->value;
+}
+
 double Curve::mean_error() const {
   double sum = 0;
   for (const CurvePoint& point : points) sum += std::abs(point.error());
@@ -67,6 +73,18 @@ void check_simulations(const Measurements& measurements, const models::machine::
   }
 }
 
+namespace {
+
+// A single difference of two stamps, a few steps of the timer long, is known to half a step (a median of several); what
+// is a mean over many or long against a step needs no such care.
+double resolution_of(const MeasuredValue& value, const Measurements& measurements) {
+  if (value.benchmark != "dispatch" || value.metric != "first_wave_span") return 0;
+  const MeasuredValue* step = measurements.find("timer", "resolution", {});
+  return step ? step->value / 2 : 0;
+}
+
+}  // namespace
+
 std::vector<Curve> curves(const Measurements& measurements, const models::machine::SystemSpec& system,
                           const std::vector<Benchmark>& known) {
   std::vector<const MeasuredValue*> values;
@@ -85,7 +103,7 @@ std::vector<Curve> curves(const Measurements& measurements, const models::machin
       out.push_back({value.benchmark, value.metric, value.unit, {}});
       curve = out.end() - 1;
     }
-    curve->points.push_back({&value, simulated[i]});
+    curve->points.push_back({&value, simulated[i], resolution_of(value, measurements)});
   }
   return out;
 }

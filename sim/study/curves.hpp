@@ -11,8 +11,9 @@ namespace moire::study {
 struct CurvePoint {
   const MeasuredValue* measured = nullptr;
   double simulated = 0;
+  double resolution = 0;  // what the measured value may be off because its timer has steps, in its unit
 
-  double error() const { return simulated / measured->value - 1; }  // the measured value is not 0
+  double error() const;  // relative, beyond the resolution; the measured value is not 0
 };
 
 // One metric of one benchmark over all its parameters.

@@ -79,11 +79,21 @@ class Calibrator {
     state_groups();
     check_simulations(measurements_, system(gpu()), known_, diagnostics);
     if (!diagnostics.ok()) return std::nullopt;
+    // Where the hardware file stood decides nothing that the points tell.
+    for (const Stage& stage : stages()) {
+      Points points;
+      add_points(stage, points);
+      if (!points.rows.empty()) start(stage);
+    }
     std::vector<std::vector<bool>> told;
     for (int pass = 0; pass < options_.passes; ++pass) {
       told.clear();
-      for (const Stage& stage : stages()) told.push_back(fit(stage, pass == 0));
-      for (const auto& names : joint_stages()) refine(names, told);
+      for (const Stage& stage : stages()) {
+        told.push_back(fit(stage, pass == 0));
+        for (const auto& names : joint_stages()) {
+          if (names.back() == stage.name) refine(names, told);
+        }
+      }
     }
     for (std::size_t i = 0; i < stages().size(); ++i) state(stages()[i], told[i]);
     const auto gpu = hardware_.spec(diagnostics);
@@ -162,6 +172,7 @@ class Calibrator {
       all.push_back({&reading, std::move(*found)});
     }
     std::map<std::string, std::string> keys;
+    for (const auto& [reading, found] : all) hardware_.release(reading->path);
     for (const auto& [stage, about] : abouts) {
       keys[stage] = hardware_.add_source("measured_" + stage, provenance() + ": " + config::join(about));
     }
@@ -189,11 +200,46 @@ class Calibrator {
           "counts of placed workgroups and clusters are exact",
           found->exact, found->placements);
     }
+    for (const char* path : {"compute.groups", "compute.ports", "compute.port_queue"}) hardware_.release(path);
     const std::string key = hardware_.add_source("measured_groups", text);
     const std::string before = groups_text(original_);
     hardware_.state_groups(found->groups, key);
     changes_.push_back(
         {"compute.groups", before, groups_text(hardware_), key, found->rows.size(), std::nullopt, std::nullopt});
+    state_ports(*found);
+  }
+
+  void state_ports(const Groups& found) {
+    if (!found.ports) {
+      kept_.push_back("compute.ports: not in the measurements");
+      return;
+    }
+    const std::string key = hardware_.add_source(
+        "measured_ports",
+        fmt::format(
+            "{}: sm_share with most bytes in flight: ports share the memory alike, so an SM that gets more is "
+            "behind a smaller port (6 or fewer SMs, in twos); groups stand so that a port's SMs are neighbours; "
+            "port_queue is the most asked for behind a port of 6 at which no SM is ahead",
+            provenance()));
+    const std::string before = ports_text(original_);
+    const std::string queue = original_.text("compute.port_queue");
+    hardware_.state_ports(found.ports->ports, found.ports->queue, key);
+    const std::size_t rows = found.ports->rows.size();
+    changes_.push_back({"compute.ports", before, ports_text(hardware_), key, rows, std::nullopt, std::nullopt});
+    changes_.push_back(
+        {"compute.port_queue", queue, hardware_.text("compute.port_queue"), key, rows, std::nullopt, std::nullopt});
+  }
+
+  // "18x6 6x4"
+  static std::string ports_text(const HardwareFile& hardware) {
+    config::Diagnostics ignored;
+    const auto gpu = hardware.spec(ignored);
+    if (!gpu) return {};
+    std::map<std::int64_t, int, std::greater<>> counts;
+    for (const std::int64_t port : gpu->compute.ports) ++counts[port];
+    std::vector<std::string> words;
+    for (const auto& [size, count] : counts) words.push_back(fmt::format("{}x{}", count, size));
+    return config::join(words, " ");
   }
 
   static std::string groups_text(const HardwareFile& hardware) {
@@ -255,7 +301,7 @@ class Calibrator {
   void refine(const std::vector<std::string>& names, const std::vector<std::vector<bool>>& told) {
     Points points;
     std::vector<const Parameter*> free;
-    for (std::size_t i = 0; i < stages().size(); ++i) {
+    for (std::size_t i = 0; i < told.size(); ++i) {
       const Stage& stage = stages()[i];
       if (std::find(names.begin(), names.end(), stage.name) == names.end()) continue;
       add_points(stage, points);
@@ -284,7 +330,9 @@ class Calibrator {
     add_points(stage, points);
     const Rows& rows = points.rows;
     if (rows.empty()) return told;
-    start(stage, first);
+    for (const Parameter& parameter : stage.parameters) {
+      if (!hardware_.number(parameter.path)) start(parameter);  // given up by an earlier pass
+    }
     for (std::size_t i = 0; i < stage.parameters.size(); ++i) told[i] = has_effect(stage.parameters[i], rows, far);
     std::vector<const Parameter*> free;
     for (std::size_t i = 0; i < told.size(); ++i) {
@@ -294,7 +342,8 @@ class Calibrator {
     if (free.size() == 1 && is_integer(free.front()->path)) {
       try_all(*free.front(), loss);
     } else if (!free.empty()) {
-      search(free, {1.0, 0.5, 2.0}, loss);  // valleys may be several
+      // Valleys may be several; later passes are in one.
+      search(free, first ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, loss);
     }
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i]) told[i] = beyond_bound(stage.parameters[i], rows, loss);
@@ -304,14 +353,16 @@ class Calibrator {
     return told;
   }
 
-  void start(const Stage& stage, bool first) {
-    for (const Parameter& parameter : stage.parameters) {
-      const auto value = hardware_.number(parameter.path);
-      const auto guess = first && parameter.start ? parameter.start(context()) : std::nullopt;
-      const double high = high_of(parameter);
-      hardware_.set(parameter.path,
-                    std::clamp(guess.value_or(value.value_or((parameter.low + high) / 2)), parameter.low, high));
-    }
+  void start(const Stage& stage) {
+    for (const Parameter& parameter : stage.parameters) start(parameter);
+  }
+
+  void start(const Parameter& parameter) {
+    const auto value = hardware_.number(parameter.path);
+    const auto guess = parameter.start ? parameter.start(context()) : std::nullopt;
+    const double high = high_of(parameter);
+    hardware_.set(parameter.path,
+                  std::clamp(guess.value_or(value.value_or((parameter.low + high) / 2)), parameter.low, high));
   }
 
   // Where small changes of a parameter do nothing the points give a bound, no value: the value nearest to the hardware
@@ -416,6 +467,9 @@ class Calibrator {
     }
     if (std::none_of(told.begin(), told.end(), [](bool t) { return t; })) return;
     const Errors errors = errors_of(rows, simulated(rows));
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      if (told[i]) hardware_.release(stage.parameters[i].path);
+    }
     const std::string key = hardware_.add_source(
         "fitted_" + stage.name, fmt::format("{}: {}; fitted to {}; rms {:.1f} %, worst point {:+.1f} %", provenance(),
                                             stage.about, rows_text(rows), errors.rms * 100, errors.worst * 100));

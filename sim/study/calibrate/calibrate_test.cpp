@@ -82,6 +82,18 @@ std::vector<std::pair<std::string, std::string>> points() {
     add("hbm_copy", fmt::format("wgs={} wgs_per_sm={} in_flight_bytes=32768", wgs, wgs / 132));
     add("hbm_write", fmt::format("wgs={} wgs_per_sm={}", wgs, wgs / 132));
   }
+  for (const int bytes : {4096, 16384, 65536}) {
+    add("gather", fmt::format("row_bytes=512 wgs=1 wgs_per_sm=1 in_flight_bytes={} footprint_bytes=8589934592", bytes));
+  }
+  for (const int bytes : {256, 1024}) {
+    add("gather",
+        fmt::format("row_bytes={} wgs=528 wgs_per_sm=4 in_flight_bytes=32768 footprint_bytes=8589934592", bytes));
+  }
+  add("gather", "row_bytes=512 wgs=528 wgs_per_sm=4 in_flight_bytes=32768 footprint_bytes=134217728");
+  for (const int sms : {8, 16}) add("gpc_read", fmt::format("gpc=1 sms={} wgs_per_sm=4 in_flight_bytes=32768", sms));
+  for (const int bytes : {4096, 32768}) {
+    add("peer_copy", fmt::format("wgs=1 peers=1 senders=1 in_flight_bytes={}", bytes));
+  }
   for (const int background : {16, 32, 48, 64, 96}) {
     add("loaded_latency",
         fmt::format("victims=1 in_flight_bytes=8192 background={} background_in_flight_bytes=131072 remote=0",

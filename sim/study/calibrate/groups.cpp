@@ -58,6 +58,8 @@ std::optional<Groups> find_groups(const Measurements& measurements, const Hardwa
   const auto tried = placements(measurements);
   const auto simulated = [&](const std::vector<std::pair<int, int>>& groups) {
     gpu->compute.groups.clear();
+    gpu->compute.ports.clear();  // of the groups that were there
+    gpu->compute.port_queue.reset();
     for (const auto& [cus, first] : groups) {
       auto& group = gpu->compute.groups.emplace_back();
       group.cus = cus;
@@ -79,6 +81,17 @@ std::optional<Groups> find_groups(const Measurements& measurements, const Hardwa
       out.exact = same;
       out.groups = groups;
     }
+  }
+  std::vector<std::int64_t> sms;
+  for (const auto& [cus, first] : out.groups) sms.push_back(cus);
+  out.ports = find_ports(measurements, sms);
+  if (!out.ports) return out;
+  std::vector<std::pair<int, int>> ordered;
+  for (const std::size_t group : out.ports->group_order) ordered.push_back(out.groups[group]);
+  if (exact(tried, simulated(ordered)) == out.exact) {
+    out.groups = ordered;
+  } else {
+    out.ports.reset();
   }
   return out;
 }

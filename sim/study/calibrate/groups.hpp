@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/study/calibrate/hardware_file.hpp"
+#include "sim/study/calibrate/ports.hpp"
 #include "sim/study/measurements.hpp"
 
 namespace moire::study::calibrate {
@@ -15,6 +16,7 @@ struct Groups {
   std::vector<const MeasuredValue*> rows;   // the map they were read from
   std::size_t placements = 0;               // counts of placed workgroups and clusters they were tried on
   std::size_t exact = 0;                    // of these, given exactly
+  std::optional<Ports> ports;               // the groups then stand in their order
 };
 
 // Nothing where the file has no `gpc` rows. Which CUs an empty GPU fills first is a beginning of the order in which

@@ -84,6 +84,7 @@ std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);
   if (digits > 0 && dimension == config::Dimension::bytes) {  // 97.28 kB, not the 95 KiB that it happens to be
+    if (value < 1e3) return fmt::format("{:.{}g} B", value, digits);
     return value < 1e6 ? fmt::format("{:.{}g} kB", value / 1e3, digits)
                        : fmt::format("{:.{}g} MB", value / 1e6, digits);
   }
@@ -121,6 +122,12 @@ void collect_sources(const Node& node, std::set<std::string>& named) {
     if (!(node.top && entry.key == "sources")) collect_sources(entry.value, named);
   }
   for (const Node& item : node.items) collect_sources(item, named);
+}
+
+void drop_sources(Node& node) {
+  std::erase_if(node.entries, [](const Node::Entry& entry) { return entry.key == "source"; });
+  for (auto& entry : node.entries) drop_sources(entry.value);
+  for (Node& item : node.items) drop_sources(item);
 }
 
 void move_to(const std::shared_ptr<const config::Source>& source, Node& node) {
@@ -249,10 +256,20 @@ void HardwareFile::state_groups(const std::vector<std::pair<int, int>>& groups, 
     i = same;
   }
   make(root_, "compute.groups") = std::move(list);
-  // Speaks of ports of the groups that were there.
+  // Those of the groups that were there.
   if (Node* compute = root_.find("compute")) {
-    std::erase_if(compute->entries, [](const Node::Entry& e) { return e.key == "bytes_in_flight_per_port"; });
+    std::erase_if(compute->entries, [](const Node::Entry& e) { return e.key == "ports" || e.key == "port_queue"; });
   }
+}
+
+void HardwareFile::state_ports(const std::vector<std::int64_t>& ports, double queue, const std::string& source) {
+  Node list;
+  list.kind = Node::Kind::sequence;
+  for (const std::int64_t port : ports) list.items.push_back(scalar(std::to_string(port)));
+  Node& node = make(root_, "compute.ports");
+  node = sourced("", source);
+  *node.find("value") = std::move(list);
+  state("compute.port_queue", queue, 0, source, std::nullopt);
 }
 
 void HardwareFile::take_over(std::string_view path, const HardwareFile& other) {
@@ -275,6 +292,10 @@ void HardwareFile::rename(const std::string& name, const std::string& comment) {
   MOIRE_INVARIANT(!root_.entries.empty(), "a GPU file without keys");
   *root_.find("name") = scalar(name);
   comments_[root_.entries.front().key] = {comment};
+}
+
+void HardwareFile::release(std::string_view path) {
+  if (find(root_, path)) drop_sources(make(root_, path));
 }
 
 std::string HardwareFile::add_source(const std::string& wanted, const std::string& text) {

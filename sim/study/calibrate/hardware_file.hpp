@@ -31,11 +31,15 @@ class HardwareFile {
   void state(std::string_view path, double value, int digits, const std::string& source,
              std::optional<double> residual);
   // Groups of CUs in hardware order: {CUs, filled first}; equal neighbours become one entry with a count.
+  // Ports of other groups go.
   void state_groups(const std::vector<std::pair<int, int>>& groups, const std::string& source);
+  void state_ports(const std::vector<std::int64_t>& ports, double queue, const std::string& source);
 
   std::string name() const;
   void rename(const std::string& name, const std::string& comment);  // the comment stands at the top
 
+  // Its sources count as named no more: the value is about to be stated anew.
+  void release(std::string_view path);
   // Adds a source and returns the key to state; `wanted` where values that stay do not name another text so.
   std::string add_source(const std::string& wanted, const std::string& text);
   void set_source_text(const std::string& key, const std::string& text);

@@ -128,6 +128,56 @@ std::optional<double> half_the_flight(const Context& context) {
   return latency ? std::optional(*latency / 2) : std::nullopt;
 }
 
+bool with_room(const Parameters& p, const Context&) { return parameter(p, "wgs_per_sm") > 1; }
+bool idle_copy_to_a_peer(const Parameters& p, const Context&) {
+  return parameter(p, "background") == 0 && parameter(p, "remote") == 1;
+}
+
+using Start = std::function<std::optional<double>(const Context&)>;
+
+// Where nothing in the file gives a first guess: a usual value, so that the search does not depend on where the
+// hardware file stands.
+Start usually(double value) {
+  return [value](const Context&) { return std::optional(value); };
+}
+
+// The time of the smallest batch of one workgroup: next to nothing but latency.
+Start shortest_batch(std::string benchmark, std::string metric) {
+  return [b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
+    std::optional<double> shortest;
+    for (const MeasuredValue* row : context.measurements.all(b, m)) {
+      if (!lone(row->parameters, context) || row->value <= 0) continue;
+      const double time = parameter(row->parameters, "in_flight_bytes") / row->value * ns;
+      shortest = shortest ? std::min(*shortest, time) : time;
+    }
+    return shortest;
+  };
+}
+
+Start scaled(Start start, double factor) {
+  return [s = std::move(start), factor](const Context& context) -> std::optional<double> {
+    const auto value = s(context);
+    return value ? std::optional(*value * factor) : std::nullopt;
+  };
+}
+
+// All SMs at the rate of one.
+std::optional<double> vector_rate(const Context& context) {
+  const auto one = largest_of("vector_rate", "flops_per_sm", giga)(context);
+  return one && context.sms() > 0 ? std::optional(*one * context.sms()) : std::nullopt;
+}
+
+// The rate of the largest copy by an engine.
+std::optional<double> engine_rate(const Context& context) {
+  double most = 0;
+  for (const MeasuredValue* row : context.measurements.all("copy_single", "time")) {
+    if (parameter(row->parameters, "remote") == 1 && row->value > 0) {
+      most = std::max(most, parameter(row->parameters, "bytes") / row->value * mega);
+    }
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
 bool within_a_gpu(const Parameters& p, const Context&) { return parameter(p, "remote") == 0; }
 bool to_a_peer(const Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
 
@@ -160,7 +210,7 @@ const std::vector<Stage>& stages() {
   static const std::vector<Stage> table = {
       {"launch_interval",
        "the first wave of empty workgroups starts in turns of all groups, launch_interval apart",
-       {{"compute.launch_interval", 1, 1 * us}},
+       {{"compute.launch_interval", 1, 1 * us, {}, usually(1 * ns)}},
        {{"dispatch", "first_wave_span"}}},
       {"slot_refill",
        "from the end of a workgroup to the start of a pending one in its place",
@@ -169,13 +219,17 @@ const std::vector<Stage>& stages() {
       {"lone_workgroup",
        "one workgroup against its bytes in flight: a batch takes the latency and its own time, contiguous in the SM's "
        "data path, random rows in its wavefronts",
-       {{"hbm.unloaded_latency", 50 * ns, 10 * us},
-        {"compute.load_store_per_cu", 1 * giga, 10e3 * giga},
+       {{"hbm.unloaded_latency", 50 * ns, 10 * us, {}, shortest_batch("gather", "bandwidth_per_wg")},
+        {"compute.load_store_per_cu",
+         1 * giga,
+         10e3 * giga,
+         {},
+         scaled(largest_of("hbm_read", "bandwidth_per_wg", giga), 2)},
         {"compute.load_per_wavefront", 0.1 * giga, 10e3 * giga, {}, part_of_lone_gather}},
        {{"gather", "bandwidth_per_wg", lone_from_memory}, {"hbm_read", "bandwidth_per_wg", lone}}},
       {"lone_copy",
        "one workgroup that copies or stores against one that loads",
-       {{"compute.store_cost", 0.1, 10}},
+       {{"compute.store_cost", 0.1, 10, {}, usually(2)}},
        {{"hbm_copy", "bandwidth_per_wg", lone},
         {"hbm_write", "bandwidth_per_wg", lone},
         {"loaded_latency", "victim_bandwidth", idle_copy}}},
@@ -185,33 +239,43 @@ const std::vector<Stage>& stages() {
        {{"hbm_read", "bandwidth", several}}},
       {"memory_rows",
        "random rows out of the memory, against contiguous reads",
-       {{"hbm.random_access_cost", 0, 256}},
+       {{"hbm.random_access_cost", 0, 256, {}, usually(16)}},
        {{"gather", "bandwidth", several_from_memory}}},
       {"memory_writes",
        "stores of all SMs against loads",
-       {{"hbm.write_cost", 0.1, 10}},
+       {{"hbm.write_cost", 0.1, 10, {}, usually(1)}},
        {{"hbm_write", "bandwidth", several}}},
       {"memory_copies",
        "reads and writes that alternate, against both alone",
-       {{"hbm.turnaround", 0, 4}},
+       {{"hbm.turnaround", 0, 4, {}, usually(0.2)}},
        {{"hbm_copy", "bandwidth", several}}},
       {"loaded_latency",
        "a copying workgroup slows down beside background readers, which ask for more than an SM can have in flight",
-       {{"hbm.latency_growth", 0, 10}, {"hbm.latency_exponent", 0.5, 6}, {"compute.bytes_in_flight_per_cu", 1e3, 1e7}},
+       {{"hbm.latency_growth", 0, 10, {}, usually(1)},
+        {"hbm.latency_exponent", 0.5, 20, {}, usually(4)},
+        {"compute.bytes_in_flight_per_cu", 1e3, 1e7, {}, usually(65536)}},
        {{"loaded_latency", "victim_bandwidth", loaded_copy, 24},
         {"loaded_latency", "background_bandwidth", loaded_copy, 24}}},
+      {"group_loads",
+       "SMs of one group alone",
+       {{"compute.load_per_group", 1 * giga, 1e6 * giga, {}, largest_of("gpc_read", "bandwidth", giga)}},
+       {{"gpc_read", "bandwidth", with_room, 24}}},
       {"cached_rows",
        "random rows of a footprint beyond the cache: what is faster than out of the memory was in it",
-       {{"l2.usable_share", 0.01, 1}},
+       {{"l2.usable_share", 0.01, 1, {}, usually(0.5)}},
        {{"gather", "bandwidth", several_partly_cached}}},
       {"cache",
        "a footprint that fits the cache: one thread for the latency, all SMs for the rate",
-       {{"l2.hit_latency", 10 * ns, 10 * us}, {"l2.bandwidth", 1 * giga, 1e6 * giga}},
+       {{"l2.hit_latency", 10 * ns, 10 * us, {}, least_of("chase", "latency", ns)},
+        {"l2.bandwidth", 1 * giga, 1e6 * giga, {}, largest_of("l2_read", "bandwidth", giga)}},
        {{"l2_read", "bandwidth", in_cache}, {"chase", "latency", in_cache}}},
-      {"vector", "fp32 FMA on every SM", {{"compute.vector_fp32", 1e9, 1e18}}, {{"vector_rate", "flops_per_sm"}}},
+      {"vector",
+       "fp32 FMA on every SM",
+       {{"compute.vector_fp32", 1e9, 1e18, {}, vector_rate}},
+       {{"vector_rate", "flops_per_sm"}}},
       {"matrix",
        "bf16 matrix instructions of an SM over the datasheet's rate",
-       {{"compute.matrix_efficiency", 0.01, 1}},
+       {{"compute.matrix_efficiency", 0.01, 1, {}, usually(0.8)}},
        {{"matrix_rate", "flops_per_sm"}}},
       {"peer_flag",
        "a flag to a peer and back",
@@ -219,12 +283,20 @@ const std::vector<Stage>& stages() {
        {{"flag", "round_trip"}}},
       {"peer_stores",
        "stores of all workgroups fill the links",
-       {{"port.payload_efficiency", 0.01, 1}},
-       {{"peer_store", "bandwidth", many_stores, 24}, {"peer_fan_in", "bandwidth"}}},
+       {{"port.payload_efficiency", 0.01, 1, {}, usually(0.8)}},
+       {{"peer_store", "bandwidth", many_stores, 8}, {"peer_fan_in", "bandwidth"}}},
       {"peer_store_window",
        "stores of one workgroup are limited by what its SM may have under way",
        {{"port.store_window_per_cu", 100, 1e8, {}, store_window}},
        {{"peer_store", "bandwidth", lone}}},
+      {"peer_copies",
+       "one workgroup that loads its own memory and stores to a peer: a stored byte over a loaded one in the SM",
+       {{"compute.peer_store_cost", 0.1, 100, {}, usually(4)}},
+       {{"peer_copy", "bandwidth", lone}, {"loaded_latency", "victim_bandwidth", idle_copy_to_a_peer}}},
+      {"peer_loads",
+       "one workgroup that loads from a peer, a batch at a time",
+       {{"port.load_latency", 10 * ns, 1e3 * us, {}, shortest_batch("peer_load", "bandwidth")}},
+       {{"peer_load", "bandwidth", lone}}},
       {"fence",
        "a system fence of one workgroup with nothing to wait for",
        {{"port.fence", 1 * ns, 100 * us, {}, least_of("fence", "time", ns)}},
@@ -239,23 +311,28 @@ const std::vector<Stage>& stages() {
        {{"launch", "host_call"}}},
       {"kernel_start",
        "from the host's call to the kernel's first store, less the call and the store's way",
-       {{"host.kernel_start", 1 * ns, 1e3 * us}},
+       {{"host.kernel_start", 1 * ns, 1e3 * us, {}, scaled(least_of("launch", "host_to_store", us), 0.5)}},
        {{"launch", "host_to_store"}}},
       {"queue_gap",
        "between kernels of a queue",
        {{"host.queue_gap", 1 * ns, 1e3 * us, {}, median_of("launch", "queue_gap", ns)}},
        {{"launch", "queue_gap"}}},
-      {"copy_port",
-       "copies of several GPUs into one share its port",
-       {{"port.copy_efficiency", 0.01, 1}},
-       {{"copy_fan_in", "time"}}},
+      {"event_pair",
+       "between two events around one and two empty kernels, less the kernels",
+       {{"host.event_pair", 1 * ns, 1e3 * us, {}, least_of("launch", "event_pair", us)}},
+       {{"launch", "event_pair"}, {"launch", "event_pair_2"}}},
       {"copy_engine",
        "a copy takes its command and its bytes at the engine's rate",
-       {{"dma.bandwidth", 1 * giga, 1e5 * giga}, {"dma.first_command", 10 * ns, 1e3 * us}},
+       {{"dma.bandwidth", 1 * giga, 1e5 * giga, {}, engine_rate},
+        {"dma.first_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
        {{"copy_single", "time", to_a_peer}}},
+      {"copy_port",
+       "copies of several GPUs into one share its port",
+       {{"port.copy_efficiency", 0.01, 1, {}, usually(1)}},
+       {{"copy_fan_in", "time"}}},
       {"copy_chunks",
        "copies behind others of their stream",
-       {{"dma.next_command", 10 * ns, 1e3 * us}},
+       {{"dma.next_command", 10 * ns, 1e3 * us, {}, usually(2 * us)}},
        {{"copy_chunked", "time"}}},
       {"copy_switch",
        "copies of a GPU on several streams follow each other: the first ends, then the next",
@@ -267,7 +344,7 @@ const std::vector<Stage>& stages() {
        {{"copy_single", "time", within_a_gpu}}},
       {"copy_concurrency",
        "copies of a GPU on several streams: how many make progress together",
-       {{"dma.peer_concurrency", 1, 16, "dma.engines"}},
+       {{"dma.peer_concurrency", 1, 16, "dma.engines", usually(1)}},
        {{"copy_streams", "time"},
         {"copy_streams", "first_end"},
         {"copy_fan_out", "time"},
@@ -280,7 +357,7 @@ const std::vector<std::vector<std::string>>& joint_stages() {
   static const std::vector<std::vector<std::string>> table = {
       {"lone_workgroup", "lone_copy", "memory_reads", "memory_rows", "memory_writes", "memory_copies",
        "loaded_latency"},
-      {"copy_port", "copy_engine", "copy_chunks", "copy_switch"},
+      {"copy_engine", "copy_port", "copy_chunks", "copy_switch"},
   };
   return table;
 }

@@ -59,7 +59,8 @@ struct Stage {
 };
 const std::vector<Stage>& stages();
 
-// Stages whose parameters pull at each other's points: after their own fits they are refined together.
+// Stages whose parameters pull at each other's points: after the fit of the last one they are refined together, before
+// later stages rest on them.
 const std::vector<std::vector<std::string>>& joint_stages();
 
 }  // namespace moire::study::calibrate
