@@ -105,8 +105,10 @@ bool loaded_copy(const Parameters& p, const Context&) {
 bool in_cache(const Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
-// As many stores as it takes to fill the port.
-bool many_stores(const Parameters& p, const Context&) { return parameter(p, "wgs") >= 32; }
+// As many stores as it takes to fill the port; more take longer to simulate and tell no more.
+bool many_stores(const Parameters& p, const Context&) {
+  return parameter(p, "wgs") >= 32 && parameter(p, "wgs") <= 132;
+}
 
 // The rate of one workgroup's stores times the latency until they are seen.
 std::optional<double> store_window(const Context& context) {
@@ -252,7 +254,7 @@ const std::vector<Stage>& stages() {
       {"loaded_latency",
        "a copying workgroup slows down beside background readers, which ask for more than an SM can have in flight",
        {{"hbm.latency_growth", 0, 10, {}, usually(1)},
-        {"hbm.latency_exponent", 0.5, 20, {}, usually(4)},
+        {"hbm.latency_exponent", 0.5, 10, {}, usually(4)},
         {"compute.bytes_in_flight_per_cu", 1e3, 1e7, {}, usually(65536)}},
        {{"loaded_latency", "victim_bandwidth", loaded_copy, 24},
         {"loaded_latency", "background_bandwidth", loaded_copy, 24}}},
