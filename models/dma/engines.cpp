@@ -17,7 +17,8 @@ void Engines::start_kernel(const CopyRequest& request) {
   const auto engines = static_cast<std::ptrdiff_t>(spec_.engines);
   auto seat = std::find_if(engines_.begin() + engines, engines_.end(), [](const Engine& e) { return !e.busy; });
   if (seat == engines_.end()) seat = engines_.insert(engines_.end(), Engine{});
-  begin(static_cast<std::uint32_t>(seat - engines_.begin()), request, loop_.now() + *spec_.local_command);
+  begin(static_cast<std::uint32_t>(seat - engines_.begin()), request,
+        std::max(loop_.now(), request.ready + *spec_.local_command));
 }
 
 void Engines::begin(std::uint32_t number, const CopyRequest& request, Time at) {

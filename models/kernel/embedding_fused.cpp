@@ -1,8 +1,9 @@
 // Fused: one persistent kernel whose workgroups send results as they finish (paper 0, mechanism 1-5).
 //
-// Inside a node workgroups store results straight into the peer's output and raise one ready flag per (peer, physical
-// workgroup). Between nodes the results of a slice gather in a local buffer; the workgroup that completes the slice
-// puts it, and its flag rises at the receiver. At the end every rank's workgroups poll what the rank awaits.
+// Inside a node workgroups store results straight into the peer's output; after its last task for a peer a workgroup
+// releases its stores and raises its ready flag there. Between nodes the results of a slice gather in a local buffer;
+// the workgroup that completes the slice puts it, and its flag rises at the receiver. At the end every rank's
+// workgroups poll what the rank awaits.
 #include <algorithm>
 
 #include "models/kernel/embedding_spec.hpp"
@@ -29,7 +30,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::int64_t tasks_per_slice = 1;
     double vector_bytes = 0;
     Time fence;
-    Time start_up;
+    Time before_first;  // of a workgroup's tasks
     std::uint32_t queue_pairs = 1;
     program::FlagBlock ready;       // per source: ready workgroups (node) or arrived slices (network)
     program::FlagBlock slice_done;  // per destination and slice: finished tasks
@@ -38,37 +39,47 @@ class FusedEmbeddingBody final : public program::KernelBody {
     Rank node_peers() const { return node_stores ? gpus_per_node - 1 : 0; }
     bool reaches(Rank a, Rank b) const { return a == b || (node_stores && a / gpus_per_node == b / gpus_per_node); }
   };
-  enum Shape : std::uint16_t { keep, store_to_peer, stage };
+  enum Shape : std::uint16_t {
+    keep,
+    gather_for_peer,
+    stage,
+    store_to_peer,
+    of_first
+  };  // a gather + of_first: of a first task
 
-  explicit FusedEmbeddingBody(Plan plan) : plan_(plan) {}
+  explicit FusedEmbeddingBody(Plan plan) : plan_(plan) {
+    if (plan_.node_peers() > 0) plan_releases();
+  }
 
   std::int64_t workgroups(Rank) const override { return plan_.physical; }
 
-  // Tasks up to the last remote one, release and ready flags for the peers of the node, local tasks, polling. Peer by
-  // peer every peer has its own release and flag behind its last task.
+  // Tasks, behind the last one for each peer of the node a release and a ready flag, polling. A workgroup without any
+  // task for a peer tells it at once.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    const std::int64_t own_tasks = (plan_.tasks * plan_.ranks - workgroup + plan_.physical - 1) / plan_.physical;
-    const std::int64_t signals = plan_.node_peers() > 0 ? 1 + std::int64_t{plan_.node_peers()} : 0;
     std::int64_t at = step;
-    if (plan_.start_up.ps > 0 && at-- == 0) {
+    if (at-- == 0) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.start_up;
+      phase.duration = plan_.before_first;
       return true;
     }
-    if (plan_.order == Order::peer_by_peer) return phase_by_peer(rank, workgroup, at, phase);
-    const std::int64_t remote = tasks_until_last_remote(rank, workgroup);
-    if (at >= 2 * remote && at < 2 * remote + signals) {
-      const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
-      const auto part = static_cast<Rank>(at - 2 * remote);
-      part == 0 ? fence_step(phase) : signal_step(rank, node + (rank - node + part) % plan_.gpus_per_node, phase);
+    std::int64_t done = 0;
+    const Release* const releases = releases_.data() + (rank * plan_.physical + workgroup) * plan_.node_peers();
+    for (Rank turn = 0; turn < plan_.node_peers(); ++turn) {
+      const Release release = releases[turn];
+      if (at < 2 * (release.after - done)) break;
+      at -= 2 * (release.after - done);
+      done = release.after;
+      if (at == 0 && (done > 0 || turn == 0)) fence_step(phase);  // one for all that are told at once
+      if (at == 1) signal_step(rank, release.peer, phase);
+      if (at < 2) return true;
+      at -= 2;
+    }
+    const std::int64_t own_tasks = tasks_before(workgroup, plan_.tasks * plan_.ranks);
+    if (at < 2 * (own_tasks - done)) {
+      task_step(rank, workgroup + (done + at / 2) * plan_.physical, at % 2, phase);
       return true;
     }
-    if (at >= 2 * remote) at -= signals;
-    if (at < 2 * own_tasks) {
-      task_step(rank, workgroup + at / 2 * plan_.physical, at % 2, phase);
-      return true;
-    }
-    return poll_step(rank, workgroup + (at - 2 * own_tasks) * plan_.physical, phase);
+    return poll_step(rank, workgroup + (at - 2 * (own_tasks - done)) * plan_.physical, phase);
   }
 
  private:
@@ -76,26 +87,34 @@ class FusedEmbeddingBody final : public program::KernelBody {
     Rank to;
     std::int64_t within;  // among the destination's tasks
   };
+  struct Release {
+    std::int64_t after;  // so many tasks of the workgroup
+    Rank peer;
+  };
 
-  bool phase_by_peer(Rank rank, std::int64_t workgroup, std::int64_t at, Phase& phase) const {
-    std::int64_t begin = 0;
-    for (Rank turn = 1; turn <= plan_.ranks; ++turn) {
-      const Rank peer = (rank + turn) % plan_.ranks;
-      const std::int64_t end = tasks_before(workgroup, plan_.tasks * turn);
-      if (at < 2 * (end - begin)) {
-        task_step(rank, workgroup + (begin + at / 2) * plan_.physical, at % 2, phase);
-        return true;
-      }
-      at -= 2 * (end - begin);
-      if (peer != rank && plan_.reaches(rank, peer)) {
-        if (at == 0 && end > begin) fence_step(phase);
-        if (at == 1) signal_step(rank, peer, phase);
-        if (at < 2) return true;
-        at -= 2;
-      }
-      begin = end;
+  // Of every workgroup and peer of its node, in the order in which they come.
+  void plan_releases() {
+    // How many of its tasks a workgroup has done when the last one for a peer is over, of rank 0. The list of another
+    // rank is the same, or the same turned so that it begins with the next rank.
+    std::vector<std::int64_t> last(static_cast<std::size_t>(plan_.physical * plan_.ranks));
+    for (std::int64_t number = 0; number < plan_.tasks * plan_.ranks; ++number) {
+      const std::int64_t at = number % plan_.physical * plan_.ranks + task_at(0, number).to;
+      last[static_cast<std::size_t>(at)] = number / plan_.physical + 1;
     }
-    return poll_step(rank, workgroup + at * plan_.physical, phase);
+    const bool turned = plan_.order == Order::slices_in_turn || plan_.order == Order::peer_by_peer;
+    releases_.reserve(static_cast<std::size_t>(plan_.physical) * plan_.ranks * plan_.node_peers());
+    for (Rank rank = 0; rank < plan_.ranks; ++rank) {
+      const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
+      for (std::int64_t workgroup = 0; workgroup < plan_.physical; ++workgroup) {
+        for (Rank turn = 1; turn <= plan_.node_peers(); ++turn) {
+          const Rank peer = node + (rank - node + turn) % plan_.gpus_per_node;
+          const Rank seen_from_0 = turned ? (peer + plan_.ranks - rank) % plan_.ranks : peer;
+          releases_.push_back({last[static_cast<std::size_t>(workgroup * plan_.ranks + seen_from_0)], peer});
+        }
+        std::stable_sort(releases_.end() - plan_.node_peers(), releases_.end(),
+                         [](const Release& a, const Release& b) { return a.after < b.after; });
+      }
+    }
   }
 
   // How many of a workgroup's tasks stand before number `end` of the list.
@@ -133,19 +152,6 @@ class FusedEmbeddingBody final : public program::KernelBody {
     return {(rank + 1 + turn) % plan_.ranks, base + in_round % slice_tasks};
   }
 
-  // How many of its tasks a workgroup has done when its last remote one is over.
-  std::int64_t tasks_until_last_remote(Rank rank, std::int64_t workgroup) const {
-    const std::int64_t all = tasks_before(workgroup, plan_.tasks * plan_.ranks);
-    if (plan_.order == Order::slices_in_turn) return tasks_before(workgroup, plan_.tasks * (plan_.ranks - 1));
-    if (plan_.order == Order::by_destination) {
-      const std::int64_t through_own = tasks_before(workgroup, plan_.tasks * (rank + 1));
-      return all > through_own ? all : tasks_before(workgroup, plan_.tasks * rank);
-    }
-    std::int64_t count = all;  // by table the own tasks come in runs of one table's
-    while (count > 0 && task_at(rank, workgroup + (count - 1) * plan_.physical).to == rank) --count;
-    return count;
-  }
-
   void fence_step(Phase& phase) const {
     phase.kind = Phase::Kind::fence;
     phase.duration = plan_.fence;
@@ -162,9 +168,17 @@ class FusedEmbeddingBody final : public program::KernelBody {
     phase.peer = to;
     if (part == 0) {
       phase.kind = Phase::Kind::work;
-      phase.shape = to == rank ? keep : stores ? store_to_peer : stage;
+      phase.shape = to == rank ? keep : stores ? gather_for_peer : stage;
+      if (number < plan_.physical) phase.shape += of_first;
       phase.amount = static_cast<double>(bags_of(within));
-    } else if (!stores) {
+    } else if (to == rank) {
+      return;
+    } else if (stores) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = store_to_peer;
+      phase.amount = static_cast<double>(bags_of(within));
+      phase.posted = true;
+    } else {
       const std::int64_t slice = within / plan_.tasks_per_slice;
       const std::int64_t first = slice * plan_.tasks_per_slice;
       const std::int64_t last = std::min(first + plan_.tasks_per_slice, plan_.tasks);
@@ -197,6 +211,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
   }
 
   Plan plan_;
+  std::vector<Release> releases_;  // [rank][workgroup][number]
 };
 
 }  // namespace
@@ -208,20 +223,32 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   kernel.name = build.unique("fused_embedding");
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
-  kernel.shapes.resize(3);
+  kernel.shapes.resize(FusedEmbeddingBody::of_first);
   // Where peers take turns they meet a table together, the own rank later; else it is walked through for every rank.
-  const std::int64_t passes = spec.order == Order::by_table                      ? 1
-                              : spec.order == Order::slices_in_turn && ranks > 1 ? 2
-                                                                                 : ranks;
+  Walk walk;
+  walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
+  walk.workgroups = builder::resident_workgroups(build.gpu(), kernel.resources);
   program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
-  keep = gather_shape(spec, build.gpu(), "gather", passes);
+  keep = gather_shape(spec, build.gpu(), "gather", walk);
   keep.write = sizes.vector_bytes;
-  program::PhaseShape& peer = kernel.shapes[FusedEmbeddingBody::store_to_peer];
-  peer = gather_shape(spec, build.gpu(), "gather to peer", passes);
-  peer.peer_write = sizes.vector_bytes;
   program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
-  stage = gather_shape(spec, build.gpu(), "gather to slice", passes);
-  stage.write = sizes.vector_bytes;
+  stage = keep;
+  stage.name = "gather to slice";
+  // Stores to a peer are posted: the workgroup takes up its next task and meets them again in the release. The peers'
+  // arrive meanwhile, so every memory sees loads and stores mixed.
+  program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
+  gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
+  const double moved = gather.read * gather.read_miss * gather.read_overfetch + sizes.vector_bytes;
+  gather.mixed_stores = sizes.vector_bytes / moved;
+  program::PhaseShape& store = kernel.shapes[FusedEmbeddingBody::store_to_peer];
+  store.name = "store to peer";
+  store.peer_write = sizes.vector_bytes;
+  store.mixed_stores = gather.mixed_stores;
+  store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
+  for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {
+    const program::PhaseShape first = of_first_task(kernel.shapes[later]);
+    kernel.shapes.push_back(first);
+  }
 
   FusedEmbeddingBody::Plan plan;
   plan.ranks = ranks;
@@ -233,10 +260,10 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   plan.bags = spec.bags_per_workgroup;
   plan.samples = sizes.samples_per_rank;
   plan.tasks_per_slice = spec.slice_vectors / spec.bags_per_workgroup;
-  plan.physical = std::min(builder::resident_workgroups(build.gpu(), kernel.resources), plan.tasks * ranks);
+  plan.physical = std::min(walk.workgroups, plan.tasks * ranks);
   plan.vector_bytes = sizes.vector_bytes;
-  plan.fence = spec.fence;
-  plan.start_up = spec.start_up;
+  plan.fence = spec.fence.value_or(build.gpu().port.fence);
+  plan.before_first = before_first_rows(spec, build.gpu());
   if (build.system.node.nic) plan.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
   const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
   plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});

@@ -20,8 +20,12 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
               "Embedding bags of table-parallel DLRM and the All-to-All that gives every rank "
               "its share of the batch.");
   d.field("schedule", &EmbeddingSpec::schedule,
-          "bulk_synchronous: kernel, then collective; fused: one persistent kernel")
-      .choices({{"bulk_synchronous", Schedule::bulk_synchronous}, {"fused", Schedule::fused}})
+          "bulk_synchronous: kernel, then collective; fused: one persistent kernel; unfused_kernel and all_to_all: the "
+          "two parts of bulk_synchronous, each alone")
+      .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
+                {"fused", Schedule::fused},
+                {"unfused_kernel", Schedule::unfused_kernel},
+                {"all_to_all", Schedule::all_to_all}})
       .or_default();
   d.field("tables_per_gpu", &EmbeddingSpec::tables_per_gpu, "Embedding tables each GPU holds").range(1, 100000);
   d.field("global_batch", &EmbeddingSpec::global_batch, "Samples of one iteration over all GPUs").range(1, 1 << 30);
@@ -53,11 +57,10 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
        "Bytes a workgroup asks for before it waits, at most: threads x bytes per load x loads unrolled. Short bags ask "
        "for less")
       .positive();
-  d.field("start_up", &EmbeddingSpec::start_up,
-          "From the start of a workgroup of the first wave to its first load: instructions come from cold caches")
+  d.field("start_up", &EmbeddingSpec::start_up, "From the start of a workgroup of the first wave to its first task")
       .or_default();
   d.field("task_overhead", &EmbeddingSpec::task_overhead,
-          "Time of a task in which its workgroup requests nothing: barriers, the slowest wavefront")
+          "Time of a task in which its workgroup requests nothing: addresses, barriers")
       .or_default();
   d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
           "Registers per thread of the fused kernel (the communication API raises them and costs occupancy)")
@@ -76,7 +79,9 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
   d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put")
       .range(1, 1 << 20)
       .or_default();
-  d.field("fence", &EmbeddingSpec::fence, "Fused: time to release the stores before a ready flag is raised");
+  d.field("fence", &EmbeddingSpec::fence,
+          "Fused: time to release the stores before a ready flag is raised; absent: port.fence of the GPU")
+      .optional();
   d.field("engine", &EmbeddingSpec::engine,
           "Bulk-synchronous: the All-to-All is a kernel of the collective library (cu) or copies by DMA engines (dma)")
       .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
@@ -117,12 +122,13 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
         "or take fewer ranks",
         ranks, slices, flags, most_flags);
   }
-  if (spec.schedule == Schedule::bulk_synchronous && spec.engine == collective::Engine::cu && !spec.library) {
+  const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
+  if (exchanges && spec.engine == collective::Engine::cu && !spec.library) {
     return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml, or "
            "engine: "
            "dma inside a node";
   }
-  if (spec.schedule == Schedule::bulk_synchronous) {
+  if (exchanges) {
     if (auto problem = collective::check_all_to_all(spec.engine, spec.library.has_value(), system)) return problem;
   }
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
@@ -135,8 +141,18 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
   return std::nullopt;
 }
 
+namespace {
+
+// The row numbers of a task come first, one load of every thread at a time.
+double index_loads(const EmbeddingSpec& spec) {
+  const double bytes = static_cast<double>(spec.bags_per_workgroup * spec.pooling) * spec.index_bytes.value;
+  return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
+}
+
+}  // namespace
+
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
-                                 std::int64_t passes) {
+                                 const Walk& walk) {
   const auto bags = static_cast<double>(spec.bags_per_workgroup);
   const auto pooling = static_cast<double>(spec.pooling);
   const double row = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
@@ -148,9 +164,12 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const memory::TableReads reads{.tables = spec.tables_per_gpu,
                                  .rows = spec.rows_per_table,
                                  .row_bytes = Bytes{row},
-                                 .passes = passes,
-                                 .reads_per_pass = spec.global_batch * spec.pooling / passes,
-                                 .zipf_exponent = spec.zipf_exponent};
+                                 .passes = walk.passes,
+                                 .reads_per_pass = spec.global_batch * spec.pooling / walk.passes,
+                                 .zipf_exponent = spec.zipf_exponent,
+                                 .tables_at_once = static_cast<double>(walk.workgroups) * bags *
+                                                   static_cast<double>(walk.passes) /
+                                                   static_cast<double>(spec.global_batch)};
   const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
   shape.flop = pooling * static_cast<double>(spec.dim);
@@ -161,18 +180,34 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
   const double batches = std::ceil(pooling / rows_at_once);
   shape.in_flight = Bytes{std::min(spec.in_flight.value, bags * row * pooling / batches)};
-  // The row numbers of a task come first, one load of every thread at a time.
-  const double index_loads = std::ceil(bags * indices / (static_cast<double>(spec.threads) * load_bytes));
-  shape.dependent_loads = index_loads / bags;
+  shape.dependent_loads = index_loads(spec) / bags;
   shape.pause = Time{static_cast<std::int64_t>(std::lround(static_cast<double>(spec.task_overhead.ps) / bags))};
   return shape;
 }
 
+Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
+  const auto loads = static_cast<std::int64_t>(index_loads(spec));
+  return spec.start_up + spec.task_overhead + gpu.hbm.unloaded_latency * loads;
+}
+
+program::PhaseShape of_first_task(program::PhaseShape gather) {
+  gather.dependent_loads = 0;
+  gather.pause = Time{};
+  return gather;
+}
+
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec) {
-  if (spec.schedule == Schedule::fused) {
-    append_fused_embedding(build, spec);
-  } else {
-    append_bulk_synchronous_embedding(build, spec);
+  switch (spec.schedule) {
+    case Schedule::fused:
+      return append_fused_embedding(build, spec);
+    case Schedule::unfused_kernel:
+      return append_unfused_embedding(build, spec);
+    case Schedule::bulk_synchronous:
+      append_unfused_embedding(build, spec);
+      [[fallthrough]];
+    case Schedule::all_to_all:
+      return collective::append_all_to_all(
+          build, {EmbeddingSizes(spec, build.ranks()).bytes_per_peer, spec.engine, spec.library});
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace moire::models::kernel {
 
-enum class Schedule { bulk_synchronous, fused };
+enum class Schedule { bulk_synchronous, fused, unfused_kernel, all_to_all };
 // Of the fused kernel's tasks. Results for other ranks first, the peers slice by slice in turn or one peer after the
 // other; or as the output lies, destination by destination; or table by table, as the batch lies.
 enum class Order { slices_in_turn, peer_by_peer, by_destination, by_table };
@@ -29,13 +29,13 @@ struct EmbeddingSpec {
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
   Bytes in_flight;     // of a workgroup, at most
-  Time start_up;       // of a workgroup of the first wave, until its first load
+  Time start_up;       // of a workgroup of the first wave, until its first task
   Time task_overhead;  // of a task, with nothing requested
   // The fused kernel
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;
   std::int64_t slice_vectors = 32;  // vectors of one put between nodes
-  Time fence;                       // release of the stores before a ready flag
+  std::optional<Time> fence;        // release of the stores before a ready flag; absent: the port's
   // The bulk-synchronous one
   collective::Engine engine = collective::Engine::cu;  // of the All-to-All
   std::optional<collective::LibrarySpec> library;
@@ -56,12 +56,23 @@ struct EmbeddingSizes {
 std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system);
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec);
-void append_bulk_synchronous_embedding(builder::Builder& build, const EmbeddingSpec& spec);
+void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 
-// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller. `passes`: how
-// often the kernel walks through the tables, each time with another part of the samples.
+// How a kernel walks through the tables of its GPU.
+struct Walk {
+  std::int64_t passes = 1;      // how often, each time with another part of the samples
+  std::int64_t workgroups = 1;  // on the GPU at once, at neighbouring tasks
+};
+
+// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller.
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
-                                 std::int64_t passes);
+                                 const Walk& walk);
+
+// The first tasks of a GPU's workgroups go in step: all of them start up, then wait for row numbers, and nothing is
+// asked of the memory meanwhile. What precedes their rows is a delay, and the shape is of the rows alone; later tasks
+// mix, and have all of it in their shape.
+Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu);
+program::PhaseShape of_first_task(program::PhaseShape gather);
 
 }  // namespace moire::models::kernel

@@ -168,7 +168,8 @@ void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
   d.field("cache_miss", &WgTraceSpec::cache_miss, "Share of the gathered bytes that no cache holds")
       .range(0.001, 1)
       .or_default();
-  d.field("fence", &WgTraceSpec::fence, "Time to release the stores before a ready flag");
+  d.field("fence", &WgTraceSpec::fence, "Time to release the stores before a ready flag; absent: port.fence of the GPU")
+      .optional();
 }
 
 bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const config::Node& node,
@@ -202,7 +203,7 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   Plan plan;
   plan.ranks = ranks;
   plan.timing = spec.timing;
-  plan.fence = spec.fence;
+  plan.fence = spec.fence.value_or(build.gpu().port.fence);
   plan.tasks.resize(ranks);
   plan.raises.assign(ranks, std::vector<std::int64_t>(ranks, 0));
   plan.stores_reach.resize(std::size_t{ranks} * ranks);

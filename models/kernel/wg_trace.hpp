@@ -20,9 +20,9 @@ enum class TraceTiming {
 struct WgTraceSpec {
   std::filesystem::path file;
   TraceTiming timing = TraceTiming::modelled;
-  Bytes row;              // of one random access, for the memory's access granularity
-  double cache_miss = 1;  // share of the gathered bytes that no cache holds
-  Time fence;             // release of a workgroup's stores before its ready flag
+  Bytes row;                  // of one random access, for the memory's access granularity
+  double cache_miss = 1;      // share of the gathered bytes that no cache holds
+  std::optional<Time> fence;  // release of a workgroup's stores before its ready flag; absent: the port's
   static void describe(config::Describer<WgTraceSpec>& d);
 };
 

@@ -80,11 +80,13 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
   double held = held_bytes(l2, memory_side) / reads.row_bytes.value;
   auto in_a_row = static_cast<double>(reads.reads_per_pass);
   // What one pass leaves of all tables fits: the next one finds it, so all passes are one. Each table has its part of
-  // the cache then; else the table at hand has all of it.
+  // the cache then; else the tables at hand share it.
   const auto tables = static_cast<double>(reads.tables);
   if (reads.passes > 1 && tables * table.distinct(in_a_row) <= held) {
     held /= tables;
     in_a_row *= static_cast<double>(reads.passes);
+  } else {
+    held /= std::clamp(reads.tables_at_once, 1.0, tables);
   }
   const double stay = reads_that_fill(table, held, in_a_row);
   // Until the cache is full a read misses if its row is new; after that, if its row was not asked for during `stay`.

@@ -22,6 +22,7 @@ struct TableReads {
   std::int64_t passes = 1;          // how often the kernel walks through all tables
   std::int64_t reads_per_pass = 1;  // of a table
   double zipf_exponent = 0;         // the k-th row is read in proportion to 1 / k^exponent
+  double tables_at_once = 1;        // that the workgroups on the GPU are at
 };
 
 // Share of the reads that find their row in an LRU cache that was empty at the start, by Che's approximation: a row

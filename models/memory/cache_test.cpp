@@ -61,6 +61,16 @@ TEST(TableHitRatio, AfterManyReadsOfAlikeRowsIsTheShareThatFits) {
   EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads_of(1000, 10'000'000, 0)), 0.25, 1e-4);
 }
 
+// Of two tables that are walked through together, each has half of the cache.
+TEST(TableHitRatio, TablesReadTogetherShareTheCache) {
+  TableReads reads = reads_of(1000, 10'000'000, 0);
+  reads.tables = 8;
+  reads.tables_at_once = 2;
+  EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads), 0.125, 1e-4);
+  reads.tables_at_once = 0.5;  // part of one table
+  EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads), 0.25, 1e-4);
+}
+
 TEST(TableHitRatio, AnEmptyCacheNeverHits) {
   EXPECT_NEAR(table_hit_ratio(cache(1e-3), std::nullopt, reads_of(1000, 100'000, 1)), 0, 1e-6);
 }
@@ -122,7 +132,8 @@ struct TableHitRatioOf : ::testing::TestWithParam<Walk> {};
 TEST_P(TableHitRatioOf, IsThatOfACacheReadRowByRow) {
   const auto [holds, rows, reads, exponent] = GetParam();
   EXPECT_NEAR(table_hit_ratio(cache(100.0 * static_cast<double>(holds)), std::nullopt, reads_of(rows, reads, exponent)),
-              simulated_hit_ratio(holds, rows, reads, exponent), 3 * std::sqrt(0.25 / static_cast<double>(reads)) + 0.001);
+              simulated_hit_ratio(holds, rows, reads, exponent),
+              3 * std::sqrt(0.25 / static_cast<double>(reads)) + 0.001);
 }
 
 INSTANTIATE_TEST_SUITE_P(Walks, TableHitRatioOf,

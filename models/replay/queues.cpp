@@ -20,16 +20,21 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   state.enqueued = host.enqueue * number;
   Time at = state.enqueued;
   const auto is_copy = [&](std::uint32_t i) { return std::holds_alternative<program::Copy>(operations[i]); };
-  // The engine reads the command of a copy behind a copy as soon as the host has enqueued it.
-  const bool prefetched = state.next > 0 && is_copy(state.next) && is_copy(state.next - 1);
-  if (prefetched) {
-    at = std::max(at, state.end);
-  } else if (state.next > 0) {
-    at = std::max(at, state.end + host.queue_gap);
-  }
+  // The engine reads the command of a copy behind a copy as soon as the host has enqueued it; a driver's kernel that
+  // copies waits for its turn.
+  const bool behind_copy = state.next > 0 && is_copy(state.next) && is_copy(state.next - 1);
+  const bool prefetched = behind_copy && !copied_by_kernel(rank, operations[state.next]);
+  if (state.next > 0) at = std::max(at, behind_copy ? state.end : state.end + host.queue_gap);
   state.ready = prefetched ? state.enqueued : at;
+  // The time of a copy's command was measured between two events. Behind another operation there are none.
+  if (state.next > 0 && is_copy(state.next) && !prefetched)
+    state.ready = std::max(state.enqueued, state.end + host.queue_gap - host.event_pair);
   machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
                                       pack(Event::start, rank * program_.queues.size() + queue));
+}
+
+bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) const {
+  return gpus_[rank]->engines.local_by_kernel() && std::get<program::Copy>(operation).transfer(rank).peer == rank;
 }
 
 void Replay::start_operation(Rank rank, std::uint32_t queue) {

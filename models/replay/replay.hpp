@@ -140,6 +140,7 @@ class Replay final : public core::EventSink {
   // queues.cpp
   void schedule_next(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
+  bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
   void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
   void start_grid(std::uint32_t run);
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);

@@ -41,10 +41,26 @@ Busy busy(machine::Machine& machine, Time end) {
   return busy;
 }
 
+// Shapes of one name are one phase.
+std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>& phases) {
+  std::vector<program::PhaseTotal> merged;
+  for (const program::PhaseTotal& phase : phases) {
+    const auto same = std::find_if(merged.begin(), merged.end(),
+                                   [&](const program::PhaseTotal& known) { return known.name == phase.name; });
+    if (same == merged.end()) {
+      merged.push_back(phase);
+      continue;
+    }
+    same->count += phase.count;
+    same->total += phase.total;
+  }
+  return merged;
+}
+
 // Means; and what a workgroup spends in all, for kernels that have a record: these sums explain its length.
 void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::int64_t workgroups,
                 std::vector<Metric>& metrics) {
-  for (const program::PhaseTotal& phase : phases) {
+  for (const program::PhaseTotal& phase : by_name(phases)) {
     if (phase.count == 0) continue;
     const double mean_us = std::round(phase.mean_us() * 1e6) / 1e6;  // to the picosecond
     metrics.push_back({word + "_" + metric_word(phase.name) + "_mean_us", mean_us});

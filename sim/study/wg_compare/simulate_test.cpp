@@ -101,7 +101,7 @@ TEST(WgComparison, OfAReplayWithRecordedTimes) {
 TEST(WgComparison, OfTheGeneratedKernel) {
   const Trace measured = trace();
   const std::filesystem::path file =
-      temporary_scenario("{queues: {main: [{embedding_all_to_all: {schedule: fused, fence: 0.64 us}}]}}");
+      temporary_scenario("{queues: {main: [{embedding_all_to_all: {schedule: fused, index_bytes: 4 B}}]}}");
   const Scenario generated = scenario(file, shape_sets(measured.header, "program.queues.main.0.embedding_all_to_all"));
   const Recorded simulated = simulate_recorded(generated, run_of(generated, 0), measured.record.kernel);
   std::filesystem::remove(file);

@@ -70,9 +70,16 @@ std::vector<std::string> shape_sets(const program::WgTraceHeader& header, const 
   }
   if (const std::string* rows = find(header, "rows_per_table")) set("rows_per_table", *rows);
   if (const std::string* order = find(header, "order"))
-    set("remote_first", *order == "remote_first" ? "true" : "false");
+    set("order", *order == "remote_first" ? "peer_by_peer" : "by_table");
+  if (const std::string* popularity = find(header, "row_popularity")) {
+    constexpr std::string_view zipf = "zipf ";
+    const bool skewed = popularity->compare(0, zipf.size(), zipf) == 0;
+    set("zipf_exponent", skewed ? std::string_view(*popularity).substr(zipf.size()) : "0");
+  }
+  const bool unfused = header.kernel == "unfused_embedding";
+  if (unfused) set("schedule", "unfused_kernel");
   set("threads", std::to_string(header.threads_per_wg));
-  set("fused_registers_per_thread", std::to_string(header.registers_per_thread));
+  set(unfused ? "registers_per_thread" : "fused_registers_per_thread", std::to_string(header.registers_per_thread));
   set("in_flight", fmt::format("{} B", header.bytes_in_flight_per_wg));
   return sets;
 }

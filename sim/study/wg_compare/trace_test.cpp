@@ -80,8 +80,13 @@ TEST(ShapeSets, SayWhatTheHeaderSays) {
                        {"order", "natural"}};
   EXPECT_THAT(shape_sets(header, "at"),
               ElementsAre("at.tables_per_gpu=16", "at.dim=128", "at.bags_per_workgroup=16", "at.dtype=fp32",
-                          "at.rows_per_table=1000000", "at.remote_first=false", "at.threads=256",
+                          "at.rows_per_table=1000000", "at.order=by_table", "at.threads=256",
                           "at.fused_registers_per_thread=60", "at.in_flight=32768 B"));
+  header.kernel = "unfused_embedding";
+  header.provenance = {{"shape", "dim=128"}, {"order", "remote_first"}, {"row_popularity", "zipf 1.05"}};
+  EXPECT_THAT(shape_sets(header, "at"),
+              ElementsAre("at.dim=128", "at.order=peer_by_peer", "at.zipf_exponent=1.05", "at.schedule=unfused_kernel",
+                          "at.threads=256", "at.registers_per_thread=60", "at.in_flight=32768 B"));
 }
 
 }  // namespace

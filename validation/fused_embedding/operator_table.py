@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Makes the tables of validation/h200 that `moire validate` reads.
+
+operator_table.py cases GRID.csv             the cases of a grid on 4 and 2 GPUs, before anything is measured
+operator_table.py join OPERATOR.csv...       what fused_embedding wrote for 4 and for 2 GPUs, as one table
+Writes to stdout.
+"""
+import csv
+import sys
+
+# Registers a thread (fused, unfused), by bytes of an element and bags of a group of threads: nvcc 13.0, sm_90.
+REGISTERS = {(4, 1): (50, 48), (4, 2): (56, 56), (4, 4): (64, 64), (2, 1): (56, 54), (2, 2): (66, 63)}
+THREADS = 256
+SMS = 132  # of an H200
+COLUMNS = (
+    "name,gpus,tables_per_gpu,global_batch,pooling,dim,dtype,zipf,rows_per_table,bags_per_task,wgs_per_gpu,"
+    "registers_fused,registers_unfused,wgs_per_sm_fused,wgs_per_sm_unfused,in_flight_bytes"
+).split(",")
+
+
+def read(path):
+    """The `# key: value` lines and the rows."""
+    about, rows = [], []
+    with open(path, newline="") as file:
+        for line in file:
+            (about if line.startswith("#") else rows).append(line)
+    return [line[1:].strip() for line in about], list(csv.DictReader(rows))
+
+
+def write(about, columns, rows):
+    for line in about:
+        print("#", line)
+    table = csv.DictWriter(sys.stdout, columns, lineterminator="\n", extrasaction="ignore")
+    table.writeheader()
+    table.writerows(rows)
+
+
+def wgs_per_sm(registers):
+    return min(2048 // THREADS, 65536 // (THREADS * (-(-registers // 8) * 8)))
+
+
+def case(point, gpus):
+    element = 4 if point["dtype"] == "fp32" else 2
+    row_threads = int(point["dim"]) * element // 16
+    bags = int(point["bags_per_task"]) // (THREADS // row_threads)
+    fused, unfused = REGISTERS[element, bags]
+    tasks = int(point["tables_per_gpu"]) * int(point["global_batch"]) // int(point["bags_per_task"])
+    made = {key: point[key] for key in COLUMNS if key in point}
+    made.update(
+        gpus=gpus,
+        wgs_per_gpu=min(wgs_per_sm(fused) * SMS, tasks),
+        registers_fused=fused,
+        registers_unfused=unfused,
+        wgs_per_sm_fused=wgs_per_sm(fused),
+        wgs_per_sm_unfused=wgs_per_sm(unfused),
+        in_flight_bytes=THREADS * 16 * bags * min(int(point["pooling"]), 8 // bags),
+    )
+    return made
+
+
+def cases(path):
+    about, points = read(path)
+    rows = [case(p, 4) for p in points] + [case(p, 2) for p in points if p["also_on_2_gpus"] == "1"]
+    about += ["status: cases only, not measured yet", "registers: nvcc 13.0, sm_90; workgroups a SM follow from them"]
+    write(about, COLUMNS, rows)
+
+
+def join(paths):
+    about, rows, columns = [], [], []
+    for path in paths:
+        more, these = read(path)
+        about += [line for line in more if line not in about]
+        rows += these
+        columns = columns or list(these[0])
+    write(about, columns, rows)
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "cases":
+        cases(sys.argv[2])
+    elif len(sys.argv) >= 3 and sys.argv[1] == "join":
+        join(sys.argv[2:])
+    else:
+        sys.exit(__doc__)
+
+
+main()
