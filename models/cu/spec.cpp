@@ -76,6 +76,9 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("launch_interval", &CuArraySpec::launch_interval, "Time between two workgroups started in one group");
   d.field("slot_refill", &CuArraySpec::slot_refill, "From a workgroup's end to the start of a pending one in its place")
       .or_default();
+  d.field("refill_interval", &CuArraySpec::refill_interval,
+          "Time between two places of one CU that are filled again, where their workgroups end together")
+      .or_default();
   d.check("groups", [](const CuArraySpec& s) -> std::optional<std::string> {
     if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
     return std::nullopt;

@@ -47,7 +47,8 @@ struct CuArraySpec {
   double store_cost = 1;                             // time of a stored byte over that of a loaded one, in the CU
   std::optional<double> peer_store_cost;             // the same where the byte goes to a peer; absent: as store_cost
   Time launch_interval;                              // between two workgroups that one group's dispatcher starts
-  Time slot_refill;  // from a workgroup's end to the start of a pending one in its place
+  Time slot_refill;      // from a workgroup's end to the start of a pending one in its place
+  Time refill_interval;  // between two such starts on one CU
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;

@@ -28,8 +28,9 @@ core::CapacityId Machine::add_capacity(CapacityInfo info, core::CapacitySpec spe
 void Machine::add_gpu(Rank rank) {
   RankCapacities& own = capacities_[rank];
   own.l2 = add_capacity({CapacityKind::cache, rank}, {fmt::format("rank {} L2", rank), gpu().l2.bandwidth.value});
-  own.hbm = add_capacity({CapacityKind::memory, rank}, {fmt::format("rank {} HBM", rank), gpu().hbm.bandwidth.value,
-                                                        gpu().hbm.latency_growth, gpu().hbm.latency_exponent});
+  own.hbm = add_capacity({CapacityKind::memory, rank},
+                         {fmt::format("rank {} HBM", rank), gpu().hbm.bandwidth.value,
+                          gpu().hbm.latency_growth / queued_part(), gpu().hbm.latency_exponent});
 }
 
 void Machine::wire_nodes() {

@@ -47,6 +47,10 @@ class Machine {
   // The NIC of a rank: GPU g of a node uses NIC g x nics / gpus.
   core::EndpointId endpoint_of(Rank rank) const;
 
+  // The part of the HBM's unloaded latency from which a loaded memory counts what the requests of a workgroup wait. Where
+  // a batch waits for its slowest load (hbm.latency_spread), the rest of its time is no waiting of all its bytes.
+  double queued_part() const { return gpu().hbm.latency_spread.ps > 0 ? 0.25 : 1; }
+
   core::RunLoop& loop() { return loop_; }
   core::Sharing& sharing() { return sharing_; }
   const RankCapacities& capacities(Rank rank) const { return capacities_[rank]; }

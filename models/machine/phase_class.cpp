@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "sim/core/invariant.hpp"
+#include "sim/core/power.hpp"
 
 namespace moire::models::machine {
 
 namespace {
 
+// How a workgroup asks for bytes again and again.
 struct Loop {
   double window;  // bytes
-  double delay;   // seconds a window takes beside the latency
+  double time;    // seconds until it asks again, idle machine
+  double waits;   // how often that holds what a single load waits in a loaded memory
 };
 
 // What a byte takes of a memory that also turns between reads and writes, over what it takes alone.
@@ -21,24 +24,46 @@ double turning(const GpuSpec& gpu, const program::PhaseShape& shape) {
     const double moved = shape.read * shape.read_miss * shape.read_overfetch + stored;
     stores = moved > 0 ? stored / moved : 0;
   }
-  return 1 + gpu.hbm.turnaround * 4 * stores * (1 - stores);
+  const double mix = 4 * stores * (1 - stores);
+  return mix > 0 ? 1 + gpu.hbm.turnaround * core::power(mix, gpu.hbm.turnaround_exponent) : 1;
 }
 
-// A workgroup that waits for each batch of loads. The batch takes the latency of its first byte and the wavefronts'
-// time for the rest; loads that others depend on take a latency each in which nothing else is in flight. All of it per
-// latency: a task of n batches and one dependent load has n / (n + 1) of a batch in flight.
-Loop batches(const GpuSpec& gpu, const program::PhaseShape& shape, double led) {
+// Latency of one load of a phase.
+struct Latency {
+  double hit;
+  double miss;
+  double missed;  // share
+};
+
+// A workgroup that waits for each batch of loads. A wavefront's batch takes the latency of the slowest of its loads and
+// the wavefront's time for all of them. Random rows come from anywhere in memory; of a run of addresses the first
+// instruction's lines do, and the others ride along. In a loaded memory every line waits in a queue of its own, and the
+// longest of n exponential waits is 1 + ln n of them. Loads that others depend on take a latency each in which nothing
+// else is in flight.
+Loop batches(const GpuSpec& gpu, const program::PhaseShape& shape, double led, const Latency& latency) {
   const double batch = shape.in_flight.value;
-  const double batches_per_unit = led / batch;
-  const double latencies = 1 + shape.dependent_loads / batches_per_unit;  // of a batch
-  // One after the other: a wavefront's random rows come back one by one, a run of addresses at the CU's rate.
-  double rate = gpu.compute.load_store_per_cu.value;
-  if (shape.random_rows && gpu.compute.load_per_wavefront) {
-    const auto wavefronts = static_cast<double>((shape.threads + gpu.compute.wavefront - 1) / gpu.compute.wavefront);
-    rate = std::min(rate, wavefronts * gpu.compute.load_per_wavefront->value);
+  const std::int64_t threads = shape.active_threads > 0 ? shape.active_threads : shape.threads;
+  const auto wavefronts = static_cast<double>((threads + gpu.compute.wavefront - 1) / gpu.compute.wavefront);
+  const double instruction = static_cast<double>(gpu.compute.wavefront) * 16;  // bytes; the widest load is 16 a lane
+  const double own = batch / wavefronts;
+  const double rate = gpu.compute.load_per_wavefront ? gpu.compute.load_per_wavefront->value
+                                                     : gpu.compute.load_store_per_cu.value / wavefronts;
+  double slowest = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
+  double waits = 1;
+  if (gpu.hbm.latency_spread.ps > 0) {
+    const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // what hits or misses by itself
+    const double lines = own / gpu.l2.line.value;
+    const double spread = shape.random_rows ? lines : std::min(own, instruction) / gpu.l2.line.value;
+    const double all_hit = latency.missed < 1 ? core::power(1 - latency.missed, apart) : 0;
+    const double longer = core::logarithm(std::max(1.0, spread * latency.missed));
+    slowest = all_hit * latency.hit + (1 - all_hit) * (latency.miss + gpu.hbm.latency_spread.seconds() * longer);
+    waits = 1 + core::logarithm(std::max(1.0, lines * latency.missed));
   }
-  const double delay = batch / rate + shape.pause.seconds() / batches_per_unit;
-  return {batch / latencies, delay / latencies};
+  const double batches_per_unit = led / batch;
+  const double before = shape.dependent_loads / batches_per_unit;
+  const double single = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
+  const double time = slowest + own / rate + before * single + shape.pause.seconds() / batches_per_unit;
+  return {batch, time, waits + before};
 }
 
 }  // namespace
@@ -61,25 +86,32 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     const double peer_store_cost = gpu.compute.peer_store_cost.value_or(gpu.compute.store_cost);
     const double cu_bytes = loaded + gpu.compute.store_cost * shape.write + peer_store_cost * shape.peer_write;
     spec.bound = gpu.compute.load_store_per_cu.value * share / cu_bytes;
+    Latency latency{0, gpu.port.store_latency.seconds(), 1};
     if (shape.read + shape.write > 0) {
-      const double missed = shape.read > 0 ? shape.read_miss : 1;
-      spec.latency = missed * gpu.hbm.unloaded_latency.seconds() + (1 - missed) * gpu.l2.hit_latency.seconds();
+      latency = {gpu.l2.hit_latency.seconds(), gpu.hbm.unloaded_latency.seconds(),
+                 shape.read > 0 ? shape.read_miss : 1};
       spec.latency_capacity = own.hbm;
     } else if (shape.peer_read > 0) {
-      spec.latency = gpu.port.load_latency.value_or(gpu.port.store_latency * 2).seconds();
+      latency.miss = gpu.port.load_latency.value_or(gpu.port.store_latency * 2).seconds();
       spec.latency_capacity = machine.capacities(peer).hbm;
-    } else {
-      spec.latency = gpu.port.store_latency.seconds();
     }
-    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, 0} : batches(gpu, shape, led);
-    spec.window = std::min(loop.window, most) / led;
-    spec.weight = spec.window * load.port_share;
+    const double single = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
+    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single, 1} : batches(gpu, shape, led, latency);
+    // What load stretches is the queued part; the rest is time that a batch spends anyway.
+    const bool queued = spec.latency_capacity != core::no_id && machine.queued_part() < 1;
+    spec.latency = queued ? gpu.hbm.unloaded_latency.seconds() * machine.queued_part() : single;
     if (loop.window <= most) {
-      spec.delay = loop.delay;
+      spec.window = loop.window / loop.waits / led;
+      spec.delay = std::max(0.0, loop.time / loop.waits - spec.latency);
     } else {
       // The CU's other workgroups fill the time in which this one requests nothing.
-      spec.bound = std::min(spec.bound, loop.window / led / (spec.latency + loop.delay));
+      spec.window = most / loop.waits / led;
+      spec.delay = std::max(0.0, single / loop.waits - spec.latency);
+      spec.bound = std::min(spec.bound, loop.window / led / loop.time);
     }
+    if (spec.delay < 1e-15) spec.delay = 0;
+    spec.weight = spec.window * load.port_share;
+    spec.in_turn = !shape.pipelined && shape.read > 0 && shape.write + shape.peer_write > 0;
     if (load.group_in_flight > 0) {
       const double of_group = std::min(1.0, shape.in_flight.value / load.group_in_flight);
       spec.bound = std::min(spec.bound, gpu.compute.load_per_group->value * of_group / led);

@@ -14,8 +14,12 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
       .or_default();
   d.field("turnaround", &HbmSpec::turnaround,
           "Extra time of traffic that is half reads and half writes, over both one after the other; for a share x of "
-          "writes 4 x (1 - x) of it")
+          "writes (4 x (1 - x))^turnaround_exponent of it")
       .range(0, 4)
+      .or_default();
+  d.field("turnaround_exponent", &HbmSpec::turnaround_exponent,
+          "See turnaround; below 1 where few writes among reads cost much: each is a turn of its own")
+      .range(0.01, 1)
       .or_default();
   d.field("access_granularity", &HbmSpec::access_granularity, "Bytes fetched for any smaller random access").positive();
   d.field("random_access_cost", &HbmSpec::random_access_cost,
@@ -23,6 +27,11 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
       .or_default();
   d.field("unloaded_latency", &HbmSpec::unloaded_latency, "Latency of a load that misses all caches, idle memory")
       .positive();
+  d.field(
+       "latency_spread", &HbmSpec::latency_spread,
+       "How much longer the slowest of e times as many loads takes that a wavefront waits for together, idle memory; "
+       "under load it waits for the slowest as well. Absent: all take the same time")
+      .or_default();
   d.field("latency_growth", &HbmSpec::latency_growth,
           "Growth of the latency just before saturation, relative to unloaded")
       .range(0, 10);
@@ -43,6 +52,7 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
       .or_default();
   d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second to all CUs together").positive();
   d.field("hit_latency", &CacheSpec::hit_latency, "Latency of a load that hits").positive();
+  d.field("line", &CacheSpec::line, "Bytes of a line, which come from memory together").positive().or_default();
 }
 
 }  // namespace moire::models::memory

@@ -15,10 +15,15 @@ struct HbmSpec {
   BytesPerSecond peak;       // pins x rate (datasheet)
   BytesPerSecond bandwidth;  // what streams reach, read plus written
   double write_cost = 1;     // HBM time of a written byte over that of a read byte
-  double turnaround = 0;     // extra time of traffic that is half reads, half writes, over the sum of both alone
+  // Extra time of traffic with a share x of writes over both alone: turnaround x (4 x (1 - x))^turnaround_exponent.
+  double turnaround = 0;
+  double turnaround_exponent = 1;
   Bytes access_granularity;  // bytes fetched for a random access of any smaller size
   Bytes random_access_cost;  // what a random access takes beside its bytes, as bytes
   Time unloaded_latency;
+  // Loads that are waited for together take as long as the slowest: this longer for each factor e in their number.
+  // Under load they wait for the slowest, too. 0: all take the same time.
+  Time latency_spread;
   // Loaded latency L(u) = unloaded_latency x (1 + latency_growth x u^latency_exponent) below saturation, u = load /
   // bandwidth; at saturation the sharing law sets it (design note "sharing").
   double latency_growth = 0;
@@ -31,6 +36,7 @@ struct CacheSpec {
   double usable_share = 1;  // of the capacity, for rows read at random
   BytesPerSecond bandwidth;
   Time hit_latency;
+  Bytes line{128};
   static void describe(config::Describer<CacheSpec>& d);
 };
 

@@ -132,11 +132,8 @@ Rate rate(const std::vector<Stamps::Stamp>& stamps, double bytes_per_wg) {
   return {bytes_per_wg * wgs / span / 1e9, bytes_per_wg * wgs / sum / 1e9};
 }
 
-namespace {
-
-// The CU of every workgroup of a grid that fills an idle GPU, by workgroup number.
-std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu) {
-  const program::Kernel probe = kernel("probe", gpu, per_cu, {}, {}, {});
+std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu, std::int64_t threads) {
+  const program::Kernel probe = kernel("probe", gpu, per_cu, {}, {}, {}, threads);
   cu::Dispatcher dispatcher(gpu.compute);
   const std::int64_t wgs = per_cu * gpu.compute.total_cus();
   dispatcher.add({0, wgs, cu::footprint(gpu.compute, probe.resources), 1, 0});
@@ -150,8 +147,6 @@ std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu) {
   for (const cu::Placement& placement : placed) places[static_cast<std::size_t>(placement.workgroup)] = placement.cu;
   return places;
 }
-
-}  // namespace
 
 std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::CuId>& cus, std::int64_t per_cu,
                                   const PhaseShape& shape, double amount) {

@@ -93,6 +93,9 @@ struct Rate {
 };
 Rate rate(const std::vector<Stamps::Stamp>& stamps, double bytes_per_wg);
 
+// The CU of every workgroup of a grid that fills an idle GPU, by workgroup number.
+std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu, std::int64_t threads = default_threads);
+
 // The group that the collector calls `gpc`: it numbers them by their lowest SM, and those that fill first as a whole
 // have the highest. Throws where there is none.
 std::uint32_t group_number(const machine::GpuSpec& gpu, std::int64_t gpc);

@@ -98,6 +98,17 @@ Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
       node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), count(parameters, "senders"))));
 }
 
+// Loads go to the peers in turn, workgroup by workgroup.
+Values peer_load(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = one_node(system);
+  PhaseShape shape;
+  shape.name = "load";
+  shape.peer_read = 1;
+  shape.pipelined = false;
+  shape.in_flight = Bytes{number(parameters, "in_flight_bytes")};
+  return as_values(send(node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), 1)));
+}
+
 Values peer_fan_in(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   const std::int64_t wgs = count(parameters, "wgs"), senders = count(parameters, "senders");
@@ -135,21 +146,21 @@ const std::vector<Quantity> rates{{"bandwidth", "GB/s"}, {"bandwidth_per_wg", "G
 
 }  // namespace
 
-// peer_load is not simulated: no program loads from the memory of a peer yet.
 std::vector<Benchmark> peer_benchmarks() {
-  return {{"peer_store", "Stores to the next peers.", {{"wgs", "peers", "senders", "chunk_bytes"}}, rates, peer_store},
-          {"peer_fan_in", "Stores of several GPUs to one.", {{"wgs", "senders"}}, {{"bandwidth", "GB/s"}}, peer_fan_in},
-          {"peer_load", "Loads from peers, a batch at a time.", {{"wgs", "peers", "in_flight_bytes"}}, rates, {}},
-          {"peer_copy",
-           "Loads of own memory, a batch at a time, stored to the next peers.",
-           {{"wgs", "peers", "senders", "in_flight_bytes"}},
-           rates,
-           peer_copy},
-          {"flag",
-           "Ping-pong of a flag between two GPUs.",
-           {{}},
-           {{"round_trip", "ns"}, {"round_trip_fastest", "ns"}},
-           flag}};
+  return {
+      {"peer_store", "Stores to the next peers.", {{"wgs", "peers", "senders", "chunk_bytes"}}, rates, peer_store},
+      {"peer_fan_in", "Stores of several GPUs to one.", {{"wgs", "senders"}}, {{"bandwidth", "GB/s"}}, peer_fan_in},
+      {"peer_load", "Loads from peers, a batch at a time.", {{"wgs", "peers", "in_flight_bytes"}}, rates, peer_load},
+      {"peer_copy",
+       "Loads of own memory, a batch at a time, stored to the next peers.",
+       {{"wgs", "peers", "senders", "in_flight_bytes"}},
+       rates,
+       peer_copy},
+      {"flag",
+       "Ping-pong of a flag between two GPUs.",
+       {{}},
+       {{"round_trip", "ns"}, {"round_trip_fastest", "ns"}},
+       flag}};
 }
 
 }  // namespace moire::models::microbench

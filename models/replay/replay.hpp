@@ -119,6 +119,7 @@ class Replay final : public core::EventSink {
     dma::Engines engines;
     Time next_turn;
     bool turn_scheduled = false;
+    std::vector<Time> next_refill{};  // by CU
   };
   // A flag on its way to another rank.
   struct Flight {

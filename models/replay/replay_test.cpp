@@ -172,6 +172,20 @@ TEST(Replay, EveryGroupStartsOneWorkgroupALaunchInterval) {
   }
 }
 
+// Two workgroups a CU end together at 1000: their places are filled again at 1050 and 1080.
+TEST(Replay, PlacesOfOneCuAreRefilledOneAfterTheOther) {
+  machine::SystemSpec system = example_system(1);
+  system.node.gpu.compute.slot_refill = ns(50);
+  system.node.gpu.compute.refill_interval = ns(30);
+  for (const auto& [workgroups, end_ns] : {std::pair{16, 1000.}, {24, 2050.}, {32, 2080.}}) {
+    Program program(1);
+    program::Kernel half = busy("a", us(1), workgroups);
+    half.resources.threads = 512;
+    program.queues = {queue("main", {half})};
+    EXPECT_EQ(run(system, program).end, ns(end_ns)) << workgroups;
+  }
+}
+
 TEST(Replay, APlaceIsRefilledALittleAfterItsWorkgroupEnded) {
   machine::SystemSpec system = example_system(1);
   system.node.gpu.compute.slot_refill = ns(50);

@@ -243,8 +243,11 @@ void Replay::retire(std::uint32_t id) {
   KernelRun& run = runs_[wg.run];
   const Time refill = machine_.gpu().compute.slot_refill;
   if (refill.ps > 0 && gpus_[run.rank]->dispatcher.pending()) {
-    machine_.loop().calendar().schedule(machine_.loop().now() + refill, *this,
-                                        pack(Event::freed, std::uint64_t{wg.run} << 16 | wg.cu));
+    std::vector<Time>& next = gpus_[run.rank]->next_refill;
+    if (next.empty()) next.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
+    const Time at = std::max(machine_.loop().now() + refill, next[wg.cu]);
+    next[wg.cu] = at + machine_.gpu().compute.refill_interval;
+    machine_.loop().calendar().schedule(at, *this, pack(Event::freed, std::uint64_t{wg.run} << 16 | wg.cu));
   } else {
     free_slot(wg.run, wg.cu);
   }

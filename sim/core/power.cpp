@@ -8,6 +8,17 @@ namespace {
 
 constexpr double ln2 = 0x1.62e42fefa39efp-1;
 
+// e^x = 2^k e^r, |r| <= ln2 / 2: Taylor to r^16 / 16!.
+double exponential(double x) {
+  const double k = std::floor(x / ln2 + 0.5);
+  const double r = x - k * ln2;
+  double sum = 1;
+  for (int i = 16; i >= 1; --i) sum = 1 + r / i * sum;
+  return std::ldexp(sum, static_cast<int>(k));
+}
+
+}  // namespace
+
 // ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)), x = m 2^k, m in [1/sqrt2, sqrt2): |argument| < 0.172.
 double logarithm(double x) {
   int k = 0;
@@ -22,17 +33,6 @@ double logarithm(double x) {
   for (int i = 21; i >= 1; i -= 2) sum = sum * s2 + 1.0 / i;
   return k * ln2 + 2 * s * sum;
 }
-
-// e^x = 2^k e^r, |r| <= ln2 / 2: Taylor to r^16 / 16!.
-double exponential(double x) {
-  const double k = std::floor(x / ln2 + 0.5);
-  const double r = x - k * ln2;
-  double sum = 1;
-  for (int i = 16; i >= 1; --i) sum = 1 + r / i * sum;
-  return std::ldexp(sum, static_cast<int>(k));
-}
-
-}  // namespace
 
 double power(double base, double exponent) { return exponential(exponent * logarithm(base)); }
 

@@ -1,10 +1,13 @@
-// base^exponent from IEEE additions, multiplications and divisions alone: the same bits on every machine. The C library
-// picks a variant of pow by processor, and its last bit differs between them.
+// base^exponent and ln(x) from IEEE additions, multiplications and divisions alone: the same bits on every machine. The
+// C library picks a variant of pow by processor, and its last bit differs between them.
 #pragma once
 
 namespace moire::core {
 
 // base > 0. Relative error below 1e-14 for |exponent x ln(base)| < 100.
 double power(double base, double exponent);
+
+// ln(x), x > 0.
+double logarithm(double x);
 
 }  // namespace moire::core

@@ -25,6 +25,7 @@ ClassId Sharing::add_class(ClassSpec spec) {
   MOIRE_INVARIANT(!spec.demands.empty() || std::isfinite(spec.bound) || spec.window > 0, "a class has no bound at all");
   MOIRE_INVARIANT(spec.window <= 0 || spec.latency > 0, "a window needs a latency");
   MOIRE_INVARIANT(spec.delay >= 0 && (spec.delay == 0 || spec.window > 0), "a delay needs a window");
+  MOIRE_INVARIANT(!spec.in_turn || (std::isfinite(spec.bound) && spec.window > 0), "in turn needs bound and window");
   std::vector<Demand> merged;  // a copy that reads and writes one memory may name it twice
   for (const Demand& demand : spec.demands) {
     MOIRE_INVARIANT(demand.capacity < capacities_.size() && demand.per_work > 0, "a class has a malformed demand");

@@ -49,7 +49,10 @@ struct ClassSpec {
   double window = 0;                                       // work in flight of one member; 0: not bound by latency
   double latency = 0;                                      // seconds, unloaded
   double delay = 0;  // seconds a window takes beside the latency, whatever the load; only with a window
-  CapacityId latency_capacity = no_id;                     // the capacity whose load stretches the latency
+  CapacityId latency_capacity = no_id;  // the capacity whose load stretches the latency
+  // What the bound stands for and the latency take turns as often as they overlap: the rate is
+  // (bound^-4 + (window / (latency + delay))^-4)^-1/4, not the smaller of the two. Only with both.
+  bool in_turn = false;
 };
 
 // What observers of the sharing see after each solve.
@@ -136,7 +139,8 @@ class Sharing final : public Settler, public EventSink {
     double window = 0;
     double latency = 0;
     double delay = 0;
-    double curvature = 0;               // delay x weight / window: rate = weight x level / (1 + curvature x level)
+    double curvature = 0;  // delay x weight / window: rate = weight x level / (1 + curvature x level)
+    bool in_turn = false;
     std::uint32_t stretched_by = no_id;  // the constraint whose load stretches the latency
     std::uint32_t first_use = 0;
     std::uint32_t last_use = 0;

@@ -9,6 +9,19 @@
 
 namespace moire::core {
 
+namespace {
+
+double fourth_power(double x) { return x * x * (x * x); }
+
+// The rate that a bound and a round trip leave together.
+double limit_of(double bound, double by_latency, bool in_turn) {
+  if (!in_turn) return std::min(bound, by_latency);
+  const double ratio = std::min(bound, by_latency) / std::max(bound, by_latency);
+  return std::min(bound, by_latency) / std::sqrt(std::sqrt(1 + fourth_power(ratio)));
+}
+
+}  // namespace
+
 // All classes that share a capacity with the seed, directly or through others.
 void Sharing::collect_component(ClassId seed) {
   if (collected_ && classes_[seed].mark == mark_) return;
@@ -51,7 +64,8 @@ void Sharing::collect_component(ClassId seed) {
                .window = spec.window,
                .latency = spec.latency,
                .delay = spec.delay,
-               .curvature = spec.delay > 0 ? spec.delay * spec.weight / spec.window : 0};
+               .curvature = spec.delay > 0 ? spec.delay * spec.weight / spec.window : 0,
+               .in_turn = spec.in_turn};
     v.first_use = static_cast<std::uint32_t>(uses_.size());
     for (const Demand& demand : spec.demands) {
       if (demand.per_work <= 0) continue;
@@ -97,7 +111,7 @@ void Sharing::weigh() {
       constraints_[use.constraint].weight += use.amount * v.weight;
       if (v.present) ++constraints_[use.constraint].users;
     }
-    v.limit = v.window > 0 ? std::min(v.bound, v.window / (v.latency + v.delay)) : v.bound;
+    v.limit = v.window > 0 ? limit_of(v.bound, v.window / (v.latency + v.delay), v.in_turn) : v.bound;
   }
 }
 
@@ -149,7 +163,8 @@ void Sharing::find_loads() {
     }
     for (Variable& v : variables_) {
       if (v.stretched_by == no_id) continue;
-      v.limit = std::min(v.bound, v.window / (v.latency * constraints_[v.stretched_by].stretch + v.delay));
+      const double round_trip = v.latency * constraints_[v.stretched_by].stretch + v.delay;
+      v.limit = limit_of(v.bound, v.window / round_trip, v.in_turn);
     }
     fill();
     sum_loads();
@@ -171,7 +186,11 @@ void Sharing::sum_loads() {
   for (Constraint& k : constraints_) k.load = k.slope = 0;
   for (const Variable& v : variables_) {
     const bool stretched = v.stretched_by != no_id && v.rate == v.limit && v.limit < v.bound;
-    const double latency_share = stretched ? 1 - v.delay * v.limit / v.window : 0;  // of a round trip
+    double latency_share = 0;  // of a round trip, times what of it the rate follows
+    if (stretched) {
+      const double round_trip = v.latency * constraints_[v.stretched_by].stretch + v.delay;
+      latency_share = (1 - v.delay / round_trip) * (v.in_turn ? fourth_power(v.limit * round_trip / v.window) : 1);
+    }
     for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
       Constraint& k = constraints_[uses_[u].constraint];
       const double load = uses_[u].amount * v.rate / k.rate;

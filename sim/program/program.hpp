@@ -41,12 +41,13 @@ struct PhaseShape {
   // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
   bool pipelined = true;
   bool random_rows = false;  // what is not pipelined: rows anywhere in memory, not a run of addresses
-  // Of what is not pipelined, per unit of work: loads that must come back before the rows can be asked for (row numbers),
-  // one after the other, and time in which nothing is requested (barriers, instruction fetch).
+  // Of what is not pipelined, per unit of work: loads that must come back before the rows can be asked for (row
+  // numbers), one after the other, and time in which nothing is requested (barriers, instruction fetch).
   double dependent_loads = 0;
   Time pause{};
-  std::int64_t threads = 256;  // of the workgroup
-  Bytes in_flight;             // loads the workgroup keeps requested and not yet received (stores, if it loads nothing)
+  std::int64_t threads = 256;       // of the workgroup
+  std::int64_t active_threads = 0;  // of them, those that do it; 0: all
+  Bytes in_flight;  // loads the workgroup keeps requested and not yet received (stores, if it loads nothing)
 };
 
 // One step in the life of a workgroup.
