@@ -77,8 +77,8 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
     if (s == 0) s = 0.01;
   }
   search.set_initial_step(step);
-  search.set_xtol_rel(1e-5);
-  search.set_ftol_rel(1e-6);
+  search.set_xtol_rel(1e-4);
+  search.set_ftol_rel(1e-5);
   search.set_stopval(1e-10);
   search.set_maxeval(evaluations);
   double least = 0;

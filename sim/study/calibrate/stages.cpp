@@ -40,6 +40,25 @@ std::optional<Reading::Found> largest_cluster(const Context& context) {
   return Reading::Found{parameter(largest->parameters, "cluster"), {largest}};
 }
 
+// The most that an SM was ever asked for at once: what it takes in flight is not less.
+std::optional<Reading::Found> most_asked_for(const Context& context) {
+  const MeasuredValue* most = nullptr;
+  double bytes = 0;
+  const auto consider = [&](const MeasuredValue* row, double own) {
+    if (own <= bytes) return;
+    bytes = own;
+    most = row;
+  };
+  for (const MeasuredValue* row : context.measurements.all("gather", "bandwidth")) {
+    consider(row, parameter(row->parameters, "wgs_per_sm") * parameter(row->parameters, "in_flight_bytes"));
+  }
+  for (const MeasuredValue* row : context.measurements.all("loaded_latency", "background_bandwidth")) {
+    if (row->value > 0) consider(row, parameter(row->parameters, "background_in_flight_bytes"));
+  }
+  if (!most) return std::nullopt;
+  return Reading::Found{bytes, {most}};
+}
+
 // The median over all rows of a metric, in base units.
 std::function<std::optional<double>(const Context&)> median_of(std::string benchmark, std::string metric, double unit,
                                                                double factor = 1) {
@@ -83,10 +102,11 @@ bool from_memory(const Parameters& p, const Context& context) {
 }
 bool lone_from_memory(const Parameters& p, const Context& c) { return lone(p, c) && from_memory(p, c); }
 bool several_from_memory(const Parameters& p, const Context& c) { return several(p, c) && from_memory(p, c); }
-bool several_partly_cached(const Parameters& p, const Context& c) {
+bool partly_cached(const Parameters& p, const Context& c) {
   const bool beyond = parameter(p, "footprint_bytes") > c.hardware.number("l2.capacity").value_or(0);
-  return several(p, c) && beyond && !from_memory(p, c);
+  return beyond && !from_memory(p, c);
 }
+bool several_partly_cached(const Parameters& p, const Context& c) { return several(p, c) && partly_cached(p, c); }
 
 // A batch is part latency, part its wavefronts' own time; of these there are several.
 std::optional<double> part_of_lone_gather(const Context& context) {
@@ -102,11 +122,16 @@ bool idle_copy(const Parameters& p, const Context&) {
 bool loaded_copy(const Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 0;
 }
+bool loaded_peer_copy(const Parameters& p, const Context&) {
+  return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
+}
 bool in_cache(const Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
-// As many stores as it takes to fill the port.
-bool many_stores(const Parameters& p, const Context&) { return parameter(p, "wgs") >= 32; }
+// As many stores as it takes to fill the port; more take longer to simulate and tell no more.
+bool many_stores(const Parameters& p, const Context&) {
+  return parameter(p, "wgs") >= 32 && parameter(p, "wgs") <= 132;
+}
 
 // The rate of one workgroup's stores times the latency until they are seen.
 std::optional<double> store_window(const Context& context) {
@@ -161,6 +186,15 @@ Start scaled(Start start, double factor) {
   };
 }
 
+// The most that SMs of a group got, each.
+std::optional<double> rate_of_an_sm(const Context& context) {
+  double most = 0;
+  for (const MeasuredValue* row : context.measurements.all("gpc_read", "bandwidth")) {
+    most = std::max(most, row->value / parameter(row->parameters, "sms") * giga);
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
 // All SMs at the rate of one.
 std::optional<double> vector_rate(const Context& context) {
   const auto one = largest_of("vector_rate", "flops_per_sm", giga)(context);
@@ -201,6 +235,8 @@ const std::vector<Reading>& readings() {
       property("dma.engines", "copy_engines", 1),
       property("port.links", "link_count", 1),
       property("port.link_bandwidth", "link_rate", giga),
+      {"compute.bytes_in_flight_per_cu", "in_flight",
+       "the most bytes that an SM was asked for at once; no limit below was met", 0, most_asked_for},
       {"compute.cluster_max", "clusters", "largest size of which a cluster is resident", 0, largest_cluster},
   };
   return table;
@@ -216,17 +252,26 @@ const std::vector<Stage>& stages() {
        "from the end of a workgroup to the start of a pending one in its place",
        {{"compute.slot_refill", 1 * ns, 100 * us, {}, median_of("dispatch", "slot_refill", ns)}},
        {{"dispatch", "slot_refill"}}},
+      {"latency",
+       "dependent loads of one thread out of the memory",
+       {{"hbm.unloaded_latency", 50 * ns, 10 * us, {}, largest_of("chase", "latency", ns)}},
+       {{"chase", "latency", from_memory}}},
+      {"cache_latency",
+       "the same out of the cache",
+       {{"l2.hit_latency", 10 * ns, 10 * us, {}, least_of("chase", "latency", ns)}},
+       {{"chase", "latency", in_cache}}},
       {"lone_workgroup",
-       "one workgroup against its bytes in flight: a batch takes the latency and its own time, contiguous in the SM's "
-       "data path, random rows in its wavefronts",
-       {{"hbm.unloaded_latency", 50 * ns, 10 * us, {}, shortest_batch("gather", "bandwidth_per_wg")},
-        {"compute.load_store_per_cu",
-         1 * giga,
-         10e3 * giga,
-         {},
-         scaled(largest_of("hbm_read", "bandwidth_per_wg", giga), 2)},
+       "one workgroup against its bytes in flight: a wavefront's batch takes the latency of the slowest of its loads "
+       "and "
+       "its own time",
+       {{"hbm.latency_spread", 0, 10 * us, {}, scaled(shortest_batch("gather", "bandwidth_per_wg"), 0.1)},
         {"compute.load_per_wavefront", 0.1 * giga, 10e3 * giga, {}, part_of_lone_gather}},
        {{"gather", "bandwidth_per_wg", lone_from_memory}, {"hbm_read", "bandwidth_per_wg", lone}}},
+      {"group_loads",
+       "SMs of one group alone, a few and all of them",
+       {{"compute.load_store_per_cu", 1 * giga, 10e3 * giga, {}, rate_of_an_sm},
+        {"compute.load_per_group", 1 * giga, 1e6 * giga, {}, largest_of("gpc_read", "bandwidth", giga)}},
+       {{"gpc_read", "bandwidth", with_room, 24}}},
       {"lone_copy",
        "one workgroup that copies or stores against one that loads",
        {{"compute.store_cost", 0.1, 10, {}, usually(2)}},
@@ -234,9 +279,11 @@ const std::vector<Stage>& stages() {
         {"hbm_write", "bandwidth_per_wg", lone},
         {"loaded_latency", "victim_bandwidth", idle_copy}}},
       {"memory_reads",
-       "all SMs together reach what the memory gives to contiguous reads",
-       {{"hbm.bandwidth", 1 * giga, 1e6 * giga, "hbm.peak", largest_of("hbm_read", "bandwidth", giga)}},
-       {{"hbm_read", "bandwidth", several}}},
+       "all SMs together reach what the memory gives to contiguous reads, and wait longer the fuller it is",
+       {{"hbm.bandwidth", 1 * giga, 1e6 * giga, "hbm.peak", largest_of("hbm_read", "bandwidth", giga)},
+        {"hbm.latency_growth", 0, 10, {}, usually(1)},
+        {"hbm.latency_exponent", 0.5, 12, {}, usually(5)}},
+       {{"hbm_read", "bandwidth", several, 18}, {"gather", "bandwidth", several_from_memory, 18}}},
       {"memory_rows",
        "random rows out of the memory, against contiguous reads",
        {{"hbm.random_access_cost", 0, 256, {}, usually(16)}},
@@ -246,29 +293,20 @@ const std::vector<Stage>& stages() {
        {{"hbm.write_cost", 0.1, 10, {}, usually(1)}},
        {{"hbm_write", "bandwidth", several}}},
       {"memory_copies",
-       "reads and writes that alternate, against both alone",
-       {{"hbm.turnaround", 0, 4, {}, usually(0.2)}},
-       {{"hbm_copy", "bandwidth", several}}},
-      {"loaded_latency",
-       "a copying workgroup slows down beside background readers, which ask for more than an SM can have in flight",
-       {{"hbm.latency_growth", 0, 10, {}, usually(1)},
-        {"hbm.latency_exponent", 0.5, 20, {}, usually(4)},
-        {"compute.bytes_in_flight_per_cu", 1e3, 1e7, {}, usually(65536)}},
-       {{"loaded_latency", "victim_bandwidth", loaded_copy, 24},
-        {"loaded_latency", "background_bandwidth", loaded_copy, 24}}},
-      {"group_loads",
-       "SMs of one group alone",
-       {{"compute.load_per_group", 1 * giga, 1e6 * giga, {}, largest_of("gpc_read", "bandwidth", giga)}},
-       {{"gpc_read", "bandwidth", with_room, 24}}},
+       "reads and writes that alternate, half of each and few writes among many reads, against both alone",
+       {{"hbm.turnaround", 0, 4, {}, usually(0.2)}, {"hbm.turnaround_exponent", 0.01, 1, {}, usually(0.5)}},
+       {{"hbm_copy", "bandwidth", several},
+        {"loaded_latency", "victim_bandwidth", loaded_copy, 24},
+        {"loaded_latency", "background_bandwidth", loaded_copy, 24},
+        {"loaded_latency", "background_bandwidth", loaded_peer_copy, 12}}},
       {"cached_rows",
        "random rows of a footprint beyond the cache: what is faster than out of the memory was in it",
        {{"l2.usable_share", 0.01, 1, {}, usually(0.5)}},
-       {{"gather", "bandwidth", several_partly_cached}}},
+       {{"gather", "bandwidth", several_partly_cached}, {"l2_read", "bandwidth", partly_cached}}},
       {"cache",
-       "a footprint that fits the cache: one thread for the latency, all SMs for the rate",
-       {{"l2.hit_latency", 10 * ns, 10 * us, {}, least_of("chase", "latency", ns)},
-        {"l2.bandwidth", 1 * giga, 1e6 * giga, {}, largest_of("l2_read", "bandwidth", giga)}},
-       {{"l2_read", "bandwidth", in_cache}, {"chase", "latency", in_cache}}},
+       "a footprint that fits the cache, read by all SMs",
+       {{"l2.bandwidth", 1 * giga, 1e6 * giga, {}, largest_of("l2_read", "bandwidth", giga)}},
+       {{"l2_read", "bandwidth", in_cache}}},
       {"vector",
        "fp32 FMA on every SM",
        {{"compute.vector_fp32", 1e9, 1e18, {}, vector_rate}},
@@ -291,7 +329,7 @@ const std::vector<Stage>& stages() {
        {{"peer_store", "bandwidth", lone}}},
       {"peer_copies",
        "one workgroup that loads its own memory and stores to a peer: a stored byte over a loaded one in the SM",
-       {{"compute.peer_store_cost", 0.1, 100, {}, usually(4)}},
+       {{"compute.peer_store_cost", 0.1, 100, {}, usually(1)}},
        {{"peer_copy", "bandwidth", lone}, {"loaded_latency", "victim_bandwidth", idle_copy_to_a_peer}}},
       {"peer_loads",
        "one workgroup that loads from a peer, a batch at a time",
@@ -355,8 +393,7 @@ const std::vector<Stage>& stages() {
 
 const std::vector<std::vector<std::string>>& joint_stages() {
   static const std::vector<std::vector<std::string>> table = {
-      {"lone_workgroup", "lone_copy", "memory_reads", "memory_rows", "memory_writes", "memory_copies",
-       "loaded_latency"},
+      {"lone_workgroup", "memory_reads", "memory_rows", "memory_writes", "memory_copies"},
       {"copy_engine", "copy_port", "copy_chunks", "copy_switch"},
   };
   return table;
