@@ -413,6 +413,74 @@ TEST(BulkEmbedding, DoesTheWorkOfTheFusedKernel) {
   }
 }
 
+TEST(BulkEmbedding, ItsPartsAloneAreItsParts) {
+  const Case c{2, 1, link::Wiring::nvswitch, 3, 96, 8, 32, Order::slices_in_turn};
+  EmbeddingSpec spec = spec_of(c, Schedule::bulk_synchronous);
+  for (const collective::Engine engine : {collective::Engine::cu, collective::Engine::dma}) {
+    spec.engine = engine;
+    const auto names = [&](Schedule schedule) {
+      spec.schedule = schedule;
+      std::vector<std::string> all;
+      const auto program = program_of(system_of(c), spec);
+      for (const program::Operation& operation : program->queues[0].operations) {
+        all.push_back(program::name_of(operation));
+      }
+      return all;
+    };
+    std::vector<std::string> parts = names(Schedule::unfused_kernel);
+    EXPECT_EQ(parts.size(), 1);
+    for (const std::string& name : names(Schedule::all_to_all)) parts.push_back(name);
+    EXPECT_EQ(names(Schedule::bulk_synchronous), parts);
+    EXPECT_EQ(parts.size(), engine == collective::Engine::cu ? 2 : 1 + c.gpus);
+  }
+}
+
+// 5 us to start, 0.4 us of the task, then two loads of 400 ns: 16 bags of 64 row numbers of 8 B are 8 KiB, twice 256
+// threads x 16 B. Whoever comes later has this in its shape.
+TEST(Embedding, FirstTasksWaitInStepThenGather) {
+  Case c{2, 1, link::Wiring::nvswitch, 64, 256, 16, 32, Order::peer_by_peer};
+  for (const Schedule schedule : {Schedule::fused, Schedule::unfused_kernel}) {
+    EmbeddingSpec spec = spec_of(c, schedule);
+    spec.pooling = 64;
+    spec.start_up = Time::from_us(5);
+    spec.task_overhead = Time::from_ns(400);
+    const auto program = program_of(system_of(c), spec);
+    const program::Kernel& kernel = kernel_of(*program);
+    const std::vector<Phase> first = steps(kernel, 0, 0);
+    ASSERT_GE(first.size(), 2);
+    EXPECT_EQ(first[0].kind, Phase::Kind::delay);
+    EXPECT_EQ(first[0].duration, Time::from_ns(5000 + 400 + 2 * 400));
+    const auto waits = [&](const Phase& phase) {
+      const program::PhaseShape& shape = kernel.shapes[phase.shape];
+      return shape.dependent_loads > 0 && shape.pause.ps > 0;
+    };
+    EXPECT_FALSE(waits(first[1]));
+    std::vector<Phase> later;  // of the same workgroup, or of one of a later wave
+    if (schedule == Schedule::fused) {
+      later.assign(first.begin() + 2, first.end());
+    } else {
+      later = steps(kernel, 0, kernel.body->workgroups(0) - 1);
+    }
+    std::erase_if(later, [](const Phase& phase) { return !gathers(phase); });
+    ASSERT_FALSE(later.empty());
+    for (const Phase& phase : later) {
+      EXPECT_TRUE(waits(phase));
+    }
+  }
+}
+
+TEST(FusedEmbedding, WithoutAFenceOfItsOwnItIsThePorts) {
+  const Case c{2, 1, link::Wiring::nvswitch, 1, 8, 8, 32, Order::peer_by_peer};
+  machine::SystemSpec system = system_of(c);
+  system.node.gpu.port.fence = Time::from_ns(640);
+  EmbeddingSpec spec = spec_of(c, Schedule::fused);
+  spec.fence.reset();
+  const std::vector<Phase> all = steps(kernel_of(*program_of(system, spec)), 0, 0);
+  const auto fence = std::find_if(all.begin(), all.end(), [](const Phase& p) { return p.kind == Phase::Kind::fence; });
+  ASSERT_NE(fence, all.end());
+  EXPECT_EQ(fence->duration, Time::from_ns(640));
+}
+
 TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   spec.dim = 40;  // 160 B of fp32: three grains of 64 B
@@ -431,6 +499,22 @@ TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
   // miss.
   const double first = 1000 * (1 - std::exp(-0.32)) / 320;
   EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).read_miss, (80 * first + 8) / 88, 1e-6);
+}
+
+// Four workgroups at 8 bags of a table of 16 samples each are at two tables; the cache holds 500 of 1,000 rows for
+// each.
+TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  spec.rows_per_table = 1000;
+  spec.pooling = 100'000;  // long enough to forget how it began
+  machine::GpuSpec gpu = machine::example_gpu();
+  gpu.l2.capacity = {1000 * 256.};
+  gpu.l2.usable_share = 1;
+  const auto misses = [&](std::int64_t workgroups) {
+    return gather_shape(spec, gpu, "gather", {.passes = 1, .workgroups = workgroups}).read_miss;
+  };
+  EXPECT_NEAR(misses(2), 8. / 264, 1e-3);
+  EXPECT_NEAR(misses(4), (128 + 8.) / 264, 1e-3);
 }
 
 // 8 bags of 256 B: 16 kB have room for 8 rows of each, so 20 rows take three batches; short bags ask for less.

@@ -109,6 +109,24 @@ TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   EXPECT_THAT(ends(21), ElementsAre(41, 62, 67, 104));
 }
 
+// Commands were timed between two events of 4 us; behind another operation there are none. 1 MB within the GPU takes 2
+// us.
+TEST(Replay, TheEventsOfACommandAreNotPaidInsideAQueue) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host = {.enqueue = us(0), .kernel_start = us(3), .queue_gap = us(1), .event_pair = us(4)};
+  system.node.gpu.dma.local_command = us(5);
+  Program program(2);
+  const auto mate = [](Rank rank) { return rank ^ 1U; };
+  const auto self = [](Rank rank) { return rank; };
+  program.queues = {queue("main", {busy("k", us(1)), copy("out", 1e6, mate), copy("own", 1e6, self)})};
+  // k ends at 4 us. 4 + 1 - 4 + 10 + 10; then 1 - 4 + 5 + 2 later.
+  const std::vector<double> ends = ends_us(run(system, program));
+  EXPECT_THAT(ends, ElementsAre(4, 21, ::testing::DoubleNear(25, 0.01)));
+  program.queues = {queue("main", {copy("own", 1e6, self)})};
+  EXPECT_NEAR(ends_us(run(system, program))[0], ends[2] - ends[1] + 3, 0.01)
+      << "at the head of its queue it pays all of it";
+}
+
 TEST(Replay, AQueueWithoutOperationsEndsAtOnce) {
   Program program(1);
   program.queues = {queue("main", {busy("a", us(1))}), queue("idle", {})};

@@ -16,6 +16,11 @@ TEST(Power, AgreesWithTheLibraryToTheLastFewBits) {
   }
 }
 
+TEST(Logarithm, AgreesWithTheCLibrary) {
+  for (double x = 1e-6; x < 1e6; x *= 1.7)
+    EXPECT_NEAR(logarithm(x), std::log(x), 1e-14 * (1 + std::abs(std::log(x)))) << x;
+}
+
 TEST(Power, OfOneIsOne) { EXPECT_EQ(power(1.0, 1.7), 1.0); }
 
 }  // namespace

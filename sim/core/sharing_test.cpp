@@ -485,6 +485,34 @@ TEST_F(SharingTest, PastSaturationADelayIsTimeWithNothingInFlight) {
   EXPECT_NEAR(sharing.load(hbm), 2 * per_ps, 1e-12 * per_ps);
 }
 
+// What the bound stands for and the round trip take turns, idle and with a latency that load stretches.
+TEST_F(SharingTest, BoundAndRoundTripInTurn) {
+  const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 10 * per_ps, .latency_growth = 1});
+  ClassSpec spec{.demands = {{hbm, 1e-3}},
+                 .weight = 1000,
+                 .bound = 6 * per_ps,
+                 .window = 1000,
+                 .latency = 100e-12,
+                 .delay = 55e-12,
+                 .latency_capacity = hbm,
+                 .in_turn = true};
+  const ClassId light = sharing.add_class(spec);
+  start(light, 1e6, 1);
+  loop.settle();
+  const auto together = [](double a, double b) { return std::pow(std::pow(a, -4) + std::pow(b, -4), -0.25); };
+  EXPECT_NEAR(sharing.rate_of(light), together(6, 1000 / 155.) * per_ps, 1e-3 * per_ps);
+  spec.demands[0].per_work = 1;
+  const ClassId heavy = sharing.add_class(spec);
+  start(heavy, 1e6, 2);
+  loop.settle();
+  const double load = sharing.load(hbm) / (10 * per_ps);
+  const double rate = together(6, 1000 / (100 * (1 + load) + 55));
+  EXPECT_NEAR(sharing.rate_of(heavy), rate * per_ps, 1e-6 * per_ps);
+  EXPECT_NEAR(load, rate * 1.001 / 10, 1e-8);
+  spec.window = 0;
+  EXPECT_THROW(sharing.add_class(spec), InvariantError);
+}
+
 // Below saturation the load stretches the latency, not the delay.
 TEST_F(SharingTest, ADelayIsNotStretched) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 10 * per_ps, .latency_growth = 1});
