@@ -13,7 +13,9 @@ namespace moire::models::microbench {
 namespace {
 
 constexpr std::int64_t victim_threads = 512, background_threads = 1024;
-constexpr std::uint32_t steps = 32;
+// The collector's loop of 32 rounds of two batches in few phases: within one, rates are steady.
+constexpr std::uint32_t steps = 4;
+constexpr double batches_per_step = 16;
 
 // Spans of all workgroups of a kernel, to be cut at the end of the window that both kernels share.
 class Spans final : public program::Observer {
@@ -43,7 +45,7 @@ class Spans final : public program::Observer {
 struct Case {
   bool remote;
   std::int64_t victims, background;
-  double victim_bytes, background_bytes;  // a step: two batches
+  double victim_bytes, background_bytes;  // a step
 };
 
 struct Rates {
@@ -60,13 +62,13 @@ Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& o
   (c.remote ? copy.peer_write : copy.write) = 1;
   copy.pipelined = false;
   copy.active_threads = victim_threads;
-  copy.in_flight = Bytes{c.victim_bytes / 2};
+  copy.in_flight = Bytes{c.victim_bytes / batches_per_step};
   copy.mixed_stores = c.remote ? 0 : stores;
   PhaseShape read;
   read.name = "read";
   read.read = 1;
   read.pipelined = false;
-  read.in_flight = Bytes{c.background_bytes / 2};
+  read.in_flight = Bytes{c.background_bytes / batches_per_step};
   read.mixed_stores = c.remote ? 0 : stores;
 
   // As the collector: a workgroup on every SM, each with its role, all from one moment on.
@@ -129,8 +131,8 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
     throw std::invalid_argument(
         fmt::format("{} workgroups on SMs of their own; the GPU has {}", c.victims + c.background, cus));
   }
-  c.victim_bytes = number(parameters, "in_flight_bytes") * 2;
-  c.background_bytes = number(parameters, "background_in_flight_bytes") * 2;
+  c.victim_bytes = number(parameters, "in_flight_bytes") * batches_per_step;
+  c.background_bytes = number(parameters, "background_in_flight_bytes") * batches_per_step;
   std::mt19937 random(1);
   std::vector<double> victim, background;
   for (int i = 0; i < repetitions; ++i) {

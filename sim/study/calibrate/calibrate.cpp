@@ -342,8 +342,8 @@ class Calibrator {
     if (free.size() == 1 && is_integer(free.front()->path)) {
       try_all(*free.front(), loss);
     } else if (!free.empty()) {
-      // Valleys may be several; later passes are in one.
-      search(free, first ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, loss);
+      // Later passes begin in the right valley.
+      search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, loss);
     }
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i]) told[i] = beyond_bound(stage.parameters[i], rows, loss);

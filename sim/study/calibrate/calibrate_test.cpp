@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, std::string>> points() {
         fmt::format("row_bytes={} wgs=528 wgs_per_sm=4 in_flight_bytes=32768 footprint_bytes=8589934592", bytes));
   }
   add("gather", "row_bytes=512 wgs=528 wgs_per_sm=4 in_flight_bytes=32768 footprint_bytes=134217728");
-  for (const int sms : {8, 16}) add("gpc_read", fmt::format("gpc=1 sms={} wgs_per_sm=4 in_flight_bytes=32768", sms));
+  for (const int sms : {2, 8, 16}) add("gpc_read", fmt::format("gpc=1 sms={} wgs_per_sm=4 in_flight_bytes=32768", sms));
   for (const int bytes : {4096, 32768}) {
     add("peer_copy", fmt::format("wgs=1 peers=1 senders=1 in_flight_bytes={}", bytes));
   }
@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> points() {
         fmt::format("victims=1 in_flight_bytes=8192 background={} background_in_flight_bytes=131072 remote=0",
                     background));
   }
-  add("chase", "footprint_bytes=1048576");
+  for (const char* bytes : {"1048576", "8589934592"}) add("chase", fmt::format("footprint_bytes={}", bytes));
   add("l2_read", "footprint_bytes=16777216 wgs=528 wgs_per_sm=4 in_flight_bytes=32768");
   add("vector_rate", "sms=132 wgs_per_sm=8");
   add("matrix_rate", "sms=132");

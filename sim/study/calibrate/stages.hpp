@@ -56,6 +56,7 @@ struct Stage {
   std::string about;
   std::vector<Parameter> parameters;
   std::vector<Selection> selections;
+  bool valleys = false;  // the loss has several: the search begins at half and at twice the start too
 };
 const std::vector<Stage>& stages();
 
