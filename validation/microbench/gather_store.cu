@@ -17,10 +17,12 @@ constexpr int kNumbers = 4096;  // rows of a WG, again and again: all WGs togeth
 constexpr int kBatchRows = kThreads / kRowVectors * kUnroll;
 constexpr int kBatchBytes = kBatchRows * kRowVectors * 16;
 
-// A task: `batches` batches of rows, then `stores` vectors of every thread, contiguous and new ones each time.
+// A task: `batches` batches of rows, then `stores` vectors of every thread, contiguous and new ones each time. The
+// places of a WG's tasks lie side by side, or those of all WGs do (`side_by_side`), as tasks of a grid that is filled
+// in order would have them.
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_store_kernel(const float4* pool, uint32_t rows, float4* to, int tasks, int batches, int stores,
-                        uint32_t seed, WgStamp* stamps) {
+                        bool side_by_side, uint32_t seed, WgStamp* stamps) {
   __shared__ int numbers[kNumbers];
   for (uint32_t i = threadIdx.x; i < kNumbers; i += kThreads)
     numbers[i] = int(__umulhi(hash32((blockIdx.x * kNumbers + i) ^ (seed * 0x01000193U)), rows));
@@ -28,7 +30,8 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const uint64_t start = global_ns();
   const int* mine = numbers + int(threadIdx.x) / kRowVectors * (kNumbers / (kThreads / kRowVectors));
   const int column = int(threadIdx.x) % kRowVectors;
-  to += int64_t(blockIdx.x) * tasks * stores * kThreads + threadIdx.x;
+  to += int64_t(blockIdx.x) * stores * kThreads * (side_by_side ? 1 : tasks) + threadIdx.x;
+  const int64_t on = side_by_side ? int64_t(gridDim.x - 1) * stores * kThreads : 0;  // to the next task's place
   int row = 0;
   float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 1
@@ -43,6 +46,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     }
 #pragma unroll 1
     for (int i = 0; i < stores; ++i, to += kThreads) *to = sum;
+    to += on;
   }
   if (stores == 0) *to = sum;
   stamp(stamps, start);
@@ -57,7 +61,7 @@ __global__ void __launch_bounds__(kThreads) clean_kernel(const float4* from, int
   keep(sum, sink);
 }
 
-void bench_case(Collector& c, int64_t gathered, int batches, int stores) {
+void bench_case(Collector& c, int64_t gathered, int batches, int stores, bool side_by_side = false) {
   constexpr int kPerSm = 4;
   const int wgs = c.sms() * kPerSm;
   const int64_t half = kPoolBytes / 2;
@@ -71,7 +75,8 @@ void bench_case(Collector& c, int64_t gathered, int batches, int stores) {
     float4* to = c.pool(0) + (half + i % places * stored) / 16;
     clean_kernel<<<wgs, kThreads>>>(c.pool(0) + (kPoolBytes - kCleanBytes) / 16, kCleanBytes / 16, c.sink(0));
     gather_store_kernel<<<wgs, kThreads>>>(c.pool(0), uint32_t(half / (kRowVectors * 16)), to, int(tasks), batches,
-                                           stores, uint32_t(i * 7919 + batches * 131 + stores), c.stamps(0));
+                                           stores, side_by_side, uint32_t(i * 7919 + batches * 131 + stores),
+                                           c.stamps(0));
     CUDA_CHECK(cudaGetLastError());
     return c.span(0, wgs).ns / 1e3;
   });
@@ -92,6 +97,7 @@ int main(int argc, char** argv) {
     for (const int batches : {1, 2, 4, 8, 16, 32}) bench_case(c, mib << 20, batches, 2);  // 8 KiB
     bench_case(c, mib << 20, 1, 4);
     bench_case(c, mib << 20, 1, 8);
+    for (const int batches : {1, 2, 4, 8, 16, 32}) bench_case(c, mib << 20, batches, 2, true);
   }
   return 0;
 }
