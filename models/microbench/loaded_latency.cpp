@@ -119,7 +119,7 @@ double median(std::vector<double> values) {
 
 // Which CUs work is another choice in every repetition, as the collector does it; the same choices every time.
 Values run(const SystemSpec& system, const Parameters& parameters) {
-  constexpr int repetitions = 7;
+  constexpr int repetitions = 3;
   Case c{};
   c.remote = number(parameters, "remote") != 0;
   const SystemSpec node = c.remote ? one_node(system) : one_gpu(system);

@@ -1,7 +1,7 @@
 // Copies and launches of configs/hardware/h200.yaml against what one host of 4 H200 did. The measured numbers are the
 // 256 MiB rows of copy_engine_patterns.csv (end after a common start, launches hidden) unless a test says otherwise.
-// Tolerances are what the model reaches, not what one would like: see models/dma/README.md. The parameters were fitted
-// to the single copies of the same file, so those rows check the fit; the others are predictions.
+// Tolerances are what the model reaches, not what one would like: see models/dma/README.md. The parameters are fitted
+// to a later collection on another host, all sizes alike.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -62,25 +62,26 @@ void expect_within(double modelled, double measured, double percent) {
 }
 
 TEST(H200Copies, ASingleCopy) {
-  expect_within(copy_ends({{0, 1}}, 256 * mib)[0], 688.4, 0.5);
+  expect_within(copy_ends({{0, 1}}, 256 * mib)[0], 688.4, 2);
   expect_within(copy_ends({{0, 1}}, 1 * mib)[0], 12.7, 4);
 }
 
-// Known gap: the fixed command cost was fitted from 256 KiB up; a 64 KiB copy took 6.8 us, the model says 9.8.
+// Known gap: a copy of 64 KiB took 6.8 us there (10.1 in the later collection), the model says 10.
 TEST(H200Copies, ASmallCopyIsTooSlow) {
   const double modelled = copy_ends({{0, 1}}, 64 * 1024)[0];
-  EXPECT_NEAR(modelled, 9.6 + 0.165, 0.001);
+  const dma::DmaSpec dma = four_h200().node.gpu.dma;
+  EXPECT_NEAR(modelled, dma.first_command.us() + 64 * 1024 / dma.bandwidth.value * 1e6, 0.001);
   EXPECT_GT(modelled, 6.8 * 1.4);
 }
 
 TEST(H200Copies, CopiesOfAGpuGoOneAfterTheOther) {
   const std::vector<double> same = copy_ends({{0, 1}, {0, 1}}, 256 * mib);
-  expect_within(same[0], 686.5, 0.5);
-  expect_within(same[1], 1367.6, 0.5);
+  expect_within(same[0], 686.5, 2);
+  expect_within(same[1], 1367.6, 2);
   const std::vector<double> three = copy_ends({{0, 1}, {0, 2}, {0, 3}}, 256 * mib);
-  expect_within(three[0], 684.2, 0.5);
-  expect_within(three[1], 1366.9, 0.5);
-  expect_within(three[2], 2050.0, 0.5);
+  expect_within(three[0], 684.2, 2);
+  expect_within(three[1], 1366.9, 2);
+  expect_within(three[2], 2050.0, 2);
 }
 
 TEST(H200Copies, OppositeDirectionsDoNotMeet) {
@@ -91,22 +92,26 @@ TEST(H200Copies, OppositeDirectionsDoNotMeet) {
 
 TEST(H200Copies, FanInSharesTheReceiversPort) {
   const std::vector<double> ends = copy_ends({{1, 0}, {2, 0}, {3, 0}}, 256 * mib);
+  const machine::GpuSpec gpu = four_h200().node.gpu;
+  const double port = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value * *gpu.port.copy_efficiency;
   for (const double end : ends) {
-    EXPECT_NEAR(end, 9.6 + 3 * 256 * mib / 0.83 / 18 / 26.5625e3, 0.01);
+    EXPECT_NEAR(end, gpu.dma.first_command.us() + 3 * 256 * mib / port * 1e6, 0.01);
     expect_within(end, 2017, 2);  // 2001-2026 us
   }
 }
 
 TEST(H200Copies, SixteenChunksOnOneStream) {
   for (const auto& [total, measured, percent] :
-       {std::tuple{1 * mib, 47.6, 2.}, {4 * mib, 54.6, 3.}, {16 * mib, 83.9, 5.}, {64 * mib, 225.1, 5.}}) {
+       {std::tuple{1 * mib, 47.6, 3.}, {4 * mib, 54.6, 4.}, {16 * mib, 83.9, 6.}, {64 * mib, 225.1, 5.}}) {
     Program program(4);
     std::vector<program::Operation> chunks;
     for (int i = 0; i < 16; ++i)
       chunks.emplace_back(copy("chunk", total / 16, [](Rank rank) { return (rank + 1) % 4; }));
     program.queues = {queue("main", std::move(chunks))};
     const double modelled = run(four_h200(), program).end.us();
-    EXPECT_NEAR(modelled, 9.6 + 15 * 2.4 + total / 396.84e3, 0.01);
+    const dma::DmaSpec dma = four_h200().node.gpu.dma;
+    EXPECT_NEAR(modelled, dma.first_command.us() + 15 * dma.next_command.us() + total / dma.bandwidth.value * 1e6,
+                0.01);
     expect_within(modelled, measured, percent);
   }
 }
@@ -122,7 +127,8 @@ TEST(H200Copies, ADirectAllGatherInRotatedOrder) {
 }
 
 // From a stream kernels follow each other every 2.5 us, bound by the host (gpu-benches); without the host's part the
-// device leaves 1.79 us between them (microbench.csv). A graph did it in 0.8 us (gpu-benches): graphs are not modelled.
+// device leaves 1.79 us between them (microbench.csv; queue_gap is a little less, fitted to three kinds of kernels). A
+// graph did it in 0.8 us (gpu-benches): graphs are not modelled.
 TEST(H200Launch, ChainsOfSmallKernels) {
   const auto per_kernel = [](const machine::SystemSpec& system) {
     Program program(4);
@@ -135,7 +141,7 @@ TEST(H200Launch, ChainsOfSmallKernels) {
     return (result.end - result.operations[0].end).us() / 100;
   };
   machine::SystemSpec system = four_h200();
-  EXPECT_NEAR(per_kernel(system), 1.79 + 0.54, 0.02);
+  EXPECT_NEAR(per_kernel(system), 1.79 + 0.54, 0.06);
   system.node.gpu.host.enqueue = Time::from_us(2.5);
   EXPECT_NEAR(per_kernel(system), 2.5, 1e-6);
 }

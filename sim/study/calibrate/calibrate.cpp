@@ -323,6 +323,12 @@ class Calibrator {
     }
   }
 
+  static bool refined_later(const Stage& stage) {
+    return std::any_of(joint_stages().begin(), joint_stages().end(), [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), stage.name) != names.end();
+    });
+  }
+
   // Which parameters the points tell.
   std::vector<bool> fit(const Stage& stage, bool first) {
     std::vector<bool> told(stage.parameters.size(), false);
@@ -341,7 +347,7 @@ class Calibrator {
     const auto loss = [&] { return loss_of(points); };
     if (free.size() == 1 && is_integer(free.front()->path)) {
       try_all(*free.front(), loss);
-    } else if (!free.empty()) {
+    } else if (!free.empty() && (first || !refined_later(stage))) {
       // Later passes begin in the right valley.
       search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, loss);
     }

@@ -148,7 +148,9 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
     if (!change.residual) continue;
     ++found;
     const double wanted = *truth.number(change.path);
-    EXPECT_NEAR(*result->hardware.number(change.path) / wanted, 1, 0.05) << change.path;
+    // Growth and exponent make up for each other where the points are few.
+    const double within = change.path.starts_with("hbm.latency_") ? 0.1 : 0.05;
+    EXPECT_NEAR(*result->hardware.number(change.path) / wanted, 1, within) << change.path;
   }
   EXPECT_GE(found, 18) << report_table(measurements, *result);
   // The file says so, and is right.
@@ -158,20 +160,20 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
 
 TEST(Calibrate, WhatNothingMeasuredStays) {
   config::Diagnostics diagnostics;
-  const Measurements measurements = read("dispatch,wgs_per_sm=1,slot_refill,250,ns,1,250,250\n");
+  const Measurements measurements = read("launch,,host_call,3,us,1,3,3\n");
   const auto result = calibrate(measurements, h200(), diagnostics);
   ASSERT_TRUE(result) << diagnostics.str();
   ASSERT_EQ(result->changes.size(), 1U);
-  EXPECT_EQ(result->changes[0].path, "compute.slot_refill");
-  EXPECT_EQ(result->changes[0].after, "250 ns");
+  EXPECT_EQ(result->changes[0].path, "host.enqueue");
+  EXPECT_EQ(result->changes[0].after, "3 us");
   HardwareFile expected = h200();
   const std::string before = expected.yaml();
   const std::string after = result->hardware.yaml();
-  EXPECT_THAT(after, HasSubstr("  slot_refill: {value: 250 ns, source: fitted_slot_refill, residual: 0.0 %}\n"));
+  EXPECT_THAT(after, HasSubstr("  enqueue: {value: 3 us, source: fitted_enqueue, residual: 0.0 %}\n"));
   // Line by line the rest is what it was, but for the sources.
   const auto values = [](const std::string& yaml) {
     std::string text = yaml.substr(yaml.find("\nname:"));
-    const std::size_t at = text.find("slot_refill");
+    const std::size_t at = text.find("\n  enqueue:") + 1;
     return text.erase(at, text.find('\n', at) - at);
   };
   EXPECT_EQ(values(before), values(after));

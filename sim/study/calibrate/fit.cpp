@@ -14,6 +14,7 @@ namespace {
 using Loss = std::function<double(const std::vector<double>&)>;
 
 struct Problem {
+  const std::vector<Variable>& variables;
   const std::vector<double>& scale;
   const Loss& loss;
   std::vector<double> best;  // in the variables' units
@@ -25,7 +26,10 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
   MOIRE_INVARIANT(gradient.empty(), "nothing here has derivatives");
   auto& problem = *static_cast<Problem*>(data);
   std::vector<double> values(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) values[i] = x[i] * problem.scale[i];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Variable& v = problem.variables[i];
+    values[i] = std::clamp(x[i] * problem.scale[i], v.low, v.high);  // scaling rounds
+  }
   double loss = HUGE_VAL;
   try {
     loss = problem.loss(values);
@@ -66,7 +70,7 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
     low[i] = v.low / scale[i];
     high[i] = v.high / scale[i];
   }
-  Problem problem{scale, loss, {}, HUGE_VAL};
+  Problem problem{variables, scale, loss, {}, HUGE_VAL};
   nlopt::opt search(n < 2 ? nlopt::LN_SBPLX : nlopt::LN_BOBYQA, static_cast<unsigned>(n));
   search.set_min_objective(evaluate, &problem);
   search.set_lower_bounds(low);

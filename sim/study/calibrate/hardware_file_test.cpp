@@ -70,9 +70,9 @@ TEST(HardwareFile, ChangesOneValueAndLeavesTheRest) {
 
 TEST(HardwareFile, SourcesThatNothingNamesGo) {
   HardwareFile file = load("h200.yaml");
-  EXPECT_THAT(file.yaml(), HasSubstr("\n  queue_gap: >-\n"));
+  EXPECT_THAT(file.yaml(), HasSubstr("\n  fitted_queue_gap: >-\n"));
   file.state("host.queue_gap", 2e6, 4, file.add_source("fitted", "x"), std::nullopt);
-  EXPECT_THAT(file.yaml(), Not(HasSubstr("\n  queue_gap: >-\n")));
+  EXPECT_THAT(file.yaml(), Not(HasSubstr("\n  fitted_queue_gap: >-\n")));
 }
 
 TEST(HardwareFile, ASourceThatIsStillNamedIsNotOverwritten) {
