@@ -108,7 +108,8 @@ void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vecto
   const double efficiency =
       cost.mover == Mover::dma ? port.copy_efficiency.value_or(port.payload_efficiency) : port.payload_efficiency;
   add_wires(source, peer, per_work * cost.link / efficiency, demands);
-  demands.push_back({capacities_[peer].hbm, per_work * gpu().hbm.write_cost * cost.memory});
+  const double memory = per_work * gpu().hbm.write_cost * cost.memory;
+  if (memory > 0) demands.push_back({capacities_[peer].hbm, memory});
 }
 
 void Machine::add_load_path(Rank reader, Rank peer, double per_work, std::vector<core::Demand>& demands) const {

@@ -307,6 +307,8 @@ TEST_F(Example, WhatStaysInTheCacheCostsTheMemoryNothing) {
   store.written_back = 0.5;
   store.mixed_stores = 0.5;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(store, {8e3, 0}, 1))["rank 1 HBM"], 0.6);
+  store.written_back = 0;
+  EXPECT_EQ(demands(*machine, class_of(store, {8e3, 0}, 1)).count("rank 1 HBM"), 0);
 }
 
 TEST_F(Example, ALoadFromAPeerTakesItsMemoryAndBothPorts) {
