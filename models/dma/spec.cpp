@@ -16,6 +16,9 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
           "From the end of a copy to the first byte of the copy queued behind it in the same queue");
   d.field("switch_command", &DmaSpec::switch_command,
           "The same for a copy of another queue that waited for the engine; absent: first_command");
+  d.field("completion", &DmaSpec::completion,
+          "From a copy's last byte to the moment when a kernel behind it in its queue can see its end")
+      .or_default();
   d.field(
       "local_command", &DmaSpec::local_command,
       "From a copy within the GPU at the head of its queue to its first byte, done by a kernel of the driver; absent: "

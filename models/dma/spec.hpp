@@ -23,6 +23,7 @@ struct DmaSpec {
   Time first_command;
   Time next_command;
   std::optional<Time> switch_command{};
+  Time completion{};  // from a copy's last byte to the moment when kernels behind it in its queue can see its end
   // Copies within the GPU are done by a kernel of the driver and begin after this; absent: an engine does them.
   std::optional<Time> local_command{};
   Bytes bytes_in_flight;

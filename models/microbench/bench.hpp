@@ -28,6 +28,7 @@ std::vector<Benchmark> rate_benchmarks();
 std::vector<Benchmark> peer_benchmarks();
 std::vector<Benchmark> fence_benchmarks();
 std::vector<Benchmark> copy_benchmarks();
+std::vector<Benchmark> behind_benchmarks();
 
 constexpr std::int64_t default_threads = 256;
 

@@ -49,7 +49,7 @@ std::vector<Benchmark> facts() {
 std::vector<Benchmark> join() {
   std::vector<Benchmark> all = facts();
   for (auto part : {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks,
-                    rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks}) {
+                    rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks}) {
     std::vector<Benchmark> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

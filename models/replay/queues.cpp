@@ -1,5 +1,6 @@
 // Queues: when operations start and end.
 #include <algorithm>
+#include <optional>
 
 #include "models/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
@@ -19,18 +20,57 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   const auto number = static_cast<std::int64_t>(state.next * program_.queues.size() + queue + 1);
   state.enqueued = host.enqueue * number;
   Time at = state.enqueued;
-  const auto is_copy = [&](std::uint32_t i) { return std::holds_alternative<program::Copy>(operations[i]); };
-  // The engine reads the command of a copy behind a copy as soon as the host has enqueued it; a driver's kernel that
-  // copies waits for its turn.
-  const bool behind_copy = state.next > 0 && is_copy(state.next) && is_copy(state.next - 1);
-  const bool prefetched = behind_copy && !copied_by_kernel(rank, operations[state.next]);
-  if (state.next > 0) at = std::max(at, behind_copy ? state.end : state.end + host.queue_gap);
-  state.ready = prefetched ? state.enqueued : at;
-  // The time of a copy's command was measured between two events. Behind another operation there are none.
-  if (state.next > 0 && is_copy(state.next) && !prefetched)
-    state.ready = std::max(state.enqueued, state.end + host.queue_gap - host.event_pair);
+  state.ready = at;
+  if (state.next > 0) {
+    const Behind behind = behind_last(rank, queue, state);
+    at = std::max(at, behind.turn);
+    state.ready = std::max(state.enqueued, behind.ready);
+  }
   machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
                                       pack(Event::start, rank * program_.queues.size() + queue));
+}
+
+namespace {
+
+// The first of `since`, `since` + interval, ... that is not before `end`; `end` itself without an interval.
+Time first_poll(Time since, std::optional<Time> interval, Time end) {
+  if (!interval || end <= since) return interval ? since : end;
+  return since + *interval * ((end.ps - since.ps + interval->ps - 1) / interval->ps);
+}
+
+}  // namespace
+
+// An operation behind another one of its queue, all of it enqueued.
+Replay::Behind Replay::behind_last(Rank rank, std::uint32_t queue, const QueueState& state) const {
+  const auto& operations = program_.queues[queue].operations;
+  const program::Operation& before = operations[state.next - 1];
+  const program::Operation& next = operations[state.next];
+  const host::HostSpec& host = machine_.gpu().host;
+  const dma::DmaSpec& dma = machine_.gpu().dma;
+  const Runner last = runner(rank, before);
+  if (runner(rank, next) == Runner::engine) {
+    // What it takes to read the command passes beside the first kernels of the queue; then the engine looks for their
+    // end.
+    if (last == Runner::cus && host.poll_interval) {
+      const Time first_byte =
+          first_poll(state.engine_waits + dma.first_command, host.poll_interval, state.end + host.queue_gap);
+      return {state.end, first_byte - dma.first_command};
+    }
+    // The engine reads the command of a copy behind a copy as soon as the host has enqueued it.
+    if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
+  }
+  const Time seen =
+      last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
+  const Time begin = seen + host.queue_gap;
+  if (!std::holds_alternative<program::Copy>(next)) return {begin, {}};
+  // The time of a command was measured between two events. Behind another operation there are none.
+  return {std::holds_alternative<program::Copy>(before) ? state.end : begin, begin - host.event_pair};
+}
+
+Replay::Runner Replay::runner(Rank rank, const program::Operation& operation) const {
+  if (std::holds_alternative<program::Kernel>(operation)) return Runner::cus;
+  if (!std::holds_alternative<program::Copy>(operation)) return Runner::none;
+  return copied_by_kernel(rank, operation) ? Runner::cus : Runner::engine;
 }
 
 bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) const {
@@ -42,6 +82,7 @@ void Replay::start_operation(Rank rank, std::uint32_t queue) {
   const Time now = machine_.loop().now();
   state.begin = now;
   state.started = true;
+  if (state.next == 0) state.engine_waits = state.cus_wait = now;
   const std::uint64_t id = rank * program_.queues.size() + queue;
   core::Calendar& calendar = machine_.loop().calendar();
   const program::Operation& operation = program_.queues[queue].operations[state.next];
@@ -76,7 +117,10 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   }
   // The launch of a kernel that waited behind another operation is done by the time its turn comes.
   const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
-  machine_.loop().calendar().schedule(std::max(launched, machine_.loop().now()), *this, pack(Event::grid, state.run));
+  const Time first_workgroup = std::max(launched, machine_.loop().now());
+  // Commands were timed from an event in front of the operation.
+  if (state.next == 0) state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
+  machine_.loop().calendar().schedule(first_workgroup, *this, pack(Event::grid, state.run));
 }
 
 // The kernel reaches the dispatcher.
@@ -137,6 +181,7 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
     observer_->operation({rank, queue, program::name_of(operation), reason, state.begin, now});
   }
   state.end = now;
+  if (runner(rank, operation) == Runner::cus) state.cus_wait = now;
   state.started = false;
   ++state.next;
   schedule_next(rank, queue);

@@ -113,6 +113,9 @@ class Replay final : public core::EventSink {
     Time ready;  // of a copy: when its engine may read the command; before its turn if it lies behind a copy
     Time begin;
     Time end;  // of the last one that ended
+    // Since when the engine and the CUs look for the end of what the other has to do first: the engine since the queue
+    // began, the CUs since their last operation of it ended.
+    Time engine_waits, cus_wait;
   };
   struct Gpu {
     cu::Dispatcher dispatcher;
@@ -141,6 +144,13 @@ class Replay final : public core::EventSink {
   // queues.cpp
   void schedule_next(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
+  // When an operation behind another one has its turn, and when its command may be read if it is a copy.
+  struct Behind {
+    Time turn, ready;
+  };
+  Behind behind_last(Rank rank, std::uint32_t queue, const QueueState& state) const;
+  enum class Runner { none, cus, engine };  // what does an operation
+  Runner runner(Rank rank, const program::Operation& operation) const;
   bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
   void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
   void start_grid(std::uint32_t run);

@@ -212,6 +212,24 @@ std::optional<double> engine_rate(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
+// Kernels and copies by kernels of the driver (1, 3) among copies by an engine (2).
+bool between_engines(const Parameters& p, const Context&) {
+  const auto engine = [&](const char* name) { return parameter(p, name) == 2; };
+  const bool second = parameter(p, "second") > 0 && engine("first") != engine("second");
+  return second || (parameter(p, "third") > 0 && engine("second") != engine("third"));
+}
+// Whether a look comes in time for a copy's end is chance: the slowest repetition waited for one look more than the
+// fastest.
+std::optional<double> between_looks(const Context& context) {
+  double most = 0;
+  for (const MeasuredValue* row : context.measurements.all("copy_behind", "time")) {
+    const Parameters& p = row->parameters;
+    if (parameter(p, "first") == 2 && parameter(p, "second") == 1 && parameter(p, "third") == 0) {
+      most = std::max(most, (row->high - row->low) * us);
+    }
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
 bool within_a_gpu(const Parameters& p, const Context&) { return parameter(p, "remote") == 0; }
 bool to_a_peer(const Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
 
@@ -382,6 +400,12 @@ const std::vector<Stage>& stages() {
        "copies within a GPU, from the command to the end",
        {{"dma.local_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
        {{"copy_single", "time", within_a_gpu}}},
+      {"hand_over",
+       "kernels behind copies by an engine and such copies behind kernels: who waits looks once in a while",
+       {{"host.poll_interval", 10 * ns, 1e3 * us, {}, between_looks},
+        {"dma.completion", 0, 100 * us, {}, scaled(between_looks, 0.5)}},
+       {{"copy_behind", "time", between_engines, 100}},
+       true},
       {"copy_concurrency",
        "copies of a GPU on several streams: how many make progress together",
        {{"dma.peer_concurrency", 1, 16, "dma.engines", usually(1)}},
