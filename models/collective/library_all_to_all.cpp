@@ -190,7 +190,9 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
   const std::string among = only_one_kind ? "" : " beside " + std::to_string(turns - 1);
   const Bytes in_flight = part(library.bytes_in_flight, turn.each_way);
   const Bytes own_in_flight = part(library.bytes_in_flight, turn.all);
+  const std::size_t first = shapes.size();
   if (low_latency) {
+    const std::int64_t threads = std::min(turn.each_way * gpu.compute.wavefront, library.threads);
     const Bytes lines = part(library.low_latency->bytes_in_flight, turn.each_way);
     // The lines of the receiver are still in its cache.
     shapes.push_back({.name = "send" + among,
@@ -198,14 +200,20 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
                       .peer_write = flags_per_data,
                       .link_cost = library.link_cost,
                       .pipelined = false,
+                      .active_threads = threads,
                       .in_flight = lines});
-    shapes.push_back(
-        {.name = "stage" + among, .read = 1, .write = flags_per_data, .pipelined = false, .in_flight = lines});
+    shapes.push_back({.name = "stage" + among,
+                      .read = 1,
+                      .write = flags_per_data,
+                      .pipelined = false,
+                      .active_threads = threads,
+                      .in_flight = lines});
     shapes.push_back({.name = "receive" + among,
                       .read = flags_per_data,
                       .read_miss = 0,
                       .write = 1,
                       .pipelined = false,
+                      .active_threads = threads,
                       .in_flight = Bytes{lines.value * flags_per_data}});
   } else {
     shapes.push_back(
@@ -214,6 +222,7 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
     shapes.push_back({.name = "receive" + among, .read = 1, .write = 1, .in_flight = in_flight});
   }
   shapes.push_back({.name = "copy own" + among, .read = 1, .write = 1, .in_flight = own_in_flight});
+  for (std::size_t i = first; i < shapes.size(); ++i) shapes[i].cu_cost = library.copy_cost;
 }
 
 }  // namespace

@@ -101,6 +101,13 @@ TEST(LibraryAllToAll, ThreadsThatSendAndReceiveShareTheChannelsCu) {
   EXPECT_NEAR(time_us(example_system(2), library(), 2 * slot), 12.12 + 0.6 + 2.024, 1e-5);
 }
 
+// Loops that take twice as much of the CU: the sender, 50 B/ns, keeps to the store window; the receiver copies at 50.
+TEST(LibraryAllToAll, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
+  LibrarySpec slow = library();
+  slow.copy_cost = 2;
+  EXPECT_NEAR(time_us(example_system(2), slow, slot), 5 + 3.048 + 0.6 + 1 + 2.048, 1e-5);
+}
+
 // A channel that also copies the own share: from 5 to 6.024 alone, the sender beside it for the last 0.024 at half
 // rate.
 TEST(LibraryAllToAll, OneChannelServesAllTurnsSideBySide) {
@@ -111,8 +118,9 @@ TEST(LibraryAllToAll, ChannelsShareAMessage) {
   EXPECT_NEAR(time_us(example_system(2), library(8, 4), 4 * slot), 5 + 3.048 + 0.6 + 2.024, 1e-5);
 }
 
-// One wavefront requests 2,048 B of data and waits: 400 ns and 10 ns at the CU's rate; their stores, 245 ns at most, take
-// turns with that. The receiver, twice as many bytes from the cache, is faster and ends when the last line is there.
+// One wavefront requests 2,048 B of data and waits: 400 ns and 10 ns at the CU's rate; their stores, 245 ns at most,
+// take turns with that. The receiver, twice as many bytes from the cache, is faster and ends when the last line is
+// there.
 TEST(LibraryAllToAll, LowLatencyReceivesWhileItSends) {
   EXPECT_NEAR(time_us(example_system(2), low_latency(), 4096), 5 + 0.2 + 2 * 0.41024 + 0.5 + 0.1, 1e-2);
 }

@@ -55,6 +55,10 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
   d.field("setup", &LibrarySpec::setup, "Time in the kernel before the first step");
   d.field("step_overhead", &LibrarySpec::step_overhead,
           "Poll, barriers, fence and flag of one slot, of the sender and of the receiver");
+  d.field("copy_cost", &LibrarySpec::copy_cost,
+          "What a byte that its loops load or store takes of the CU over what a plain loop's takes")
+      .range(0.5, 10)
+      .or_default();
   d.field(
        "link_cost", &LibrarySpec::link_cost,
        "What a byte to a peer takes of the links over what contiguous stores of one sender take: all ranks send to all "

@@ -44,6 +44,7 @@ struct LibrarySpec {
   Bytes bytes_in_flight;   // of a channel's workgroup, all its threads
   Time setup;              // in the kernel before the first step: work description, connection state
   Time step_overhead;      // per slot, of sender and receiver: poll, barriers, fence, flag
+  double copy_cost = 1;    // of its copying loops' bytes to the CU over that of plain loops
   double link_cost = 1;    // of a byte to a peer over that of lone contiguous stores: senders collide at receivers
   bool staged = true;      // through a FIFO in the receiver's memory, then copied to the user buffer
   MessageSpec node;        // in a system of one node

@@ -84,7 +84,8 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     const double led = loaded > 0 ? loaded : shape.write > 0 ? shape.write : shape.peer_write;
     // The CU's time for a unit of work: loads, and stores at their own cost.
     const double peer_store_cost = gpu.compute.peer_store_cost.value_or(gpu.compute.store_cost);
-    const double cu_bytes = loaded + gpu.compute.store_cost * shape.write + peer_store_cost * shape.peer_write;
+    const double cu_bytes =
+        shape.cu_cost * (loaded + gpu.compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
     spec.bound = gpu.compute.load_store_per_cu.value * share / cu_bytes;
     Latency latency{0, gpu.port.store_latency.seconds(), 1};
     if (shape.read + shape.write > 0) {

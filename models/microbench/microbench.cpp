@@ -33,7 +33,7 @@ std::vector<Benchmark> facts() {
        {{"bandwidth", "GB/s"}},
        {}},
       {"nccl_all_to_all",
-       "NCCL's grouped send and receive; scenarios with a library simulate it.",
+       "NCCL's grouped send and receive of every rank, its own share included.",
        {{"bytes", "gpus", "max_ctas"}},
        {{"time", "us"}},
        {}},

@@ -3,10 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
+#include "models/collective/timing.hpp"
 #include "models/machine/example_system.hpp"
+#include "models/microbench/library.hpp"
 
 namespace moire::models::microbench {
 namespace {
@@ -97,6 +100,35 @@ TEST(Dispatch, GroupsAsTheCollectorNumbersThem) {
   system.node.gpu.compute.groups = {{.cus = 1, .filled_first = 1}, {.cus = 4, .filled_first = 1}, {.cus = 3}};
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 0}}, "sms"), 4);
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 1);
+}
+
+TEST(Library, AllToAllIsItsKernelBetweenEvents) {
+  collective::LibrarySpec library;
+  library.max_channels = 4;
+  library.threads = 64;
+  library.registers_per_thread = 32;
+  library.slots = 4;
+  library.bytes_in_flight = {80e3};
+  library.setup = Time::from_us(5);
+  library.node = {.channels_per_peer = 2, .slot = {4096}, .smallest_share = {4096}, .largest_share = {1e9}};
+  machine::SystemSpec system = example(4);
+  system.node.gpu.host.enqueue = Time::from_us(9);
+  system.node.gpu.host.kernel_start = Time::from_us(30);
+  system.node.gpu.host.event_pair = Time::from_us(4);
+  EXPECT_FALSE(find("nccl_all_to_all")->run) << "which library?";
+  const auto known = with_library(library);
+  const auto found =
+      std::find_if(known.begin(), known.end(), [](const Benchmark& b) { return b.name == "nccl_all_to_all"; });
+  ASSERT_NE(found, known.end());
+  EXPECT_EQ(known.size(), all().size());
+  for (const double gpus : {2, 4}) {
+    const double kernel = collective::all_to_all_time(example(static_cast<std::int64_t>(gpus)), library, {1e6}, 1).us();
+    EXPECT_DOUBLE_EQ(found->run(system, {{"bytes", 1e6}, {"gpus", gpus}, {"max_ctas", 1}}).at("time"), kernel + 4);
+  }
+  for (const double gpus : {1, 5}) {
+    EXPECT_THROW(found->run(system, {{"bytes", 1e6}, {"gpus", gpus}, {"max_ctas", 1}}), std::invalid_argument);
+  }
+  EXPECT_THROW(found->run(system, {{"bytes", 0}, {"gpus", 2}, {"max_ctas", 1}}), std::invalid_argument);
 }
 
 TEST(Rates, OfAnSmAloneAndOfAll) {

@@ -1,4 +1,4 @@
-// moire calibrate: a hardware file from measurements.
+// moire calibrate: a hardware file, or a library's profile, from measurements.
 #include "sim/study/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/files.hpp"
+#include "sim/study/calibrate/library_file.hpp"
 #include "sim/study/calibrate/report.hpp"
 
 namespace moire::cli {
@@ -20,6 +21,7 @@ using models::link::Wiring;
 struct CalibrateArguments {
   std::string file;
   std::string hardware;
+  std::string library;
   std::string out;
   std::vector<std::string> formats;
   std::string wiring = "nvswitch";
@@ -29,34 +31,40 @@ const std::map<std::string, Wiring> wirings = {
     {"nvswitch", Wiring::nvswitch}, {"full_mesh", Wiring::full_mesh}, {"pcie", Wiring::pcie}};
 
 std::string text_of(const std::string& format, const study::Measurements& measurements,
-                    const study::calibrate::Calibration& calibration) {
-  if (format == "json") return report_json(measurements, calibration);
-  if (format == "csv") return report_csv(calibration);
-  return report_table(measurements, calibration);
+                    const study::calibrate::Found& found) {
+  if (format == "json") return report_json(measurements, found);
+  if (format == "csv") return report_csv(found);
+  return report_table(measurements, found);
+}
+
+int print(const CalibrateArguments& arguments, const study::Measurements& measurements,
+          const study::calibrate::Found& found, const std::string& yaml) {
+  if (!arguments.out.empty()) write_file(arguments.out, yaml);
+  for (const std::string& format : arguments.formats) fmt::print("{}", text_of(format, measurements, found));
+  if (arguments.out.empty() && arguments.formats.empty()) {
+    fmt::print("{}", yaml);
+    fmt::print(stderr, "{}", report_table(measurements, found));
+  }
+  return done;
 }
 
 int calibrate(const CalibrateArguments& arguments) {
   config::Diagnostics diagnostics;
   const auto measurements = study::load_measurements(arguments.file, diagnostics);
   auto hardware = study::calibrate::HardwareFile::load(arguments.hardware, diagnostics);
-  if (!measurements || !hardware) {
-    print_errors(diagnostics);
-    return bad_input;
-  }
   study::calibrate::Options options;
   options.wiring = wirings.at(arguments.wiring);
-  const auto calibration = study::calibrate::calibrate(*measurements, std::move(*hardware), diagnostics, options);
-  if (!calibration) {
-    print_errors(diagnostics);
-    return bad_input;
+  if (measurements && hardware && !arguments.library.empty()) {
+    const auto gpu = hardware->spec(diagnostics);
+    const auto fitted =
+        gpu ? calibrate_library(*measurements, arguments.library, *gpu, diagnostics, options) : std::nullopt;
+    if (fitted) return print(arguments, *measurements, *fitted, fitted->yaml);
+  } else if (measurements && hardware) {
+    const auto calibration = study::calibrate::calibrate(*measurements, std::move(*hardware), diagnostics, options);
+    if (calibration) return print(arguments, *measurements, *calibration, calibration->hardware.yaml());
   }
-  if (!arguments.out.empty()) write_file(arguments.out, calibration->hardware.yaml());
-  for (const std::string& format : arguments.formats) fmt::print("{}", text_of(format, *measurements, *calibration));
-  if (arguments.out.empty() && arguments.formats.empty()) {
-    fmt::print("{}", calibration->hardware.yaml());
-    fmt::print(stderr, "{}", report_table(*measurements, *calibration));
-  }
-  return done;
+  print_errors(diagnostics);
+  return bad_input;
 }
 
 }  // namespace
@@ -71,8 +79,12 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->required()
       ->type_name("FILE");
   command
+      ->add_option("--library", arguments->library,
+                   "Fit this collective library's profile instead; the hardware file is taken as it stands")
+      ->type_name("FILE");
+  command
       ->add_option("--out", arguments->out,
-                   "Write the hardware file there, also over an old one; without it and --format it goes to stdout")
+                   "Write what was fitted there, also over an old one; without it and --format it goes to stdout")
       ->type_name("FILE");
   command
       ->add_option("--format", arguments->formats,

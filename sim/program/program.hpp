@@ -34,6 +34,7 @@ struct PhaseShape {
   double peer_write = 0;      // stored to the peer's memory through the scale-up port
   double written_back = 1;    // share of what is stored that memory takes before the kernel ends
   double link_cost = 1;       // what peer_write takes of the links over what contiguous stores would
+  double cu_cost = 1;         // what its loads and stores take of the CU over what a plain loop of them would
   double peer_read = 0;       // loaded from the peer's memory through it; nothing else is loaded then
   // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.
   double mixed_stores = -1;

@@ -31,22 +31,6 @@ constexpr double near = 0.1;  // and after it: do the points say more than a bou
 constexpr double no_worse = 1.001;
 constexpr int halvings = 12;
 
-struct Errors {
-  double rms = 0;
-  double worst = 0;  // signed
-};
-
-Errors errors_of(const Rows& rows, const std::vector<double>& simulated) {
-  Errors errors;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double error = simulated[i] / rows[i]->value - 1;
-    errors.rms += error * error;
-    if (std::abs(error) > std::abs(errors.worst)) errors.worst = error;
-  }
-  errors.rms = std::sqrt(errors.rms / static_cast<double>(rows.size()));
-  return errors;
-}
-
 // Every n-th, first and last among them.
 Rows thinned(const Rows& rows, std::size_t at_most) {
   if (rows.size() <= at_most) return rows;
@@ -99,7 +83,7 @@ class Calibrator {
     const auto gpu = hardware_.spec(diagnostics);
     if (!gpu || !diagnostics.ok()) return std::nullopt;
     std::vector<Curve> result = study::curves(measurements_, system(*gpu), known_);
-    return Calibration{std::move(hardware_), std::move(changes_), std::move(kept_), std::move(result), simulations_};
+    return Calibration{{std::move(changes_), std::move(kept_), std::move(result), simulations_}, std::move(hardware_)};
   }
 
  private:
@@ -121,12 +105,7 @@ class Calibrator {
     return simulate(rows, system(gpu()), known_);
   }
 
-  // "4x NVIDIA H200, 2026-11-21, h200x4.measurements.csv"
-  std::string provenance() const {
-    const std::string file = std::filesystem::path(measurements_.source->name).filename().string();
-    return fmt::format("Moire calibration, {}x {}, {}, driver {}, {}", measurements_.gpus, measurements_.gpu,
-                       measurements_.date.substr(0, 10), measurements_.driver, file);
-  }
+  std::string provenance() const { return calibrate::provenance(measurements_); }
 
   static std::string rows_text(const Rows& rows) {
     std::vector<std::pair<std::string, int>> counts;
@@ -499,6 +478,23 @@ class Calibrator {
 };
 
 }  // namespace
+
+std::string provenance(const Measurements& measurements) {
+  const std::string file = std::filesystem::path(measurements.source->name).filename().string();
+  return fmt::format("Moire calibration, {}x {}, {}, driver {}, {}", measurements.gpus, measurements.gpu,
+                     measurements.date.substr(0, 10), measurements.driver, file);
+}
+
+Errors errors_of(const Rows& rows, const std::vector<double>& simulated) {
+  Errors errors;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double error = simulated[i] / rows[i]->value - 1;
+    errors.rms += error * error;
+    if (std::abs(error) > std::abs(errors.worst)) errors.worst = error;
+  }
+  errors.rms = std::sqrt(errors.rms / static_cast<double>(rows.size()));
+  return errors;
+}
 
 std::optional<Calibration> calibrate(const Measurements& measurements, HardwareFile hardware,
                                      config::Diagnostics& diagnostics, const Options& options,

@@ -26,13 +26,25 @@ struct Change {
   std::optional<double> worst;     // the one farthest off, signed
 };
 
-struct Calibration {
-  HardwareFile hardware;
+struct Found {
   std::vector<Change> changes;
   std::vector<std::string> kept;  // parameters of the tables that nothing determined, "path: why"
   std::vector<Curve> curves;      // of the result
   int simulations = 0;            // of a stage's points
 };
+
+struct Calibration : Found {
+  HardwareFile hardware;
+};
+
+// "Moire calibration, 4x NVIDIA H200, 2026-11-21, driver ..., h200x4.measurements.csv"
+std::string provenance(const Measurements& measurements);
+
+struct Errors {
+  double rms = 0;
+  double worst = 0;  // signed
+};
+Errors errors_of(const std::vector<const MeasuredValue*>& rows, const std::vector<double>& simulated);
 
 // Nothing, with the reasons in `diagnostics`, where measurements contradict each other or the hardware. The curves
 // point into `measurements`.

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "sim/core/invariant.hpp"
-#include "sim/study/calibrate/yaml_layout.hpp"
+#include "sim/study/calibrate/file_nodes.hpp"
 
 namespace moire::study::calibrate {
 
@@ -17,21 +17,6 @@ namespace {
 
 using config::Node;
 using models::machine::GpuSpec;
-
-Node scalar(std::string text) {
-  Node node;
-  node.kind = Node::Kind::scalar;
-  node.text = std::move(text);
-  return node;
-}
-
-Node sourced(std::string value, const std::string& source) {
-  Node node;
-  node.kind = Node::Kind::map;
-  node.entries.push_back({"value", {}, scalar(std::move(value))});
-  node.entries.push_back({"source", {}, scalar(source)});
-  return node;
-}
 
 std::pair<std::string, std::string> section_and_key(std::string_view path) {
   const std::size_t dot = path.find('.');
@@ -116,14 +101,6 @@ std::string exact(double value, const config::Field& field) {
   return {};
 }
 
-void collect_sources(const Node& node, std::set<std::string>& named) {
-  for (const auto& entry : node.entries) {
-    if (entry.key == "source" && entry.value.is_scalar()) named.insert(entry.value.text);
-    if (!(node.top && entry.key == "sources")) collect_sources(entry.value, named);
-  }
-  for (const Node& item : node.items) collect_sources(item, named);
-}
-
 void drop_sources(Node& node) {
   std::erase_if(node.entries, [](const Node::Entry& entry) { return entry.key == "source"; });
   for (auto& entry : node.entries) drop_sources(entry.value);
@@ -136,29 +113,6 @@ void move_to(const std::shared_ptr<const config::Source>& source, Node& node) {
   for (Node& item : node.items) move_to(source, item);
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-void collect_comments(const Node& node, const std::string& path, const std::vector<std::string>& lines,
-                      std::map<std::string, std::vector<std::string>, std::less<>>& comments) {
-  for (const auto& entry : node.entries) {
-    const std::string own = path.empty() ? entry.key : path + "." + entry.key;
-    std::vector<std::string> above;
-    for (int line = entry.key_place.line - 1; line >= 1 && static_cast<std::size_t>(line) <= lines.size(); --line) {
-      const std::string& text = lines[static_cast<std::size_t>(line) - 1];
-      const std::size_t begin = text.find_first_not_of(' ');
-      if (begin == std::string::npos || text[begin] != '#') break;
-      above.insert(above.begin(), text.substr(begin));
-    }
-    if (!above.empty()) comments[own] = above;
-    collect_comments(entry.value, own, lines, comments);
-  }
-}
-
 }  // namespace
 
 std::optional<HardwareFile> HardwareFile::load(const std::string& file, config::Diagnostics& diagnostics) {
@@ -168,7 +122,7 @@ std::optional<HardwareFile> HardwareFile::load(const std::string& file, config::
   out.root_ = *root;
   std::ifstream in(file, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(in), {});
-  collect_comments(out.root_, "", lines_of(text), out.comments_);
+  out.comments_ = comments_of(out.root_, text);
   return out;
 }
 
@@ -178,7 +132,7 @@ std::optional<HardwareFile> HardwareFile::load_text(const std::string& name, con
   if (!root || !config::parse<GpuSpec>(*root, diagnostics) || !diagnostics.ok()) return std::nullopt;
   HardwareFile out;
   out.root_ = *root;
-  collect_comments(out.root_, "", lines_of(text), out.comments_);
+  out.comments_ = comments_of(out.root_, text);
   return out;
 }
 
@@ -299,8 +253,7 @@ void HardwareFile::release(std::string_view path) {
 }
 
 std::string HardwareFile::add_source(const std::string& wanted, const std::string& text) {
-  std::set<std::string> named;
-  collect_sources(root_, named);
+  const std::set<std::string> named = sources_of(root_);
   Node* sources = root_.find("sources");
   if (!sources) {
     Node map;
@@ -343,17 +296,6 @@ config::Place HardwareFile::place(std::string_view path) const {
   return value && value->place.source ? value->place : root_.place;
 }
 
-std::string HardwareFile::yaml() const {
-  std::set<std::string> named;
-  collect_sources(root_, named);
-  Node root = root_;
-  if (Node* sources = root.find("sources")) {
-    std::erase_if(sources->entries, [&named](const Node::Entry& entry) { return !named.contains(entry.key); });
-  }
-  return in_layout(root, [this](const std::string& path) {
-    const auto it = comments_.find(path);
-    return it == comments_.end() ? std::vector<std::string>() : it->second;
-  });
-}
+std::string HardwareFile::yaml() const { return in_layout(root_, comments_); }
 
 }  // namespace moire::study::calibrate

@@ -21,7 +21,7 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : text;
 // Ratios with as many digits as mean something, so that the last bits of an error never show.
 double digits(double ratio) { return std::stod(fmt::format("{:.6f}", ratio)); }
 
-std::string changes_table(const Calibration& calibration) {
+std::string changes_table(const Found& found) {
   Table table;
   table.column("parameter", Table::Align::left);
   table.column("was", Table::Align::right);
@@ -30,14 +30,14 @@ std::string changes_table(const Calibration& calibration) {
   table.column("worst", Table::Align::right);
   table.column("points", Table::Align::right);
   table.column("source", Table::Align::left);
-  for (const Change& change : calibration.changes) {
+  for (const Change& change : found.changes) {
     table.row({change.path, or_dash(change.before), change.after, change.residual ? percent(*change.residual) : "-",
                change.worst ? signed_percent(*change.worst) : "-", std::to_string(change.points), change.source});
   }
   return table.str();
 }
 
-std::string curves_table(const Calibration& calibration) {
+std::string curves_table(const Found& found) {
   Table table;
   table.column("curve", Table::Align::left);
   table.column("points", Table::Align::right);
@@ -46,7 +46,7 @@ std::string curves_table(const Calibration& calibration) {
   table.column("measured", Table::Align::right);
   table.column("simulated", Table::Align::right);
   table.column("worst at", Table::Align::left);
-  for (const Curve& curve : calibration.curves) {
+  for (const Curve& curve : found.curves) {
     const CurvePoint& worst = curve.worst();
     const std::string unit = curve.unit == "1" ? "" : " " + curve.unit;
     table.row({fmt::format("{} {}", curve.benchmark, curve.metric), std::to_string(curve.points.size()),
@@ -57,8 +57,8 @@ std::string curves_table(const Calibration& calibration) {
   return table.str();
 }
 
-std::size_t beyond(const Calibration& calibration) {
-  return static_cast<std::size_t>(std::count_if(calibration.curves.begin(), calibration.curves.end(),
+std::size_t beyond(const Found& found) {
+  return static_cast<std::size_t>(std::count_if(found.curves.begin(), found.curves.end(),
                                                 [](const Curve& curve) { return !within_limits(curve); }));
 }
 
@@ -72,30 +72,30 @@ std::string field(const std::string& text) {
 
 }  // namespace
 
-std::string report_table(const Measurements& measurements, const Calibration& calibration) {
+std::string report_table(const Measurements& measurements, const Found& found) {
   std::string out = fmt::format("{}x {}, {}, {} values\n\n", measurements.gpus, measurements.gpu, measurements.date,
                                 measurements.values.size());
-  out += changes_table(calibration);
-  if (!calibration.kept.empty()) {
-    out += fmt::format("\nkept as the hardware file has them:\n  {}\n", config::join(calibration.kept, "\n  "));
+  out += changes_table(found);
+  if (!found.kept.empty()) {
+    out += fmt::format("\nkept as the file has them:\n  {}\n", config::join(found.kept, "\n  "));
   }
-  if (calibration.curves.empty()) return out;
-  out += "\n" + curves_table(calibration);
-  const std::size_t all = calibration.curves.size();
-  out += fmt::format("\n{} of {} curves within {:.0f} % mean and {:.0f} % worst", all - beyond(calibration), all,
+  if (found.curves.empty()) return out;
+  out += "\n" + curves_table(found);
+  const std::size_t all = found.curves.size();
+  out += fmt::format("\n{} of {} curves within {:.0f} % mean and {:.0f} % worst", all - beyond(found), all,
                      curve_mean_limit * 100, curve_worst_limit * 100);
-  out += beyond(calibration) == 0 ? "\n" : "; (!) marks the others\n";
+  out += beyond(found) == 0 ? "\n" : "; (!) marks the others\n";
   return out;
 }
 
-std::string report_json(const Measurements& measurements, const Calibration& calibration) {
+std::string report_json(const Measurements& measurements, const Found& found) {
   Json json;
   json["gpu"] = measurements.gpu;
   json["gpus"] = measurements.gpus;
   json["date"] = measurements.date;
   json["values"] = measurements.values.size();
   json["parameters"] = Json::array();
-  for (const Change& change : calibration.changes) {
+  for (const Change& change : found.changes) {
     Json one;
     one["path"] = change.path;
     one["before"] = change.before.empty() ? Json(nullptr) : Json(change.before);
@@ -106,9 +106,9 @@ std::string report_json(const Measurements& measurements, const Calibration& cal
     one["source"] = change.source;
     json["parameters"].push_back(std::move(one));
   }
-  json["kept"] = calibration.kept;
+  json["kept"] = found.kept;
   json["curves"] = Json::array();
-  for (const Curve& curve : calibration.curves) {
+  for (const Curve& curve : found.curves) {
     Json one;
     one["benchmark"] = curve.benchmark;
     one["metric"] = curve.metric;
@@ -124,9 +124,9 @@ std::string report_json(const Measurements& measurements, const Calibration& cal
 }
 
 // Every point beside its simulation.
-std::string report_csv(const Calibration& calibration) {
+std::string report_csv(const Found& found) {
   std::string out = "benchmark,parameters,metric,unit,measured,simulated,error\n";
-  for (const Curve& curve : calibration.curves) {
+  for (const Curve& curve : found.curves) {
     for (const CurvePoint& point : curve.points) {
       out +=
           fmt::format("{},{},{},{},{},{:.6g},{:.6f}\n", curve.benchmark, field(to_string(point.measured->parameters)),

@@ -7,8 +7,8 @@
 
 namespace moire::study::calibrate {
 
-std::string report_table(const Measurements& measurements, const Calibration& calibration);
-std::string report_json(const Measurements& measurements, const Calibration& calibration);
-std::string report_csv(const Calibration& calibration);
+std::string report_table(const Measurements& measurements, const Found& found);
+std::string report_json(const Measurements& measurements, const Found& found);
+std::string report_csv(const Found& found);
 
 }  // namespace moire::study::calibrate

@@ -109,7 +109,7 @@ class Writer {
     bool first = true;
     bool after_block = false;
     for (const auto& entry : node.entries) {
-      const bool block = entry.value.is_map() || entry.value.is_sequence();
+      const bool block = (entry.value.is_map() && !config::is_sourced_form(entry.value)) || entry.value.is_sequence();
       if (!first && (block || after_block)) out_ += "\n";
       this->entry(entry, "", 0);
       first = false;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/machine/spec.hpp"
+#include "models/microbench/library.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/study/child.hpp"
 #include "sim/study/curves.hpp"
@@ -31,8 +32,12 @@ std::string unit_of_case(const MeasuredValue& value) { return value.unit == "1" 
 class MeasurementsGroup : public Group {
  public:
   MeasurementsGroup(std::string name, Limits limits, Measurements measurements, std::vector<std::size_t> chosen,
-                    models::machine::SystemSpec system)
-      : name_(std::move(name)), limits_(limits), measurements_(std::move(measurements)), system_(std::move(system)) {
+                    models::machine::SystemSpec system, std::vector<Benchmark> known)
+      : name_(std::move(name)),
+        limits_(limits),
+        measurements_(std::move(measurements)),
+        system_(std::move(system)),
+        known_(std::move(known)) {
     for (const std::size_t number : chosen) {
       const MeasuredValue& value = measurements_.values[number];
       if (benchmarks_.empty() || benchmarks_.back().front()->benchmark != value.benchmark) benchmarks_.emplace_back();
@@ -67,7 +72,7 @@ class MeasurementsGroup : public Group {
   std::vector<double> simulate_apart(const std::vector<const MeasuredValue*>& values, const Running& running) const {
     const auto work = [&] {
       nlohmann::json numbers = nlohmann::json::array();
-      for (const double value : simulate(values, system_, models::microbench::all())) {
+      for (const double value : simulate(values, system_, known_)) {
         if (std::isnan(value)) {
           numbers.push_back(nullptr);
         } else {
@@ -127,13 +132,15 @@ class MeasurementsGroup : public Group {
   const Limits limits_;
   const Measurements measurements_;
   const models::machine::SystemSpec system_;
+  const std::vector<Benchmark> known_;
   std::vector<std::vector<const MeasuredValue*>> benchmarks_;  // chosen, benchmark by benchmark
   std::size_t cases_ = 0;
 };
 
 // Rows of the benchmarks asked for that there is a simulation of, benchmark by benchmark in the order of the file.
 std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
-                                const Measurements& measurements, config::Diagnostics& diagnostics) {
+                                const Measurements& measurements, const std::vector<Benchmark>& known,
+                                config::Diagnostics& diagnostics) {
   std::vector<std::string> there;
   for (const MeasuredValue& value : measurements.values)
     if (std::find(there.begin(), there.end(), value.benchmark) == there.end()) there.push_back(value.benchmark);
@@ -153,25 +160,26 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
   };
   std::vector<std::size_t> chosen;
   for (const std::string& name : there) {
-    const models::microbench::Benchmark* benchmark = models::microbench::find(name);
-    if (!benchmark || !benchmark->run || in(spec.without, name)) continue;
+    const auto benchmark = std::find_if(known.begin(), known.end(), [&](const Benchmark& b) { return b.name == name; });
+    if (benchmark == known.end() || !benchmark->run || in(spec.without, name)) continue;
     if (!spec.benchmarks.empty() && !in(spec.benchmarks, name)) continue;
     for (std::size_t i = 0; i < measurements.values.size(); ++i)
       if (measurements.values[i].benchmark == name) chosen.push_back(i);
   }
   if (chosen.empty())
     diagnostics.error(node.place, "no row of the measurements can be simulated",
-                      "name benchmarks that docs/reference/measurements.md lists");
+                      "name benchmarks that docs/reference/measurements.md lists; nccl_all_to_all needs 'library' too");
   return chosen;
 }
 
 // Each set of parameters once: those that the machine cannot have are errors at their rows.
 void check_parameters(const Measurements& measurements, const std::vector<std::size_t>& chosen,
-                      const models::machine::SystemSpec& system, config::Diagnostics& diagnostics) {
+                      const models::machine::SystemSpec& system, const std::vector<Benchmark>& known,
+                      config::Diagnostics& diagnostics) {
   Measurements some;
   some.source = measurements.source;
   for (const std::size_t number : chosen) some.values.push_back(measurements.values[number]);
-  check_simulations(some, system, models::microbench::all(), diagnostics);
+  check_simulations(some, system, known, diagnostics);
 }
 
 }  // namespace
@@ -185,6 +193,9 @@ void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d
       .exists();
   d.field("system", &MeasurementsGroupSpec::system, "The machine; one node of it runs the benchmarks")
       .example("../configs/systems/4xh200.yaml");
+  d.field("library", &MeasurementsGroupSpec::library, "The collective library that nccl_all_to_all is of")
+      .example("../configs/libraries/nccl.yaml")
+      .optional();
   d.field("benchmarks", &MeasurementsGroupSpec::benchmarks, "Only these; none named: all that can be simulated")
       .example("[gather, hbm_read]")
       .optional();
@@ -207,12 +218,15 @@ std::unique_ptr<Group> read_measurements_group(const config::Node& node, const s
   const config::Node* system_node = tree.find("system");
   const auto system = config::parse<models::machine::SystemSpec>(*system_node, diagnostics, nullptr, path + ".system");
   if (system) check_system(*system, *system_node, diagnostics);
+  std::vector<Benchmark> known =
+      spec->library ? models::microbench::with_library(*spec->library) : models::microbench::all();
   std::vector<std::size_t> chosen;
-  if (measurements) chosen = choose(*spec, node, *measurements, diagnostics);
+  if (measurements) chosen = choose(*spec, node, *measurements, known, diagnostics);
   if (!system || !measurements || !limits || diagnostics.size() > before) return nullptr;
-  check_parameters(*measurements, chosen, *system, diagnostics);
+  check_parameters(*measurements, chosen, *system, known, diagnostics);
   if (diagnostics.size() > before) return nullptr;
-  return std::make_unique<MeasurementsGroup>(spec->name, *limits, std::move(*measurements), std::move(chosen), *system);
+  return std::make_unique<MeasurementsGroup>(spec->name, *limits, std::move(*measurements), std::move(chosen), *system,
+                                             std::move(known));
 }
 
 }  // namespace moire::study::validate

@@ -3,10 +3,14 @@
 //   - name: microbenchmarks
 //     measurements: ../traces/h200x4/h200x4.measurements.csv
 //     system: ../configs/systems/4xh200.yaml
+//     library: ../../configs/libraries/nccl.yaml          # what nccl_all_to_all needs
 //     benchmarks: [gather, hbm_read]                      # only these; none: all that can be simulated
 //     limits: {curve: 5 %, case: 15 %}
 #pragma once
 
+#include <optional>
+
+#include "models/collective/library_spec.hpp"
 #include "sim/study/validate/group.hpp"
 #include "sim/study/validate/limits.hpp"
 
@@ -16,6 +20,7 @@ struct MeasurementsGroupSpec {
   std::string name;
   std::filesystem::path measurements;
   config::Node system;
+  std::optional<models::collective::LibrarySpec> library;
   std::vector<std::string> benchmarks;
   std::vector<std::string> without;
   LimitsSpec limits;
