@@ -185,6 +185,13 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   return shape;
 }
 
+double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, const program::PhaseShape& gather) {
+  const auto vectors = static_cast<double>(spec.tables_per_gpu * spec.global_batch);
+  const double vector_bytes = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
+  return memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{vectors * vector_bytes},
+                              Bytes{vectors * gather.read * gather.read_miss});
+}
+
 Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
   const auto loads = static_cast<std::int64_t>(index_loads(spec));
   return spec.start_up + spec.task_overhead + gpu.hbm.unloaded_latency * loads;

@@ -69,6 +69,10 @@ struct Walk {
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
                                  const Walk& walk);
 
+// Share of the results that arrive in a GPU's memory, own or peers', that it takes before the kernel ends; `gather` is
+// that of one vector.
+double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, const program::PhaseShape& gather);
+
 // The first tasks of a GPU's workgroups go in step: all of them start up, then wait for row numbers, and nothing is
 // asked of the memory meanwhile. What precedes their rows is a delay, and the shape is of the rows alone; later tasks
 // mix, and have all of it in their shape.

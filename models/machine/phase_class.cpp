@@ -20,7 +20,7 @@ struct Loop {
 double turning(const GpuSpec& gpu, const program::PhaseShape& shape) {
   double stores = shape.mixed_stores;
   if (stores < 0) {
-    const double stored = shape.write + shape.peer_write;
+    const double stored = (shape.write + shape.peer_write) * shape.written_back;
     const double moved = shape.read * shape.read_miss * shape.read_overfetch + stored;
     stores = moved > 0 ? stored / moved : 0;
   }
@@ -119,11 +119,13 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     if (shape.peer_write > 0) {
       const double peer_window = gpu.port.store_window_per_cu.value * share;  // posted: not bound by the loads
       spec.bound = std::min(spec.bound, peer_window / gpu.port.store_latency.seconds() / shape.peer_write);
-      machine.add_store_path(rank, peer, shape.peer_write, spec.demands, {.link = shape.link_cost, .memory = turn});
+      machine.add_store_path(rank, peer, shape.peer_write, spec.demands,
+                             {.link = shape.link_cost, .memory = turn * shape.written_back});
     }
     if (shape.peer_read > 0) machine.add_load_path(rank, peer, shape.peer_read, spec.demands);
     if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
-    const double hbm = shape.read * shape.read_miss * shape.read_overfetch + shape.write * gpu.hbm.write_cost;
+    const double hbm =
+        shape.read * shape.read_miss * shape.read_overfetch + shape.write * shape.written_back * gpu.hbm.write_cost;
     if (hbm > 0) spec.demands.push_back({own.hbm, hbm * turn});
   }
   if (shape.flop > 0) {

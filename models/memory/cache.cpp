@@ -71,6 +71,12 @@ double row_overfetch(const HbmSpec& hbm, Bytes row) {
   return (std::ceil(row.value / grain) * grain + hbm.random_access_cost.value) / row.value;
 }
 
+double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded) {
+  const double capacity = memory_side ? std::max(l2.capacity.value, memory_side->capacity.value) : l2.capacity.value;
+  const double traffic = stored.value + loaded.value;
+  return traffic > capacity ? 1 - capacity / traffic : 0;
+}
+
 double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint) {
   return std::min(1.0, held_bytes(l2, memory_side) / footprint.value);
 }

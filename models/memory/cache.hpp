@@ -14,6 +14,10 @@ double row_overfetch(const HbmSpec& hbm, Bytes row);
 // Hit ratio of uniformly random accesses over `footprint` bytes in steady state: the caches hold the share that fits.
 double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint);
 
+// Share of a kernel's stored bytes that memory takes before the kernel ends. The cache keeps the last bytes that came
+// through it, so what is dirty among them stays: nobody waits for it. `stored` and `loaded` from memory: of the kernel.
+double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded);
+
 // Rows of tables read independently of each other by a kernel that walks from table to table.
 struct TableReads {
   std::int64_t tables = 1;

@@ -35,6 +35,13 @@ TEST(UniformHitRatio, OnlyTheUsableShareCounts) {
   EXPECT_DOUBLE_EQ(uniform_hit_ratio(half, std::nullopt, Bytes{32e6}), 0.125);
 }
 
+TEST(WrittenBack, IsWhatTheCacheDoesNotHoldAtTheEnd) {
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{16e6}, Bytes{16e6}), 0.75) << "half of 8 MB is dirty";
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{4e6}, Bytes{4e6}), 0) << "all of it fits";
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{32e6}, Bytes{0}), 0.75);
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), cache(16e6), Bytes{16e6}, Bytes{16e6}), 0.5);
+}
+
 TEST(RowOverfetch, IsWholeGrainsAndTheCostOfOpening) {
   HbmSpec hbm;
   hbm.access_granularity = {64};

@@ -19,7 +19,7 @@ struct Traffic {
 };
 
 // One phase a workgroup: rates are steady from the first byte to the last.
-Rate run_traffic(const SystemSpec& system, const Traffic& traffic) {
+Stamps stamps_of(const SystemSpec& system, const Traffic& traffic) {
   const SystemSpec gpu = one_gpu(system);
   program::Program program(1);
   program.queues = {
@@ -31,7 +31,16 @@ Rate run_traffic(const SystemSpec& system, const Traffic& traffic) {
                         traffic.threads)})};
   Stamps stamps;
   simulate(gpu, program, &stamps);
-  return rate(stamps.of("traffic"), traffic.bytes_per_wg);
+  return stamps;
+}
+
+Rate run_traffic(const SystemSpec& system, const Traffic& traffic) {
+  return rate(stamps_of(system, traffic).of("traffic"), traffic.bytes_per_wg);
+}
+
+Time run_span(const SystemSpec& system, const Traffic& traffic) {
+  const Stamps stamps = stamps_of(system, traffic);
+  return last_end(stamps.of("traffic")) - first_begin(stamps.of("traffic"));
 }
 
 Values as_values(const Rate& rate) { return {{"bandwidth", rate.total}, {"bandwidth_per_wg", rate.per_wg}}; }
@@ -72,6 +81,23 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   const double seen = 1 - 1 / core::power(2.718281828459045, std::min(50.0, read_before / footprint));
   traffic.shape.read_miss = 1 - (1 - miss_ratio(gpu, footprint)) * seen;
   return as_values(run_traffic(system, traffic));
+}
+
+// Tasks of some batches of rows and a store; the rows are far more than the cache holds.
+Values gather_store(const SystemSpec& system, const Parameters& parameters) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  const double rows = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
+  Traffic traffic = stream(parameters);
+  loads_in_batches(traffic, parameters);
+  traffic.bytes_per_wg = rows * number(parameters, "tasks");
+  traffic.shape.random_rows = true;
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
+  traffic.shape.read_miss = miss_ratio(gpu, static_cast<double>(int64_t{4} << 30));
+  traffic.shape.write = stored / rows;
+  const double all = traffic.bytes_per_wg * static_cast<double>(traffic.wgs);
+  traffic.shape.written_back =
+      memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{all * traffic.shape.write}, Bytes{all});
+  return {{"time", run_span(system, traffic).us()}};
 }
 
 Values hbm_read(const SystemSpec& system, const Parameters& parameters) {
@@ -154,6 +180,11 @@ std::vector<Benchmark> memory_benchmarks() {
        {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "footprint_bytes"}},
        rates,
        gather},
+      {"gather_store",
+       "Random rows, a batch at a time, with stores between them.",
+       {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "gather_bytes", "store_bytes", "side_by_side", "tasks"}},
+       {{"time", "us"}},
+       gather_store},
       {"gpc_read",
        "Random rows, read by SMs of one group alone.",
        {{"gpc", "sms", "wgs_per_sm", "in_flight_bytes"}},

@@ -37,6 +37,21 @@ TEST(Memory, WritesAndCopiesPayTheWriteCost) {
   EXPECT_NEAR(run(system, "hbm_copy", batches(32, 4, 32768)).at("bandwidth"), 100 / 2.25, 1e-3);
 }
 
+TEST(Memory, StoresBetweenGathersAreWrittenBackButForWhatTheCacheHolds) {
+  machine::SystemSpec system = narrow();
+  Parameters parameters = batches(32, 4, 32768);
+  parameters["row_bytes"] = 128;
+  parameters["gather_bytes"] = 32768;
+  parameters["store_bytes"] = 8192;
+  parameters["side_by_side"] = 0;
+  parameters["tasks"] = 4;
+  // 4.2 MB of rows and 1.05 MB of stores at 100 GB/s; the cache holds 1 MB of the last, of which a fifth is stores.
+  const double rows = 32 * 4 * 32768., stores = rows / 4;
+  const double cache = system.node.gpu.l2.capacity.value;
+  EXPECT_NEAR(run(system, "gather_store", parameters).at("time"),
+              (rows * (1 - cache / 4294967296.) + stores - cache / 5) / 100e9 * 1e6, 1);
+}
+
 TEST(Memory, RowsShorterThanTheGranularityFetchMore) {
   Parameters parameters = batches(32, 4, 32768);
   parameters["row_bytes"] = 96;  // two of 64 B

@@ -32,6 +32,7 @@ struct PhaseShape {
   double read_overfetch = 1;  // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
   double write = 0;           // stored to the rank's own memory
   double peer_write = 0;      // stored to the peer's memory through the scale-up port
+  double written_back = 1;    // share of what is stored that memory takes before the kernel ends
   double link_cost = 1;       // what peer_write takes of the links over what contiguous stores would
   double peer_read = 0;       // loaded from the peer's memory through it; nothing else is loaded then
   // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.

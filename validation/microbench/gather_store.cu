@@ -82,8 +82,8 @@ void bench_case(Collector& c, int64_t gathered, int batches, int stores, bool si
   });
   c.row("gather_store",
         Parameters()("row_bytes", kRowVectors * 16)("wgs", wgs)("wgs_per_sm", kPerSm)("in_flight_bytes", kBatchBytes)(
-            "gather_bytes", int64_t{kBatchBytes} * batches)("store_bytes", int64_t{stores} * kThreads * 16)("tasks",
-                                                                                                            tasks),
+            "gather_bytes", int64_t{kBatchBytes} * batches)("store_bytes", int64_t{stores} * kThreads * 16)(
+            "side_by_side", side_by_side)("tasks", tasks),
         "time", time, "us");
 }
 
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
     for (const int batches : {1, 2, 4, 8, 16, 32}) bench_case(c, mib << 20, batches, 2);  // 8 KiB
     bench_case(c, mib << 20, 1, 4);
     bench_case(c, mib << 20, 1, 8);
-    for (const int batches : {1, 2, 4, 8, 16, 32}) bench_case(c, mib << 20, batches, 2, true);
+    for (const int batches : {2, 8, 32}) bench_case(c, mib << 20, batches, 2, true);
   }
   return 0;
 }
