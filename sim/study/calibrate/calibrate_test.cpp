@@ -193,7 +193,7 @@ TEST(Calibrate, SourcesNameTheFilesOfTheirPoints) {
                                        "# date: 2026-12-01T10:00:00Z\n# command: made up\n"
                                        "benchmark,parameters,metric,value,unit,repetitions,low,high\n"
                                        "launch,wgs=132,queue_gap,1500,ns,1,1500,1500\n"
-                                       "dispatch,wgs_per_sm=1,slot_refill,250,ns,1,250,250\n",
+                                       "flag,,round_trip,1264,ns,1,1264,1264\n",
                                        diagnostics);
   ASSERT_TRUE(later) << diagnostics.str();
   join(measurements, *later, diagnostics);
@@ -204,7 +204,7 @@ TEST(Calibrate, SourcesNameTheFilesOfTheirPoints) {
   const std::string first = "4x NVIDIA H200, 2026-11-21, driver 580, made.measurements.csv";
   const std::string second = "2x NVIDIA H200, 2026-12-01, driver 590, later.measurements.csv";
   EXPECT_THAT(text, HasSubstr("fitted_enqueue: >- Moire calibration, " + first + ": "));
-  EXPECT_THAT(text, HasSubstr("fitted_slot_refill: >- Moire calibration, " + second + ": "));
+  EXPECT_THAT(text, HasSubstr("fitted_peer_flag: >- Moire calibration, " + second + ": "));
   EXPECT_THAT(text, HasSubstr("fitted_queue_gap: >- Moire calibration, " + first + " and " + second + ": "));
 }
 
