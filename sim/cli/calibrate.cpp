@@ -19,7 +19,7 @@ namespace {
 using models::link::Wiring;
 
 struct CalibrateArguments {
-  std::string file;
+  std::vector<std::string> files;
   std::string hardware;
   std::string library;
   std::string out;
@@ -50,7 +50,7 @@ int print(const CalibrateArguments& arguments, const study::Measurements& measur
 
 int calibrate(const CalibrateArguments& arguments) {
   config::Diagnostics diagnostics;
-  const auto measurements = study::load_measurements(arguments.file, diagnostics);
+  const auto measurements = study::load_joined(arguments.files, diagnostics);
   auto hardware = study::calibrate::HardwareFile::load(arguments.hardware, diagnostics);
   study::calibrate::Options options;
   options.wiring = wirings.at(arguments.wiring);
@@ -72,7 +72,12 @@ int calibrate(const CalibrateArguments& arguments) {
 void add_calibrate(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CalibrateArguments>();
   CLI::App* command = app.add_subcommand("calibrate", "Fit a GPU's hardware file to measurements");
-  command->add_option("MEASUREMENTS", arguments->file, "What validation/collect wrote")->required()->type_name("");
+  command
+      ->add_option("MEASUREMENTS", arguments->files,
+                   "What validation/collect wrote; several files of one kind of GPU are joined, the first one's header "
+                   "counts")
+      ->required()
+      ->type_name("");
   command
       ->add_option("--hardware", arguments->hardware,
                    "The GPU to start from; what nothing measured stays as it is there")

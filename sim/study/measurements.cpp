@@ -319,6 +319,10 @@ class Reader {
 
 }  // namespace
 
+Collection Measurements::collection(std::size_t file) const {
+  return file == 0 ? Collection{source, gpus, driver, date} : later.at(file - 1);
+}
+
 std::vector<const MeasuredValue*> Measurements::all(std::string_view benchmark, std::string_view metric) const {
   std::vector<const MeasuredValue*> found;
   for (const MeasuredValue& value : values) {

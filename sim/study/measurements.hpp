@@ -27,8 +27,18 @@ struct MeasuredValue {
   double low = 0;
   double high = 0;
   int line = 0;
+  std::size_t file = 0;  // of joined ones: 0 is the first
 };
 
+// One file: where and when its values were measured.
+struct Collection {
+  std::shared_ptr<const config::Source> source;
+  std::int64_t gpus = 0;
+  std::string driver;
+  std::string date;
+};
+
+// Of one file, or of several that were joined: the header is then that of the first.
 struct Measurements {
   std::shared_ptr<const config::Source> source;
   std::vector<std::pair<std::string, std::string>> header;  // as written
@@ -37,8 +47,10 @@ struct Measurements {
   std::string driver;
   std::string date;
   std::vector<MeasuredValue> values;  // as written
+  std::vector<Collection> later;      // the files after the first
 
-  config::Place place(const MeasuredValue& value) const { return {source, value.line, 1}; }
+  Collection collection(std::size_t file) const;
+  config::Place place(const MeasuredValue& value) const { return {collection(value.file).source, value.line, 1}; }
   std::vector<const MeasuredValue*> all(std::string_view benchmark, std::string_view metric) const;
   // The one with these parameters, or nullptr.
   const MeasuredValue* find(std::string_view benchmark, std::string_view metric, const Parameters& parameters) const;
@@ -52,6 +64,12 @@ std::optional<Measurements> load_measurements(const std::filesystem::path& file,
 std::optional<Measurements> read_measurements(const std::string& name, const std::string& text,
                                               config::Diagnostics& diagnostics,
                                               const std::vector<Benchmark>& known = models::microbench::all());
+
+// Values of a later file behind those of the first. Errors where it is of another kind of GPU or measured what is there
+// already; properties of the GPU, its timer and its power are in every file: the first counts.
+void join(Measurements& first, Measurements later, config::Diagnostics& diagnostics);
+// All files of a list, joined in its order; nothing where anything is wrong.
+std::optional<Measurements> load_joined(const std::vector<std::string>& files, config::Diagnostics& diagnostics);
 
 std::string to_string(const Parameters& parameters);  // "wgs=1 wgs_per_sm=1"
 

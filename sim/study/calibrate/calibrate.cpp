@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "sim/config/suggest.hpp"
 #include "sim/core/invariant.hpp"
@@ -105,7 +106,7 @@ class Calibrator {
     return simulate(rows, system(gpu()), known_);
   }
 
-  std::string provenance() const { return calibrate::provenance(measurements_); }
+  std::string provenance(const Rows& rows) const { return calibrate::provenance(measurements_, rows); }
 
   static std::string rows_text(const Rows& rows) {
     std::vector<std::pair<std::string, int>> counts;
@@ -135,7 +136,11 @@ class Calibrator {
   }
 
   void read_off() {
-    std::map<std::string, std::vector<std::string>> abouts;  // by stage
+    struct Stated {
+      std::vector<std::string> about;
+      Rows rows;
+    };
+    std::map<std::string, Stated> stages;
     struct Known {
       const Reading* reading;
       Reading::Found found;
@@ -147,13 +152,16 @@ class Calibrator {
         kept_.push_back(fmt::format("{}: not in the measurements", reading.path));
         continue;
       }
-      abouts[reading.stage].push_back(reading.about);
+      Stated& stage = stages[reading.stage];
+      stage.about.push_back(reading.about);
+      stage.rows.insert(stage.rows.end(), found->rows.begin(), found->rows.end());
       all.push_back({&reading, std::move(*found)});
     }
     std::map<std::string, std::string> keys;
     for (const auto& [reading, found] : all) hardware_.release(reading->path);
-    for (const auto& [stage, about] : abouts) {
-      keys[stage] = hardware_.add_source("measured_" + stage, provenance() + ": " + config::join(about));
+    for (const auto& [stage, stated] : stages) {
+      keys[stage] =
+          hardware_.add_source("measured_" + stage, provenance(stated.rows) + ": " + config::join(stated.about));
     }
     for (const auto& [reading, found] : all) {
       const std::string& key = keys.at(reading->stage);
@@ -172,7 +180,7 @@ class Calibrator {
       kept_.push_back("compute.groups: not in the measurements");
       return;
     }
-    std::string text = fmt::format("{}: SMs of each GPC", provenance());
+    std::string text = fmt::format("{}: SMs of each GPC", provenance(found->rows));
     if (found->placements > 0) {
       text += fmt::format(
           "; CUs that fill first are a beginning of the order in which blockers were placed; {} of {} "
@@ -199,7 +207,7 @@ class Calibrator {
             "{}: sm_share with most bytes in flight: ports share the memory alike, so an SM that gets more is "
             "behind a smaller port (6 or fewer SMs, in twos); groups stand so that a port's SMs are neighbours; "
             "port_queue is the most asked for behind a port of 6 at which no SM is ahead",
-            provenance()));
+            provenance(found.ports->rows)));
     const std::string before = ports_text(original_);
     const std::string queue = original_.text("compute.port_queue");
     hardware_.state_ports(found.ports->ports, found.ports->queue, key);
@@ -455,9 +463,10 @@ class Calibrator {
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i]) hardware_.release(stage.parameters[i].path);
     }
-    const std::string key = hardware_.add_source(
-        "fitted_" + stage.name, fmt::format("{}: {}; fitted to {}; rms {:.1f} %, worst point {:+.1f} %", provenance(),
-                                            stage.about, rows_text(rows), errors.rms * 100, errors.worst * 100));
+    const std::string key =
+        hardware_.add_source("fitted_" + stage.name,
+                             fmt::format("{}: {}; fitted to {}; rms {:.1f} %, worst point {:+.1f} %", provenance(rows),
+                                         stage.about, rows_text(rows), errors.rms * 100, errors.worst * 100));
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (!told[i]) continue;
       const std::string& path = stage.parameters[i].path;
@@ -479,10 +488,17 @@ class Calibrator {
 
 }  // namespace
 
-std::string provenance(const Measurements& measurements) {
-  const std::string file = std::filesystem::path(measurements.source->name).filename().string();
-  return fmt::format("Moire calibration, {}x {}, {}, driver {}, {}", measurements.gpus, measurements.gpu,
-                     measurements.date.substr(0, 10), measurements.driver, file);
+std::string provenance(const Measurements& measurements, const std::vector<const MeasuredValue*>& rows) {
+  std::set<std::size_t> files;
+  for (const MeasuredValue* row : rows) files.insert(row->file);
+  std::vector<std::string> words;
+  for (const std::size_t file : files) {
+    const Collection collection = measurements.collection(file);
+    words.push_back(fmt::format("{}x {}, {}, driver {}, {}", collection.gpus, measurements.gpu,
+                                collection.date.substr(0, 10), collection.driver,
+                                std::filesystem::path(collection.source->name).filename().string()));
+  }
+  return "Moire calibration, " + config::join(words, " and ");
 }
 
 Errors errors_of(const Rows& rows, const std::vector<double>& simulated) {

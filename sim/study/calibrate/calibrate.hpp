@@ -38,7 +38,7 @@ struct Calibration : Found {
 };
 
 // "Moire calibration, 4x NVIDIA H200, 2026-11-21, driver ..., h200x4.measurements.csv"
-std::string provenance(const Measurements& measurements);
+std::string provenance(const Measurements& measurements, const std::vector<const MeasuredValue*>& rows);
 
 struct Errors {
   double rms = 0;

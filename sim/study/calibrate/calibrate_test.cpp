@@ -99,6 +99,12 @@ std::vector<std::pair<std::string, std::string>> points() {
         fmt::format("victims=1 in_flight_bytes=8192 background={} background_in_flight_bytes=131072 remote=0",
                     background));
   }
+  for (const int bytes : {32768, 131072}) {
+    add("gather_store",
+        fmt::format("row_bytes=512 wgs=528 wgs_per_sm=4 in_flight_bytes=32768 gather_bytes={} store_bytes=8192 "
+                    "side_by_side=0 tasks=15",
+                    bytes));
+  }
   for (const char* bytes : {"1048576", "8589934592"}) add("chase", fmt::format("footprint_bytes={}", bytes));
   add("l2_read", "footprint_bytes=16777216 wgs=528 wgs_per_sm=4 in_flight_bytes=32768");
   add("vector_rate", "sms=132 wgs_per_sm=8");
@@ -177,6 +183,29 @@ TEST(Calibrate, WhatNothingMeasuredStays) {
     return text.erase(at, text.find('\n', at) - at);
   };
   EXPECT_EQ(values(before), values(after));
+}
+
+TEST(Calibrate, SourcesNameTheFilesOfTheirPoints) {
+  config::Diagnostics diagnostics;
+  Measurements measurements = read("launch,,host_call,3,us,1,3,3\nlaunch,wgs=1,queue_gap,1500,ns,1,1500,1500\n");
+  const auto later = read_measurements("dir/later.measurements.csv",
+                                       "# moire-measurements 1\n# gpu: NVIDIA H200\n# gpus: 2\n# driver: 590\n"
+                                       "# date: 2026-12-01T10:00:00Z\n# command: made up\n"
+                                       "benchmark,parameters,metric,value,unit,repetitions,low,high\n"
+                                       "launch,wgs=132,queue_gap,1500,ns,1,1500,1500\n"
+                                       "flag,,round_trip,1264,ns,1,1264,1264\n",
+                                       diagnostics);
+  ASSERT_TRUE(later) << diagnostics.str();
+  join(measurements, *later, diagnostics);
+  const auto result = calibrate(measurements, h200(), diagnostics);
+  ASSERT_TRUE(result) << diagnostics.str();
+  std::string text = result->hardware.yaml();  // in lines of 120 characters
+  for (std::size_t at = 0; (at = text.find("\n    ", at)) != std::string::npos;) text.replace(at, 5, " ");
+  const std::string first = "4x NVIDIA H200, 2026-11-21, driver 580, made.measurements.csv";
+  const std::string second = "2x NVIDIA H200, 2026-12-01, driver 590, later.measurements.csv";
+  EXPECT_THAT(text, HasSubstr("fitted_enqueue: >- Moire calibration, " + first + ": "));
+  EXPECT_THAT(text, HasSubstr("fitted_peer_flag: >- Moire calibration, " + second + ": "));
+  EXPECT_THAT(text, HasSubstr("fitted_queue_gap: >- Moire calibration, " + first + " and " + second + ": "));
 }
 
 TEST(Calibrate, ReadsDevicePropertiesOff) {
@@ -288,8 +317,9 @@ TEST(Contradictions, AreRefusedAtTheirRow) {
 
 TEST(Contradictions, RealMeasurementsHaveNone) {
   config::Diagnostics diagnostics;
-  const auto path = std::filesystem::path(MOIRE_SOURCE_DIR) / "traces/h200x4/h200x4.measurements.csv";
-  const auto measurements = load_measurements(path, diagnostics);
+  const auto folder = std::filesystem::path(MOIRE_SOURCE_DIR) / "traces/h200x4";
+  const auto measurements =
+      load_joined({folder / "h200x4.measurements.csv", folder / "h200x2.measurements.csv"}, diagnostics);
   ASSERT_TRUE(measurements) << diagnostics.str();
   find_contradictions(*measurements, h200(), diagnostics);
   EXPECT_EQ(diagnostics.str(), "");

@@ -49,6 +49,10 @@ class Finder {
   std::string name(const MeasuredValue& row) const {
     return row.parameters.empty() ? row.benchmark : fmt::format("{} {}", row.benchmark, to_string(row.parameters));
   }
+  // As the reader of `beside` looks for it.
+  std::string line_of(const MeasuredValue& row, const MeasuredValue& beside) const {
+    return row.file == beside.file ? fmt::format("line {}", row.line) : measurements_.place(row).str();
+  }
   std::optional<double> property(std::string_view metric) const {
     const MeasuredValue* row = measurements_.find("property", metric, {});
     return row ? std::optional(row->value) : std::nullopt;
@@ -185,7 +189,7 @@ class Finder {
     if (!total) return;
     // Medians of two metrics come from two repetitions: a contradiction is what their spreads do not explain.
     above(row, std::min(row.value, row.low), std::max(total->value, total->high),
-          fmt::format("the total of line {}", total->line), "one workgroup cannot be faster than all of them");
+          fmt::format("the total of {}", line_of(*total, row)), "one workgroup cannot be faster than all of them");
   }
 
   // Arithmetic units do a power of two of operations a clock: the datasheet's rate gives which.
@@ -233,8 +237,8 @@ class Finder {
       const MeasuredValue* limit = measurements_.find(row.benchmark, other, row.parameters);
       if (!limit || row.value <= limit->value) return;
       fail(row,
-           fmt::format("{}: {} {} is above {} {} of line {}", name(row), metric, row.value, other, limit->value,
-                       limit->line),
+           fmt::format("{}: {} {} is above {} {} of {}", name(row), metric, row.value, other, limit->value,
+                       line_of(*limit, row)),
            fmt::format("{} is at most {}", metric, other));
     };
     if (row.benchmark == "flag") not_above("round_trip_fastest", "round_trip");
@@ -280,8 +284,8 @@ class Finder {
     }
     if (hit && miss && miss->value < hit->value) {
       fail(*miss,
-           fmt::format("{}: {} ns, less than the {} ns of line {}, which fits the cache", name(*miss), miss->value,
-                       hit->value, hit->line),
+           fmt::format("{}: {} ns, less than the {} ns of {}, which fits the cache", name(*miss), miss->value,
+                       hit->value, line_of(*hit, *miss)),
            "the memory is farther away than the L2");
     }
     const MeasuredValue* cache = nullptr;
@@ -294,8 +298,8 @@ class Finder {
     }
     if (cache && memory && memory->value > cache->value * slack) {
       fail(*cache,
-           fmt::format("{}: {} GB/s is the most the L2 gave, less than the memory's {} GB/s of line {}", name(*cache),
-                       cache->value, memory->value, memory->line),
+           fmt::format("{}: {} GB/s is the most the L2 gave, less than the memory's {} GB/s of {}", name(*cache),
+                       cache->value, memory->value, line_of(*memory, *cache)),
            "what is read from memory comes through the L2");
     }
   }

@@ -161,7 +161,8 @@ std::optional<LibraryCalibration> calibrate_library(const Measurements& measurem
       *root, key,
       fmt::format("{}: all that the library adds to the machine of {}; fitted to {} time ({} points); rms {:.1f} "
                   "%, worst point {:+.1f} %",
-                  provenance(measurements), gpu.name, benchmark, rows.size(), errors.rms * 100, errors.worst * 100));
+                  provenance(measurements, rows), gpu.name, benchmark, rows.size(), errors.rms * 100,
+                  errors.worst * 100));
   for (const Parameter* parameter : free) {
     const std::string before = text_of(*root, *parameter);
     Node& node = entry_of(*root, *parameter);

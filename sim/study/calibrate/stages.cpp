@@ -125,6 +125,10 @@ bool loaded_copy(const Parameters& p, const Context&) {
 bool loaded_peer_copy(const Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
 }
+// The model does not know which stores are neighbours: those of each workgroup in a place of its own, as kernels store.
+bool stored_apart(const Parameters& p, const Context&) {
+  return parameter(p, "store_bytes") > 0 && parameter(p, "side_by_side") == 0;
+}
 bool in_cache(const Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
@@ -313,10 +317,11 @@ const std::vector<Stage>& stages() {
        {{"hbm.write_cost", 0.1, 10, {}, usually(1)}},
        {{"hbm_write", "bandwidth", several}}},
       {"memory_copies",
-       "reads and writes that alternate, half of each and few writes among many reads, against both alone",
+       "reads and writes that alternate, half of each, few writes among many reads and stores between gathers, against "
+       "both alone",
        {{"hbm.turnaround", 0, 4, {}, usually(0.2)}, {"hbm.turnaround_exponent", 0.01, 1, {}, usually(0.5)}},
        {{"hbm_copy", "bandwidth", several},
-        {"loaded_latency", "victim_bandwidth", loaded_copy},
+        {"gather_store", "time", stored_apart, 8},
         {"loaded_latency", "background_bandwidth", loaded_copy},
         {"loaded_latency", "background_bandwidth", loaded_peer_copy, 6}}},
       {"cached_rows",
