@@ -82,6 +82,8 @@ std::vector<std::pair<std::string, std::string>> points() {
     add("hbm_copy", fmt::format("wgs={} wgs_per_sm={} in_flight_bytes=32768", wgs, wgs / 132));
     add("hbm_write", fmt::format("wgs={} wgs_per_sm={}", wgs, wgs / 132));
   }
+  // Half a load, too: growth and exponent of the latency make up for each other at a full one.
+  for (const int wgs : {66, 99}) add("hbm_read", fmt::format("wgs={} wgs_per_sm=1 in_flight_bytes=32768", wgs));
   for (const int bytes : {4096, 16384, 65536}) {
     add("gather", fmt::format("row_bytes=512 wgs=1 wgs_per_sm=1 in_flight_bytes={} footprint_bytes=8589934592", bytes));
   }
@@ -99,11 +101,11 @@ std::vector<std::pair<std::string, std::string>> points() {
         fmt::format("victims=1 in_flight_bytes=8192 background={} background_in_flight_bytes=131072 remote=0",
                     background));
   }
-  for (const int bytes : {32768, 131072}) {
+  for (const auto& [gathered, stored] : {std::pair(32768, 32768), {32768, 8192}, {131072, 8192}, {524288, 8192}}) {
     add("gather_store",
-        fmt::format("row_bytes=512 wgs=528 wgs_per_sm=4 in_flight_bytes=32768 gather_bytes={} store_bytes=8192 "
+        fmt::format("row_bytes=512 wgs=528 wgs_per_sm=4 in_flight_bytes=32768 gather_bytes={} store_bytes={} "
                     "side_by_side=0 tasks=15",
-                    bytes));
+                    gathered, stored));
   }
   for (const char* bytes : {"1048576", "8589934592"}) add("chase", fmt::format("footprint_bytes={}", bytes));
   add("l2_read", "footprint_bytes=16777216 wgs=528 wgs_per_sm=4 in_flight_bytes=32768");
