@@ -321,7 +321,7 @@ TEST(Contradictions, RealMeasurementsHaveNone) {
   config::Diagnostics diagnostics;
   const auto folder = std::filesystem::path(MOIRE_SOURCE_DIR) / "traces/h200x4";
   const auto measurements =
-      load_joined({folder / "h200x4.measurements.csv", folder / "h200x2.measurements.csv"}, diagnostics);
+      load_joined({folder / "h200x4.measurements.csv", folder / "../h200x2/h200x2.measurements.csv"}, diagnostics);
   ASSERT_TRUE(measurements) << diagnostics.str();
   find_contradictions(*measurements, h200(), diagnostics);
   EXPECT_EQ(diagnostics.str(), "");
