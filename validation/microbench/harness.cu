@@ -62,8 +62,9 @@ Span span_of(const std::vector<WgStamp>& stamps) {
 
 Collector::Collector(int argc, char** argv, const char* program, int64_t pool_bytes)
     : pool_bytes_(pool_bytes), program_(program), arguments_(argv + 1, argv + argc), began_(now_seconds()) {
-  // Nothing may be loaded while a gate holds a GPU; copies on many streams need as many queues.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  // Nothing may be loaded while a gate holds a GPU, unless the program takes care of that; copies on many streams need
+  // as many queues.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
   if (arguments_.size() % 2 != 0) usage(program);

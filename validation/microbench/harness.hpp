@@ -52,6 +52,7 @@ class Collector {
   WgStamp* stamps(int gpu) const { return stamps_[gpu]; }
   float* sink(int gpu) const { return sink_[gpu]; }
   cudaStream_t stream(int gpu) const { return stream_[gpu]; }
+  std::FILE* file() const { return file_; }  // for tables of another shape
   std::string option(const char* key, const char* otherwise) const;
 
   // Whether this benchmark was asked for; tells the user how far the program is.
