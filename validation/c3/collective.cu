@@ -63,42 +63,35 @@ CollectiveMemory::~CollectiveMemory() {
   }
 }
 
-void Collective::check(const char* engine) {
-  const int ranks = shape_.gpus;
+int64_t Collective::output_elements() const {
   const int64_t count = shape_.bytes_per_rank / 2;
-  const int64_t elements = shape_.kind == Kind::all_gather       ? count * ranks
-                           : shape_.kind == Kind::reduce_scatter ? count / ranks
-                                                                 : count;
-  for (int r = 0; r < ranks; ++r) {
+  if (shape_.kind == Kind::all_gather) return count * shape_.gpus;
+  return shape_.kind == Kind::reduce_scatter ? count / shape_.gpus : count;
+}
+
+void Collective::poison() {
+  for (int r = 0; r < shape_.gpus; ++r) {
     CUDA_CHECK(cudaSetDevice(r));
-    CUDA_CHECK(cudaMemset(memory_.output(r), 0xff, size_t(elements) * 2));  // NaN
+    CUDA_CHECK(cudaMemset(memory_.output(r), 0xff, size_t(output_elements()) * 2));  // NaN
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  std::vector<cudaStream_t> streams(ranks);
-  for (int r = 0; r < ranks; ++r) {
-    CUDA_CHECK(cudaSetDevice(r));
-    CUDA_CHECK(cudaStreamCreateWithFlags(&streams[r], cudaStreamNonBlocking));
-  }
-  enqueue(streams);
-  for (int r = 0; r < ranks; ++r) {
-    CUDA_CHECK(cudaSetDevice(r));
-    CUDA_CHECK(cudaStreamSynchronize(streams[r]));
-    CUDA_CHECK(cudaStreamDestroy(streams[r]));
-  }
-  for (int r = 0; r < ranks; ++r) {
+}
+
+void Collective::verify(const std::string& engine) {
+  for (int r = 0; r < shape_.gpus; ++r) {
     unsigned long long *wrong = nullptr, host = 0;
     CUDA_CHECK(cudaSetDevice(r));
     CUDA_CHECK(cudaMalloc(&wrong, sizeof *wrong));
     CUDA_CHECK(cudaMemset(wrong, 0, sizeof *wrong));
-    count_wrong<<<1024, 256>>>(reinterpret_cast<const __nv_bfloat16*>(memory_.output(r)), elements, shape_.kind, r,
-                               ranks, count, moves_own_share(), wrong);
+    count_wrong<<<1024, 256>>>(reinterpret_cast<const __nv_bfloat16*>(memory_.output(r)), output_elements(),
+                               shape_.kind, r, shape_.gpus, shape_.bytes_per_rank / 2, moves_own_share(), wrong);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaMemcpy(&host, wrong, sizeof host, cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaFree(wrong));
     if (host == 0) continue;
     std::fprintf(stderr, "%s by %s, %lld bytes a rank: %llu of %lld elements of rank %d are wrong\n",
-                 name_of(shape_.kind).c_str(), engine, static_cast<long long>(shape_.bytes_per_rank), host,
-                 static_cast<long long>(elements), r);
+                 name_of(shape_.kind).c_str(), engine.c_str(), static_cast<long long>(shape_.bytes_per_rank), host,
+                 static_cast<long long>(output_elements()), r);
     std::exit(1);
   }
 }

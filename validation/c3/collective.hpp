@@ -35,12 +35,13 @@ class Collective : public Work {
  public:
   Collective(const CollectiveMemory& memory, const CollectiveShape& shape) : memory_(memory), shape_(shape) {}
   const CollectiveShape& shape() const { return shape_; }
-  // Poisons the output, runs once, and compares every element; ends the program if one differs. Also connects whatever
-  // connects at first use.
-  void check(const char* engine);
+  // Before and after a run: poisons the output, and compares every element; ends the program if one differs.
+  void poison();
+  void verify(const std::string& engine);
 
  protected:
   virtual bool moves_own_share() const { return true; }
+  int64_t output_elements() const;
   const CollectiveMemory& memory_;
   const CollectiveShape shape_;
 };

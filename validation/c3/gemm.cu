@@ -10,13 +10,14 @@
 #include "cuda_check.hpp"
 #include "gemm.hpp"
 
-#define CUBLAS_CHECK(call)                                                                                         \
-  do {                                                                                                             \
-    const cublasStatus_t cublas_check_status = (call);                                                             \
-    if (cublas_check_status != CUBLAS_STATUS_SUCCESS) {                                                            \
-      std::fprintf(stderr, "%s:%d: %s: status %d\n", __FILE__, __LINE__, #call, static_cast<int>(cublas_check_status)); \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
+#define CUBLAS_CHECK(call)                                                      \
+  do {                                                                          \
+    const cublasStatus_t cublas_check_status = (call);                          \
+    if (cublas_check_status != CUBLAS_STATUS_SUCCESS) {                         \
+      std::fprintf(stderr, "%s:%d: %s: status %d\n", __FILE__, __LINE__, #call, \
+                   static_cast<int>(cublas_check_status));                      \
+      std::exit(1);                                                             \
+    }                                                                           \
   } while (0)
 
 namespace {
@@ -65,8 +66,8 @@ class LtGemm : public Gemm {
     CUBLAS_CHECK(cublasLtMatmulDescCreate(&matmul_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     if (sms > 0) {
       const int32_t target = sms;
-      CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(matmul_, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &target,
-                                                  sizeof target));
+      CUBLAS_CHECK(
+          cublasLtMatmulDescSetAttribute(matmul_, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &target, sizeof target));
     }
     CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&left_, CUDA_R_16BF, n, k, int64_t(n)));
     CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&right_, CUDA_R_16BF, k, m, int64_t(k)));
@@ -141,10 +142,9 @@ class LtGemm : public Gemm {
       CUDA_CHECK(cudaSetDevice(r));
       CUDA_CHECK(cudaDeviceSynchronize());
       CUDA_CHECK(cudaMalloc(&sampled, sizeof(float) * 3 * kChecked));
-      sample_kernel<<<kChecked, 256>>>(static_cast<const __nv_bfloat16*>(operands_.a(r)),
-                                       static_cast<const __nv_bfloat16*>(operands_.b(r)),
-                                       static_cast<const __nv_bfloat16*>(operands_.c(r)), shape_.m, shape_.n, shape_.k,
-                                       sampled);
+      sample_kernel<<<kChecked, 256>>>(
+          static_cast<const __nv_bfloat16*>(operands_.a(r)), static_cast<const __nv_bfloat16*>(operands_.b(r)),
+          static_cast<const __nv_bfloat16*>(operands_.c(r)), shape_.m, shape_.n, shape_.k, sampled);
       CUDA_CHECK(cudaGetLastError());
       float host[3 * kChecked];
       CUDA_CHECK(cudaMemcpy(host, sampled, sizeof host, cudaMemcpyDeviceToHost));
@@ -176,7 +176,7 @@ Operands::Operands(int gpus, const std::vector<ComputeShape>& shapes) {
   int64_t a = 1 << 20, b = 1 << 20, c = 1 << 20;  // bytes
   for (const ComputeShape& s : shapes) {
     a = std::max({a, int64_t{2} * s.m * s.k, s.stream_bytes});
-    b = std::max(b, int64_t{2} * s.k * s.n);
+    b = std::max({b, int64_t{2} * s.k * s.n, s.stream_bytes});
     c = std::max({c, int64_t{2} * s.m * s.n, s.stream_bytes});
   }
   for (int r = 0; r < gpus; ++r) {

@@ -7,8 +7,8 @@
 
 #include "work.hpp"
 
-// Memory of the computation on every GPU, and the library's handles. Filled once with normally distributed bf16 numbers,
-// because power, and so the clock, depends on the data. All shapes share it.
+// Memory of the computation on every GPU, and the library's handles. Filled once with normally distributed bf16
+// numbers, because power, and so the clock, depends on the data. All shapes share it.
 class Operands {
  public:
   Operands(int gpus, const std::vector<ComputeShape>& shapes);

@@ -7,9 +7,9 @@
 #include "work.hpp"
 
 constexpr int kStreamThreads = 256;
-constexpr int kStreamVectors = 4;                                                      // of 16 bytes a thread at once
-constexpr int64_t kStreamChunk = int64_t{kStreamThreads} * kStreamVectors * 16;        // bytes of an array
-constexpr int kStreamWgsPerSm = 8;                                                     // of the grid-stride form
+constexpr int kStreamVectors = 4;                                                // of 16 bytes a thread at once
+constexpr int64_t kStreamChunk = int64_t{kStreamThreads} * kStreamVectors * 16;  // bytes of an array
+constexpr int kStreamWgsPerSm = 8;                                               // of the grid-stride form
 
 struct StreamShape {
   int inputs = 1;           // 1: out = a + 1; 2: out = a + b

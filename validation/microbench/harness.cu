@@ -176,19 +176,19 @@ std::vector<WgStamp> Collector::read(int gpu, int wgs) const {
 
 Span Collector::span(int gpu, int wgs) const { return span_of(read(gpu, wgs)); }
 
-Gate::Gate() {
+HostGate::HostGate() {
   CUDA_CHECK(cudaHostAlloc(&words_, 128, cudaHostAllocPortable | cudaHostAllocMapped));
   std::memset(words_, 0, 128);
 }
 
-Gate::~Gate() { cudaFreeHost(words_); }
+HostGate::~HostGate() { cudaFreeHost(words_); }
 
-void Gate::hold(int gpu, cudaStream_t stream) {
+void HostGate::hold(int gpu, cudaStream_t stream) {
   CUDA_CHECK(cudaSetDevice(gpu));
   gate_kernel<<<1, 1, 0, stream>>>(words_, epoch_ + 1, words_ + 16);
   CUDA_CHECK(cudaGetLastError());
 }
 
-void Gate::open() { *static_cast<volatile uint32_t*>(words_) = ++epoch_; }
+void HostGate::open() { *static_cast<volatile uint32_t*>(words_) = ++epoch_; }
 
-bool Gate::gave_up() const { return static_cast<volatile uint32_t*>(words_)[16] != 0; }
+bool HostGate::gave_up() const { return static_cast<volatile uint32_t*>(words_)[16] != 0; }

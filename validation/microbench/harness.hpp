@@ -96,12 +96,12 @@ std::vector<double> repeat(Function once, int repetitions = kRepetitions) {
 
 // Holds streams, of any GPU, until the host has enqueued all work behind them. A gate that stays shut for two seconds
 // gives up: the GPU never hangs.
-class Gate {
+class HostGate {
  public:
-  Gate();
-  ~Gate();
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
+  HostGate();
+  ~HostGate();
+  HostGate(const HostGate&) = delete;
+  HostGate& operator=(const HostGate&) = delete;
   void hold(int gpu, cudaStream_t stream);
   void open();
   bool gave_up() const;  // after the streams have ended: some gate opened by itself

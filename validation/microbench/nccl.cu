@@ -97,7 +97,7 @@ class AllToAll {
 
   Collector& c_;
   int gpus_;
-  Gate gate_;
+  HostGate gate_;
   std::vector<ncclComm_t> comms_;
   std::vector<cudaEvent_t> begin_, end_;
 };
