@@ -1,11 +1,18 @@
 #include "cast.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "stream.hpp"
 
 Cast::Cast(int gpus, int sms, const std::vector<ComputeShape>& shapes, int64_t most_bytes_per_rank)
-    : gpus_(gpus), sms_(sms), stage_(gpus, sms), operands_(gpus, shapes), memory_(gpus, most_bytes_per_rank) {}
+    : gpus_(gpus),
+      sms_(sms),
+      stage_(gpus, sms),
+      lanes_(gpus),
+      operands_(gpus, shapes),
+      memory_(gpus, most_bytes_per_rank) {}
 
 Work& Cast::compute(const ComputeShape& shape, int compute_sms) {
   std::unique_ptr<Work>& made = computes_[{shape.name, compute_sms}];
@@ -43,13 +50,19 @@ Collective& Cast::nccl(Kind kind, int64_t bytes_per_rank, int max_ctas) {
 Collective& Cast::copies(Kind kind, int64_t bytes_per_rank, int streams) {
   std::unique_ptr<Collective>& made = collectives_[{kind, bytes_per_rank, -1 - streams}];
   if (made != nullptr) return *made;
-  made = make_copies(memory_, {kind, bytes_per_rank, gpus_}, streams);
+  made = make_copies(memory_, lanes_, {kind, bytes_per_rank, gpus_}, streams);
   return checked(made, "copy engines");
 }
 
 Collective& Cast::collective(const Pair& pair, const Strategy& strategy) {
   return strategy.copy_engine ? copies(pair.kind, pair.bytes_per_rank, strategy.streams)
                               : nccl(pair.kind, pair.bytes_per_rank, strategy.max_ctas);
+}
+
+void require_even_shares(int gpus) {
+  if (gpus == 2 || gpus == 4 || gpus == 8) return;
+  std::fprintf(stderr, "%d GPUs; --gpus 2, 4 or 8 would be right\n", gpus);
+  std::exit(2);
 }
 
 std::vector<ComputeShape> distinct_shapes(const std::vector<Pair>& pairs) {

@@ -31,6 +31,7 @@ class Cast {
 
   int gpus_, sms_;
   Stage stage_;
+  CopyLanes lanes_;
   Operands operands_;
   CollectiveMemory memory_;
   std::map<int, std::unique_ptr<NcclGroup>> groups_;  // by max_ctas
@@ -38,6 +39,9 @@ class Cast {
   // Kind, bytes, and max_ctas or -1 - streams.
   std::map<std::tuple<Kind, int64_t, int>, std::unique_ptr<Collective>> collectives_;
 };
+
+// Ends the program with status 2 unless there are 2, 4 or 8 GPUs: shares of the grids' sizes are whole then.
+void require_even_shares(int gpus);
 
 std::vector<ComputeShape> distinct_shapes(const std::vector<Pair>& pairs);
 int64_t most_bytes_per_rank(const std::vector<Pair>& pairs);

@@ -60,6 +60,27 @@ class NcclGroup {
   static std::string version();
 };
 
+// Streams for copies beside each other, and events to fork to them and to join. Make them early: what a process has
+// more than 32 streams of shares the GPU's queues.
+class CopyLanes {
+ public:
+  explicit CopyLanes(int gpus);
+  ~CopyLanes();
+  CopyLanes(const CopyLanes&) = delete;
+  CopyLanes& operator=(const CopyLanes&) = delete;
+
+  struct Gpu {
+    cudaEvent_t begin = nullptr;
+    std::vector<cudaStream_t> stream;  // a peer each but the first, whose copy stays on the caller's stream
+    std::vector<cudaEvent_t> end;
+  };
+  const Gpu& of(int gpu) const { return gpu_[size_t(gpu)]; }
+
+ private:
+  std::vector<Gpu> gpu_;
+};
+
 // All-gather or all-to-all by direct copies, in rotated order of the peers so that no two senders meet at a receiver:
 // on the work's own stream (streams = 1) or on one stream a peer (0). Own shares stay where they are.
-std::unique_ptr<Collective> make_copies(const CollectiveMemory& memory, const CollectiveShape& shape, int streams);
+std::unique_ptr<Collective> make_copies(const CollectiveMemory& memory, const CopyLanes& lanes,
+                                        const CollectiveShape& shape, int streams);

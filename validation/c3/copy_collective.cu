@@ -1,50 +1,50 @@
 #include "collective.hpp"
 #include "cuda_check.hpp"
 
+CopyLanes::CopyLanes(int gpus) : gpu_(size_t(gpus)) {
+  for (int r = 0; r < gpus; ++r) {
+    Gpu& g = gpu_[size_t(r)];
+    CUDA_CHECK(cudaSetDevice(r));
+    CUDA_CHECK(cudaEventCreateWithFlags(&g.begin, cudaEventDisableTiming));
+    for (int k = 2; k < gpus; ++k) {
+      g.stream.emplace_back();
+      g.end.emplace_back();
+      CUDA_CHECK(cudaStreamCreateWithFlags(&g.stream.back(), cudaStreamNonBlocking));
+      CUDA_CHECK(cudaEventCreateWithFlags(&g.end.back(), cudaEventDisableTiming));
+    }
+  }
+}
+
+CopyLanes::~CopyLanes() {
+  for (size_t r = 0; r < gpu_.size(); ++r) {
+    cudaSetDevice(int(r));
+    cudaEventDestroy(gpu_[r].begin);
+    for (cudaStream_t stream : gpu_[r].stream) cudaStreamDestroy(stream);
+    for (cudaEvent_t end : gpu_[r].end) cudaEventDestroy(end);
+  }
+}
+
 namespace {
 
 class Copies : public Collective {
  public:
-  Copies(const CollectiveMemory& memory, const CollectiveShape& shape, int streams)
-      : Collective(memory, shape), peers_(shape.gpus - 1), forks_(streams == 0 && peers_ > 1), lanes_(shape.gpus) {
-    if (!forks_) return;
-    for (int r = 0; r < shape.gpus; ++r) {
-      CUDA_CHECK(cudaSetDevice(r));
-      CUDA_CHECK(cudaEventCreateWithFlags(&lanes_[r].begin, cudaEventDisableTiming));
-      // The first peer's copy stays on the caller's stream.
-      for (int k = 1; k < peers_; ++k) {
-        lanes_[r].stream.emplace_back();
-        lanes_[r].end.emplace_back();
-        CUDA_CHECK(cudaStreamCreateWithFlags(&lanes_[r].stream.back(), cudaStreamNonBlocking));
-        CUDA_CHECK(cudaEventCreateWithFlags(&lanes_[r].end.back(), cudaEventDisableTiming));
-      }
-    }
-  }
-  ~Copies() override {
-    for (size_t r = 0; r < lanes_.size(); ++r) {
-      cudaSetDevice(int(r));
-      if (lanes_[r].begin != nullptr) cudaEventDestroy(lanes_[r].begin);
-      for (cudaStream_t stream : lanes_[r].stream) cudaStreamDestroy(stream);
-      for (cudaEvent_t end : lanes_[r].end) cudaEventDestroy(end);
-    }
-  }
-  Copies(const Copies&) = delete;
-  Copies& operator=(const Copies&) = delete;
+  Copies(const CollectiveMemory& memory, const CopyLanes& lanes, const CollectiveShape& shape, int streams)
+      : Collective(memory, shape), lanes_(lanes), peers_(shape.gpus - 1), forks_(streams == 0 && peers_ > 1) {}
 
   void enqueue(const std::vector<cudaStream_t>& streams) override {
     for (int r = 0; r < shape_.gpus; ++r) {
-      Lanes& lanes = lanes_[r];
+      const CopyLanes::Gpu& lanes = lanes_.of(r);
+      const cudaStream_t own = streams[size_t(r)];
       CUDA_CHECK(cudaSetDevice(r));
-      if (forks_) CUDA_CHECK(cudaEventRecord(lanes.begin, streams[r]));
+      if (forks_) CUDA_CHECK(cudaEventRecord(lanes.begin, own));
       for (int k = 0; k < peers_; ++k) {
         const bool side = forks_ && k > 0;
-        const cudaStream_t stream = side ? lanes.stream[k - 1] : streams[r];
+        const cudaStream_t stream = side ? lanes.stream[size_t(k - 1)] : own;
         if (side) CUDA_CHECK(cudaStreamWaitEvent(stream, lanes.begin, 0));
         copy(r, (r + 1 + k) % shape_.gpus, stream);
-        if (side) CUDA_CHECK(cudaEventRecord(lanes.end[k - 1], stream));
+        if (side) CUDA_CHECK(cudaEventRecord(lanes.end[size_t(k - 1)], stream));
       }
-      if (!forks_) continue;
-      for (cudaEvent_t end : lanes.end) CUDA_CHECK(cudaStreamWaitEvent(streams[r], end, 0));
+      for (int k = 1; forks_ && k < peers_; ++k) CUDA_CHECK(cudaStreamWaitEvent(own, lanes.end[size_t(k - 1)], 0));
     }
   }
 
@@ -52,12 +52,6 @@ class Copies : public Collective {
   bool moves_own_share() const override { return false; }
 
  private:
-  struct Lanes {
-    cudaEvent_t begin = nullptr;
-    std::vector<cudaStream_t> stream;
-    std::vector<cudaEvent_t> end;
-  };
-
   void copy(int r, int p, cudaStream_t stream) {
     const bool gather = shape_.kind == Kind::all_gather;
     const int64_t bytes = gather ? shape_.bytes_per_rank : shape_.bytes_per_rank / shape_.gpus;
@@ -65,13 +59,14 @@ class Copies : public Collective {
     CUDA_CHECK(cudaMemcpyPeerAsync(memory_.output(p) + r * bytes, p, from, r, size_t(bytes), stream));
   }
 
+  const CopyLanes& lanes_;
   const int peers_;
   const bool forks_;
-  std::vector<Lanes> lanes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Collective> make_copies(const CollectiveMemory& memory, const CollectiveShape& shape, int streams) {
-  return std::make_unique<Copies>(memory, shape, streams);
+std::unique_ptr<Collective> make_copies(const CollectiveMemory& memory, const CopyLanes& lanes,
+                                        const CollectiveShape& shape, int streams) {
+  return std::make_unique<Copies>(memory, lanes, shape, streams);
 }

@@ -113,6 +113,7 @@ void time_collective(Collector& c, Stage& stage, Collective& collective, const s
 void bench_collectives(Collector& c, int gpus) {
   const CollectiveMemory memory(gpus, kMostBytes);
   Stage stage(gpus, c.sms());
+  const CopyLanes lanes(gpus);
   for (const int max_ctas : {0, 4, 8, 16}) {
     std::unique_ptr<NcclGroup> group;
     for (const Kind kind : kKinds) {
@@ -129,7 +130,7 @@ void bench_collectives(Collector& c, int gpus) {
     if (!c.wants(benchmark.c_str())) continue;
     for (const int streams : {1, gpus - 1}) {
       for (int64_t bytes = kMib / 16; bytes <= kMostBytes; bytes *= 4)
-        time_collective(c, stage, *make_copies(memory, {kind, bytes, gpus}, streams == 1 ? 1 : 0), benchmark,
+        time_collective(c, stage, *make_copies(memory, lanes, {kind, bytes, gpus}, streams == 1 ? 1 : 0), benchmark,
                         Parameters()("bytes_per_rank", bytes)("gpus", gpus)("streams", streams));
       if (gpus == 2) break;  // one peer: both are the same
     }
@@ -141,6 +142,7 @@ void bench_collectives(Collector& c, int gpus) {
 int main(int argc, char** argv) {
   setenv("CUDA_MODULE_LOADING", "LAZY", 1);  // as in c3_pairs
   Collector c(argc, argv, "c3_isolated", 0);
+  require_even_shares(c.gpus());
   NcclGroup::configure(c.option("--nccl-direct", "0") == "1");
   std::vector<Pair> pairs = read_pairs(c.option("--grid", ""));
   if (!c.option("--more", "").empty())

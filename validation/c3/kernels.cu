@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   std::string command = "c3_kernels";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   Collector c(argc, argv, "c3_kernels", 0);
+  require_even_shares(c.gpus());
   NcclGroup::configure(c.option("--nccl-direct", "0") == "1");
   std::vector<Pair> pairs = read_pairs(c.option("--grid", ""));
   if (!c.option("--more", "").empty())

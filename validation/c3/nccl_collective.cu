@@ -77,6 +77,7 @@ std::unique_ptr<NcclGroup> NcclGroup::create(int gpus, int max_ctas) { return st
 
 void NcclGroup::configure(bool direct) {
   setenv("NCCL_NVLS_ENABLE", "0", 1);
+  setenv("NCCL_GRAPH_REGISTER", "0", 1);  // c3_kernels captures collectives: as they are launched otherwise
   setenv("NCCL_P2P_DIRECT_DISABLE", direct ? "0" : "1", 1);
 }
 

@@ -129,8 +129,9 @@ int main(int argc, char** argv) {
   const int rounds = std::atoi(c.option("--rounds", "19").c_str());
   const double limit = std::atof(c.option("--seconds", "150").c_str());
   const bool direct = c.option("--nccl-direct", "0") == "1";
-  if (c.gpus() < 2 || rounds < 1) {
-    std::fprintf(stderr, "c3_pairs: at least two GPUs and one round are needed\n");
+  require_even_shares(c.gpus());
+  if (rounds < 1) {
+    std::fprintf(stderr, "c3_pairs: --rounds %d; at least 1 would be right\n", rounds);
     return 2;
   }
   NcclGroup::configure(direct);

@@ -4,7 +4,7 @@
 #   c3_isolated.csv            the parts alone, and compute beside workgroups that hold SMs
 #   c3_kernels.csv             the kernels behind them
 # Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2..8 (default: all); parts: pairs, held_out, isolated, kernels
+#   N 2, 4 or 8 (default: all); parts: pairs, held_out, isolated, kernels
 #   --nccl-direct: NCCL may write into the output of a peer of its process; by default it works as between processes
 #   --rounds, --seconds: repetitions of the pairs (19), and when to stop them (150 s)
 set -u

@@ -32,7 +32,16 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     CUDA_CHECK(cudaMemset(g.flush, 0, kFlushBytes));
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  run(nullptr, nullptr, First::compute, false);  // loads the gate's and the eviction's kernels
+  // Loads the kernels of run(): through an open gate that meets nobody.
+  *static_cast<volatile uint32_t*>(host_) = ++epoch_;
+  for (int r = 0; r < gpus; ++r) {
+    CUDA_CHECK(cudaSetDevice(r));
+    Gate gate{};
+    gate.ready[0] = gpu_[r].words;
+    launch_evict_l2(gpu_[r].gate, gpu_[r].flush, sms_);
+    launch_gate(gpu_[r].gate, host_, gate, 0, 1, epoch_, reinterpret_cast<int*>(host_ + 16));
+  }
+  synchronise();
 }
 
 Stage::~Stage() {
