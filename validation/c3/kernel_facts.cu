@@ -33,6 +33,7 @@ struct Driver {
             find(node_attribute, "cuGraphKernelNodeGetAttribute") && find(kernel_function, "cuKernelGetFunction") &&
             find(function_name, "cuFuncGetName") && find(function_attribute, "cuFuncGetAttribute") &&
             find(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    if (!ready) std::fprintf(stderr, "kernel_facts: the driver lacks an entry point; no facts\n");
   }
 };
 
@@ -72,10 +73,7 @@ bool read_node(const Driver& driver, CUgraphNode node, KernelFact& fact) {
 std::vector<KernelFact> kernels_of(Work& work, int gpus) {
   static const Driver driver;
   std::vector<KernelFact> facts;
-  if (!driver.ready) {
-    std::fprintf(stderr, "kernel_facts: the driver lacks an entry point; no facts\n");
-    return facts;
-  }
+  if (!driver.ready) return facts;
   std::vector<cudaStream_t> streams(gpus);
   std::vector<cudaGraph_t> graphs(gpus);
   for (int r = 0; r < gpus; ++r) {
