@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures computation beside communication on this machine's GPUs: builds, then writes below OUT
-#   c3.csv, c3_held_out.csv    every pair of validation/h200x4/c3_grid*.csv by every strategy
-#   c3_isolated.csv            the parts alone, and compute beside workgroups that hold SMs
-#   c3_kernels.csv             the kernels behind them
+#   c3.csv, c3_held_out.csv         every pair of validation/h200x4/c3_grid*.csv by every strategy
+#   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that hold SMs
+#   c3_kernels.csv                  the kernels behind them
 # Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
 #   N 2, 4 or 8 (default: all); parts: pairs, held_out, isolated, kernels
 #   --nccl-direct: NCCL may write into the output of a peer of its process; by default it works as between processes
@@ -72,12 +72,12 @@ run() { # part, seconds at most, file, program, options
 }
 
 header() {
-  "$build/microbench/microbench_machine" --header "$out/c3_isolated.csv" "$gpus" \
+  "$build/microbench/microbench_machine" --header "$out/c3_isolated.measurements.csv" "$gpus" \
     "validation/c3/run.sh --gpus $gpus$([ "$direct" = 0 ] || echo ' --nccl-direct') (isolated)"
 }
 case ,$only, in *,isolated,*) header || exit 1 ;; esac
 strategies=$grids/c3_strategies.csv
-run isolated 120 "$out/c3_isolated.csv" c3_isolated --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv"
+run isolated 120 "$out/c3_isolated.measurements.csv" c3_isolated --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv"
 run pairs $((seconds + 90)) "$out/c3.csv" c3_pairs --grid "$grids/c3_grid.csv" --strategies "$strategies" \
   --rounds "$rounds" --seconds "$seconds"
 run held_out $((seconds + 90)) "$out/c3_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \
