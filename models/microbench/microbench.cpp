@@ -8,6 +8,12 @@ namespace moire::models::microbench {
 
 namespace {
 
+// Scenarios simulate these.
+Benchmark collective(std::string name, std::string description, std::string setting) {
+  return {
+      std::move(name), std::move(description), {{"bytes_per_rank", "gpus", std::move(setting)}}, {{"time", "us"}}, {}};
+}
+
 // What there is to know of a GPU without running a program on it.
 std::vector<Benchmark> facts() {
   return {
@@ -37,6 +43,24 @@ std::vector<Benchmark> facts() {
        {{"bytes", "gpus", "max_ctas"}},
        {{"time", "us"}},
        {}},
+      {"gemm", "A GEMM of a library, alone.", {{"m", "n", "k"}}, {{"time", "us"}}, {}},
+      {"gemm_beside",
+       "The same beside workgroups that hold an SM each.",
+       {{"m", "n", "k", "blockers", "traffic"}},
+       {{"time", "us"}},
+       {}},
+      {"stream", "A streaming kernel, alone.", {{"inputs", "bytes", "grid_stride"}}, {{"time", "us"}}, {}},
+      {"stream_beside",
+       "The same beside workgroups that hold an SM each.",
+       {{"inputs", "bytes", "grid_stride", "blockers", "traffic"}},
+       {{"time", "us"}},
+       {}},
+      collective("all_gather_nccl", "NCCL's all-gather.", "max_ctas"),
+      collective("all_to_all_nccl", "NCCL's grouped send and receive.", "max_ctas"),
+      collective("all_reduce_nccl", "NCCL's all-reduce.", "max_ctas"),
+      collective("reduce_scatter_nccl", "NCCL's reduce-scatter.", "max_ctas"),
+      collective("all_gather_copy", "An all-gather by copy engines.", "streams"),
+      collective("all_to_all_copy", "An all-to-all by copy engines.", "streams"),
       {"timer", "The GPU's own timer.", {{}}, {{"resolution", "ns"}, {"read_cost", "ns"}, {"sm_clock", "MHz"}}, {}},
       {"power",
        "Clocks and power, before and after all benchmarks.",

@@ -6,21 +6,10 @@
 
 #include "bench.hpp"
 #include "cuda_check.hpp"
+#include "evict_l2.hpp"
 #include "kernels.cuh"
 
 namespace {
-
-constexpr int64_t kFlushBytes = int64_t{256} << 20;  // the L2 of an H200 has 50-60 MB
-
-// Reads what the L2 cannot hold. Writing would leave dirty lines, which the run would then pay for.
-__global__ void evict_l2(uint4* zeros, int64_t count) {
-  uint32_t seen = 0;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
-    const uint4 v = zeros[i];
-    seen |= v.x | v.y | v.z | v.w;
-  }
-  if (seen != 0) zeros[0] = make_uint4(0, 0, 0, 0);  // never: keeps the loads
-}
 
 constexpr int kMaxCheck = 1 << 17;
 constexpr int kCopyWgsPerSm = 4;
@@ -252,8 +241,7 @@ void Bench::prepare(uint64_t seed, const RunOptions& options) {
       CUDA_CHECK(cudaMemsetAsync(k.waits, 0, sizeof(WaitRecord) * kMaxRanks * kMaxGrid, k.stream));
       CUDA_CHECK(cudaMemsetAsync(k.tasks, 0, sizeof(TaskRecord) * shape_.tasks(), k.stream));
     }
-    evict_l2<<<sms_ * 8, 256, 0, k.stream>>>(k.flush, kFlushBytes / int64_t{sizeof(uint4)});
-    CUDA_CHECK(cudaGetLastError());
+    launch_evict_l2(k.stream, k.flush, sms_);
   }
   synchronise();
 }
@@ -352,8 +340,7 @@ RunResult Bench::run(const RunOptions& options) {
   for (int r = 0; r < ranks_; ++r) {
     Rank& k = rank_[r];
     CUDA_CHECK(cudaSetDevice(r));
-    gate_kernel<<<1, 1, 0, k.stream>>>(host_flag_, gate(kHostGate), r, ranks_, epoch_, k.gave_up);
-    CUDA_CHECK(cudaGetLastError());
+    launch_gate(k.stream, host_flag_, gate(kHostGate), r, ranks_, epoch_, k.gave_up);
     CUDA_CHECK(cudaEventRecord(k.begin, k.stream));
     switch (options.mode) {
       case Mode::fused:

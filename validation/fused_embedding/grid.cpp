@@ -4,50 +4,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
-#include <sstream>
+
+#include "csv_row.hpp"
 
 namespace {
 
-class Row {
- public:
-  Row(const std::string& text, const std::string& place) : place_(place) {
-    std::stringstream cells(text);
-    for (std::string cell; std::getline(cells, cell, ',');) cells_.push_back(cell);
-  }
-
-  size_t size() const { return cells_.size(); }
-  const std::string& text(size_t column) const { return cells_[column]; }
-  bool good() const { return good_; }
-
-  void fail(const std::string& what) {
-    std::fprintf(stderr, "%s: %s\n", place_.c_str(), what.c_str());
-    good_ = false;
-  }
-
-  double number(size_t column, double least, double most) {
-    char* end = nullptr;
-    const double value = std::strtod(cells_[column].c_str(), &end);
-    if (cells_[column].empty() || *end != '\0' || !(value >= least && value <= most)) {
-      fail("'" + cells_[column] + "' in column " + std::to_string(column + 1) + "; a number from " +
-           std::to_string(least) + " to " + std::to_string(most) + " would be right");
-      return least;
-    }
-    return value;
-  }
-
-  int whole(size_t column, int least, int most) {
-    const double value = number(column, least, most);
-    if (value != double(int(value))) fail("'" + cells_[column] + "' is not a whole number");
-    return int(value);
-  }
-
- private:
-  std::string place_;
-  std::vector<std::string> cells_;
-  bool good_ = true;
-};
-
-Dtype dtype_of(Row& row, size_t column) {
+Dtype dtype_of(CsvRow& row, size_t column) {
   for (int d = 0; d < 3; ++d)
     if (row.text(column) == kDtypeNames[d]) return Dtype(d);
   row.fail("dtype '" + row.text(column) + "'; fp32, fp16 or bf16 would be right");
@@ -68,7 +30,7 @@ std::vector<Point> read_grid(const std::string& path, int ranks) {
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line[0] == '#') continue;
-    Row row(line, path + ":" + std::to_string(number));
+    CsvRow row(line, path + ":" + std::to_string(number));
     if (!header) {
       header = true;
       if (line != kGridColumns) row.fail(std::string("the columns are not ") + kGridColumns);

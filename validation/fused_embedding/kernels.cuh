@@ -13,14 +13,9 @@
 #include <cuda_fp16.h>
 
 #include "device_clock.cuh"
+#include "gate.hpp"
 #include "records.hpp"
 #include "shape.hpp"
-
-// Device words that GPUs use to meet: arrived counts the WGs of this GPU, ready[source] is written by peers.
-struct Gate {
-  uint32_t* arrived;           // own, zeroed before the launch
-  uint32_t* ready[kMaxRanks];  // ready[p]: the array of GPU p, one word a source
-};
 
 struct FusedArguments {
   Shape shape;
@@ -422,21 +417,6 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ 
       }
     }
   }
-}
-
-// Holds back a stream until the host has enqueued everything on every GPU, then until all GPUs' gates are open, so that
-// what follows starts within about a microsecond everywhere and no launch cost of the host is timed.
-__global__ void gate_kernel(const volatile uint32_t* host_flag, Gate gate, int rank, int ranks, uint32_t epoch,
-                            int* gave_up) {
-  const uint64_t deadline = global_ns() + kSpinLimitNs;
-  while (*host_flag != epoch) {
-    if (global_ns() > deadline) {
-      *gave_up = 1;
-      return;
-    }
-  }
-  for (int p = 0; p < ranks; ++p) store_relaxed_sys(gate.ready[p] + rank, epoch);  // carries no data to release
-  for (int p = 0; p < ranks; ++p) wait_for_flag(gate.ready[rank] + p, epoch, gave_up);
 }
 
 // Elements are written one by one in 16-bit or 32-bit words; conversions are exact.

@@ -118,7 +118,7 @@ class Engines {
 
   static constexpr int kLanes = 8;
   Collector& c_;
-  Gate gate_;
+  HostGate gate_;
   std::vector<Lane> lanes_;
 };
 

@@ -62,8 +62,9 @@ Span span_of(const std::vector<WgStamp>& stamps) {
 
 Collector::Collector(int argc, char** argv, const char* program, int64_t pool_bytes)
     : pool_bytes_(pool_bytes), program_(program), arguments_(argv + 1, argv + argc), began_(now_seconds()) {
-  // Nothing may be loaded while a gate holds a GPU; copies on many streams need as many queues.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  // Nothing may be loaded while a gate holds a GPU, unless the program takes care of that; copies on many streams need
+  // as many queues.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
   if (arguments_.size() % 2 != 0) usage(program);
@@ -175,19 +176,19 @@ std::vector<WgStamp> Collector::read(int gpu, int wgs) const {
 
 Span Collector::span(int gpu, int wgs) const { return span_of(read(gpu, wgs)); }
 
-Gate::Gate() {
+HostGate::HostGate() {
   CUDA_CHECK(cudaHostAlloc(&words_, 128, cudaHostAllocPortable | cudaHostAllocMapped));
   std::memset(words_, 0, 128);
 }
 
-Gate::~Gate() { cudaFreeHost(words_); }
+HostGate::~HostGate() { cudaFreeHost(words_); }
 
-void Gate::hold(int gpu, cudaStream_t stream) {
+void HostGate::hold(int gpu, cudaStream_t stream) {
   CUDA_CHECK(cudaSetDevice(gpu));
   gate_kernel<<<1, 1, 0, stream>>>(words_, epoch_ + 1, words_ + 16);
   CUDA_CHECK(cudaGetLastError());
 }
 
-void Gate::open() { *static_cast<volatile uint32_t*>(words_) = ++epoch_; }
+void HostGate::open() { *static_cast<volatile uint32_t*>(words_) = ++epoch_; }
 
-bool Gate::gave_up() const { return static_cast<volatile uint32_t*>(words_)[16] != 0; }
+bool HostGate::gave_up() const { return static_cast<volatile uint32_t*>(words_)[16] != 0; }

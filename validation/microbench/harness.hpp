@@ -52,6 +52,7 @@ class Collector {
   WgStamp* stamps(int gpu) const { return stamps_[gpu]; }
   float* sink(int gpu) const { return sink_[gpu]; }
   cudaStream_t stream(int gpu) const { return stream_[gpu]; }
+  std::FILE* file() const { return file_; }  // for tables of another shape
   std::string option(const char* key, const char* otherwise) const;
 
   // Whether this benchmark was asked for; tells the user how far the program is.
@@ -95,12 +96,12 @@ std::vector<double> repeat(Function once, int repetitions = kRepetitions) {
 
 // Holds streams, of any GPU, until the host has enqueued all work behind them. A gate that stays shut for two seconds
 // gives up: the GPU never hangs.
-class Gate {
+class HostGate {
  public:
-  Gate();
-  ~Gate();
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
+  HostGate();
+  ~HostGate();
+  HostGate(const HostGate&) = delete;
+  HostGate& operator=(const HostGate&) = delete;
   void hold(int gpu, cudaStream_t stream);
   void open();
   bool gave_up() const;  // after the streams have ended: some gate opened by itself

@@ -8,6 +8,7 @@
 #include "device_clock.cuh"
 #include "gpu_info.hpp"
 #include "harness.hpp"
+#include "provenance.hpp"
 
 namespace {
 
@@ -116,10 +117,8 @@ int write_header(const char* path, const char* gpus, const char* command) {
   }
   int count = std::atoi(gpus);
   if (count == 0) CUDA_CHECK(cudaGetDeviceCount(&count));
-  const GpuInfo gpu = gpu_info(0);
-  std::fprintf(file, "# moire-measurements 1\n# gpu: %s\n# gpus: %d\n# driver: %s\n# date: %s\n# command: %s\n",
-               gpu.name.c_str(), count, gpu.driver.c_str(), utc_now().c_str(), command);
-  std::fprintf(file, "# cuda: %s\n# clocks: %s\n", gpu.cuda.c_str(), clocks_text(count).c_str());
+  std::fprintf(file, "# moire-measurements 1\n");
+  write_provenance(file, count, command);
   std::fprintf(file, "benchmark,parameters,metric,value,unit,repetitions,low,high\n");
   return std::fclose(file) == 0 ? 0 : 2;
 }

@@ -1,20 +1,10 @@
 // nccl_all_to_all: grouped sends and receives of NCCL, against bytes and the limit on its workgroups.
-#include <nccl.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "cuda_check.hpp"
 #include "harness.hpp"
-
-#define NCCL_CHECK(call)                                                                                         \
-  do {                                                                                                           \
-    const ncclResult_t nccl_check_status = (call);                                                               \
-    if (nccl_check_status != ncclSuccess) {                                                                      \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, ncclGetErrorString(nccl_check_status)); \
-      std::exit(1);                                                                                              \
-    }                                                                                                            \
-  } while (0)
+#include "nccl_check.hpp"
 
 namespace {
 
@@ -107,7 +97,7 @@ class AllToAll {
 
   Collector& c_;
   int gpus_;
-  Gate gate_;
+  HostGate gate_;
   std::vector<ncclComm_t> comms_;
   std::vector<cudaEvent_t> begin_, end_;
 };

@@ -76,7 +76,7 @@ struct Rates {
 template <typename Launch>
 Rates measure(Collector& c, int wgs, const std::vector<int>& senders, int64_t bytes_per_wg, Launch launch) {
   Rates rates;
-  Gate gate;
+  HostGate gate;
   rates.total = repeat([&](int i) {
     for (const int r : senders) {
       gate.hold(r, c.stream(r));

@@ -1,0 +1,47 @@
+// All works of a program, made once each, loaded, connected and checked, so that any of them may run behind a gate.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "collective.hpp"
+#include "gemm.hpp"
+#include "grid.hpp"
+#include "stage.hpp"
+
+class Cast {
+ public:
+  // `gpus`: those of the stage that warms the works; `sms` of each.
+  Cast(int gpus, int sms, const std::vector<ComputeShape>& shapes, int64_t most_bytes_per_rank);
+
+  int gpus() const { return gpus_; }
+  const Operands& operands() const { return operands_; }
+  // compute_sms as in Strategy.
+  Work& compute(const ComputeShape& shape, int compute_sms);
+  Collective& nccl(Kind kind, int64_t bytes_per_rank, int max_ctas);
+  Collective& copies(Kind kind, int64_t bytes_per_rank, int streams);
+  Collective& collective(const Pair& pair, const Strategy& strategy);
+  Stage& stage() { return stage_; }
+
+ private:
+  Collective& checked(std::unique_ptr<Collective>& made, const std::string& engine);
+
+  int gpus_, sms_;
+  Stage stage_;
+  CopyLanes lanes_;
+  Operands operands_;
+  CollectiveMemory memory_;
+  std::map<int, std::unique_ptr<NcclGroup>> groups_;  // by max_ctas
+  std::map<std::tuple<std::string, int>, std::unique_ptr<Work>> computes_;
+  // Kind, bytes, and max_ctas or -1 - streams.
+  std::map<std::tuple<Kind, int64_t, int>, std::unique_ptr<Collective>> collectives_;
+};
+
+// Ends the program with status 2 unless there are 2, 4 or 8 GPUs: shares of the grids' sizes are whole then.
+void require_even_shares(int gpus);
+
+std::vector<ComputeShape> distinct_shapes(const std::vector<Pair>& pairs);
+int64_t most_bytes_per_rank(const std::vector<Pair>& pairs);

@@ -1,0 +1,86 @@
+// Collectives between all GPUs of the process, by NCCL or by copy engines, whose results can be checked.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "work.hpp"
+
+// Input and output of every rank. The input holds small whole numbers in bf16, so that sums are exact in any order.
+class CollectiveMemory {
+ public:
+  CollectiveMemory(int gpus, int64_t most_bytes_per_rank);
+  ~CollectiveMemory();
+  CollectiveMemory(const CollectiveMemory&) = delete;
+  CollectiveMemory& operator=(const CollectiveMemory&) = delete;
+
+  int gpus() const { return int(input_.size()); }
+  char* input(int rank) const { return input_[rank]; }
+  char* output(int rank) const { return output_[rank]; }  // as large as all inputs together
+
+ private:
+  std::vector<char*> input_, output_;
+};
+
+struct CollectiveShape {
+  Kind kind = Kind::all_gather;
+  int64_t bytes_per_rank = 0;  // input of a rank
+  int gpus = 0;                // the first so many
+};
+
+class Collective : public Work {
+ public:
+  Collective(const CollectiveMemory& memory, const CollectiveShape& shape) : memory_(memory), shape_(shape) {}
+  const CollectiveShape& shape() const { return shape_; }
+  // Before and after a run: poisons the output, and compares every element; ends the program if one differs.
+  void poison();
+  void verify(const std::string& engine);
+
+ protected:
+  virtual bool moves_own_share() const { return true; }
+  int64_t output_elements() const;
+  const CollectiveMemory& memory_;
+  const CollectiveShape shape_;
+};
+
+// Communicators of NCCL over the first `gpus` GPUs, with at most `max_ctas` workgroups a GPU (0: NCCL's choice).
+class NcclGroup {
+ public:
+  virtual ~NcclGroup() = default;
+  static std::unique_ptr<NcclGroup> create(int gpus, int max_ctas);
+  // Out of place, on bf16.
+  virtual std::unique_ptr<Collective> collective(const CollectiveMemory& memory, Kind kind, int64_t bytes_per_rank) = 0;
+
+  // Before the first one. Without multicast (NVLS) always. direct: NCCL may write into a peer's output, as it does
+  // between GPUs of one process; false: through the FIFOs, as between processes.
+  static void configure(bool direct);
+  static std::string version();
+};
+
+// Streams for copies beside each other, and events to fork to them and to join. Make them early: what a process has
+// more than 32 streams of shares the GPU's queues.
+class CopyLanes {
+ public:
+  explicit CopyLanes(int gpus);
+  ~CopyLanes();
+  CopyLanes(const CopyLanes&) = delete;
+  CopyLanes& operator=(const CopyLanes&) = delete;
+
+  struct Gpu {
+    cudaEvent_t begin = nullptr;
+    std::vector<cudaStream_t> stream;  // a peer each but the first, whose copy stays on the caller's stream
+    std::vector<cudaEvent_t> end;
+  };
+  const Gpu& of(int gpu) const { return gpu_[size_t(gpu)]; }
+
+ private:
+  std::vector<Gpu> gpu_;
+};
+
+// All-gather or all-to-all by direct copies, in rotated order of the peers so that no two senders meet at a receiver:
+// on the work's own stream (streams = 1) or on one stream a peer (0). Own shares stay where they are.
+std::unique_ptr<Collective> make_copies(const CollectiveMemory& memory, const CopyLanes& lanes,
+                                        const CollectiveShape& shape, int streams);

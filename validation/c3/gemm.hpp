@@ -1,0 +1,45 @@
+// bf16 GEMMs of cuBLASLt, accumulated in fp32, one on every GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "work.hpp"
+
+// Memory of the computation on every GPU, and the library's handles. Filled once with normally distributed bf16
+// numbers, because power, and so the clock, depends on the data. All shapes share it.
+class Operands {
+ public:
+  Operands(int gpus, const std::vector<ComputeShape>& shapes);
+  ~Operands();
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+
+  int gpus() const { return int(a_.size()); }
+  void* a(int gpu) const { return a_[gpu]; }
+  void* b(int gpu) const { return b_[gpu]; }
+  void* c(int gpu) const { return c_[gpu]; }
+  void* workspace(int gpu) const { return workspace_[gpu]; }
+  void* handle(int gpu) const { return handle_[gpu]; }
+
+ private:
+  std::vector<void*> a_, b_, c_, workspace_, handle_;
+};
+
+// What the library chose; -1 where it does not tell.
+struct GemmAlgorithm {
+  int id = -1, tile = -1, stages = -1, split_k = -1, swizzle = -1, cluster = -1, custom = -1;
+  double waves = 0;
+};
+
+class Gemm : public Work {
+ public:
+  // `sms`: what the library is told to use (0: all).
+  static std::unique_ptr<Gemm> create(const Operands& operands, const ComputeShape& shape, int sms);
+  virtual GemmAlgorithm algorithm() const = 0;
+  // Runs, and compares some elements of C with those of a simple kernel; ends the program if they differ.
+  virtual void check() = 0;
+
+  static std::string version();
+};

@@ -1,0 +1,105 @@
+#include "grid.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "csv_row.hpp"
+
+namespace {
+
+void read_rows(const std::string& path, const std::string& columns, size_t cells,
+               const std::function<void(CsvRow&)>& take) {
+  std::ifstream file(path);
+  if (!file) {
+    std::perror(path.c_str());
+    std::exit(2);
+  }
+  bool good = true, header = false, any = false;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.empty() || line[0] == '#') continue;
+    CsvRow row(line, path + ":" + std::to_string(number));
+    if (!header) {
+      header = true;
+      if (line != columns) row.fail("the columns are not " + columns);
+      if (!row.good()) std::exit(2);
+      continue;
+    }
+    if (row.size() != cells) {
+      row.fail(std::to_string(row.size()) + " cells; " + std::to_string(cells) + " would be right");
+    } else {
+      any = true;
+      take(row);
+    }
+    good &= row.good();
+  }
+  if (good && !any) {
+    std::fprintf(stderr, "%s: it has no row\n", path.c_str());
+    good = false;
+  }
+  if (!good) std::exit(2);
+}
+
+constexpr double kMostBytes = 4.0 * (1 << 30);
+
+}  // namespace
+
+std::vector<Pair> read_pairs(const std::string& path) {
+  std::vector<Pair> pairs;
+  std::map<std::string, std::tuple<int, int, int, int64_t>> shapes;
+  std::set<std::tuple<std::string, int, int64_t>> seen;
+  std::vector<std::string> collectives = kKindNames;
+  collectives.push_back("none");
+  read_rows(path, kPairColumns, 8, [&](CsvRow& row) {
+    Pair p;
+    ComputeShape& c = p.compute;
+    c.name = row.text(0);
+    c.m = row.whole(1, 0, 1 << 20);
+    c.n = row.whole(2, 0, 1 << 20);
+    c.k = row.whole(3, 0, 1 << 20);
+    const bool stream = row.one_of(4, {"bf16", "fp32"}) == 1;
+    c.stream_bytes = int64_t(row.number(5, 0, kMostBytes));
+    const int collective = row.one_of(6, collectives);
+    p.has_collective = collective < int(kKindNames.size());
+    if (p.has_collective) p.kind = Kind(collective);
+    p.bytes_per_rank = int64_t(row.number(7, 0, kMostBytes));
+    if (!row.good()) return;
+    if (stream != c.is_stream() || stream == (c.m > 0))
+      row.fail("a GEMM has m, n, k and bf16, a stream has stream_bytes and fp32; the others are 0");
+    if (!stream && (c.m % 8 != 0 || c.n % 8 != 0 || c.k % 8 != 0 || c.n == 0 || c.k == 0))
+      row.fail("multiples of 8 would be right for m, n and k: rows of 16 bytes");
+    if (stream && c.stream_bytes % 65536 != 0) row.fail("a multiple of 65536 would be right for stream_bytes");
+    if (p.has_collective != (p.bytes_per_rank > 0)) row.fail("bytes_per_rank is 0 exactly where collective is none");
+    if (p.bytes_per_rank % 65536 != 0) row.fail("a multiple of 65536 would be right for bytes_per_rank");
+    const auto shape = std::make_tuple(c.m, c.n, c.k, c.stream_bytes);
+    if (shapes.emplace(c.name, shape).first->second != shape) row.fail("another shape of the name " + c.name);
+    if (!seen.emplace(c.name, collective, p.bytes_per_rank).second) row.fail("a second row of this pair");
+    pairs.push_back(p);
+  });
+  return pairs;
+}
+
+std::vector<Strategy> read_strategies(const std::string& path) {
+  std::vector<Strategy> strategies;
+  std::set<std::string> names;
+  read_rows(path, kStrategyColumns, 7, [&](CsvRow& row) {
+    Strategy s;
+    s.name = row.text(0);
+    s.copy_engine = row.one_of(1, {"nccl", "copy"}) == 1;
+    s.max_ctas = row.whole(2, 0, 64);
+    s.streams = row.whole(3, 0, 1);
+    s.priority = row.whole(4, 0, 1) == 1;
+    s.first = First(row.one_of(5, {"compute", "comm"}));
+    s.compute_sms = row.whole(6, 0, 1024);
+    if (!names.insert(s.name).second) row.fail("a second strategy of the name " + s.name);
+    if (s.copy_engine ? s.max_ctas != 0 : s.streams != 1)
+      row.fail("max_ctas is for nccl (else 0), streams for copy (else 1)");
+    strategies.push_back(s);
+  });
+  return strategies;
+}

@@ -1,0 +1,36 @@
+// What to measure, from CSV files: pairs of compute and communication, and the ways to run them together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "work.hpp"
+
+struct Pair {
+  ComputeShape compute;
+  bool has_collective = true;  // false: the compute is measured alone only
+  Kind kind = Kind::all_gather;
+  int64_t bytes_per_rank = 0;
+};
+
+enum class First { compute, comm };
+
+struct Strategy {
+  std::string name;
+  bool copy_engine = false;
+  int max_ctas = 0;  // of NCCL; 0: its choice
+  int streams = 1;   // of the copy engines; 0: one a peer
+  bool priority = false;
+  First first = First::compute;
+  int compute_sms = 0;  // what the compute is told to use; 0: all
+  bool fits(Kind kind) const { return !copy_engine || kind == Kind::all_gather || kind == Kind::all_to_all; }
+};
+
+inline constexpr const char* kPairColumns = "compute,m,n,k,dtype,stream_bytes,collective,bytes_per_rank";
+inline constexpr const char* kStrategyColumns = "strategy,engine,max_ctas,streams,priority,first,compute_sms";
+
+// Lines that begin with # are comments. Both print every error as file:line: what is wrong, and end the program with
+// status 2 if there was one.
+std::vector<Pair> read_pairs(const std::string& path);
+std::vector<Strategy> read_strategies(const std::string& path);

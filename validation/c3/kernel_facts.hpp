@@ -1,0 +1,20 @@
+// Which kernels a work launches, and how: read from a captured graph, without running it and without a profiler.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "work.hpp"
+
+struct KernelFact {
+  std::string name;
+  int grid[3] = {0, 0, 0};
+  int cluster = 1;  // WGs of a cluster
+  int threads = 0;
+  int registers = 0;
+  int shared_bytes = 0;  // static and dynamic
+  int wgs_per_sm = 0;    // by the occupancy calculation
+};
+
+// Of GPU 0; `gpus` of them take part. Empty, with a message, if the driver or the toolkit is too old (CUDA 12.3).
+std::vector<KernelFact> kernels_of(Work& work, int gpus);

@@ -1,0 +1,88 @@
+#include <cstdlib>
+
+#include "collective.hpp"
+#include "cuda_check.hpp"
+#include "nccl_check.hpp"
+
+namespace {
+
+class NcclCollective : public Collective {
+ public:
+  NcclCollective(const CollectiveMemory& memory, const CollectiveShape& shape, const std::vector<ncclComm_t>& comms)
+      : Collective(memory, shape), comms_(comms) {}
+
+  void enqueue(const std::vector<cudaStream_t>& streams) override {
+    const size_t ranks = size_t(shape_.gpus);
+    const size_t count = size_t(shape_.bytes_per_rank) / 2, share = count / ranks;
+    NCCL_CHECK(ncclGroupStart());
+    for (size_t r = 0; r < ranks; ++r) {
+      const char* in = memory_.input(int(r));
+      char* out = memory_.output(int(r));
+      switch (shape_.kind) {
+        case Kind::all_gather:
+          NCCL_CHECK(ncclAllGather(in, out, count, ncclBfloat16, comms_[r], streams[r]));
+          break;
+        case Kind::all_to_all:
+          for (size_t p = 0; p < ranks; ++p) {
+            NCCL_CHECK(ncclSend(in + 2 * p * share, share, ncclBfloat16, int(p), comms_[r], streams[r]));
+            NCCL_CHECK(ncclRecv(out + 2 * p * share, share, ncclBfloat16, int(p), comms_[r], streams[r]));
+          }
+          break;
+        case Kind::all_reduce:
+          NCCL_CHECK(ncclAllReduce(in, out, count, ncclBfloat16, ncclSum, comms_[r], streams[r]));
+          break;
+        case Kind::reduce_scatter:
+          NCCL_CHECK(ncclReduceScatter(in, out, share, ncclBfloat16, ncclSum, comms_[r], streams[r]));
+          break;
+      }
+    }
+    NCCL_CHECK(ncclGroupEnd());
+  }
+
+ private:
+  const std::vector<ncclComm_t>& comms_;
+};
+
+class Group : public NcclGroup {
+ public:
+  Group(int gpus, int max_ctas) : comms_(gpus) {
+    ncclUniqueId id;
+    NCCL_CHECK(ncclGetUniqueId(&id));
+    NCCL_CHECK(ncclGroupStart());
+    for (int r = 0; r < gpus; ++r) {
+      CUDA_CHECK(cudaSetDevice(r));
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      if (max_ctas > 0) config.maxCTAs = max_ctas;
+      NCCL_CHECK(ncclCommInitRankConfig(&comms_[r], gpus, id, r, &config));
+    }
+    NCCL_CHECK(ncclGroupEnd());
+  }
+  ~Group() override {
+    for (ncclComm_t comm : comms_) ncclCommDestroy(comm);
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  std::unique_ptr<Collective> collective(const CollectiveMemory& memory, Kind kind, int64_t bytes_per_rank) override {
+    return std::make_unique<NcclCollective>(memory, CollectiveShape{kind, bytes_per_rank, int(comms_.size())}, comms_);
+  }
+
+ private:
+  std::vector<ncclComm_t> comms_;
+};
+
+}  // namespace
+
+std::unique_ptr<NcclGroup> NcclGroup::create(int gpus, int max_ctas) { return std::make_unique<Group>(gpus, max_ctas); }
+
+void NcclGroup::configure(bool direct) {
+  setenv("NCCL_NVLS_ENABLE", "0", 1);
+  setenv("NCCL_GRAPH_REGISTER", "0", 1);  // c3_kernels captures collectives: as they are launched otherwise
+  setenv("NCCL_P2P_DIRECT_DISABLE", direct ? "0" : "1", 1);
+}
+
+std::string NcclGroup::version() {
+  int v = 0;
+  NCCL_CHECK(ncclGetVersion(&v));
+  return std::to_string(v / 10000) + "." + std::to_string(v % 10000 / 100) + "." + std::to_string(v % 100);
+}

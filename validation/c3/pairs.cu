@@ -1,0 +1,162 @@
+// Times every pair of a grid by every strategy: computation alone, communication alone, both together. One row a case.
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "cast.hpp"
+#include "cuda_check.hpp"
+#include "harness.hpp"
+#include "provenance.hpp"
+#include "statistics.hpp"
+
+namespace {
+
+struct Case {
+  const Pair* pair;
+  const Strategy* strategy;
+  Work* compute;
+  Work* comm;
+  std::vector<double> compute_alone, comm_alone, both, compute_end, comm_end, gap;
+  double sm_mhz = 0, watt = 0;
+};
+
+std::vector<Case> cast_cases(Cast& cast, const std::vector<Pair>& pairs, const std::vector<Strategy>& strategies) {
+  std::vector<Case> cases;
+  for (const Pair& p : pairs) {
+    for (const Strategy& s : strategies) {
+      if (!p.has_collective || !s.fits(p.kind)) continue;
+      Case c{};
+      c.pair = &p;
+      c.strategy = &s;
+      c.compute = &cast.compute(p.compute, s.compute_sms);
+      c.comm = &cast.collective(p, s);
+      cases.push_back(c);
+    }
+  }
+  return cases;
+}
+
+// A GPU alone on its lowest clock and highest power: what the case was run at.
+void note_load(Case& c, const std::vector<GpuLoad>& load) {
+  for (const GpuLoad& gpu : load) {
+    if (!gpu.known) continue;
+    c.sm_mhz = c.sm_mhz == 0 ? gpu.sm_mhz : std::min(c.sm_mhz, gpu.sm_mhz);
+    c.watt = std::max(c.watt, gpu.watt);
+  }
+}
+
+void measure(Stage& stage, Case& c, bool counts, bool notes_load) {
+  const Strategy& s = *c.strategy;
+  std::vector<GpuLoad> load;
+  const Ends compute = stage.run(c.compute, nullptr, s.first, s.priority);
+  const Ends comm = stage.run(nullptr, c.comm, s.first, s.priority);
+  const Ends both = stage.run(c.compute, c.comm, s.first, s.priority, notes_load ? &load : nullptr);
+  if (notes_load) note_load(c, load);
+  if (!counts) return;
+  c.compute_alone.push_back(compute.compute_us);
+  c.comm_alone.push_back(comm.comm_us);
+  c.both.push_back(both.both_us);
+  c.compute_end.push_back(both.compute_us);
+  c.comm_end.push_back(both.comm_us);
+  c.gap.push_back(both.gap_us);
+}
+
+void write_header(Collector& c, const std::string& command, bool direct) {
+  std::FILE* file = c.file();
+  std::fprintf(file, "# moire-c3 1\n");
+  write_provenance(file, c.gpus(), command);
+  std::fprintf(file, "# cublaslt: %s\n# nccl: %s, NVLS off, %s\n", Gemm::version().c_str(),
+               NcclGroup::version().c_str(),
+               direct ? "direct access to peers' buffers" : "through FIFOs as between processes");
+  std::fprintf(file,
+               "# units: us, of the slowest GPU, from the release of its earlier stream; MHz, lowest GPU; W, highest "
+               "GPU\n"
+               "# columns: X_us median, X_p10_us, X_p90_us of the repetitions; compute_isolated_us and "
+               "comm_isolated_us alone as the strategy sets them (max_ctas, compute_sms), measured before every "
+               "repetition of c3_us (both together: the later end); "
+               "compute_us, comm_us the two ends when together; gap_us release of communication minus release of "
+               "computation\n"
+               "# gemm: C[m][n] = A[m][k] B[k][n], all row-major bf16, fp32 sums; stream: fp32 out = in + 1, "
+               "stream_bytes in and as many out, 8 WGs of 256 threads an SM\n"
+               "# collectives: bf16; bytes_per_rank is a rank's input; nccl out of place; copy engines leave own "
+               "shares where they are; max_ctas 0: the library's choice; streams 0: one a peer; compute_sms 0: all\n");
+  std::fprintf(file,
+               "compute,m,n,k,dtype,stream_bytes,collective,bytes_per_rank,gpus,strategy,engine,max_ctas,streams,"
+               "priority,first,compute_sms");
+  for (const char* x : {"compute_isolated", "comm_isolated", "c3", "compute", "comm"})
+    std::fprintf(file, ",%s_us,%s_p10_us,%s_p90_us", x, x, x);
+  std::fprintf(file, ",gap_us,repetitions,sm_mhz,power_w\n");
+}
+
+void write_row(std::FILE* file, const Case& c, int gpus) {
+  const ComputeShape& shape = c.pair->compute;
+  const Strategy& s = *c.strategy;
+  std::fprintf(file, "%s,%d,%d,%d,%s,%lld,%s,%lld,%d,%s,%s,%d,%d,%d,%s,%d", shape.name.c_str(), shape.m, shape.n,
+               shape.k, shape.is_stream() ? "fp32" : "bf16", static_cast<long long>(shape.stream_bytes),
+               name_of(c.pair->kind).c_str(), static_cast<long long>(c.pair->bytes_per_rank), gpus, s.name.c_str(),
+               s.copy_engine ? "copy" : "nccl", s.max_ctas, s.streams, int(s.priority),
+               s.first == First::compute ? "compute" : "comm", s.compute_sms);
+  for (const std::vector<double>* x : {&c.compute_alone, &c.comm_alone, &c.both, &c.compute_end, &c.comm_end})
+    std::fprintf(file, ",%.2f,%.2f,%.2f", quantile(*x, 0.5), quantile(*x, 0.1), quantile(*x, 0.9));
+  std::fprintf(file, ",%.2f,%zu,%.0f,%.0f\n", quantile(c.gap, 0.5), c.both.size(), c.sm_mhz, c.watt);
+}
+
+// Mean fraction of the ideal speed-up, by strategy: a first look.
+void print_summary(const std::vector<Case>& cases) {
+  std::map<std::string, std::pair<double, int>> sums;
+  for (const Case& c : cases) {
+    const double a = quantile(c.compute_alone, 0.5), b = quantile(c.comm_alone, 0.5), t = quantile(c.both, 0.5);
+    auto& [sum, count] = sums[c.strategy->name];
+    sum += ((a + b) / t - 1) / ((a + b) / std::max(a, b) - 1);
+    ++count;
+  }
+  for (const auto& [name, sum] : sums)
+    std::fprintf(stderr, "c3_pairs: %-24s %4.0f %% of the ideal speed-up, mean of %d pairs\n", name.c_str(),
+                 100 * sum.first / sum.second, sum.second);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The GEMM library is large: its kernels are loaded one by one, and every work has run once before a gate is shut.
+  setenv("CUDA_MODULE_LOADING", "LAZY", 1);
+  std::string command = "c3_pairs";
+  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  Collector c(argc, argv, "c3_pairs", 0);
+  const std::vector<Pair> pairs = read_pairs(c.option("--grid", ""));
+  const std::vector<Strategy> strategies = read_strategies(c.option("--strategies", ""));
+  const int rounds = std::atoi(c.option("--rounds", "19").c_str());
+  const double limit = std::atof(c.option("--seconds", "150").c_str());
+  const bool direct = c.option("--nccl-direct", "0") == "1";
+  require_even_shares(c.gpus());
+  if (rounds < 1) {
+    std::fprintf(stderr, "c3_pairs: --rounds %d; at least 1 would be right\n", rounds);
+    return 2;
+  }
+  NcclGroup::configure(direct);
+  Cast cast(c.gpus(), c.sms(), distinct_shapes(pairs), most_bytes_per_rank(pairs));
+  std::vector<Case> cases = cast_cases(cast, pairs, strategies);
+  std::fprintf(stderr, "c3_pairs: %zu cases; collectives and GEMMs give right results\n", cases.size());
+  write_header(c, command, direct);
+
+  // Every round visits all cases in another order, so that a drift of clocks or temperature meets all alike. The first
+  // one does not count.
+  std::mt19937 random(1);
+  const double began = now_seconds();
+  for (int round = 0; round <= rounds; ++round) {
+    for (size_t i = cases.size(); i > 1; --i) std::swap(cases[i - 1], cases[random() % i]);
+    for (Case& one : cases) measure(cast.stage(), one, round > 0, round == 1);
+    if (now_seconds() - began > limit && round < rounds && round > 0) {
+      std::fprintf(stderr, "c3_pairs: %d of %d rounds: --seconds %g are over\n", round, rounds, limit);
+      break;
+    }
+  }
+  std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) {
+    return std::make_pair(a.pair, a.strategy) < std::make_pair(b.pair, b.strategy);
+  });
+  for (const Case& one : cases) write_row(c.file(), one, c.gpus());
+  print_summary(cases);
+  return 0;
+}

@@ -1,0 +1,57 @@
+// Runs computation and communication on all GPUs, alone or together, from a common start, and times both.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "gate.hpp"
+#include "gpu_info.hpp"
+#include "grid.hpp"
+#include "work.hpp"
+
+// Of the slowest GPU each, in us, from the release of a GPU's earlier stream.
+struct Ends {
+  double compute_us = 0;  // to the end of the computation
+  double comm_us = 0;     // to the end of the communication
+  double both_us = 0;     // to the later of both
+  double gap_us = 0;      // release of the communication minus release of the computation, mean over the GPUs
+};
+
+class Stage {
+ public:
+  Stage(int gpus, int sms);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  // Once, without a gate: loads kernels, connects, allocates. Nothing may do that behind a gate.
+  void warm(Work& work);
+  // Either may be null. The L2 holds nothing of them before. Streams are released by events behind one gate a GPU, the
+  // second stream a few us after the first, because it waits for a chain of events more: this fixes whose workgroups
+  // are dispatched first, and takes no SM. `load`, if not null: clocks and power of all GPUs, read during the run.
+  Ends run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load = nullptr);
+
+ private:
+  static constexpr int kHops = 4;
+  struct Lane {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t begin = nullptr, end = nullptr;
+  };
+  struct Gpu {
+    cudaStream_t gate = nullptr, hop = nullptr;
+    Lane compute, comm, urgent;
+    cudaEvent_t released = nullptr;
+    cudaEvent_t hops[kHops] = {};
+    uint32_t* words = nullptr;  // of the gate
+    uint4* flush = nullptr;
+  };
+  void enqueue(Work& work, Lane Gpu::*lane);
+  void synchronise();
+
+  int gpus_, sms_;
+  uint32_t epoch_ = 0;
+  uint32_t* host_ = nullptr;  // pinned: [0] opens the gates, [16] set by a gate that gave up
+  std::vector<Gpu> gpu_;
+};

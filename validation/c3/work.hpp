@@ -1,0 +1,29 @@
+// Something that runs on all GPUs at once: a GEMM on each, or a collective between them.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+class Work {
+ public:
+  virtual ~Work() = default;
+  // Enqueues it behind whatever is on streams[gpu]; it has ended on a GPU when streams[gpu] gets there.
+  virtual void enqueue(const std::vector<cudaStream_t>& streams) = 0;
+};
+
+// What a collective does: input bytes of a rank, as in the grid files.
+enum class Kind { all_gather, all_to_all, all_reduce, reduce_scatter };
+inline constexpr Kind kKinds[] = {Kind::all_gather, Kind::all_to_all, Kind::all_reduce, Kind::reduce_scatter};
+inline const std::vector<std::string> kKindNames = {"all_gather", "all_to_all", "all_reduce", "reduce_scatter"};
+inline const std::string& name_of(Kind kind) { return kKindNames[size_t(kind)]; }
+
+// What runs beside it.
+struct ComputeShape {
+  std::string name;
+  int m = 0, n = 0, k = 0;   // bf16 GEMM, C[m][n] = A[m][k] B[k][n]; or
+  int64_t stream_bytes = 0;  // fp32 out = in + 1, so many bytes in and as many out
+  bool is_stream() const { return stream_bytes > 0; }
+};
