@@ -44,6 +44,11 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("matrix_efficiency", &CuArraySpec::matrix_efficiency,
           "Share of the matrix rate a tuned GEMM main loop sustains")
       .range(0.01, 1);
+  d.field("matrix_clock", &CuArraySpec::matrix_clock,
+          "Clock that the power limit leaves while all CUs do matrix arithmetic on data of random digits; absent: it "
+          "leaves `clock`")
+      .positive()
+      .optional();
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Memory bytes a CU can have requested and not yet received (its miss queue)")
       .positive();

@@ -36,6 +36,7 @@ struct CuArraySpec {
   FlopPerSecond vector_fp32;   // whole GPU at `clock`
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
   double matrix_efficiency = 1;
+  std::optional<PerSecond> matrix_clock;  // while all CUs do matrix arithmetic on real data; absent: `clock`
   Bytes bytes_in_flight_per_cu;
   // CUs behind each port to the memory system, by CU number (H200: CPCs of three and of two TPCs); a port may serve CUs
   // of several groups. Empty: no port limits anything.

@@ -69,6 +69,7 @@ void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::strin
   shape.flop = 2 * of(tile.m) * of(tile.n) * of(spec.k);
   shape.unit =
       spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
+  shape.power = shape.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
   shape.in_flight = Bytes{of(tile.m + tile.n) * of(k_step * stages) * size};
   program::Kernel kernel;
   kernel.name = build.unique(name);

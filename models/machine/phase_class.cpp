@@ -40,7 +40,7 @@ struct Latency {
 // instruction's lines do, and the others ride along. In a loaded memory every line waits in a queue of its own, and the
 // longest of n exponential waits is 1 + ln n of them. Loads that others depend on take a latency each in which nothing
 // else is in flight.
-Loop batches(const GpuSpec& gpu, const program::PhaseShape& shape, double led, const Latency& latency) {
+Loop batches(const GpuSpec& gpu, const program::PhaseShape& shape, double led, const Latency& latency, double clock) {
   const double batch = shape.in_flight.value;
   const std::int64_t threads = shape.active_threads > 0 ? shape.active_threads : shape.threads;
   const auto wavefronts = static_cast<double>((threads + gpu.compute.wavefront - 1) / gpu.compute.wavefront);
@@ -62,11 +62,17 @@ Loop batches(const GpuSpec& gpu, const program::PhaseShape& shape, double led, c
   const double batches_per_unit = led / batch;
   const double before = shape.dependent_loads / batches_per_unit;
   const double single = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
-  const double time = slowest + own / rate + before * single + shape.pause.seconds() / batches_per_unit;
+  const double time = slowest + own / (rate * clock) + before * single + shape.pause.seconds() / batches_per_unit;
   return {batch, time, waits + before};
 }
 
 }  // namespace
+
+double clock_share(const cu::CuArraySpec& compute, double power) {
+  if (!compute.matrix_clock || power <= 0) return 1;
+  const double all = compute.matrix_clock->value / compute.clock.value;
+  return std::min(1.0, all * core::power(static_cast<double>(compute.total_cus()) / power, 1.0 / 3));
+}
 
 core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer,
                             const CuLoad& load) {
@@ -86,7 +92,7 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     const double peer_store_cost = gpu.compute.peer_store_cost.value_or(gpu.compute.store_cost);
     const double cu_bytes =
         shape.cu_cost * (loaded + gpu.compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
-    spec.bound = gpu.compute.load_store_per_cu.value * share / cu_bytes;
+    spec.bound = gpu.compute.load_store_per_cu.value * load.clock * share / cu_bytes;
     Latency latency{0, gpu.port.store_latency.seconds(), 1};
     if (shape.read + shape.write > 0) {
       latency = {gpu.l2.hit_latency.seconds(), gpu.hbm.unloaded_latency.seconds(),
@@ -97,7 +103,8 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
       spec.latency_capacity = machine.capacities(peer).hbm;
     }
     const double single = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
-    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single, 1} : batches(gpu, shape, led, latency);
+    const Loop loop =
+        shape.pipelined ? Loop{shape.in_flight.value, single, 1} : batches(gpu, shape, led, latency, load.clock);
     // What load stretches is the queued part; the rest is time that a batch spends anyway.
     const bool queued = spec.latency_capacity != core::no_id && machine.queued_part() < 1;
     spec.latency = queued ? gpu.hbm.unloaded_latency.seconds() * machine.queued_part() : single;
@@ -133,7 +140,7 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
     const double whole = shape.unit == program::Arithmetic::matrix_16bit
                              ? gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency
                              : gpu.compute.vector_fp32.value;
-    const double cu = whole / static_cast<double>(gpu.compute.total_cus());
+    const double cu = whole * load.clock / static_cast<double>(gpu.compute.total_cus());
     spec.bound = std::min(spec.bound, cu / std::max(1U, load.computing) / shape.flop);
   }
   return spec;

@@ -21,8 +21,13 @@ struct CuLoad {
   std::uint32_t computing = 0;  // workgroups that do arithmetic
   double port_share = 1;        // of a byte in flight, what its port lets through to a saturated memory
   double group_in_flight = 0;   // bytes, all CUs of the group; 0: the group limits nothing
+  double clock = 1;             // over the one at which the rates of the CU hold
   bool operator==(const CuLoad&) const = default;
 };
+
+// Clock over its highest while CUs draw `power` together, in CUs of dense matrix arithmetic: dynamic power goes with
+// the cube of the clock (voltage follows frequency), and what the power limit allows is known from all CUs at once.
+double clock_share(const cu::CuArraySpec& compute, double power);
 
 core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer,
                             const CuLoad& load);

@@ -9,6 +9,7 @@ namespace moire::models::machine {
 PhaseRunner::PhaseRunner(Machine& machine)
     : machine_(machine), cus_(static_cast<std::uint32_t>(machine.gpu().compute.total_cus())) {
   units_.resize(std::size_t{machine.ranks()} * cus_);
+  if (machine.gpu().compute.matrix_clock) clocks_.resize(machine.ranks());
   if (machine.gpu().compute.port_queue || machine.gpu().compute.load_per_group) add_ways();
   machine.loop().add_first(*this);
 }
@@ -78,6 +79,25 @@ void PhaseRunner::share_ways() {
   changed_ways_.clear();
 }
 
+// In steps, and only for what is more than a step: a workgroup that comes or goes among many would else move all others
+// to other classes.
+void PhaseRunner::set_clocks() {
+  constexpr double step = 0.01;
+  for (const Rank rank : changed_clocks_) {
+    Clock& clock = clocks_[rank];
+    clock.changed = false;
+    const double exact = clock_share(machine_.gpu().compute, clock.power);
+    const double share = exact == 1 ? 1 : step * std::round(exact / step);
+    if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < step)) continue;
+    clock.share = share;
+    for (std::uint32_t at = rank * cus_; at < (rank + 1) * cus_; ++at) {
+      units_[at].load.clock = share;
+      mark_changed(at);
+    }
+  }
+  changed_clocks_.clear();
+}
+
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape) {
   shapes_.push_back(shape);
   // Whole bytes: a CU's load is a sum that must come back to what it was when workgroups come and go.
@@ -92,6 +112,15 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
   if (shape.read + shape.write + shape.peer_write + shape.peer_read > 0)
     unit.load.in_flight += sign * shape.in_flight.value;
   if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
+  if (shape.power > 0 && !clocks_.empty()) {
+    // Workgroups of one CU take turns at its arithmetic.
+    const double before = std::min(1.0, unit.power);
+    unit.power += sign * shape.power;
+    Clock& clock = clocks_[occupant.rank];
+    clock.power += std::min(1.0, unit.power) - before;
+    if (!clock.changed) changed_clocks_.push_back(occupant.rank);
+    clock.changed = true;
+  }
   mark_changed(at);
 }
 
@@ -128,6 +157,7 @@ void PhaseRunner::leave(Seat seat) {
 // Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
 // changes class.
 void PhaseRunner::settle() {
+  set_clocks();
   if (!ways_.empty()) share_ways();
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
@@ -142,7 +172,8 @@ void PhaseRunner::settle() {
   changed_.clear();
   for (const Starting& starting : starting_) {
     Occupant& occupant = occupants_[starting.seat];
-    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0};
+    const double clock = units_[unit_of(occupant)].load.clock;
+    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0, clock};
     const core::ClassId into = class_for(occupant, occupant.present ? units_[unit_of(occupant)].load : alone);
     occupant.activity = machine_.sharing().start(into, starting.amount, *this, starting.seat);
   }
@@ -156,8 +187,8 @@ void PhaseRunner::fire(std::uint64_t seat) {
 }
 
 core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& load) {
-  const Key key{occupant.shape, occupant.rank,   occupant.peer,       load.computing,
-                load.in_flight, load.port_share, load.group_in_flight};
+  const Key key{occupant.shape, occupant.rank,   occupant.peer,        load.computing,
+                load.in_flight, load.port_share, load.group_in_flight, load.clock};
   const auto found = classes_.find(key);
   if (found != classes_.end()) return found->second;
   const core::ClassId made =
@@ -171,7 +202,7 @@ std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
   for (const std::uint64_t part :
        {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
         std::bit_cast<std::uint64_t>(key.in_flight), std::bit_cast<std::uint64_t>(key.port_share),
-        std::bit_cast<std::uint64_t>(key.group_in_flight)}) {
+        std::bit_cast<std::uint64_t>(key.group_in_flight), std::bit_cast<std::uint64_t>(key.clock)}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
     h ^= h >> 29;
   }

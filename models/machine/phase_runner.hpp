@@ -53,6 +53,7 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     CuLoad applied;
     bool changed = false;
     double asked = 0;  // bytes in flight, as its port and group know it
+    double power = 0;  // of the arithmetic on it
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
     std::vector<Seat> seats;
@@ -64,6 +65,12 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     double asked = 0;  // bytes in flight, sum over its CUs
     bool changed = false;
   };
+  // What lowers the clock of a GPU.
+  struct Clock {
+    double power = 0;  // sum over its CUs
+    double share = 1;  // of the highest clock
+    bool changed = false;
+  };
   struct Key {
     ShapeId shape;
     Rank rank;
@@ -72,6 +79,7 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     double in_flight;
     double port_share;
     double group_in_flight;
+    double clock;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -87,6 +95,7 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   void add_load(const Occupant& occupant, int sign);
   void add_ways();
   void share_ways();
+  void set_clocks();
   double port_share(const Way& port) const;
   double group_in_flight(const Way& group) const;
   void mark_changed(std::uint32_t unit);
@@ -99,6 +108,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   std::vector<std::uint32_t> changed_;
   std::vector<Way> ways_;  // ports and groups
   std::vector<std::uint32_t> changed_ways_;
+  std::vector<Clock> clocks_;  // by rank
+  std::vector<Rank> changed_clocks_;
   std::vector<Starting> starting_;
   std::vector<Occupant> occupants_;
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -219,6 +220,55 @@ TEST_F(SharedWay, AGroupsRateIsShared) {
   const double before = loop.now().ns();
   run_on({1});
   EXPECT_EQ(ends[1] - before, 120);
+}
+
+// Clock 1 GHz, 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
+class ClockTest : public ::testing::Test, public core::EventSink {
+ protected:
+  SystemSpec system = [] {
+    SystemSpec made = example_system(2);
+    made.node.gpu.compute.matrix_clock = {0.5e9};
+    return made;
+  }();
+  core::RunLoop loop;
+  std::unique_ptr<Machine> machine = build_or_throw(system, loop);
+  PhaseRunner runner{*machine};
+  ShapeId tile = runner.add_shape(
+      {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}});
+  std::map<Seat, double> ends;  // ns
+  void fire(std::uint64_t seat) override {
+    ends[static_cast<Seat>(seat)] = loop.now().ns();
+    runner.leave(static_cast<Seat>(seat));
+  }
+};
+
+TEST_F(ClockTest, FallsWithTheCubeRootOfThePower) {
+  const cu::CuArraySpec& compute = system.node.gpu.compute;
+  EXPECT_DOUBLE_EQ(clock_share(compute, 0), 1);
+  EXPECT_DOUBLE_EQ(clock_share(compute, 8), 0.5);
+  EXPECT_NEAR(clock_share(compute, 4), 0.5 * std::cbrt(2), 1e-12);
+  EXPECT_DOUBLE_EQ(clock_share(compute, 1), 1) << "the limit leaves the highest clock";
+  EXPECT_DOUBLE_EQ(clock_share(example_system(2).node.gpu.compute, 8), 1) << "no limit is known";
+}
+
+TEST_F(ClockTest, AllComputingCusSlowEachOtherDown) {
+  for (Seat seat = 0; seat < 8; ++seat) runner.start(seat, 0, seat, tile, 0, 5e6, *this, seat);
+  runner.start(8, 1, 0, tile, 1, 5e6, *this, 8);  // alone on the other GPU
+  loop.run();
+  EXPECT_NEAR(ends.at(0), 2000, 1e-3) << "at half the clock";
+  EXPECT_NEAR(ends.at(7), 2000, 1e-3);
+  EXPECT_NEAR(ends.at(8), 1000, 1e-3);
+}
+
+TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
+  for (Seat seat = 0; seat < 8; ++seat) runner.start(seat, 0, seat % 4, tile, 0, 5e6, *this, seat);
+  loop.run();
+  EXPECT_NEAR(ends.at(0), 2000 / 0.63, 1e-3) << "half of the CUs: 0.5 x cbrt(2), in steps of 0.01";
+}
+
+TEST_F(ClockTest, SlowsWhoLoadsToo) {
+  const program::PhaseShape load{.name = "load", .read = 1, .in_flight = {40e3}};
+  EXPECT_DOUBLE_EQ(phase_class(*machine, load, 0, 0, {.in_flight = 40e3, .clock = 0.25}).bound, 50e9);
 }
 
 }  // namespace

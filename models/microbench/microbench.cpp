@@ -14,6 +14,15 @@ Benchmark collective(std::string name, std::string description, std::string sett
       std::move(name), std::move(description), {{"bytes_per_rank", "gpus", std::move(setting)}}, {{"time", "us"}}, {}};
 }
 
+Benchmark victim(std::string name, std::string description, std::string metric, std::string unit) {
+  return {std::move(name),
+          std::move(description),
+          {{"m", "n", "k", "stream_bytes", "zeros", "times", "unroll"},
+           {"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "unroll"}},
+          {{std::move(metric), std::move(unit)}},
+          {}};
+}
+
 // What there is to know of a GPU without running a program on it.
 std::vector<Benchmark> facts() {
   return {
@@ -55,6 +64,19 @@ std::vector<Benchmark> facts() {
        {{"inputs", "bytes", "grid_stride", "blockers", "traffic"}},
        {{"time", "us"}},
        {}},
+      {"clock",
+       "The clock of an SM while a GEMM or a stream runs.",
+       {{"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "window_us", "from_us"}},
+       {{"clock", "MHz"}},
+       {}},
+      {"busy_time",
+       "Each of a series of them, with idle time in between.",
+       {{"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "number"}},
+       {{"time", "us"}},
+       {}},
+      victim("victim_chase", "A chain of loads beside them.", "latency", "ns"),
+      victim("victim_copy", "A workgroup that copies beside them.", "bandwidth", "GB/s"),
+      victim("victim_peer", "The same to a peer's memory.", "bandwidth", "GB/s"),
       collective("all_gather_nccl", "NCCL's all-gather.", "max_ctas"),
       collective("all_to_all_nccl", "NCCL's grouped send and receive.", "max_ctas"),
       collective("all_reduce_nccl", "NCCL's all-reduce.", "max_ctas"),

@@ -39,6 +39,8 @@ struct PhaseShape {
   // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.
   double mixed_stores = -1;
   double flop = 0;
+  // Power of its arithmetic over that of dense matrix arithmetic on data of random digits (what lowers the clock).
+  double power = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
   // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
   bool pipelined = true;
