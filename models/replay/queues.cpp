@@ -109,6 +109,7 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   run.footprint = cu::footprint(machine_.gpu().compute, kernel.resources);
   run.workgroups = kernel.body->workgroups(rank);
   run.strands = kernel.body->strands(rank);
+  run.items = kernel.body->items(rank);
   runs_.push_back(run);
   const std::uint64_t id = rank * program_.queues.size() + queue;
   if (run.workgroups == 0) {

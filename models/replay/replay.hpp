@@ -80,13 +80,18 @@ class Replay final : public core::EventSink {
     cu::Footprint footprint;
     std::int64_t workgroups = 0;
     std::uint32_t strands = 1;  // of each
+    std::int64_t items = 0;     // of its queue
+    std::int64_t next_item = 0;
     std::int64_t started = 0;
     std::int64_t finished = 0;
   };
   // One strand of a resident workgroup; most have only one.
+  static constexpr std::int64_t no_item = -1;
   struct Workgroup {
     std::uint32_t run = 0;
     std::uint32_t step = 0;
+    std::uint32_t item_step = 0;
+    std::int64_t item = no_item;  // of the kernel's queue that it does
     std::int64_t number = 0;
     cu::CuId cu = 0;
     // What it does now, for observers and the deadlock report.
@@ -162,6 +167,8 @@ class Replay final : public core::EventSink {
   void dispatch(Rank rank);
   void request_turn(Rank rank);
   void go_on(std::uint32_t workgroup);
+  bool next_phase(Workgroup& workgroup, program::Phase& phase);
+  void take_item(Workgroup& workgroup);
   std::uint32_t take_seat();
   void post(std::uint32_t workgroup, const program::Phase& phase);
   void posted_done(std::uint32_t seat);   // has arrived

@@ -62,6 +62,27 @@ std::uint32_t Replay::take_seat() {
   return id;
 }
 
+void Replay::take_item(Workgroup& wg) {
+  KernelRun& run = runs_[wg.run];
+  wg.item = run.next_item < run.items ? run.next_item++ : no_item;
+  wg.item_step = 0;
+}
+
+// Steps of the item at hand, of the next ones, then the workgroup's own.
+bool Replay::next_phase(Workgroup& wg, Phase& phase) {
+  const KernelRun& run = runs_[wg.run];
+  const program::KernelBody& body = *run.kernel->body;
+  while (wg.item != no_item) {
+    if (body.item_phase(run.rank, wg.item, wg.item_step++, phase)) return true;
+    phase = {};
+    take_item(wg);
+  }
+  const bool more = run.strands == 1 ? body.phase(run.rank, wg.number, wg.step, phase)
+                                     : body.strand_phase(run.rank, wg.number, wg.strand, wg.step, phase);
+  if (more) ++wg.step;
+  return more;
+}
+
 // Walks through the workgroup's steps until one takes time.
 void Replay::go_on(std::uint32_t id) {
   const Time now = machine_.loop().now();
@@ -70,9 +91,7 @@ void Replay::go_on(std::uint32_t id) {
     Workgroup& wg = workgroups_[id];
     const KernelRun& run = runs_[wg.run];
     Phase phase;
-    const program::KernelBody& body = *run.kernel->body;
-    if (!(run.strands == 1 ? body.phase(run.rank, wg.number, wg.step, phase)
-                           : body.strand_phase(run.rank, wg.number, wg.strand, wg.step, phase))) {
+    if (!next_phase(wg, phase)) {
       if (wg.posted == 0) return retire(id);
       // The end of a workgroup drains what it has posted.
       wg.doing = Phase::Kind::fence;
@@ -80,12 +99,14 @@ void Replay::go_on(std::uint32_t id) {
       wg.fence = Time{};
       return;
     }
-    ++wg.step;
     wg.doing = phase.kind;
     wg.since = now;
     const std::uint64_t resume = pack(Event::workgroup, id);
     switch (phase.kind) {
       case Phase::Kind::nothing:
+        break;
+      case Phase::Kind::take:
+        take_item(wg);
         break;
       case Phase::Kind::work:
         if (phase.amount <= 0) break;
@@ -279,6 +300,7 @@ void Replay::end_phase(std::uint32_t id) {
   switch (wg.doing) {
     case Phase::Kind::nothing:
     case Phase::Kind::signal:
+    case Phase::Kind::take:
       return;
     case Phase::Kind::work:
       span.phase = run.kernel->shapes[wg.shape].name;

@@ -64,6 +64,7 @@ struct Phase {
     wait,     // until `flag` >= target
     signal,   // raise `flag` at `peer` after the stores before it; the workgroup does not wait for the arrival
     put,      // non-blocking NIC message of `bytes` to `peer` that raises `flag` there when it is complete
+    take,     // items of the kernel's queue, one after the other, until it is empty; then the next step
   };
   Kind kind = Kind::nothing;
   bool posted = false;           // work: goes on beside the workgroup's next steps (stores that nobody waits for)
@@ -104,6 +105,11 @@ class KernelBody {
   virtual bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t /*strand*/, std::uint32_t step,
                             Phase& phase) const {
     return this->phase(rank, workgroup, step, phase);
+  }
+  // Work that belongs to nobody: whoever comes to `take` does the next item (persistent kernels with a tile counter).
+  virtual std::int64_t items(Rank /*rank*/) const { return 0; }
+  virtual bool item_phase(Rank /*rank*/, std::int64_t /*item*/, std::uint32_t /*step*/, Phase& /*phase*/) const {
+    return false;
   }
 };
 
