@@ -1,6 +1,9 @@
 // moire validate: measured cases beside their simulation, and whether the errors are within their limits.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
@@ -23,6 +26,7 @@ struct ValidateArguments {
   std::string out;
   std::string report;
   bool predict = false;
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
 // A file that is plainly something else deserves a better answer than its keys being unknown.
@@ -54,7 +58,7 @@ int validate_file(const ValidateArguments& arguments) {
     return bad_input;
   }
   if (!arguments.out.empty()) make_folder(arguments.out);
-  const validate::ValidationResult result = run_validation(*validation, diagnostics);
+  const validate::ValidationResult result = run_validation(*validation, arguments.jobs, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
     return bad_input;
@@ -106,6 +110,11 @@ void add_validate(CLI::App& app, Action& action) {
                   ->type_name("DIR");
   auto* report = command->add_option("--report", arguments->report, "Write a page with tables and figures")
                      ->type_name("FILE.html");
+  command
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Cases simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   command
       ->add_flag("--predict", arguments->predict,
                  "Print what is simulated as a table that 'expected' may name; measured values are not read")

@@ -6,12 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <new>
 
 #include "sim/core/invariant.hpp"
@@ -58,54 +61,115 @@ void write_all(int to, const std::string& text) {
   _exit(0);  // not exit(): the parent's static objects and output buffers are not ours to end
 }
 
-std::string read_all(int from, const std::function<void()>& tick) {
-  std::string text;
-  std::array<char, 65536> buffer{};
-  pollfd ready{from, POLLIN, 0};
-  while (true) {
-    const int events = poll(&ready, 1, tick_ms);
-    if (events == 0) tick();
-    if (events == 0 || (events < 0 && errno == EINTR)) continue;
-    const ssize_t n = read(from, buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(n));
+// A process at work.
+class Child {
+ public:
+  explicit Child(const std::function<std::string()>& work) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) throw RunFailure(fmt::format("cannot open a pipe: {}", std::strerror(errno)));
+    std::fflush(nullptr);  // or the child would print it again
+    process_ = fork();
+    if (process_ < 0) {
+      const std::string why = std::strerror(errno);
+      close(ends[0]);
+      close(ends[1]);
+      throw RunFailure("cannot start a process: " + why);
+    }
+    if (process_ == 0) {
+      close(ends[0]);
+      be_the_child(ends[1], work);
+    }
+    close(ends[1]);
+    from_ = ends[0];
   }
-}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (from_ >= 0) close(from_);
+    if (!ended_) {
+      int status = 0;
+      kill(process_, SIGKILL);
+      waitpid(process_, &status, 0);
+    }
+  }
+
+  int from() const { return from_; }
+
+  // Takes what has come; false at its end.
+  bool read_more() {
+    std::array<char, 65536> buffer{};
+    const ssize_t n = read(from_, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) return false;
+    message_.append(buffer.data(), static_cast<std::size_t>(n));
+    return true;
+  }
+
+  ChildReport report() {
+    int status = 0;
+    rusage usage{};
+    while (wait4(process_, &status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    ended_ = true;
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin_;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+      throw RunFailure("the system ended the run (out of memory?)");
+    if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));
+    if (message_.empty())
+      throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));
+    if (message_[0] == sent_failure) throw RunFailure(message_.substr(1));
+    if (message_[0] == sent_bug) throw core::InvariantError(message_.substr(1));
+    return {message_.substr(1), wall.count(), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  pid_t process_ = -1;
+  int from_ = -1;
+  bool ended_ = false;
+  std::string message_;
+};
 
 }  // namespace
 
 ChildReport run_in_child(const std::function<std::string()>& work, const std::function<void()>& tick) {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw RunFailure(fmt::format("cannot open a pipe: {}", std::strerror(errno)));
-  std::fflush(nullptr);  // or the child would print it again
-  const auto begin = std::chrono::steady_clock::now();
-  const pid_t child = fork();
-  if (child < 0) {
-    const std::string why = std::strerror(errno);
-    close(ends[0]);
-    close(ends[1]);
-    throw RunFailure("cannot start a process: " + why);
+  return run_in_children(
+             {work}, 1, [](std::size_t) {}, tick)
+      .front();
+}
+
+std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
+                                         const std::function<void(std::size_t)>& begin,
+                                         const std::function<void()>& tick) {
+  std::vector<ChildReport> reports(works.size());
+  std::vector<std::exception_ptr> failures(works.size());
+  std::map<std::size_t, Child> running;  // by number of the work
+  for (std::size_t next = 0; next < works.size() || !running.empty();) {
+    while (next < works.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
+      begin(next);
+      running.try_emplace(next, works[next]);
+      ++next;
+    }
+    std::vector<pollfd> ready;
+    for (const auto& [number, child] : running) ready.push_back({child.from(), POLLIN, 0});
+    const int events = poll(ready.data(), ready.size(), tick_ms);
+    if (events == 0) tick();
+    if (events <= 0) continue;
+    std::size_t at = 0;
+    for (auto it = running.begin(); it != running.end(); ++at) {
+      const auto here = it++;
+      if (ready[at].revents == 0 || here->second.read_more()) continue;
+      try {
+        reports[here->first] = here->second.report();
+      } catch (...) {
+        failures[here->first] = std::current_exception();
+      }
+      running.erase(here);
+    }
   }
-  if (child == 0) {
-    close(ends[0]);
-    be_the_child(ends[1], work);
-  }
-  close(ends[1]);
-  const std::string message = read_all(ends[0], tick);
-  close(ends[0]);
-  int status = 0;
-  rusage usage{};
-  while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) throw RunFailure("the system ended the run (out of memory?)");
-  if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));
-  if (message.empty())
-    throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));
-  if (message[0] == sent_failure) throw RunFailure(message.substr(1));
-  if (message[0] == sent_bug) throw core::InvariantError(message.substr(1));
-  return {message.substr(1), wall.count(), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return reports;
 }
 
 }  // namespace moire::study

@@ -6,6 +6,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace moire::study {
 
@@ -23,5 +24,12 @@ struct ChildReport {
 // `tick` is called in this process a few times a second while the child works. What the work throws is thrown here:
 // RunFailure for itself and std::bad_alloc, InvariantError for all else and for a crash.
 ChildReport run_in_child(const std::function<std::string()>& work, const std::function<void()>& tick);
+
+// The same for many, `at_once` of them side by side. Reports in the order of the works; of several that failed the
+// first one is thrown, when all others have ended. `begin` is called in this process with the number of a work that
+// starts.
+std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
+                                         const std::function<void(std::size_t)>& begin,
+                                         const std::function<void()>& tick);
 
 }  // namespace moire::study

@@ -13,6 +13,7 @@
 namespace moire::study {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -52,6 +53,40 @@ TEST(Child, ACrashIsABug) {
     std::abort();
   };
   EXPECT_THAT([&] { run_in_child(crash, no_tick); }, ThrowsMessage<core::InvariantError>(HasSubstr("Aborted")));
+}
+
+TEST(Children, ReportInTheirOrderHoweverManyRunAtOnce) {
+  std::vector<std::function<std::string()>> works;
+  for (int i = 0; i < 7; ++i) {
+    works.emplace_back([i] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(i % 2 == 0 ? 30 : 1));
+      return std::to_string(i);
+    });
+  }
+  for (const std::size_t at_once : {1, 3, 20}) {
+    std::vector<std::size_t> begun;
+    const auto reports = run_in_children(
+        works, at_once, [&](std::size_t i) { begun.push_back(i); }, no_tick);
+    std::string text;
+    for (const ChildReport& report : reports) text += report.text;
+    EXPECT_EQ(text, "0123456");
+    EXPECT_THAT(begun, ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  }
+}
+
+TEST(Children, TheFirstFailureIsToldWhenAllHaveEnded) {
+  const std::vector<std::function<std::string()>> works = {[] { return std::string("good"); },
+                                                           []() -> std::string {
+                                                             std::this_thread::sleep_for(std::chrono::milliseconds(30));
+                                                             throw RunFailure("first");
+                                                           },
+                                                           []() -> std::string { throw RunFailure("second"); }};
+  EXPECT_THAT(
+      [&] {
+        run_in_children(
+            works, 3, [](std::size_t) {}, no_tick);
+      },
+      ThrowsMessage<RunFailure>("first"));
 }
 
 }  // namespace

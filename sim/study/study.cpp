@@ -51,6 +51,13 @@ std::string simulate_packed(const Scenario& scenario, const Run& run, const Stud
   return packed(result);
 }
 
+RunResult result_of(const ChildReport& report) {
+  RunResult result = unpacked(report.text);
+  result.stats.wall_seconds = report.wall_seconds;
+  result.stats.peak_memory_bytes = report.peak_memory_bytes;
+  return result;
+}
+
 std::string file_word(const std::string& label) {
   std::string word;
   for (const char c : label) {
@@ -77,11 +84,17 @@ std::filesystem::path timeline_path(const std::filesystem::path& given, const Sc
 
 RunResult run_one(const Scenario& scenario, const Run& run, const StudyOptions& options,
                   const std::function<void()>& tick) {
-  const ChildReport report = run_in_child([&] { return simulate_packed(scenario, run, options); }, tick);
-  RunResult result = unpacked(report.text);
-  result.stats.wall_seconds = report.wall_seconds;
-  result.stats.peak_memory_bytes = report.peak_memory_bytes;
-  return result;
+  return result_of(run_in_child([&] { return simulate_packed(scenario, run, options); }, tick));
+}
+
+std::vector<RunResult> run_all(const std::vector<const Scenario*>& scenarios, std::size_t at_once,
+                               const std::function<void(std::size_t)>& begin, const std::function<void()>& tick) {
+  std::vector<std::function<std::string()>> works;
+  for (const Scenario* scenario : scenarios)
+    works.emplace_back([scenario] { return simulate_packed(*scenario, run_of(*scenario, 0), {}); });
+  std::vector<RunResult> results;
+  for (const ChildReport& report : run_in_children(works, at_once, begin, tick)) results.push_back(result_of(report));
+  return results;
 }
 
 StudyResult run_study(const Scenario& scenario, const StudyOptions& options) {

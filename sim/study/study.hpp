@@ -48,6 +48,10 @@ std::filesystem::path timeline_path(const std::filesystem::path& given, const Sc
 RunResult run_one(const Scenario& scenario, const Run& run, const StudyOptions& options,
                   const std::function<void()>& tick);
 
+// The only run of each scenario, `at_once` side by side; results in the order of the scenarios.
+std::vector<RunResult> run_all(const std::vector<const Scenario*>& scenarios, std::size_t at_once,
+                               const std::function<void(std::size_t)>& begin, const std::function<void()>& tick);
+
 // Simulates every run, each in a process of its own, and shows the progress on a terminal. The runs must have passed
 // check_runs().
 StudyResult run_study(const Scenario& scenario, const StudyOptions& options);

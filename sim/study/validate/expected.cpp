@@ -20,7 +20,7 @@ std::string predictions_csv(const Validation& validation, const ValidationResult
   for (char& c : title) c = c == '\n' || c == '\r' ? ' ' : c;
   std::string out = fmt::format("# predictions of: {}\ngroup,case,metric,value,unit\n", title);
   for (const GroupResult& group : result.groups) {
-    if (group.kind == "difference") continue;  // follows from the others
+    if (!has_own_errors(group)) continue;  // follows from the others
     for (const Case& one : group.cases) {
       out += fmt::format("{},{},{},{},{}\n", csv_field(group.name), csv_field(one.name), csv_field(one.metric),
                          one.simulated, one.unit);

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/config.hpp"
+#include "sim/study/scenario.hpp"
+#include "sim/study/simulate.hpp"
 #include "sim/study/validate/result.hpp"
 
 namespace moire::study::validate {
@@ -21,9 +25,10 @@ struct Loading {
 
 // How a group says where it is, and what went wrong only when it ran.
 struct Running {
-  std::function<void(const std::string& label)> begin;  // a run begins
-  std::function<void()> tick;                           // while it runs
-  config::Diagnostics* diagnostics = nullptr;           // with an error added the result is of no use
+  std::function<const RunResult&(const Scenario&)> simulated;  // of scenarios(), which have run before
+  std::function<void(const std::string& label)> begin;         // a run begins
+  std::function<void()> tick;                                  // while it runs
+  config::Diagnostics* diagnostics = nullptr;                  // with an error added the result is of no use
 };
 
 // A simulated program that waits for ever.
@@ -36,8 +41,12 @@ struct Deadlocked {
 class Group {
  public:
   virtual ~Group() = default;
-  virtual std::size_t runs() const = 0;
+  // One-run scenarios that it asks for; those of several groups that are the same run once.
+  virtual std::vector<const Scenario*> scenarios() const { return {}; }
+  virtual std::size_t runs() const = 0;  // beside them
   virtual std::size_t cases() const = 0;
+  // Columns that name its cases, each with the values it has.
+  virtual std::map<std::string, std::set<std::string>> named_by() const { return {}; }
   // Cases, metrics, limits that are no statistics of the cases, origins and figures. Throws Deadlocked.
   virtual GroupResult run(const Running& running) const = 0;
 };

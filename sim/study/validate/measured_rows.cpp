@@ -193,6 +193,7 @@ class Rows {
       ++rows;
       MeasuredCase one;
       one.name = name_of(*file, names, row);
+      for (const std::size_t column : names) one.named_by.emplace_back(file->columns[column], row[column].text);
       const auto [same, fresh] = seen.emplace(one.name, row.front().place);
       if (!fresh)
         diagnostics_.error(row.front().place,

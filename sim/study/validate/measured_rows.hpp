@@ -8,7 +8,8 @@ namespace moire::study::validate {
 
 struct MeasuredCase {
   std::string name;
-  std::optional<double> value, low, high;  // in the metric's unit
+  std::vector<std::pair<std::string, std::string>> named_by;  // columns of `case` and their values
+  std::optional<double> value, low, high;                     // in the metric's unit
   std::vector<config::Override> changes;
 };
 

@@ -112,7 +112,7 @@ std::string summary_table(const ValidationResult& result) {
       table.row({group.name, "", "", "", "", "", "", outcome(group)});
     if (group.expected_summary.cases > 0)
       summary_row(table, group.name + ", as expected", group.expected_summary, group.error_unit, "");
-    if (group.kind != "difference" && group.kind != "trace" && group.summary.cases > 0) ++with_percent;
+    if (has_own_errors(group) && group.kind != "trace" && group.summary.cases > 0) ++with_percent;
   }
   if (with_percent > 1) {
     table.rule();

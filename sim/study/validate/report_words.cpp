@@ -69,7 +69,7 @@ std::string count_text(const GroupResult& group) {
   std::string text = fmt::format("{} case{}", group.cases.size(), group.cases.size() == 1 ? "" : "s");
   if (!group.left_out.empty())
     text += fmt::format(", {} left out {}", group.left_out.size(),
-                        group.kind == "difference"     ? "that only one group has"
+                        !has_own_errors(group)         ? "that have no other to compare with"
                         : group.kind == "measurements" ? "that are 0 or cannot be simulated"
                                                        : "without a measured value");
   return text;

@@ -21,7 +21,8 @@ struct Case {
   std::optional<double> measured, low, high;  // no measured value: a prediction
   std::optional<double> expected;             // what was predicted before it was measured
   double simulated = 0;
-  bool in_points = false;  // the error is simulated - measured, not their ratio
+  bool in_points = false;                                     // the error is simulated - measured, not their ratio
+  std::vector<std::pair<std::string, std::string>> named_by;  // columns and values that make up the name
 
   // Percent of the measured value, or points. Of a measured 0 all else is 100 % off.
   std::optional<double> error() const;
@@ -51,7 +52,7 @@ struct Origin {
 
 struct GroupResult {
   std::string name;
-  std::string kind;   // "scenario", "difference", "measurements", "trace"
+  std::string kind;   // "scenario", "difference", "effect", "measurements", "trace"
   std::string about;  // one line for people: what is compared
   std::string error_unit = "%";
   std::vector<Case> cases;
@@ -68,6 +69,9 @@ struct GroupResult {
 
   void summarise();  // fills in the four above from the cases
 };
+
+// Its errors are those of simulated values; differences and effects follow from other groups.
+inline bool has_own_errors(const GroupResult& group) { return group.kind != "difference" && group.kind != "effect"; }
 
 struct ValidationResult {
   std::vector<GroupResult> groups;  // the groups of the file, then its differences

@@ -79,8 +79,19 @@ class ScenarioGroup : public Group {
     return diagnostics.size() == before;
   }
 
-  std::size_t runs() const override { return cases_.size(); }
+  std::vector<const Scenario*> scenarios() const override {
+    std::vector<const Scenario*> all;
+    for (const ScenarioCase& one : cases_) all.push_back(&one.scenario);
+    return all;
+  }
+  std::size_t runs() const override { return 0; }
   std::size_t cases() const override { return cases_.size(); }
+  std::map<std::string, std::set<std::string>> named_by() const override {
+    std::map<std::string, std::set<std::string>> columns;
+    for (const ScenarioCase& one : cases_)
+      for (const auto& [column, value] : one.measured.named_by) columns[column].insert(value);
+    return columns;
+  }
 
   GroupResult run(const Running& running) const override {
     GroupResult result;
@@ -89,13 +100,13 @@ class ScenarioGroup : public Group {
     result.left_out = left_out_;
     result.origins = origins_;
     for (const ScenarioCase& one : cases_) {
-      running.begin(one.measured.name);
-      const RunResult simulated = run_one(one.scenario, run_of(one.scenario, 0), {}, running.tick);
+      const RunResult& simulated = running.simulated(one.scenario);
       if (!simulated.deadlock.empty()) throw Deadlocked{one.measured.name, simulated.deadlock};
       const auto value = metric_of(simulated, one, *running.diagnostics);
       if (!value) return result;
       result.cases.push_back({one.measured.name, "", spec_.metric, std::string(unit_of(spec_.metric)),
-                              one.measured.value, one.measured.low, one.measured.high, std::nullopt, *value});
+                              one.measured.value, one.measured.low, one.measured.high, std::nullopt, *value, false,
+                              one.measured.named_by});
     }
     result.summarise();
     apply(limits_, result);

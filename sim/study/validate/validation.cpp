@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/config/suggest.hpp"
 #include "sim/study/progress.hpp"
+#include "sim/study/study.hpp"
 #include "sim/study/validate/expected.hpp"
 
 namespace moire::study::validate {
@@ -50,27 +52,71 @@ void read_groups(const Node& tree, const Loading& loading, Validation& out, Diag
   }
 }
 
-void read_differences(const ValidationSpec& spec, const Node& tree, Validation& out, Diagnostics& diagnostics) {
+const config::Place& place_in(const Node& node, const char* key) {
+  const Node* at = node.find(key);
+  return at ? at->place : node.place;
+}
+
+// The number of the group that a key of a difference or an effect names.
+std::size_t group_number(const Validation& validation, const std::string& group, const Node& node, const char* key,
+                         Diagnostics& diagnostics) {
+  const std::vector<std::string>& names = validation.group_names;
+  const auto known = std::find(names.begin(), names.end(), group);
+  if (known != names.end()) return static_cast<std::size_t>(known - names.begin());
+  diagnostics.error(place_in(node, key), fmt::format("'{}' names no group: {}", key, in_quotes(group)),
+                    config::suggestion(group, names, "groups"));
+  return 0;
+}
+
+void take_name(const std::string& name, const Node& node, std::vector<std::string>& names, Diagnostics& diagnostics) {
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    diagnostics.error(node.place, fmt::format("{} is the name of another group, difference or effect", in_quotes(name)),
+                      "give each a name of its own");
+  names.push_back(name);
+}
+
+void read_effects(const ValidationSpec& spec, const Node& tree, std::vector<std::string>& names, Validation& out,
+                  Diagnostics& diagnostics) {
+  const Node* list = tree.find("effects");
+  for (std::size_t i = 0; i < spec.effects.size(); ++i) {
+    const EffectSpec& one = spec.effects[i];
+    const Node& node = list->items[i];
+    Effect made{one.name, group_number(out, one.of, node, "of", diagnostics), one.by, one.against, 0, {}};
+    take_name(one.name, node, names, diagnostics);
+    if (!one.same_within.is_null()) made.same_within = read_limit(one.same_within, "%", diagnostics).value_or(0);
+    if (!one.most_wrong.is_null()) made.most_wrong = read_limit(one.most_wrong, "%", diagnostics);
+    // Without all groups the numbers are those of names.
+    if (out.groups.size() == out.group_names.size() && made.of < out.groups.size()) {
+      const auto columns = out.groups[made.of]->named_by();
+      const auto column = columns.find(one.by);
+      if (column == columns.end()) {
+        std::vector<std::string> known;
+        for (const auto& [name, values] : columns) known.push_back(name);
+        diagnostics.error(place_in(node, "by"), fmt::format("no column {} names the cases", in_quotes(one.by)),
+                          config::suggestion(one.by, known, "columns in 'case' of its group"));
+      } else if (!column->second.contains(one.against)) {
+        diagnostics.error(place_in(node, "against"),
+                          fmt::format("no case has {} in column '{}'", in_quotes(one.against), one.by),
+                          config::suggestion(one.against, {column->second.begin(), column->second.end()}, "values"));
+      }
+    }
+    out.effects.push_back(std::move(made));
+  }
+}
+
+void read_differences(const ValidationSpec& spec, const Node& tree, std::vector<std::string>& names, Validation& out,
+                      Diagnostics& diagnostics) {
   const Node* list = tree.find("differences");
-  std::vector<std::string> names = out.group_names;
   for (std::size_t i = 0; i < spec.differences.size(); ++i) {
     const DifferenceSpec& one = spec.differences[i];
     const Node& node = list->items[i];
-    const auto number = [&](const std::string& group, const char* key) -> std::size_t {
-      const auto known = std::find(out.group_names.begin(), out.group_names.end(), group);
-      if (known != out.group_names.end()) return static_cast<std::size_t>(known - out.group_names.begin());
-      const Node* at = node.find(key);
-      diagnostics.error(at ? at->place : node.place, fmt::format("'{}' names no group: {}", key, in_quotes(group)),
-                        config::suggestion(group, out.group_names, "groups"));
-      return 0;
-    };
-    Validation::Difference made{one.name, number(one.of, "of"), number(one.against, "against"), {}};
+    Validation::Difference made{one.name,
+                                group_number(out, one.of, node, "of", diagnostics),
+                                group_number(out, one.against, node, "against", diagnostics),
+                                {}};
     if (made.of == made.against && one.of == one.against)
       diagnostics.error(node.place, "'of' and 'against' are the same group", "compare two");
-    if (std::find(names.begin(), names.end(), one.name) != names.end())
-      diagnostics.error(node.place, fmt::format("{} is the name of another group or difference", in_quotes(one.name)),
-                        "give each a name of its own");
-    names.push_back(one.name);
+    take_name(one.name, node, names, diagnostics);
     made.limits = read_limits(one.limits, "points", diagnostics).value_or(Limits{});
     out.differences.push_back(std::move(made));
   }
@@ -115,12 +161,55 @@ GroupResult difference(const Validation::Difference& spec, const GroupResult& of
 Summary overall(const std::vector<GroupResult>& groups) {
   std::vector<double> errors;
   for (const GroupResult& group : groups) {
-    if (group.kind == "difference" || group.kind == "trace") continue;
+    if (!has_own_errors(group) || group.kind == "trace") continue;
     for (const Case& one : group.cases)
       if (const auto error = one.error()) errors.push_back(*error);
   }
   return summarise(errors);
 }
+
+// What makes two scenarios the same: all of their values, and where a file name among them is read from.
+void add_text(const Node& node, std::string& text) {
+  text += fmt::format("{}|{}|{}|{}|", static_cast<int>(node.kind), node.quoted, node.text,
+                      node.is_scalar() && node.place.source ? node.place.source->folder.string() : "");
+  for (const Node& item : node.items) add_text(item, text);
+  for (const Node::Entry& entry : node.entries) {
+    text += entry.key + ":";
+    add_text(entry.value, text);
+  }
+  text += ";";
+}
+
+// The runs of all groups' scenarios.
+class Simulations {
+ public:
+  explicit Simulations(const Validation& validation) {
+    std::map<std::string, std::size_t> known;
+    for (std::size_t g = 0; g < validation.groups.size(); ++g) {
+      for (const Scenario* scenario : validation.groups[g]->scenarios()) {
+        std::string text;
+        add_text(scenario->tree, text);
+        const auto [same, fresh] = known.emplace(std::move(text), scenarios_.size());
+        number_[scenario] = same->second;
+        if (!fresh) continue;
+        scenarios_.push_back(scenario);
+        labels_.push_back(validation.group_names[g] + ", " + scenario->name);
+      }
+    }
+  }
+  std::size_t count() const { return scenarios_.size(); }
+  void run(std::size_t at_once, std::size_t of, Progress& progress) {
+    results_ = run_all(
+        scenarios_, at_once, [&](std::size_t i) { progress.run(i + 1, of, labels_[i]); }, [&] { progress.tick(); });
+  }
+  const RunResult& of(const Scenario& scenario) const { return results_[number_.at(&scenario)]; }
+
+ private:
+  std::vector<const Scenario*> scenarios_;
+  std::vector<std::string> labels_;
+  std::vector<RunResult> results_;
+  std::map<const Scenario*, std::size_t> number_;
+};
 
 }  // namespace
 
@@ -143,6 +232,9 @@ void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
       .example("[{name: fused, scenario: ..., measured: {...}}]");
   d.field("differences", &ValidationSpec::differences, "What one group is less than another")
       .example("[{name: reduction by fusion, of: fused, against: bulk}]")
+      .optional();
+  d.field("effects", &ValidationSpec::effects, "How a choice changes a group, and how often its sign is right")
+      .example("[{name: strategies, of: c3, by: strategy, against: compute_first}]")
       .optional();
   d.field("expected", &ValidationSpec::expected, "Table that `moire validate --predict` printed before the measurement")
       .example("expected.csv");
@@ -174,7 +266,9 @@ std::optional<Validation> load_validation(const std::filesystem::path& file, con
   read_groups(*tree, loading, validation, diagnostics);
   if (!spec) return std::nullopt;
   validation.description = spec->description;
-  read_differences(*spec, *tree, validation, diagnostics);
+  std::vector<std::string> names = validation.group_names;
+  read_differences(*spec, *tree, names, validation, diagnostics);
+  read_effects(*spec, *tree, names, validation, diagnostics);
   if (spec->expected && !predict) {
     const Node* at = tree->find("expected");
     validation.expected_file = spec->expected->string();
@@ -185,12 +279,14 @@ std::optional<Validation> load_validation(const std::filesystem::path& file, con
   return validation;
 }
 
-ValidationResult run_validation(const Validation& validation, Diagnostics& diagnostics) {
+ValidationResult run_validation(const Validation& validation, std::size_t at_once, Diagnostics& diagnostics) {
   ValidationResult result;
   Progress progress;
-  std::size_t runs = 0;
+  Simulations simulations(validation);
+  std::size_t runs = simulations.count();
   for (const auto& group : validation.groups) runs += group->runs();
-  std::size_t number = 0;
+  simulations.run(at_once, runs, progress);
+  std::size_t number = simulations.count();
   for (std::size_t g = 0; g < validation.groups.size(); ++g) {
     Running running;
     running.diagnostics = &diagnostics;
@@ -198,6 +294,7 @@ ValidationResult run_validation(const Validation& validation, Diagnostics& diagn
       progress.run(++number, runs, validation.group_names[g] + ", " + label);
     };
     running.tick = [&] { progress.tick(); };
+    running.simulated = [&](const Scenario& scenario) -> const RunResult& { return simulations.of(scenario); };
     try {
       result.groups.push_back(validation.groups[g]->run(running));
     } catch (const Deadlocked& deadlocked) {
@@ -211,6 +308,7 @@ ValidationResult run_validation(const Validation& validation, Diagnostics& diagn
   for (GroupResult& group : result.groups) group.summarise();
   for (const Validation::Difference& spec : validation.differences)
     result.groups.push_back(difference(spec, result.groups[spec.of], result.groups[spec.against]));
+  for (const Effect& spec : validation.effects) result.groups.push_back(effect(spec, result.groups[spec.of]));
   result.overall = overall(result.groups);
   return result;
 }

@@ -6,10 +6,12 @@
 //     - {name: fused, scenario: ..., measured: ..., limits: {case: 15 %, mean: 6 %}}      # see scenario_group.hpp
 //   differences:                               # of two groups, case by case
 //     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
+//   effects: [...]                             # of a choice within one group, see effects.hpp
 #pragma once
 
 #include <memory>
 
+#include "sim/study/validate/effects.hpp"
 #include "sim/study/validate/group.hpp"
 #include "sim/study/validate/limits.hpp"
 
@@ -27,6 +29,7 @@ struct ValidationSpec {
   std::string description;
   std::vector<config::Node> groups;
   std::vector<DifferenceSpec> differences;
+  std::vector<EffectSpec> effects;
   std::optional<std::filesystem::path> expected;
   static void describe(config::Describer<ValidationSpec>& d);
 };
@@ -48,6 +51,7 @@ struct Validation {
   std::vector<std::string> group_names;
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<Difference> differences;
+  std::vector<Effect> effects;
   std::vector<Expectation> expected;
   std::string expected_file;
 
@@ -62,7 +66,8 @@ void describe(config::Catalogue& catalogue);
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                           bool predict, config::Diagnostics& diagnostics);
 
-// Simulates all cases and shows the progress on a terminal. With an error in `diagnostics` the result is of no use.
-ValidationResult run_validation(const Validation& validation, config::Diagnostics& diagnostics);
+// Simulates all cases, up to `at_once` of those of scenarios side by side, and shows the progress on a terminal. With
+// an error in `diagnostics` the result is of no use.
+ValidationResult run_validation(const Validation& validation, std::size_t at_once, config::Diagnostics& diagnostics);
 
 }  // namespace moire::study::validate

@@ -59,7 +59,7 @@ TEST(Validation, DifferenceIsInPointsOfPercent) {
   validation.differences.push_back({"reduction", 0, 1, {}});
   validation.differences[0].limits.mean = 4;
   config::Diagnostics diagnostics;
-  const ValidationResult result = run_validation(validation, diagnostics);
+  const ValidationResult result = run_validation(validation, 1, diagnostics);
   ASSERT_EQ(result.groups.size(), 3);
   const GroupResult& reduction = result.groups[2];
   ASSERT_EQ(reduction.cases.size(), 2);
@@ -78,7 +78,7 @@ TEST(Validation, DifferenceIsInPointsOfPercent) {
 TEST(Validation, ADeadlockNamesGroupAndCase) {
   const Validation validation = of({{"a", 1, 1}}, {{"b", 1, -1}});
   config::Diagnostics diagnostics;
-  EXPECT_THAT(run_validation(validation, diagnostics).deadlock, HasSubstr("group 'bulk', case 'b'\nall wait"));
+  EXPECT_THAT(run_validation(validation, 1, diagnostics).deadlock, HasSubstr("group 'bulk', case 'b'\nall wait"));
 }
 
 TEST(Expectations, GoToTheCaseOfTheirGroupNameMetricAndUnit) {
@@ -88,7 +88,7 @@ TEST(Expectations, GoToTheCaseOfTheirGroupNameMetricAndUnit) {
                          {"bulk", "b", "other_us", "us", 10},
                          {"bulk", "c", "time_us", "us", 10}};
   config::Diagnostics diagnostics;
-  const ValidationResult result = run_validation(validation, diagnostics);
+  const ValidationResult result = run_validation(validation, 1, diagnostics);
   EXPECT_EQ(result.groups[0].cases[0].expected, 110);
   EXPECT_DOUBLE_EQ(*result.groups[0].cases[0].expected_error(), 10);
   EXPECT_FALSE(result.groups[1].cases[0].expected);
@@ -100,7 +100,7 @@ TEST(Expectations, GoToTheCaseOfTheirGroupNameMetricAndUnit) {
 TEST(Expectations, AreWhatPredictionsPrint) {
   const Validation validation = of({{"a, wide", std::nullopt, 90.125}}, {{"b", std::nullopt, 0.1}});
   config::Diagnostics diagnostics;
-  const ValidationResult result = run_validation(validation, diagnostics);
+  const ValidationResult result = run_validation(validation, 1, diagnostics);
   EXPECT_EQ(predictions_csv(validation, result),
             "# predictions of: two lines\n"
             "group,case,metric,value,unit\n"
