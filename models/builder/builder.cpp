@@ -19,8 +19,8 @@ std::string Builder::unique(const std::string& name) const {
 
 double bytes_of(DataType type) { return type == DataType::fp32 ? 4 : 2; }
 
-std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources) {
-  return cu::occupancy(gpu.compute, resources) * gpu.compute.total_cus();
+std::int64_t resident_workgroups(const Builder& build, const program::WorkgroupResources& resources) {
+  return cu::occupancy(build.gpu().compute, resources) * build.cus();
 }
 
 }  // namespace moire::models::builder

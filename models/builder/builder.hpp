@@ -24,6 +24,10 @@ struct Builder {
   bool stores_reach(program::Rank a, program::Rank b) const {
     return a == b || (system.node.wiring != link::Wiring::none && same_node(a, b));
   }
+  // CUs that kernels of the queue may be placed on: what a persistent kernel sizes itself for.
+  std::int64_t cus() const {
+    return queue.cus.empty() ? gpu().compute.total_cus() : static_cast<std::int64_t>(queue.cus.size());
+  }
   // A name that no other operation of the program has: "embedding", then "embedding#2".
   std::string unique(const std::string& name) const;
 };
@@ -32,7 +36,7 @@ struct Builder {
 enum class DataType { fp32, fp16, bf16 };
 double bytes_of(DataType type);
 
-// Physical workgroups of a persistent kernel: as many as the GPU can hold at once.
-std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources);
+// Physical workgroups of a persistent kernel: as many as the CUs of its queue can hold at once.
+std::int64_t resident_workgroups(const Builder& build, const program::WorkgroupResources& resources);
 
 }  // namespace moire::models::builder

@@ -41,10 +41,24 @@ TEST(Builder, StoresReachWhoIsWiredInTheSameNode) {
 }
 
 TEST(ResidentWorkgroups, FillTheGpu) {
-  const machine::GpuSpec gpu = machine::example_gpu();  // 8 CUs of 1,024 threads and 65,536 registers
-  EXPECT_EQ(resident_workgroups(gpu, {.threads = 256, .registers_per_thread = 32, .lds = {}}), 32);
-  EXPECT_EQ(resident_workgroups(gpu, {.threads = 256, .registers_per_thread = 72, .lds = {}}), 24);
-  EXPECT_EQ(resident_workgroups(gpu, {.threads = 2048, .registers_per_thread = 8, .lds = {}}), 0);
+  const machine::SystemSpec system = machine::example_system(1);  // 8 CUs of 1,024 threads and 65,536 registers
+  program::Program program(1);
+  program.queues.resize(1);
+  const Builder build{system, program, program.queues[0]};
+  EXPECT_EQ(resident_workgroups(build, {.threads = 256, .registers_per_thread = 32, .lds = {}}), 32);
+  EXPECT_EQ(resident_workgroups(build, {.threads = 256, .registers_per_thread = 72, .lds = {}}), 24);
+  EXPECT_EQ(resident_workgroups(build, {.threads = 2048, .registers_per_thread = 8, .lds = {}}), 0);
+}
+
+TEST(ResidentWorkgroups, FillTheCusOfTheirQueue) {
+  const machine::SystemSpec system = machine::example_system(1);
+  program::Program program(1);
+  program.queues.resize(1);
+  const Builder build{system, program, program.queues[0]};
+  EXPECT_EQ(build.cus(), 8);
+  program.queues[0].cus = {0, 4, 5};
+  EXPECT_EQ(build.cus(), 3);
+  EXPECT_EQ(resident_workgroups(build, {.threads = 256, .registers_per_thread = 32, .lds = {}}), 12);
 }
 
 }  // namespace

@@ -44,12 +44,13 @@ void CuArray::release(CuId cu, const Footprint& footprint) {
   unit.used.lds -= footprint.lds;
 }
 
-bool CuArray::place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where) {
+bool CuArray::place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
+                    const Mask& mask) {
   const std::size_t before = where.size();
   for (std::int64_t i = 0; i < size; ++i) {
     CuId best = groups_[group].end;
     for (CuId cu = groups_[group].begin; cu < groups_[group].end; ++cu) {
-      if (!fits(units_[cu], footprint)) continue;
+      if ((!mask.empty() && !mask[cu]) || !fits(units_[cu], footprint)) continue;
       if (best == groups_[group].end || units_[cu].resident < units_[best].resident) best = cu;
       if (units_[best].resident == 0) break;
     }
@@ -66,9 +67,10 @@ bool CuArray::place(std::uint32_t group, const Footprint& footprint, std::int64_
   return true;
 }
 
-bool CuArray::place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where) {
+bool CuArray::place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
+                                    const Mask& mask) {
   for (CuId cu = groups_[group].first_filled; cu < groups_[group].end; ++cu) {
-    if (units_[cu].resident > 0 || !fits(units_[cu], footprint)) continue;
+    if ((!mask.empty() && !mask[cu]) || units_[cu].resident > 0 || !fits(units_[cu], footprint)) continue;
     take(cu, footprint);
     where.push_back(cu);
     return true;

@@ -20,11 +20,15 @@ class CuArray {
   std::uint32_t group_of(CuId cu) const { return units_[cu].group; }
   std::uint32_t resident(CuId cu) const { return units_[cu].resident; }
 
+  // By CU: may a workgroup be placed there? Empty: anywhere.
+  using Mask = std::vector<bool>;
   // Places a cluster of `size` workgroups in group `group`, each on its least loaded CU (lowest number first).
   // False, and nothing changed, if they do not all fit. Appends the CUs to `where`.
-  bool place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where);
+  bool place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
+             const Mask& mask = {});
   // The same on the group's CUs that an empty GPU fills first, each while it is empty.
-  bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where);
+  bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
+                             const Mask& mask = {});
   void release(CuId cu, const Footprint& footprint);
 
   // The order in which the dispatcher visits groups: those with CUs that are filled first, then the others.

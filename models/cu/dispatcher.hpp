@@ -2,6 +2,7 @@
 //
 // Grids (running kernels) are served by priority, then by the time they became ready; a grid behind another one gets
 // CUs only once all workgroups of the one before have been placed (measured on NVIDIA: later kernels get leftovers).
+// On CUs that no grid before it may use, a grid waits for nobody.
 // One call of place() is one turn: every group of CUs receives at most one cluster.
 #pragma once
 
@@ -18,6 +19,7 @@ struct Grid {
   Footprint footprint;
   std::int64_t cluster = 1;
   int priority = 0;
+  std::uint32_t mask = 0;  // of Dispatcher::add_mask; 0: all CUs
 };
 
 struct Placement {
@@ -30,6 +32,8 @@ class Dispatcher {
  public:
   explicit Dispatcher(const CuArraySpec& spec) : array_(spec) {}
 
+  // Names a set of CUs that grids may be kept to; an empty one is all of them, mask 0.
+  std::uint32_t add_mask(const std::vector<CuId>& cus);
   void add(const Grid& grid);
   bool pending() const { return !queue_.empty(); }
   // One turn; appends what was placed. Placing nothing means that nothing fits until a workgroup retires.
@@ -48,10 +52,15 @@ class Dispatcher {
   struct Queued {
     Grid grid;
     std::int64_t next = 0;
+    CuArray::Mask ground;  // where it may be placed as long as those before it wait; empty: anywhere
+    bool blocked = false;  // nowhere
   };
   bool place_cluster(Queued& queued, std::uint32_t group, bool first_filled, std::vector<Placement>& placed);
 
+  void find_free_ground();
+
   CuArray array_;
+  std::vector<CuArray::Mask> masks_{{}};
   std::vector<Queued> queue_;  // in the order of service
   std::vector<CuId> where_;    // scratch
 };

@@ -184,5 +184,64 @@ TEST(Dispatcher, AnEmptyGridIsNotQueued) {
   EXPECT_FALSE(dispatcher.pending());
 }
 
+// --- Masks
+
+std::vector<CuId> cus_of(const std::vector<Placement>& placed, std::uint32_t grid) {
+  std::vector<CuId> cus;
+  for (const Placement& p : placed) {
+    if (p.grid == grid) cus.push_back(p.cu);
+  }
+  std::sort(cus.begin(), cus.end());
+  return cus;
+}
+
+TEST(DispatcherMask, KeepsAGridToItsCus) {
+  Dispatcher dispatcher(groups_of(4, 2));
+  const std::uint32_t mask = dispatcher.add_mask({1, 5, 6});
+  EXPECT_EQ(dispatcher.add_mask({1, 5, 6}), mask);
+  EXPECT_EQ(dispatcher.add_mask({}), 0U);
+  dispatcher.add({.id = 1, .workgroups = 10, .footprint = whole, .mask = mask});
+  EXPECT_THAT(cus_of(place_all(dispatcher), 1), ElementsAre(1, 5, 6));
+  EXPECT_TRUE(dispatcher.pending());
+}
+
+TEST(DispatcherMask, GridsWithoutACommonCuDoNotBlockEachOther) {
+  Dispatcher dispatcher(groups_of(4, 2));
+  const std::uint32_t left = dispatcher.add_mask({0, 1, 2, 3});
+  const std::uint32_t right = dispatcher.add_mask({4, 5, 6, 7});
+  dispatcher.add({.id = 1, .workgroups = 10, .footprint = whole, .mask = left});
+  dispatcher.add({.id = 2, .workgroups = 2, .footprint = whole, .mask = right});
+  dispatcher.add({.id = 3, .workgroups = 2, .footprint = whole, .mask = right});
+  const std::vector<Placement> placed = place_all(dispatcher);
+  EXPECT_THAT(cus_of(placed, 1), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(cus_of(placed, 2), ElementsAre(4, 5));
+  EXPECT_THAT(cus_of(placed, 3), ElementsAre(6, 7));
+}
+
+// The head waits for the CUs of its mask; the others are free for who comes behind it.
+TEST(DispatcherMask, WhoIsBehindMayHaveTheCusThatNobodyBeforeItWants) {
+  Dispatcher dispatcher(groups_of(4, 2));
+  const std::uint32_t six = dispatcher.add_mask({0, 1, 2, 4, 5, 6});
+  dispatcher.add({.id = 1, .workgroups = 10, .footprint = whole, .mask = six});
+  dispatcher.add({.id = 2, .workgroups = 5, .footprint = whole});
+  const std::vector<Placement> placed = place_all(dispatcher);
+  EXPECT_EQ(cus_of(placed, 1).size(), 6);
+  EXPECT_THAT(cus_of(placed, 2), ElementsAre(3, 7));
+  // A third one that may go anywhere is behind the second.
+  dispatcher.add({.id = 3, .workgroups = 1, .footprint = whole});
+  dispatcher.retire(3, whole);
+  EXPECT_THAT(who(place_all(dispatcher)), ElementsAre(std::pair(2U, 2)));
+}
+
+TEST(DispatcherMask, AHigherPriorityTakesTheCommonCusFirst) {
+  Dispatcher dispatcher(groups_of(4, 1));
+  const std::uint32_t two = dispatcher.add_mask({0, 1});
+  dispatcher.add({.id = 1, .workgroups = 4, .footprint = whole});
+  dispatcher.add({.id = 2, .workgroups = 4, .footprint = whole, .priority = 1, .mask = two});
+  const std::vector<Placement> placed = place_all(dispatcher);
+  EXPECT_THAT(cus_of(placed, 2), ElementsAre(0, 1));
+  EXPECT_THAT(cus_of(placed, 1), ElementsAre(2, 3));
+}
+
 }  // namespace
 }  // namespace moire::models::cu

@@ -38,6 +38,10 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("cluster_max", &CuArraySpec::cluster_max, "Largest cluster of workgroups placed together in one group")
       .range(1, 64)
       .or_default();
+  d.field("partition_step", &CuArraySpec::partition_step,
+          "CUs are reserved for a queue (cu_partition) in multiples of this: one of every XCD, whole SM resources")
+      .range(1, 1024)
+      .or_default();
   d.field("clock", &CuArraySpec::clock, "Clock at which the arithmetic rates hold").positive();
   d.field("vector_fp32", &CuArraySpec::vector_fp32, "fp32 rate of all CUs together").positive();
   d.field("matrix_16bit", &CuArraySpec::matrix_16bit, "Dense bf16/fp16 matrix rate of all CUs together").positive();

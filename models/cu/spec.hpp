@@ -32,6 +32,7 @@ struct CuArraySpec {
   std::int64_t register_granularity = 8;
   Bytes lds_per_cu;
   std::int64_t cluster_max = 1;
+  std::int64_t partition_step = 1;  // CUs are reserved for a queue in multiples of it
   PerSecond clock;
   FlopPerSecond vector_fp32;   // whole GPU at `clock`
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16

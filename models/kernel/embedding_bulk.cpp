@@ -52,7 +52,7 @@ void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec
   kernel.name = build.unique("embedding");
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.registers_per_thread;
-  const std::int64_t resident = builder::resident_workgroups(build.gpu(), kernel.resources);
+  const std::int64_t resident = builder::resident_workgroups(build, kernel.resources);
   program::PhaseShape shape = gather_shape(spec, build.gpu(), "gather", {.passes = 1, .workgroups = resident});
   shape.write = sizes.vector_bytes;
   shape.written_back = results_written_back(spec, build.gpu(), shape);

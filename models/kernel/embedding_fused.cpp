@@ -227,7 +227,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   // Where peers take turns they meet a table together, the own rank later; else it is walked through for every rank.
   Walk walk;
   walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
-  walk.workgroups = builder::resident_workgroups(build.gpu(), kernel.resources);
+  walk.workgroups = builder::resident_workgroups(build, kernel.resources);
   program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
   keep = gather_shape(spec, build.gpu(), "gather", walk);
   keep.write = sizes.vector_bytes;

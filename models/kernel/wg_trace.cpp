@@ -207,7 +207,7 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   plan.tasks.resize(ranks);
   plan.raises.assign(ranks, std::vector<std::int64_t>(ranks, 0));
   plan.stores_reach.resize(std::size_t{ranks} * ranks);
-  const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build.gpu(), kernel.resources));
+  const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build, kernel.resources));
   for (Rank rank = 0; rank < ranks; ++rank) {
     for (Rank peer = 0; peer < ranks; ++peer) plan.stores_reach[rank * ranks + peer] = build.stores_reach(rank, peer);
     deal(plan.tasks[rank], in_order[rank], header.wgs_per_rank, resident);

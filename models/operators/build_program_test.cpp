@@ -85,6 +85,77 @@ TEST(BuildProgram, APriorityHasARange) {
       HasSubstr("program.yaml:3:15: "));
 }
 
+// --- Attributes of queues
+
+const std::string one_stream = "[{stream: {read: 1 MB, write: 1 MB}}]";
+
+std::unique_ptr<program::Program> two_queues(const std::string& a, const std::string& b, const std::string& rest = "",
+                                             const machine::SystemSpec& system = example_system(2)) {
+  Built built = build("queues:\n  a: {" + a + "operations: " + one_stream + "}\n  b: {" + b +
+                          "operations: " + one_stream + "}\n" + rest,
+                      system);
+  EXPECT_TRUE(built.program) << built.errors;
+  return std::move(built.program);
+}
+
+TEST(QueueAttributes, PrioritiesHaveNamesAndNumbers) {
+  const auto named = two_queues("priority: low, ", "priority: high, ");
+  EXPECT_LT(named->queues[0].priority, 0);
+  EXPECT_EQ(named->queues[1].priority, 16);
+  const auto numbered = two_queues("priority: normal, ", "priority: 3, ");
+  EXPECT_EQ(numbered->queues[0].priority, 0);
+  EXPECT_EQ(numbered->queues[1].priority, 3);
+  EXPECT_THAT(errors_of("queues: {a: {priority: hihg, operations: " + one_stream + "}}\n"),
+              HasSubstr("program.yaml:1:24: 'program.queues.a.priority': is 'hihg'; write low, normal or high, or a "
+                        "number from 0 to 16"));
+}
+
+// The example GPU has two groups of four CUs.
+TEST(QueueAttributes, APartitionIsForItsQueueAlone) {
+  const auto made = two_queues("", "cu_partition: 2, ");
+  EXPECT_THAT(made->queues[0].cus, ElementsAre(1, 2, 3, 5, 6, 7));
+  EXPECT_THAT(made->queues[1].cus, ElementsAre(0, 4));
+}
+
+TEST(QueueAttributes, ALimitKeepsNobodyAway) {
+  const auto made = two_queues("", "cu_limit: 2, ");
+  EXPECT_TRUE(made->queues[0].cus.empty());
+  EXPECT_THAT(made->queues[1].cus, ElementsAre(0, 4));
+}
+
+TEST(QueueAttributes, WhatDoesNotFitIsToldAtItsKey) {
+  const auto errors = [](const std::string& a, const std::string& b) {
+    machine::SystemSpec system = example_system(2);
+    system.node.gpu.compute.partition_step = 2;
+    return errors_of(
+        "queues:\n  a: {" + a + "operations: " + one_stream + "}\n  b: {" + b + "operations: " + one_stream + "}\n",
+        system);
+  };
+  EXPECT_THAT(errors("cu_partition: 3, ", ""),
+              HasSubstr("program.yaml:2:21: cu_partition 3: example reserves CUs in steps of 2; write 2 or 4"));
+  EXPECT_THAT(errors("cu_partition: 1, ", ""), HasSubstr("in steps of 2; write 2\n"));
+  EXPECT_THAT(errors("cu_partition: 6, ", "cu_partition: 4, "),
+              HasSubstr("program.yaml:3:21: 10 CUs are reserved up to here, example has 8"));
+  EXPECT_THAT(errors("cu_partition: 8, ", ""),
+              HasSubstr("program.yaml:3:6: all 8 CUs are reserved, none is left for queue 'b'"));
+  EXPECT_THAT(errors("cu_partition: 4, ", "cu_limit: 5, "),
+              HasSubstr("program.yaml:3:17: cu_limit 5: there are 4 CUs that nobody has reserved; write 4 or less"));
+  EXPECT_THAT(errors("cu_partition: 4, cu_limit: 2, ", ""),
+              HasSubstr("program.yaml:2:34: 'program.queues.a.cu_limit': stands beside cu_partition"));
+}
+
+TEST(ProgramOrder, LaunchNamesQueuesAndTheOthersFollow) {
+  EXPECT_TRUE(two_queues("", "")->launch.empty());
+  EXPECT_THAT(two_queues("", "", "launch: [b]\norder: serial\n")->launch, ElementsAre(1, 0));
+  EXPECT_EQ(two_queues("", "", "order: serial\n")->order, program::Order::serial);
+  const std::string errors =
+      errors_of("queues: {a: " + one_stream + ", b: " + one_stream + "}\nlaunch: [b, b, com]\norder: seriel\n");
+  EXPECT_THAT(errors, HasSubstr("program.yaml:3:8: 'program.order' is 'seriel'; did you mean 'serial'?"));
+  EXPECT_THAT(errors_of("queues: {a: " + one_stream + ", b: " + one_stream + "}\nlaunch: [b, b, com]\n"),
+              AllOf(HasSubstr("program.yaml:2:13: 'program.launch' has queue 'b' twice"),
+                    HasSubstr("program.yaml:2:16: 'program.launch' names no queue: 'com'; queues: a, b")));
+}
+
 TEST(BuildProgram, AnOperatorsOwnErrorsKeepTheirPlaces) {
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all:\n        dim: 64 B\n        poling: 3\n"),
               AllOf(HasSubstr("program.yaml:4:14: "), HasSubstr("program.yaml:5:9: unknown key 'poling'"),

@@ -9,6 +9,7 @@
 #include "models/kernel/gemm.hpp"
 #include "models/kernel/stream.hpp"
 #include "models/kernel/wg_trace.hpp"
+#include "models/operators/program_spec.hpp"
 
 namespace moire::models::operators {
 
@@ -56,6 +57,8 @@ const std::vector<Operator>& all() {
 }
 
 void describe(config::Catalogue& catalogue) {
+  catalogue.add<ProgramSpec>();
+  catalogue.add<QueueSpec>();
   catalogue.add<machine::SystemSpec>();
   catalogue.add<machine::NodeSpec>();
   catalogue.add<machine::NetworkSpec>();

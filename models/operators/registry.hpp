@@ -22,7 +22,8 @@ const std::vector<Operator>& all();
 void describe(config::Catalogue& catalogue);
 
 // Turns a scenario's `program:` mapping into a program for a system:
-//   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}}}
+//   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}},
+//             order: concurrent, launch: [other, main]}
 // Null after reporting what is wrong.
 std::unique_ptr<program::Program> build_program(const config::Node& node, const machine::SystemSpec& system,
                                                 config::Diagnostics& diagnostics);

@@ -82,6 +82,12 @@ std::string Replay::deadlock_report() const {
       const auto& operations = program_.queues[q].operations;
       if (state.next >= operations.size()) continue;
       if (++blocked > max_waiters) continue;
+      const std::uint32_t earlier = plans_[q].before;
+      if (state.next == 0 && earlier != UINT32_MAX &&
+          queues_[rank * queues + earlier].next < program_.queues[earlier].operations.size()) {
+        graph.edge(graph.node(party(rank, q, program::name_of(operations[0]))),
+                   graph.node(party(rank, earlier, current(rank, earlier))), "runs after that queue");
+      }
       for (std::size_t i = state.next + 1; i < operations.size(); ++i) {
         graph.edge(graph.node(party(rank, q, program::name_of(operations[i]))),
                    graph.node(party(rank, q, program::name_of(operations[state.next]))), "is behind it in the queue");

@@ -1,5 +1,6 @@
 // Queues: when operations start and end.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "models/replay/replay.hpp"
@@ -7,24 +8,68 @@
 
 namespace moire::models::replay {
 
-// Operation i of queue q is number i x queues + q that the host enqueues; it starts when it is enqueued and its queue
-// has come to it.
+void Replay::set_launch_order() {
+  const auto queues = static_cast<std::uint32_t>(program_.queues.size());
+  plans_.resize(queues);
+  std::vector<std::uint32_t> order = program_.launch;
+  if (order.empty()) {
+    order.resize(queues);
+    std::iota(order.begin(), order.end(), 0U);
+  }
+  MOIRE_INVARIANT(order.size() == queues, "a launch order that does not name every queue");
+  std::int64_t enqueued = 0;
+  for (std::uint32_t position = 0; position < queues; ++position) {
+    QueuePlan& plan = plans_[order[position]];
+    plan.position = position;
+    plan.stream = order[position];
+    if (program_.order == program::Order::concurrent) continue;
+    plan.stream = order[0];
+    plan.enqueued_before = enqueued;
+    enqueued += static_cast<std::int64_t>(program_.queues[order[position]].operations.size());
+    if (position > 0) plan.before = order[position - 1];
+    if (position + 1 < queues) plan.after = order[position + 1];
+  }
+}
+
+// The host enqueues the first operation of every queue, then the second of every queue; what is serial, one queue after
+// the other.
+std::int64_t Replay::enqueue_number(std::uint32_t queue, std::uint32_t operation) const {
+  const QueuePlan& plan = plans_[queue];
+  if (program_.order == program::Order::serial) return plan.enqueued_before + operation + 1;
+  return static_cast<std::int64_t>(operation * program_.queues.size() + plan.position + 1);
+}
+
+// The one that has to end first; null where there is none.
+const program::Operation* Replay::operation_before(std::uint32_t queue, std::uint32_t next) const {
+  if (next > 0) return &program_.queues[queue].operations[next - 1];
+  for (std::uint32_t q = plans_[queue].before; q != UINT32_MAX; q = plans_[q].before) {
+    if (!program_.queues[q].operations.empty()) return &program_.queues[q].operations.back();
+  }
+  return nullptr;
+}
+
+// An operation starts when it is enqueued and its queue has come to it.
 void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
   if (state.next == operations.size()) {
     result_.rank_end[rank] = std::max(result_.rank_end[rank], state.end);
-    return;
+    result_.queue_end[queue] = std::max(result_.queue_end[queue], state.end);
+    if (plans_[queue].after == UINT32_MAX) return;
+    QueueState& follower = queue_state(rank, plans_[queue].after);
+    follower.end = state.end;
+    follower.engine_waits = state.engine_waits;
+    follower.cus_wait = state.cus_wait;
+    return schedule_next(rank, plans_[queue].after);
   }
   const host::HostSpec& host = machine_.gpu().host;
-  const auto number = static_cast<std::int64_t>(state.next * program_.queues.size() + queue + 1);
-  state.enqueued = host.enqueue * number;
+  state.enqueued = host.enqueue * enqueue_number(queue, state.next);
   Time at = state.enqueued;
   state.ready = at;
-  if (state.next > 0) {
-    const Behind behind = behind_last(rank, queue, state);
-    at = std::max(at, behind.turn);
-    state.ready = std::max(state.enqueued, behind.ready);
+  if (const program::Operation* before = operation_before(queue, state.next)) {
+    const Behind after = behind(*before, rank, queue, state);
+    at = std::max(at, after.turn);
+    state.ready = std::max(state.enqueued, after.ready);
   }
   machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
                                       pack(Event::start, rank * program_.queues.size() + queue));
@@ -41,10 +86,9 @@ Time first_poll(Time since, std::optional<Time> interval, Time end) {
 }  // namespace
 
 // An operation behind another one of its queue, all of it enqueued.
-Replay::Behind Replay::behind_last(Rank rank, std::uint32_t queue, const QueueState& state) const {
-  const auto& operations = program_.queues[queue].operations;
-  const program::Operation& before = operations[state.next - 1];
-  const program::Operation& next = operations[state.next];
+Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::uint32_t queue,
+                              const QueueState& state) const {
+  const program::Operation& next = program_.queues[queue].operations[state.next];
   const host::HostSpec& host = machine_.gpu().host;
   const dma::DmaSpec& dma = machine_.gpu().dma;
   const Runner last = runner(rank, before);
@@ -82,7 +126,8 @@ void Replay::start_operation(Rank rank, std::uint32_t queue) {
   const Time now = machine_.loop().now();
   state.begin = now;
   state.started = true;
-  if (state.next == 0) state.engine_waits = state.cus_wait = now;
+  const bool first = operation_before(queue, state.next) == nullptr;
+  if (first) state.engine_waits = state.cus_wait = now;
   const std::uint64_t id = rank * program_.queues.size() + queue;
   core::Calendar& calendar = machine_.loop().calendar();
   const program::Operation& operation = program_.queues[queue].operations[state.next];
@@ -120,15 +165,16 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
   const Time first_workgroup = std::max(launched, machine_.loop().now());
   // Commands were timed from an event in front of the operation.
-  if (state.next == 0) state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
+  if (operation_before(queue, state.next) == nullptr)
+    state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
   machine_.loop().calendar().schedule(first_workgroup, *this, pack(Event::grid, state.run));
 }
 
 // The kernel reaches the dispatcher.
 void Replay::start_grid(std::uint32_t run_id) {
   const KernelRun& run = runs_[run_id];
-  gpus_[run.rank]->dispatcher.add(
-      {run_id, run.workgroups, run.footprint, run.kernel->resources.cluster, program_.queues[run.queue].priority});
+  gpus_[run.rank]->dispatcher.add({run_id, run.workgroups, run.footprint, run.kernel->resources.cluster,
+                                   program_.queues[run.queue].priority, plans_[run.queue].mask});
   request_turn(run.rank);
 }
 
@@ -165,7 +211,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  gpus_[rank]->engines.submit({copy_class(rank, transfer.peer, transfer.bytes), transfer.bytes, queue,
+  gpus_[rank]->engines.submit({copy_class(rank, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream,
                                queue_state(rank, queue).ready, transfer.peer == rank, this, pack(Event::copied, id)});
 }
 

@@ -70,12 +70,17 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
     }
   }
   queues_.resize(std::size_t{machine.ranks()} * program.queues.size());
+  set_launch_order();
   copy_classes_.resize(machine.ranks());
   result_.rank_end.resize(machine.ranks());
+  result_.queue_end.resize(program.queues.size());
   for (Rank rank = 0; rank < machine.ranks(); ++rank) {
     gpus_.push_back(
         std::make_unique<Gpu>(Gpu{cu::Dispatcher(machine.gpu().compute),
                                   dma::Engines(machine.gpu().dma, machine.loop(), machine.sharing()), Time{}, false}));
+    for (std::size_t q = 0; q < program.queues.size(); ++q) {
+      plans_[q].mask = gpus_.back()->dispatcher.add_mask(program.queues[q].cus);
+    }
   }
   if (observer != nullptr) {
     load_watcher_ = std::make_unique<LoadWatcher>(machine, *observer);
@@ -87,7 +92,9 @@ Replay::~Replay() = default;
 
 Result Replay::run() {
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
-    for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue) schedule_next(rank, queue);
+    for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue) {
+      if (plans_[queue].before == UINT32_MAX) schedule_next(rank, queue);
+    }
   }
   machine_.run();
   for (const QueueState& state : queues_) {

@@ -35,6 +35,7 @@ struct OperationTimes {
 
 struct Result {
   Time end;
+  std::vector<Time> queue_end;  // latest over ranks
   std::vector<Time> rank_end;
   std::vector<OperationTimes> operations;
   std::uint64_t workgroups = 0;
@@ -147,13 +148,16 @@ class Replay final : public core::EventSink {
   QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
 
   // queues.cpp
+  void set_launch_order();
   void schedule_next(Rank rank, std::uint32_t queue);
+  std::int64_t enqueue_number(std::uint32_t queue, std::uint32_t operation) const;
   void start_operation(Rank rank, std::uint32_t queue);
   // When an operation behind another one has its turn, and when its command may be read if it is a copy.
   struct Behind {
     Time turn, ready;
   };
-  Behind behind_last(Rank rank, std::uint32_t queue, const QueueState& state) const;
+  Behind behind(const program::Operation& before, Rank rank, std::uint32_t queue, const QueueState& state) const;
+  const program::Operation* operation_before(std::uint32_t queue, std::uint32_t next) const;
   enum class Runner { none, cus, engine };  // what does an operation
   Runner runner(Rank rank, const program::Operation& operation) const;
   bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
@@ -195,6 +199,14 @@ class Replay final : public core::EventSink {
   machine::PhaseRunner phases_;
   std::vector<std::uint32_t> first_operation_;               // per queue
   std::vector<std::vector<machine::ShapeId>> first_shapes_;  // per queue and operation
+  struct QueuePlan {
+    std::uint32_t mask = 0;                                 // of the dispatchers
+    std::uint32_t stream = 0;                               // the queue in which the hardware sees its operations
+    std::uint32_t position = 0;                             // in the launch order
+    std::int64_t enqueued_before = 0;                       // serial: operations of the queues before it
+    std::uint32_t before = UINT32_MAX, after = UINT32_MAX;  // serial: the queues around it
+  };
+  std::vector<QueuePlan> plans_;
   std::vector<QueueState> queues_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<KernelRun> runs_;

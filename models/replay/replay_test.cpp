@@ -567,5 +567,68 @@ TEST(Replay, PermutedRanksDoTheSame) {
   EXPECT_EQ(run_as({3, 1, 0, 2}), straight);
 }
 
+// --- Schedules of several queues
+
+Program two_queues() {
+  Program program(1);
+  program.queues = {queue("a", {busy("a1", us(10)), busy("a2", us(10))}), queue("b", {busy("b1", us(10))})};
+  return program;
+}
+
+// The host enqueues a1 at 2 us, b1 at 4, a2 at 6; a kernel starts 3 us later, a2 a gap of 1 us after a1.
+TEST(Schedules, TheHostEnqueuesInLaunchOrder) {
+  Program program = two_queues();
+  Result result = run(with_host(), program);
+  EXPECT_THAT(ends_us(result), ElementsAre(15, 26, 17));
+  EXPECT_THAT(result.queue_end, ElementsAre(us(26), us(17)));
+  program.launch = {1, 0};
+  result = run(with_host(), program);
+  EXPECT_THAT(ends_us(result), ElementsAre(17, 28, 15));
+}
+
+// As in one queue: b1 starts a gap after a2; the other way round a1 starts a gap after b1.
+TEST(Schedules, SerialQueuesRunLikeOne) {
+  Program program = two_queues();
+  program.order = program::Order::serial;
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(15, 26, 37));
+  Program one(1);
+  one.queues = {queue("one", {busy("a1", us(10)), busy("a2", us(10)), busy("b1", us(10))})};
+  EXPECT_EQ(ends_us(run(with_host(), one)), ends_us(run(with_host(), program)));
+  program.launch = {1, 0};
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(26, 37, 15));
+}
+
+// Also where copies and kernels follow each other, whose ends are looked for.
+TEST(Schedules, SerialQueuesOfCopiesRunLikeOne) {
+  machine::SystemSpec system = with_host(2);
+  system.node.gpu.host.poll_interval = us(4);
+  const auto peer = [](Rank rank) { return 1 - rank; };
+  Program several(2);
+  several.order = program::Order::serial;
+  several.queues = {queue("k", {busy("k1", us(10))}), queue("none", {}),
+                    queue("c", {copy("c1", 1e6, peer), copy("c2", 1e6, peer)}), queue("l", {busy("l1", us(5))})};
+  Program one(2);
+  one.queues = {queue("one", {busy("k1", us(10)), copy("c1", 1e6, peer), copy("c2", 1e6, peer), busy("l1", us(5))})};
+  EXPECT_EQ(ends_us(run(system, one)), ends_us(run(system, several)));
+}
+
+TEST(Schedules, AQueueAloneIsEnqueuedAtOnce) {
+  const Program alone = two_queues().only(1);
+  const Result result = run(with_host(), alone);
+  EXPECT_THAT(ends_us(result), ElementsAre(15));
+}
+
+TEST(Schedules, KernelsStayOnTheCusOfTheirQueue) {
+  Program program(1);
+  program.queues = {queue("a", {busy("a1", us(10), 8)}), queue("b", {busy("b1", us(10), 8)})};
+  program.queues[0].cus = {0, 1, 4, 5};
+  program.queues[1].cus = {2, 3, 6, 7};
+  Watcher watcher;
+  const Result result = run(example_system(1), program, &watcher);
+  EXPECT_THAT(ends_us(result), ElementsAre(20, 20)) << "two waves each, beside each other";
+  ASSERT_EQ(watcher.workgroups.size(), 16);
+  for (const Watcher::Workgroup& span : watcher.workgroups) EXPECT_EQ(span.kernel == "b1", span.cu % 4 >= 2) << span.cu;
+}
+
 }  // namespace
 }  // namespace moire::models::replay

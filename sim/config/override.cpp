@@ -47,8 +47,36 @@ Node* item_of(Node& list, const Override& change, std::size_t depth, Diagnostics
   return nullptr;
 }
 
-Node* step(Node& node, const Override& change, std::size_t depth, Diagnostics& diagnostics) {
+bool is_number(const std::string& segment) {
+  return !segment.empty() && segment.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool stands_at(const ListForm& form, const Override& change, std::size_t depth) {
+  if (form.place.size() != depth) return false;
+  for (std::size_t i = 0; i < depth; ++i) {
+    if (form.place[i] != "*" && form.place[i] != change.path[i]) return false;
+  }
+  return true;
+}
+
+void make_map(Node& list, const std::string& key) {
+  Node map;
+  map.kind = Node::Kind::map;
+  map.place = list.place;
+  const Place place = list.place;
+  map.entries.push_back({key, place, std::move(list)});
+  list = std::move(map);
+}
+
+Node* step(Node& at, const Override& change, std::size_t depth, Diagnostics& diagnostics, const ListForm* form) {
   const std::string& segment = change.path[depth];
+  Node* here = &at;
+  if (form != nullptr && stands_at(*form, change, depth)) {
+    if (at.is_sequence() && !is_number(segment)) make_map(at, form->key);
+    Node* list = at.find(form->key);
+    if (list != nullptr && list->is_sequence() && is_number(segment)) here = list;
+  }
+  Node& node = *here;
   if (node.is_sequence()) return item_of(node, change, depth, diagnostics);
   if (node.is_scalar()) {
     diagnostics.error(
@@ -102,11 +130,11 @@ std::optional<Override> make_override(std::string_view path, const Node& value, 
   return Override{std::move(*segments), fmt::format("{}: {} ({})", path, shown, value.place.str()), value.place, value};
 }
 
-bool apply(const Override& change, Node& root, Diagnostics& diagnostics) {
+bool apply(const Override& change, Node& root, Diagnostics& diagnostics, const ListForm* form) {
   Node* node = &root;
   for (std::size_t depth = 0; depth < change.path.size(); ++depth) {
     if (node->broken && !node->is_map()) return false;
-    node = step(*node, change, depth, diagnostics);
+    node = step(*node, change, depth, diagnostics, form);
     if (!node) return false;
   }
   *node = change.value;

@@ -101,5 +101,45 @@ TEST(Override, VariantErrorsPointIntoTheScenario) {
   EXPECT_EQ(diagnostics.str(), "s.yaml:2:10: '5' is no item of the list 'a'; name one by number, 0 to 0\n");
 }
 
+// `comm` may be a list, or a map with the list under `operations`.
+class OverrideOfListForm : public testing::Test {
+ protected:
+  Node with_form(const std::string& text, const std::vector<std::string>& sets) {
+    const ListForm form{{"program", "*"}, "operations"};
+    Diagnostics diagnostics;
+    auto root = load_text("s.yaml", text, {}, diagnostics);
+    for (const Override& change : parse_sets(sets, diagnostics)) apply(change, *root, diagnostics, &form);
+    errors_ = diagnostics.str();
+    return std::move(*root);
+  }
+  std::string errors_;
+};
+
+TEST_F(OverrideOfListForm, AKeyMakesTheListAMap) {
+  const Node root = with_form(scenario, {"program.comm.priority=high", "program.comm.0.all_gather.engine=dma"});
+  EXPECT_EQ(errors_, "");
+  const Node& comm = *root.find("program")->find("comm");
+  ASSERT_TRUE(comm.is_map());
+  EXPECT_EQ(comm.find("priority")->text, "high");
+  EXPECT_EQ(comm.find("operations")->items[0].find("all_gather")->find("engine")->text, "dma");
+  EXPECT_EQ(comm.place.str(), "s.yaml:2:9");
+}
+
+TEST_F(OverrideOfListForm, ANumberLeadsIntoTheListOfAMap) {
+  const char* map = "program: {comm: {priority: 1, operations: [{a: {b: 1}}]}}\nother: {comm: [1]}\n";
+  const Node root = with_form(map, {"program.comm.0.a.b=2", "program.comm.operations.0.a.c=3"});
+  EXPECT_EQ(errors_, "");
+  const Node& operation = *root.find("program")->find("comm")->find("operations")->items[0].find("a");
+  EXPECT_EQ(operation.find("b")->text, "2");
+  EXPECT_EQ(operation.find("c")->text, "3");
+  with_form(map, {"program.comm.1.a.b=2"});
+  EXPECT_EQ(errors_,
+            "--set program.comm.1.a.b=2: '1' is no item of the list 'program.comm'; name one by number, 0 to 0\n");
+  with_form(map, {"other.comm.priority=2"});
+  EXPECT_EQ(errors_,
+            "--set other.comm.priority=2: 'priority' is no item of the list 'other.comm'; name one by number, 0 to "
+            "0\n");
+}
+
 }  // namespace
 }  // namespace moire::config

@@ -12,6 +12,14 @@ const std::string& name_of(const Operation& operation) {
   return std::visit([](const auto& op) -> const std::string& { return op.name; }, operation);
 }
 
+Program Program::only(std::uint32_t queue) const {
+  Program alone = *this;
+  alone.queues = {queues[queue]};
+  alone.order = Order::concurrent;
+  alone.launch.clear();
+  return alone;
+}
+
 FlagBlock Program::add_flags(FlagArray array) {
   const FlagBlock block{flag_count_, array.per_rank};
   const std::uint64_t total = flag_count_ + std::uint64_t{array.per_rank} * ranks_;

@@ -150,7 +150,12 @@ struct Queue {
   std::string name;
   int priority = 0;  // higher first among pending workgroups
   std::vector<Operation> operations;
+  std::vector<std::uint32_t> cus{};  // that its kernels may be placed on; empty: all
 };
+
+// concurrent: a queue waits for flags only. serial: it waits for the end of the queue launched before it, as if all
+// operations stood in one queue.
+enum class Order : std::uint8_t { concurrent, serial };
 
 // `per_rank` flags in the memory of every rank.
 struct FlagArray {
@@ -193,7 +198,12 @@ class Program {
   Rank ranks() const { return ranks_; }
 
   std::vector<Queue> queues;
+  Order order = Order::concurrent;
+  std::vector<std::uint32_t> launch;  // queues in the order in which the host enqueues them; empty: as they stand
   std::vector<RecordedKernel> recorded;
+
+  // The program of one of its queues alone.
+  Program only(std::uint32_t queue) const;
 
   FlagBlock add_flags(FlagArray array);
   std::uint32_t flag_count() const { return flag_count_; }

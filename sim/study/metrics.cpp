@@ -1,10 +1,17 @@
 #include "sim/study/metrics.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
 
 namespace moire::study {
+
+std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view name) {
+  const auto known =
+      std::find_if(metrics.begin(), metrics.end(), [name](const Metric& metric) { return metric.name == name; });
+  return known == metrics.end() ? std::nullopt : std::optional(known->value);
+}
 
 const std::vector<MetricInfo>& metric_infos() {
   static const std::vector<MetricInfo> infos = {
@@ -30,8 +37,18 @@ const std::vector<MetricInfo>& metric_infos() {
       {"hbm_busy_percent", "HBM time used over the time of the run, mean over ranks"},
       {"scale_up_busy_percent", "The same of the scale-up port or link that is used most"},
       {"network_busy_percent", "The same of the network link that is used most"},
+      {"<queue>_isolated_us",
+       "Queues that run beside each other (compare.ideal: overlap): time of the queue alone, with the settings of the "
+       "variant that compare.to names, else with its own"},
+      {"serial_us", "Sum of the isolated times"},
+      {"ideal_us", "Longest of the isolated times: what perfect overlap takes"},
+      {"<queue>_us", "End of the queue in this run, from the common start; where an operation has the same name, this"},
+      {"<queue>_alone_us", "With compare.to: time of the queue alone with the settings of this run"},
+      {"speedup", "serial_us / time_us"},
+      {"ideal_speedup", "serial_us / ideal_us"},
+      {"fraction_of_ideal", "(speedup - 1) / (ideal_speedup - 1)"},
       {"reduction_percent", "100 x (1 - time / time of the variant compared with), at the same point"},
-      {"speedup", "Time of the variant compared with / time, at the same point"},
+      {"speedup", "In a comparison: time of the variant compared with / time, at the same point"},
   };
   return infos;
 }

@@ -1,6 +1,7 @@
 // The figures of a run: their names, units and meanings.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,10 @@ struct Metric {
   double value = 0;
 };
 
+std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view name);
+
 struct MetricInfo {
-  std::string name;  // `<operation>` stands for the name of an operation of the program
+  std::string name;  // `<operation>`, `<queue>` stand for the name of an operation, of a queue of the program
   std::string meaning;
 };
 

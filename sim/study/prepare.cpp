@@ -9,6 +9,7 @@
 #include "models/operators/registry.hpp"
 #include "models/replay/replay.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/invariant.hpp"
 
 namespace moire::study {
 
@@ -19,11 +20,11 @@ bool varies_runs(const config::Override& set) { return set.path.front() == "syst
 bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree, config::Diagnostics& diagnostics) {
   bool good = true;
   for (const Choice* choice : run.choices) {
-    for (const config::Override& change : choice->changes) good = config::apply(change, tree, diagnostics) && good;
+    for (const config::Override& change : choice->changes) good = apply_change(change, tree, diagnostics) && good;
   }
   // Once more, since a variant may have replaced what they changed when the file was loaded.
   for (const config::Override& set : scenario.sets) {
-    if (varies_runs(set)) good = config::apply(set, tree, diagnostics) && good;
+    if (varies_runs(set)) good = apply_change(set, tree, diagnostics) && good;
   }
   return good;
 }
@@ -79,7 +80,19 @@ std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, con
     report(*problem, *program_node, diagnostics);
     return std::nullopt;
   }
+  if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && program->queues.size() < 2) {
+    diagnostics.error(scenario.ideal_place, "an ideal overlap of one queue",
+                      "'ideal: overlap' needs a program of two queues or more");
+    return std::nullopt;
+  }
   return PreparedRun{std::move(*system), std::move(program)};
+}
+
+PreparedRun prepare_checked(const Scenario& scenario, const Run& run) {
+  config::Diagnostics diagnostics;
+  auto prepared = prepare(scenario, run, diagnostics);
+  MOIRE_INVARIANT(prepared.has_value(), "a checked run was refused: " + diagnostics.str());
+  return std::move(*prepared);
 }
 
 void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {

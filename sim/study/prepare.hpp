@@ -21,6 +21,9 @@ struct PreparedRun {
 // Nothing, and the reasons in `diagnostics`, where the run cannot be simulated.
 std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
 
+// The same for a run that check_runs() has passed.
+PreparedRun prepare_checked(const Scenario& scenario, const Run& run);
+
 // Prepares every run. An error that only some of them have says which.
 void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics);
 

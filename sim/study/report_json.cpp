@@ -97,16 +97,19 @@ std::string report_json(const Scenario& scenario, const StudyResult& result) {
       one["time_us"] = json_of(row.time_us);
       one["reduction_percent"] = json_of(row.reduction_percent);
       one["speedup"] = json_of(row.speedup);
+      if (row.fraction_of_ideal) one["fraction_of_ideal"] = json_of(*row.fraction_of_ideal);
       json["comparison"].push_back(one);
     }
   }
   if (!result.summary.empty()) {
     json["summary"] = Json::array();
     for (const SummaryRow& row : result.summary) {
-      json["summary"].push_back({{"summary", to_string(row.kind)},
-                                 {"variant", scenario.variants[row.variant].name},
-                                 {"reduction_percent", json_of(row.reduction_percent)},
-                                 {"speedup", json_of(row.speedup)}});
+      Json one = {{"summary", to_string(row.kind)},
+                  {"variant", scenario.variants[row.variant].name},
+                  {"reduction_percent", json_of(row.reduction_percent)},
+                  {"speedup", json_of(row.speedup)}};
+      if (row.fraction_of_ideal) one["fraction_of_ideal"] = json_of(*row.fraction_of_ideal);
+      json["summary"].push_back(std::move(one));
     }
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -32,6 +32,7 @@ std::string time_text(Time time, const TimeUnit& unit) {
 }
 
 std::string percent_text(double percent) { return fmt::format("{:.1f} %", percent + 0.0); }
+std::string ideal_text(std::optional<double> fraction) { return fraction ? percent_text(100 * *fraction) : ""; }
 std::string speedup_text(double speedup) { return fmt::format("{:.3f} x", speedup); }
 
 // A value without the digits that say nothing: counts whole, all else with three decimals at most.
@@ -57,6 +58,13 @@ std::string metric_list(const RunResult& run) {
   return table.str();
 }
 
+std::optional<double> fraction_of_ideal(const RunResult& run) { return value_of(run.metrics, "fraction_of_ideal"); }
+
+bool any_ideal(const StudyResult& result) {
+  return std::any_of(result.runs.begin(), result.runs.end(),
+                     [](const RunResult& run) { return fraction_of_ideal(run).has_value(); });
+}
+
 // Variants at one point: a row each.
 std::string variant_rows(const Scenario& scenario, const StudyResult& result) {
   const TimeUnit unit = unit_for(result.runs);
@@ -67,12 +75,17 @@ std::string variant_rows(const Scenario& scenario, const StudyResult& result) {
     table.column("reduction", Align::right);
     table.column("speedup", Align::right);
   }
+  const bool ideal = any_ideal(result);
+  if (ideal) table.column("of ideal", Align::right);
   for (std::size_t v = 0; v < scenario.variants.size(); ++v) {
     std::vector<std::string> cells = {scenario.variants[v].name, time_text(result.runs[v].time, unit)};
     if (scenario.compare_to && v != *scenario.compare_to) {
       cells.push_back(percent_text(result.comparison[v].reduction_percent));
       cells.push_back(speedup_text(result.comparison[v].speedup));
+    } else if (scenario.compare_to) {
+      cells.insert(cells.end(), 2, "");
     }
+    if (ideal) cells.push_back(ideal_text(fraction_of_ideal(result.runs[v])));
     table.row(std::move(cells));
   }
   return table.str();
@@ -92,13 +105,15 @@ std::string point_rows(const Scenario& scenario, const StudyResult& result) {
   for (const std::string& heading : axis_headings(scenario)) table.column(heading, Align::left);
   table.column("time", Align::right);
   table.column("skew", Align::right);
+  const bool ideal = any_ideal(result);
+  if (ideal) table.column("of ideal", Align::right);
   for (std::size_t point = 0; point < scenario.points(); ++point) {
     const RunResult& run = result.runs[point];
     auto cells = point_cells(scenario, point);
     cells.push_back(time_text(run.time, unit));
-    const auto skew =
-        std::find_if(run.metrics.begin(), run.metrics.end(), [](const Metric& m) { return m.name == "skew_percent"; });
-    cells.push_back(skew == run.metrics.end() ? "" : percent_text(skew->value));
+    const auto skew = value_of(run.metrics, "skew_percent");
+    cells.push_back(skew ? percent_text(*skew) : "");
+    if (ideal) cells.push_back(ideal_text(fraction_of_ideal(run)));
     table.row(std::move(cells));
   }
   return table.str();
@@ -116,11 +131,18 @@ std::string comparison_table(const Scenario& scenario, const StudyResult& result
     // With two variants there is only one reduction to speak of.
     if (compared(v)) table.column(variants == 2 ? "reduction" : scenario.variants[v].name + " reduction", Align::right);
   }
+  const bool ideal = any_ideal(result);
+  for (std::size_t v = 0; ideal && v < variants; ++v) {
+    table.column(scenario.variants[v].name + " of ideal", Align::right);
+  }
   for (std::size_t point = 0; point < scenario.points(); ++point) {
     auto cells = point_cells(scenario, point);
     for (std::size_t v = 0; v < variants; ++v) cells.push_back(time_text(result.runs[point * variants + v].time, unit));
     for (std::size_t v = 0; v < variants; ++v) {
       if (compared(v)) cells.push_back(percent_text(result.comparison[point * variants + v].reduction_percent));
+    }
+    for (std::size_t v = 0; ideal && v < variants; ++v) {
+      cells.push_back(ideal_text(fraction_of_ideal(result.runs[point * variants + v])));
     }
     table.row(std::move(cells));
   }
@@ -130,6 +152,11 @@ std::string comparison_table(const Scenario& scenario, const StudyResult& result
     cells.resize(scenario.axes.size() + variants);
     for (const SummaryRow& row : result.summary) {
       if (row.kind == kind) cells.push_back(percent_text(row.reduction_percent));
+    }
+    for (std::size_t v = 0; ideal && v < variants; ++v) {
+      const auto row = std::find_if(result.summary.begin(), result.summary.end(),
+                                    [&](const SummaryRow& one) { return one.kind == kind && one.variant == v; });
+      cells.push_back(row == result.summary.end() ? "" : ideal_text(row->fraction_of_ideal));
     }
     table.row(std::move(cells));
   }

@@ -52,19 +52,35 @@ class ScenarioReader {
   }
 
   void compare(const CompareSpec& spec, const config::Node& node) {
-    const config::Node* to = node.find("to");
-    const config::Node& at = to ? *to : node;
+    if (!spec.to && !spec.ideal && !spec.blame) {
+      reject(node, "'compare' compares with nothing", "write to: <variant>, or ideal: overlap");
+      return;
+    }
+    scenario_.ideal = spec.ideal;
+    scenario_.blame = spec.blame.value_or(spec.ideal == Ideal::overlap);
+    const config::Node* ideal = node.find("ideal");
+    scenario_.ideal_place = ideal ? ideal->place : node.place;
+    const config::Node* blame = node.find("blame");
+    if (spec.ideal == Ideal::none && spec.blame == true) {
+      reject(*blame, "'compare.blame' without an ideal to fall short of", "take 'ideal: none' out");
+    }
+    if (!spec.to) {
+      if (!spec.summary.empty())
+        reject(*node.find("summary"), "'compare.summary' sums up a comparison, and 'to' is missing", "name a variant");
+      return;
+    }
+    const config::Node& at = *node.find("to");
     std::vector<std::string> names;
     for (const Choice& variant : scenario_.variants) names.push_back(variant.name);
-    const auto known = std::find(names.begin(), names.end(), spec.to);
+    const auto known = std::find(names.begin(), names.end(), *spec.to);
     if (known != names.end()) {
       scenario_.compare_to = static_cast<std::size_t>(known - names.begin());
       scenario_.summary = spec.summary;
     } else if (names.empty()) {
-      reject(at, "'compare' needs variants to compare", "write variants: {" + spec.to + ": {}, other: {path: value}}");
+      reject(at, "'compare' needs variants to compare", "write variants: {" + *spec.to + ": {}, other: {path: value}}");
     } else {
-      reject(at, "'compare.to' names no variant: " + config::in_quotes(spec.to),
-             config::suggestion(spec.to, names, "variants"));
+      reject(at, "'compare.to' names no variant: " + config::in_quotes(*spec.to),
+             config::suggestion(*spec.to, names, "variants"));
     }
   }
 
@@ -131,11 +147,21 @@ class ScenarioReader {
 }  // namespace
 
 void CompareSpec::describe(config::Describer<CompareSpec>& d) {
-  d.component("compare", "Which variant the others are compared with.");
-  d.field("to", &CompareSpec::to, "Name of the variant that reduction and speedup refer to")
+  d.component("compare", "What the runs are compared with: one of the variants, an ideal.");
+  d.field("to", &CompareSpec::to,
+          "Name of the variant that reduction and speedup refer to; its queues alone are the ideal's")
       .example("bulk_synchronous");
   d.field("summary", &CompareSpec::summary, "Rows under the comparison, over all points")
       .choices({{"mean", SummaryKind::mean}, {"max", SummaryKind::max}})
+      .optional();
+  d.field("ideal", &CompareSpec::ideal,
+          "overlap: every run is held against queues that run beside each other as fast as alone, the metrics "
+          "<queue>_isolated_us to fraction_of_ideal; none: not. Absent: overlap for programs of two queues")
+      .choices({{"overlap", Ideal::overlap}, {"none", Ideal::none}})
+      .optional();
+  d.field("blame", &CompareSpec::blame,
+          "Also say what each queue lost its time to, <queue>_lost_<part>_us; costs up to six simulations a run. "
+          "Absent: true where ideal is written as overlap")
       .optional();
 }
 
@@ -195,6 +221,11 @@ std::string label_of_point(const Scenario& scenario, std::size_t point) {
   return run.label();
 }
 
+bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics) {
+  static const config::ListForm queue{{"program", "queues", "*"}, "operations"};
+  return config::apply(change, tree, diagnostics, &queue);
+}
+
 Scenario read_scenario(config::Node tree, std::vector<config::Override> sets, config::Diagnostics& diagnostics) {
   Scenario scenario;
   scenario.sets = std::move(sets);
@@ -217,8 +248,11 @@ Scenario read_scenario(config::Node tree, std::vector<config::Override> sets, co
 std::optional<Scenario> load_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                       config::Diagnostics& diagnostics) {
   auto overrides = config::parse_sets(sets, diagnostics);
-  auto tree = config::load(file, overrides, diagnostics);
+  auto tree = config::load(file, {}, diagnostics);
   if (!tree) return std::nullopt;
+  for (const config::Override& change : overrides) {
+    if (!apply_change(change, *tree, diagnostics)) tree->broken = true;
+  }
   Scenario scenario = read_scenario(std::move(*tree), std::move(overrides), diagnostics);
   scenario.name = file.stem().string();
   return scenario;

@@ -25,9 +25,14 @@ namespace moire::study {
 
 enum class SummaryKind { mean, max };
 
+// What queues that run beside each other are held against. overlap: all of them at full speed, the time of the longest.
+enum class Ideal { none, overlap };
+
 struct CompareSpec {
-  std::string to;
+  std::optional<std::string> to;
   std::vector<SummaryKind> summary;
+  std::optional<Ideal> ideal;  // absent: overlap where there are two queues
+  std::optional<bool> blame;   // absent: where `ideal` says overlap
   static void describe(config::Describer<CompareSpec>& d);
 };
 
@@ -62,6 +67,9 @@ struct Scenario {
   std::vector<Choice> variants;
   std::optional<std::size_t> compare_to;  // number of a variant
   std::vector<SummaryKind> summary;
+  std::optional<Ideal> ideal;
+  bool blame = false;
+  config::Place ideal_place;
 
   std::size_t points() const;
   std::size_t runs() const;  // points x variants, a point's variants one after the other
@@ -79,6 +87,10 @@ struct Run {
 // Runs are numbered from 0; the last axis turns fastest, the variant faster still.
 Run run_of(const Scenario& scenario, std::size_t number);
 std::string label_of_point(const Scenario& scenario, std::size_t point);
+
+// Applies a change to a scenario's tree. Paths reach a queue's operations and attributes whether it is written as a
+// list or as a map.
+bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics);
 
 // From a loaded tree that `sets` were applied to. With errors, what could be read is there, so that checking its runs
 // shows their errors too.

@@ -128,6 +128,21 @@ std::vector<Metric> metrics_of(const replay::Result& result, const program::Prog
   return metrics;
 }
 
+std::vector<QueueResult> queues_of(const replay::Result& result, const program::Program& program) {
+  std::vector<QueueResult> queues;
+  std::size_t operation = 0;
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const std::size_t operations = program.queues[q].operations.size();
+    if (operations == 0) continue;
+    QueueResult& queue = queues.emplace_back(QueueResult{program.queues[q].name, q, result.queue_end[q], Time{}});
+    for (std::size_t i = 0; i < operations; ++i, ++operation) {
+      const replay::OperationTimes& times = result.operations[operation];
+      if (times.first_workgroup != Time::max()) queue.waited += times.first_workgroup - times.begin;
+    }
+  }
+  return queues;
+}
+
 }  // namespace
 
 double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
@@ -147,6 +162,7 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer) {
   if (!result.deadlock.empty()) return result;
   MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");
   result.time = replayed.end;
+  result.queues = queues_of(replayed, *run.program);
   result.metrics = metrics_of(replayed, *run.program, *machine);
   return result;
 }

@@ -21,8 +21,18 @@ struct RunStats {
   std::uint64_t peak_memory_bytes = 0;
 };
 
+// A queue that has operations.
+struct QueueResult {
+  std::string name;
+  std::uint32_t number = 0;  // in the program
+  Time end;                  // latest over ranks, from the run's begin
+  Time waited;               // its kernels in all, from launch to their first workgroup's place
+  bool operator==(const QueueResult&) const = default;
+};
+
 struct RunResult {
   Time time;
+  std::vector<QueueResult> queues;
   std::vector<Metric> metrics;
   std::string deadlock;  // the report; empty where every operation ended
   RunStats stats;

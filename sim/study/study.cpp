@@ -1,10 +1,9 @@
 #include "sim/study/study.hpp"
 
 #include <cctype>
-#include <nlohmann/json.hpp>
 
-#include "sim/core/invariant.hpp"
-#include "sim/study/child.hpp"
+#include "sim/study/child_run.hpp"
+#include "sim/study/overlap.hpp"
 #include "sim/study/progress.hpp"
 #include "sim/study/timeline_file.hpp"
 
@@ -12,50 +11,17 @@ namespace moire::study {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Between the processes; numbers keep every bit.
-std::string packed(const RunResult& result) {
-  Json json;
-  json["time_ps"] = result.time.ps;
-  json["deadlock"] = result.deadlock;
-  json["metrics"] = Json::array();
-  for (const Metric& metric : result.metrics) json["metrics"].push_back({metric.name, metric.value});
-  json["stats"] = {result.stats.events, result.stats.instants, result.stats.solves};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-RunResult unpacked(const std::string& text) {
-  const Json json = Json::parse(text);
-  RunResult result;
-  result.time = Time{json["time_ps"].get<std::int64_t>()};
-  result.deadlock = json["deadlock"].get<std::string>();
-  for (const Json& metric : json["metrics"]) {
-    result.metrics.push_back({metric[0].get<std::string>(), metric[1].get<double>()});
-  }
-  const Json& stats = json["stats"];
-  result.stats.events = stats[0].get<std::uint64_t>();
-  result.stats.instants = stats[1].get<std::uint64_t>();
-  result.stats.solves = stats[2].get<std::uint64_t>();
-  return result;
-}
-
-std::string simulate_packed(const Scenario& scenario, const Run& run, const StudyOptions& options) {
-  config::Diagnostics diagnostics;
-  const auto prepared = prepare(scenario, run, diagnostics);
-  MOIRE_INVARIANT(prepared.has_value(), "a checked run was refused: " + diagnostics.str());
-  if (!options.timeline) return packed(simulate(*prepared, nullptr));
-  TimelineFile timeline(timeline_path(*options.timeline, scenario, run), *prepared);
-  RunResult result = simulate(*prepared, timeline.observer());
-  timeline.finish();
-  return packed(result);
-}
-
-RunResult result_of(const ChildReport& report) {
-  RunResult result = unpacked(report.text);
-  result.stats.wall_seconds = report.wall_seconds;
-  result.stats.peak_memory_bytes = report.peak_memory_bytes;
-  return result;
+RunResult run_whole(const Scenario& scenario, const Run& run, const StudyOptions& options,
+                    const std::function<void()>& tick) {
+  const auto simulated = [&] {
+    const PreparedRun prepared = prepare_checked(scenario, run);
+    if (!options.timeline) return simulate(prepared, nullptr);
+    TimelineFile timeline(timeline_path(*options.timeline, scenario, run), prepared);
+    RunResult result = simulate(prepared, timeline.observer());
+    timeline.finish();
+    return result;
+  };
+  return simulate_in_child(simulated, tick);
 }
 
 std::string file_word(const std::string& label) {
@@ -84,26 +50,29 @@ std::filesystem::path timeline_path(const std::filesystem::path& given, const Sc
 
 RunResult run_one(const Scenario& scenario, const Run& run, const StudyOptions& options,
                   const std::function<void()>& tick) {
-  return result_of(run_in_child([&] { return simulate_packed(scenario, run, options); }, tick));
+  RunResult result = run_whole(scenario, run, options, tick);
+  Overlap(scenario).add(run, result, tick);
+  return result;
 }
 
 std::vector<RunResult> run_all(const std::vector<const Scenario*>& scenarios, std::size_t at_once,
                                const std::function<void(std::size_t)>& begin, const std::function<void()>& tick) {
-  std::vector<std::function<std::string()>> works;
+  std::vector<std::function<RunResult()>> simulated;
   for (const Scenario* scenario : scenarios)
-    works.emplace_back([scenario] { return simulate_packed(*scenario, run_of(*scenario, 0), {}); });
-  std::vector<RunResult> results;
-  for (const ChildReport& report : run_in_children(works, at_once, begin, tick)) results.push_back(result_of(report));
-  return results;
+    simulated.emplace_back([scenario] { return run_one(*scenario, run_of(*scenario, 0), {}, [] {}); });
+  return simulate_in_children(simulated, at_once, begin, tick);
 }
 
 StudyResult run_study(const Scenario& scenario, const StudyOptions& options) {
   StudyResult result;
   Progress progress;
+  Overlap overlap(scenario);
   for (std::size_t number = 0; number < scenario.runs(); ++number) {
     const Run run = run_of(scenario, number);
     progress.run(number + 1, scenario.runs(), run.label());
-    result.runs.push_back(run_one(scenario, run, options, [&] { progress.tick(); }));
+    const auto tick = [&] { progress.tick(); };
+    result.runs.push_back(run_whole(scenario, run, options, tick));
+    overlap.add(run, result.runs.back(), tick);
     if (result.deadlocked()) return result;
   }
   compare(scenario, result);

@@ -18,14 +18,16 @@ struct ComparisonRow {
   double time_us = 0;
   double reduction_percent = 0;
   double speedup = 1;
+  std::optional<double> fraction_of_ideal;  // the run's, where it is held against an ideal
 };
 
-// Over all points: "mean" is the arithmetic mean of the reductions and the geometric mean of the speedups.
+// Over all points: "mean" is the arithmetic mean of reductions and fractions and the geometric mean of the speedups.
 struct SummaryRow {
   SummaryKind kind = SummaryKind::mean;
   std::size_t variant = 0;
   double reduction_percent = 0;
   double speedup = 1;
+  std::optional<double> fraction_of_ideal;  // over the points that have one
 };
 
 struct StudyResult {

@@ -10,7 +10,7 @@ Scenario case_scenario(const std::string& name, const config::Node& tree, std::v
                        config::Diagnostics& diagnostics) {
   config::Diagnostics own;
   config::Node changed = tree;
-  for (const config::Override& change : changes) config::apply(change, changed, own);
+  for (const config::Override& change : changes) apply_change(change, changed, own);
   Scenario scenario = read_scenario(std::move(changed), std::move(changes), own);
   scenario.name = name;
   if (own.ok() && scenario.runs() != 1) {
