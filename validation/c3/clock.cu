@@ -186,7 +186,7 @@ class Bench {
     for (size_t w = 0; w < mhz.size(); ++w) {
       if (mhz[w].size() < kRounds) continue;
       Parameters p = load.parameters;
-      p("window_us", int64_t(window_us))("from_us", int64_t(double(w) * window_us) - kBefore * int64_t(window_us));
+      p("window_us", int64_t(window_us))("from_us", int64_t(double(w) * window_us));
       c_.row("clock", p, "clock", mhz[w], "MHz");
     }
     for (int i = 0; i < load.times; ++i) {
