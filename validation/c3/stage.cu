@@ -9,6 +9,17 @@
 #include "evict_l2.hpp"
 #include "stage.hpp"
 
+namespace {
+
+// One thread of few registers: it leaves room for any workgroup on its SM.
+__global__ void hold(uint64_t ns) {
+  const uint64_t end = global_ns() + ns;
+  while (global_ns() < end) {
+  }
+}
+
+}  // namespace
+
 Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
   CUDA_CHECK(cudaHostAlloc(&host_, 128, cudaHostAllocPortable | cudaHostAllocMapped));
   std::memset(host_, 0, 128);
@@ -17,7 +28,7 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     CUDA_CHECK(cudaSetDevice(r));
     int least = 0, greatest = 0;
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    for (cudaStream_t* stream : {&g.gate, &g.hop, &g.compute.stream, &g.comm.stream})
+    for (cudaStream_t* stream : {&g.gate, &g.compute.stream, &g.comm.stream})
       CUDA_CHECK(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, least));
     CUDA_CHECK(cudaStreamCreateWithPriority(&g.urgent.stream, cudaStreamNonBlocking, greatest));
     for (Lane* lane : {&g.compute, &g.comm, &g.urgent}) {
@@ -25,7 +36,6 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
       CUDA_CHECK(cudaEventCreate(&lane->end));
     }
     CUDA_CHECK(cudaEventCreateWithFlags(&g.released, cudaEventDisableTiming));
-    for (cudaEvent_t& hop : g.hops) CUDA_CHECK(cudaEventCreateWithFlags(&hop, cudaEventDisableTiming));
     CUDA_CHECK(cudaMalloc(&g.words, 256));
     CUDA_CHECK(cudaMemset(g.words, 0, 256));
     CUDA_CHECK(cudaMalloc(&g.flush, kFlushBytes));
@@ -40,6 +50,8 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     gate.ready[0] = gpu_[r].words;
     launch_evict_l2(gpu_[r].gate, gpu_[r].flush, sms_);
     launch_gate(gpu_[r].gate, host_, gate, 0, 1, epoch_, reinterpret_cast<int*>(host_ + 16));
+    hold<<<1, 1, 0, gpu_[r].gate>>>(0);
+    CUDA_CHECK(cudaGetLastError());
   }
   synchronise();
 }
@@ -53,10 +65,8 @@ Stage::~Stage() {
       cudaEventDestroy(lane->end);
       cudaStreamDestroy(lane->stream);
     }
-    for (cudaEvent_t hop : g.hops) cudaEventDestroy(hop);
     cudaEventDestroy(g.released);
     cudaStreamDestroy(g.gate);
-    cudaStreamDestroy(g.hop);
     cudaFree(g.words);
     cudaFree(g.flush);
   }
@@ -67,7 +77,7 @@ void Stage::synchronise() {
   for (int r = 0; r < gpus_; ++r) {
     const Gpu& g = gpu_[r];
     CUDA_CHECK(cudaSetDevice(r));
-    for (cudaStream_t stream : {g.gate, g.hop, g.compute.stream, g.comm.stream, g.urgent.stream})
+    for (cudaStream_t stream : {g.gate, g.compute.stream, g.comm.stream, g.urgent.stream})
       CUDA_CHECK(cudaStreamSynchronize(stream));
   }
 }
@@ -109,15 +119,10 @@ Ends Stage::run(Work* compute, Work* comm, First first, bool priority, std::vect
     const cudaStream_t leader = (compute_leads ? g.compute : g.*comm_lane).stream;
     CUDA_CHECK(cudaStreamWaitEvent(leader, g.released, 0));
     if (!both) continue;
-    cudaEvent_t last = g.released;
-    for (int h = 0; h < kHops; ++h) {
-      const cudaStream_t stream = h % 2 == 0 ? g.hop : g.gate;
-      CUDA_CHECK(cudaStreamWaitEvent(stream, last, 0));
-      CUDA_CHECK(cudaEventRecord(g.hops[h], stream));
-      last = g.hops[h];
-    }
     const cudaStream_t follower = (compute_leads ? g.*comm_lane : g.compute).stream;
-    CUDA_CHECK(cudaStreamWaitEvent(follower, last, 0));
+    CUDA_CHECK(cudaStreamWaitEvent(follower, g.released, 0));
+    hold<<<1, 1, 0, follower>>>(kHoldNs);
+    CUDA_CHECK(cudaGetLastError());
   }
   if (compute != nullptr && compute_leads) enqueue(*compute, &Gpu::compute);
   if (comm != nullptr) enqueue(*comm, comm_lane);

@@ -29,21 +29,20 @@ class Stage {
   // Once, without a gate: loads kernels, connects, allocates. Nothing may do that behind a gate.
   void warm(Work& work);
   // Either may be null. The L2 holds nothing of them before. Streams are released by events behind one gate a GPU, the
-  // second stream a few us after the first, because it waits for a chain of events more: this fixes whose workgroups
-  // are dispatched first, and takes no SM. `load`, if not null: clocks and power of all GPUs, read during the run.
+  // second stream about 10 us after the first, by a kernel of one thread: this fixes whose workgroups are dispatched
+  // first, on all GPUs alike. `load`, if not null: clocks and power of all GPUs, read during the run.
   Ends run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load = nullptr);
 
  private:
-  static constexpr int kHops = 4;
+  static constexpr uint64_t kHoldNs = 10'000;
   struct Lane {
     cudaStream_t stream = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
   };
   struct Gpu {
-    cudaStream_t gate = nullptr, hop = nullptr;
+    cudaStream_t gate = nullptr;
     Lane compute, comm, urgent;
     cudaEvent_t released = nullptr;
-    cudaEvent_t hops[kHops] = {};
     uint32_t* words = nullptr;  // of the gate
     uint4* flush = nullptr;
   };
