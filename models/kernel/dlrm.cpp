@@ -36,8 +36,8 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   const auto layers = [&](std::int64_t count, const char* name, const GemmSpec& gemm) {
     for (std::int64_t i = 0; i < count; ++i) append_gemm(build, gemm, name);
   };
-  const GemmSpec forward{batch, spec.width, spec.width, spec.dtype};
-  const GemmSpec weight_gradient{spec.width, spec.width, batch, spec.dtype};
+  const GemmSpec forward{.m = batch, .n = spec.width, .k = spec.width, .dtype = spec.dtype};
+  const GemmSpec weight_gradient{.m = spec.width, .n = spec.width, .k = batch, .dtype = spec.dtype};
   const double all_vectors = sizes.bytes_per_peer.value * build.ranks();  // what a rank's samples receive of all tables
   const double dense = static_cast<double>(batch * spec.width) * builder::bytes_of(spec.dtype);
   const double gathered =

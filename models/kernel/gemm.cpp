@@ -1,41 +1,106 @@
 #include "models/kernel/gemm.hpp"
 
-#include <algorithm>
-#include <array>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "models/cu/occupancy.hpp"
+#include "models/kernel/gemm_traffic.hpp"
+#include "models/memory/cache.hpp"
 #include "sim/config/spec.hpp"
 
 namespace moire::models::kernel {
 
 namespace {
 
-constexpr std::int64_t k_step = 32;  // elements of one k-loop step
-constexpr std::int64_t stages = 3;   // steps whose loads are under way
-constexpr std::int64_t threads = 256;
-constexpr std::int64_t registers = 128;  // accumulators and addresses of a 128 x 128 tile over 256 threads
+constexpr std::uint16_t main_loop = 0, store = 1;
+constexpr double sum_bytes = 4;  // of an element of C before it is rounded
+
+double real(std::int64_t x) { return static_cast<double>(x); }
 
 class GemmBody final : public program::KernelBody {
  public:
-  explicit GemmBody(std::int64_t tiles) : tiles_(tiles) {}
-  std::int64_t workgroups(program::Rank) const override { return tiles_; }
-  bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
-    phase.kind = program::Phase::Kind::work;
-    phase.amount = 1;
-    return step == 0;
+  explicit GemmBody(const GemmPlan& plan) : plan_(plan) {}
+  std::int64_t workgroups(program::Rank) const override { return plan_.workgroups; }
+  bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
+    if (step == 0) {
+      phase.kind = program::Phase::Kind::delay;
+      phase.duration = plan_.start_up;
+      return true;
+    }
+    if (plan_.schedule == blas::Schedule::stream_k) return share_step(step - 1, phase);
+    const std::int64_t number = (step - 1) / 2;
+    const std::int64_t tile = workgroup + number * plan_.workgroups;
+    if (number < plan_.fixed_tiles && tile < plan_.tiles) return tile_step((step - 1) % 2, 1, phase);
+    // Behind the fixed tiles, where the last of them may be missing, comes one step: to take the others.
+    if (items(0) == 0 || number > plan_.fixed_tiles || (step - 1) % 2 == 1) return false;
+    phase.kind = program::Phase::Kind::take;
+    return true;
+  }
+  std::int64_t items(program::Rank) const override {
+    return std::max<std::int64_t>(0, plan_.tiles - plan_.fixed_tiles * plan_.workgroups);
+  }
+  bool item_phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+    return step < 2 && tile_step(step, 1, phase);
   }
 
  private:
-  std::int64_t tiles_;
+  bool tile_step(std::uint32_t step, double tiles, program::Phase& phase) const {
+    phase.kind = program::Phase::Kind::work;
+    phase.shape = step == 0 ? main_loop : store;
+    phase.posted = step == 1 && plan_.store_beside;
+    phase.amount = tiles / real(plan_.tiles);
+    return true;
+  }
+  // An equal share of all steps. Where it does not end with a tile, the sums so far go to whoever ends the tile.
+  bool share_step(std::uint32_t step, program::Phase& phase) const {
+    if (step > 1) return false;
+    const double share = real(plan_.tiles) / real(plan_.workgroups);
+    const bool cut = plan_.tiles % plan_.workgroups != 0;
+    return tile_step(step, step == 1 && cut ? share + plan_.tile_of_sums : share, phase);
+  }
+
+  GemmPlan plan_;
 };
 
-std::int64_t tiles_of(const GemmSpec& spec, const Tile& tile) {
-  return ((spec.m + tile.m - 1) / tile.m) * ((spec.n + tile.n - 1) / tile.n);
+// Adds up the parts of a split k: the sums are in the cache where they fit.
+program::Kernel reduction(const GemmSpec& spec, const GemmPlan& plan) {
+  constexpr std::int64_t threads = 512, most_workgroups = 512;
+  const double elements = real(spec.m) * real(spec.n);
+  const std::int64_t workgroups = std::clamp<std::int64_t>(spec.m * spec.n / threads, 1, most_workgroups);
+  program::PhaseShape shape;
+  shape.name = "sum";
+  shape.read = elements * sum_bytes * real(plan.kernel.split);
+  shape.read_miss = plan.store.written_back;
+  shape.write = elements * builder::bytes_of(spec.dtype);
+  shape.written_back = plan.store.written_back;
+  shape.in_flight = Bytes{real(threads) * 16};
+  shape.threads = threads;
+  program::Kernel kernel;
+  kernel.resources = {threads, 32, Bytes{}, 1};
+  kernel.shapes = {shape};
+  class Body final : public program::KernelBody {
+   public:
+    explicit Body(std::int64_t workgroups) : workgroups_(workgroups) {}
+    std::int64_t workgroups(program::Rank) const override { return workgroups_; }
+    bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+      phase.kind = program::Phase::Kind::work;
+      phase.amount = 1 / real(workgroups_);
+      return step == 0;
+    }
+
+   private:
+    std::int64_t workgroups_;
+  };
+  kernel.body = std::make_shared<Body>(workgroups);
+  return kernel;
 }
 
 }  // namespace
 
 void GemmSpec::describe(config::Describer<GemmSpec>& d) {
-  d.component("gemm", "Dense matrix product C[m x n] = A[m x k] B[k x n] on every rank.");
+  d.component("gemm",
+              "Dense matrix product C[m x n] = A[m x k] B[k x n] on every rank, by a kernel of the GPU's library.");
   d.field("m", &GemmSpec::m, "Rows of A and C").range(1, 1 << 24);
   d.field("n", &GemmSpec::n, "Columns of B and C").range(1, 1 << 24);
   d.field("k", &GemmSpec::k, "Columns of A, rows of B").range(1, 1 << 24);
@@ -43,40 +108,115 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
+  d.field("tile", &GemmSpec::tile, "Tile of a workgroup; absent: what the library takes (gpu.gemm)").optional();
+  d.field("cluster", &GemmSpec::cluster, "Tiles of a cluster; absent: what the library takes").optional();
+  d.field("split_k", &GemmSpec::split_k, "Parts of k; absent: what the library takes").range(1, 256).optional();
+  d.field("schedule", &GemmSpec::schedule, "How tiles are given to workgroups; absent: as the library does")
+      .choices({{"one_tile", blas::Schedule::one_tile},
+                {"persistent", blas::Schedule::persistent},
+                {"persistent_stride", blas::Schedule::persistent_stride},
+                {"stream_k", blas::Schedule::stream_k}})
+      .optional();
+  d.field("cus", &GemmSpec::cus, "CUs that the library is told to use; absent: all").range(1, 4096).optional();
 }
 
-Tile choose_tile(const GemmSpec& spec, const machine::GpuSpec& gpu) {
-  constexpr std::array<Tile, 5> candidates{{{128, 128}, {128, 64}, {64, 64}, {64, 32}, {32, 32}}};
-  for (const Tile& tile : candidates) {
-    if (tiles_of(spec, tile) >= gpu.compute.total_cus()) return tile;
+namespace {
+
+GemmShape shape_of(const GemmSpec& spec) { return {spec.m, spec.n, spec.k, builder::bytes_of(spec.dtype)}; }
+
+std::int64_t cus_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
+  return std::min(gpu.compute.total_cus(), spec.cus.value_or(gpu.compute.total_cus()));
+}
+
+GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
+  return choose_kernel(shape_of(spec), gpu, cus_of(spec, gpu),
+                       {.tile = spec.tile ? &*spec.tile : nullptr,
+                        .cluster = spec.cluster ? &*spec.cluster : nullptr,
+                        .split = spec.split_k.value_or(0)});
+}
+
+}  // namespace
+
+GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu) {
+  const blas::LibrarySpec& library = gpu.gemm;
+  const GemmShape shape = shape_of(spec);
+  GemmPlan plan;
+  plan.kernel = kernel_of(spec, gpu);
+  plan.schedule = spec.schedule.value_or(library.schedule);
+  const TileGrid grid(shape, plan.kernel);
+  plan.tiles = grid.tiles();
+  plan.resources = resources_of(library, plan.kernel);
+  const std::int64_t held = std::max<std::int64_t>(1, resident_workgroups(gpu, plan.resources, cus_of(spec, gpu)));
+  const std::int64_t resident = std::min(held, plan.tiles);
+  plan.workgroups = plan.schedule == blas::Schedule::one_tile ? plan.tiles : resident;
+  plan.fixed_tiles = plan.schedule == blas::Schedule::persistent ? library.fixed_tiles
+                                                                 : (plan.tiles + plan.workgroups - 1) / plan.workgroups;
+  plan.start_up = library.start_up;
+  plan.store_beside = library.store_beside;
+
+  const Traffic traffic = gemm_traffic(shape, plan.kernel, resident, library.k_spread, gpu);
+  const blas::TileSpec& tile = plan.kernel.tile;
+  program::PhaseShape& loop = plan.main_loop;
+  loop.name = "tile";
+  loop.read = traffic.requested;
+  loop.read_miss = traffic.loaded / traffic.requested;
+  loop.flop = 2 * real(tile.m) * real(tile.n) * real(grid.depth) * real(plan.tiles) / library.main_loop;
+  loop.unit =
+      spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
+  loop.power = loop.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
+  loop.in_flight = Bytes{real(tile.stages * tile.k * (tile.m + tile.n)) * 2};
+  loop.threads = library.threads;
+  program::PhaseShape& store = plan.store;
+  store.name = "store";
+  const double stored = real(spec.m) * real(spec.n) * (grid.parts > 1 ? sum_bytes * real(grid.parts) : shape.element);
+  store.write = stored;
+  store.written_back = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
+  store.in_flight = library.store_in_flight;
+  store.threads = library.threads;
+  plan.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);
+  return plan;
+}
+
+std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  const std::int64_t cus = gpu.compute.total_cus();
+  if (spec.cus && *spec.cus > cus) return fmt::format("cus {} is more than the GPU has; {} at most", *spec.cus, cus);
+  if (spec.split_k && *spec.split_k > spec.k) {
+    return fmt::format("split_k {} leaves parts of k without any element; {} at most", *spec.split_k, spec.k);
   }
-  return candidates.back();
+  const GemmKernel kernel = kernel_of(spec, gpu);
+  const program::WorkgroupResources resources = resources_of(gpu.gemm, kernel);
+  if (kernel.cluster_size() > gpu.compute.cluster_max) {
+    return fmt::format("clusters of {} workgroups; this GPU has at most {}", kernel.cluster_size(),
+                       gpu.compute.cluster_max);
+  }
+  if (cu::occupancy(gpu.compute, resources) == 0) {
+    return fmt::format(
+        "a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}; take a smaller tile or "
+        "fewer stages",
+        kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k, cu::limiting_resource(gpu.compute, resources));
+  }
+  if (resident_workgroups(gpu, resources, cus_of(spec, gpu)) == 0) {
+    return fmt::format("no cluster of {} workgroups fits {} CUs; take a smaller cluster or more cus",
+                       kernel.cluster_size(), cus_of(spec, gpu));
+  }
+  return std::nullopt;
 }
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec) { append_gemm(build, spec, "gemm"); }
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name) {
-  const Tile tile = choose_tile(spec, build.gpu());
-  const std::int64_t tiles = tiles_of(spec, tile);
-  const double size = builder::bytes_of(spec.dtype);
-  const auto of = [](std::int64_t x) { return static_cast<double>(x); };
-  program::PhaseShape shape;
-  shape.name = "tile";
-  shape.read = of(tile.m + tile.n) * of(spec.k) * size;
-  // Every matrix comes from HBM once; the tiles of a row or column that share a panel find it in L2.
-  shape.read_miss = std::min(1.0, (of(spec.m) + of(spec.n)) * of(spec.k) * size / (shape.read * of(tiles)));
-  shape.write = of(tile.m) * of(tile.n) * size;
-  shape.flop = 2 * of(tile.m) * of(tile.n) * of(spec.k);
-  shape.unit =
-      spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
-  shape.power = shape.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
-  shape.in_flight = Bytes{of(tile.m + tile.n) * of(k_step * stages) * size};
+  const GemmPlan plan = plan_gemm(spec, build.gpu());
   program::Kernel kernel;
   kernel.name = build.unique(name);
-  kernel.resources = {threads, registers, shape.in_flight, 1};
-  kernel.shapes.push_back(shape);
-  kernel.body = std::make_shared<GemmBody>(tiles);
+  kernel.resources = plan.resources;
+  kernel.shapes = {plan.main_loop, plan.store};
+  kernel.body = std::make_shared<GemmBody>(plan);
   build.queue.operations.emplace_back(std::move(kernel));
+  if (plan.kernel.split == 1) return;
+  program::Kernel sum = reduction(spec, plan);
+  sum.name = build.unique(name + "_sum");
+  build.queue.operations.emplace_back(std::move(sum));
 }
 
 }  // namespace moire::models::kernel

@@ -1,10 +1,12 @@
-// Matrix product: one workgroup an output tile, its k-loop one phase in which loads and matrix arithmetic overlap.
+// Matrix product: workgroups that compute tiles of C, a tile's k-loop one phase in which loads and arithmetic overlap.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "models/builder/builder.hpp"
+#include "models/kernel/gemm_kernel.hpp"
 
 namespace moire::models::kernel {
 
@@ -13,16 +15,33 @@ struct GemmSpec {
   std::int64_t n = 0;
   std::int64_t k = 0;
   builder::DataType dtype = builder::DataType::bf16;
+  // Instead of the library's choice
+  std::optional<blas::TileSpec> tile{};
+  std::optional<blas::ClusterSpec> cluster{};
+  std::optional<std::int64_t> split_k{};
+  std::optional<blas::Schedule> schedule{};
+  std::optional<std::int64_t> cus{};
   static void describe(config::Describer<GemmSpec>& d);
 };
 
-struct Tile {
-  std::int64_t m;
-  std::int64_t n;
+// What runs on a GPU for it.
+struct GemmPlan {
+  GemmKernel kernel;
+  blas::Schedule schedule = blas::Schedule::one_tile;
+  std::int64_t tiles = 0;  // of all parts of k
+  std::int64_t workgroups = 0;
+  std::int64_t fixed_tiles = 0;  // of a workgroup
+  Time start_up;
+  bool store_beside = false;
+  program::WorkgroupResources resources;
+  program::PhaseShape main_loop;  // of all tiles
+  program::PhaseShape store;
+  double tile_of_sums = 1;  // what the unrounded sums of a tile take over its elements of C
 };
+GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu);
 
-// The largest tile that still gives every CU one, else the smallest: what tuned libraries choose to first order.
-Tile choose_tile(const GemmSpec& spec, const machine::GpuSpec& gpu);
+// Says what is wrong and what would be right; nothing if it fits the machine.
+std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system);
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec);
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name);

@@ -17,6 +17,7 @@ void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.field("dma", &GpuSpec::dma, "Copy engines");
   d.field("port", &GpuSpec::port, "Scale-up port");
   d.field("host", &GpuSpec::host, "Host and driver costs");
+  d.field("gemm", &GpuSpec::gemm, "Its library of matrix products: a file of configs/gemm").or_default();
 }
 
 void NodeSpec::describe(config::Describer<NodeSpec>& d) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "models/blas/spec.hpp"
 #include "models/cu/spec.hpp"
 #include "models/dma/spec.hpp"
 #include "models/fabric/fabric.hpp"
@@ -24,6 +25,7 @@ struct GpuSpec {
   dma::DmaSpec dma;
   link::PortSpec port;
   host::HostSpec host;
+  blas::LibrarySpec gemm;
   static void describe(config::Describer<GpuSpec>& d);
 };
 

@@ -52,18 +52,6 @@ std::vector<Benchmark> facts() {
        {{"bytes", "gpus", "max_ctas"}},
        {{"time", "us"}},
        {}},
-      {"gemm", "A GEMM of a library, alone.", {{"m", "n", "k"}}, {{"time", "us"}}, {}},
-      {"gemm_beside",
-       "The same beside workgroups that hold an SM each.",
-       {{"m", "n", "k", "blockers", "traffic"}},
-       {{"time", "us"}},
-       {}},
-      {"stream", "A streaming kernel, alone.", {{"inputs", "bytes", "grid_stride"}}, {{"time", "us"}}, {}},
-      {"stream_beside",
-       "The same beside workgroups that hold an SM each.",
-       {{"inputs", "bytes", "grid_stride", "blockers", "traffic"}},
-       {{"time", "us"}},
-       {}},
       {"clock",
        "The clock of an SM while a GEMM or a stream runs.",
        {{"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "window_us", "from_us"}},
@@ -94,8 +82,9 @@ std::vector<Benchmark> facts() {
 
 std::vector<Benchmark> join() {
   std::vector<Benchmark> all = facts();
-  for (auto part : {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks,
-                    rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks}) {
+  for (auto part :
+       {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks, rate_benchmarks,
+        peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks, gemm_benchmarks}) {
     std::vector<Benchmark> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -49,7 +49,7 @@ const std::vector<Operator>& all() {
                                        kernel::check_embedding),
       from_spec<kernel::DlrmSpec>("dlrm_iteration", kernel::append_dlrm, kernel::check_dlrm),
       from_spec<collective::AllToAllSpec>("all_to_all", collective::append_all_to_all, collective::check_all_to_all),
-      from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm),
+      from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm, kernel::check_gemm),
       from_spec<kernel::StreamSpec>("stream", kernel::append_stream),
       {"wg_trace", append_wg_trace},
   };
@@ -70,6 +70,10 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<dma::DmaSpec>();
   catalogue.add<link::PortSpec>();
   catalogue.add<host::HostSpec>();
+  catalogue.add<blas::LibrarySpec>();
+  catalogue.add<blas::TileSpec>();
+  catalogue.add<blas::ClusterSpec>();
+  catalogue.add<blas::ChoiceSpec>();
   catalogue.add<nic::NicSpec>();
   catalogue.add<fabric::FabricSpec>();
   catalogue.add<fabric::DirectSpec>();
