@@ -32,25 +32,26 @@ double share_bytes(double bytes, std::uint32_t shares, std::uint32_t share) {
   return std::clamp(bytes - share * whole, 0.0, whole);
 }
 
-MessagePlan plan_messages(const LibrarySpec& library, std::uint32_t ranks, bool several_nodes, double bytes_per_peer) {
-  const MessageSpec& message = several_nodes && library.network ? *library.network : library.node;
+MessagePlan plan_messages(const library::LibrarySpec& library, std::uint32_t ranks,
+                          const std::vector<std::uint32_t>& turns, bool several_nodes, double bytes_of_message) {
+  const library::MessageSpec& message = several_nodes && library.network ? *library.network : library.node;
   MessagePlan plan;
   plan.channels = std::bit_ceil(static_cast<std::uint32_t>(library.max_channels));
   const std::uint32_t most =
       std::min(std::bit_ceil(static_cast<std::uint32_t>(message.channels_per_peer)), plan.channels);
   std::uint32_t usual = most;
   while (usual > 1 && std::uint64_t{usual} * ranks > plan.channels) usual /= 2;
-  plan.low_latency = library.low_latency && bytes_per_peer <= most * library.low_latency->threshold.value;
-  plan.own_shares = shares_of(bytes_per_peer, usual, most, message.smallest_share.value, message.largest_share.value);
+  plan.low_latency = library.low_latency && bytes_of_message <= most * library.low_latency->threshold.value;
+  plan.own_shares = shares_of(bytes_of_message, usual, most, message.smallest_share.value, message.largest_share.value);
   if (plan.low_latency) {
     plan.slot = library.low_latency->slot.value;
-    plan.shares = shares_of(bytes_per_peer, usual, most, library.low_latency->smallest_share.value,
+    plan.shares = shares_of(bytes_of_message, usual, most, library.low_latency->smallest_share.value,
                             library.low_latency->largest_share.value);
   } else {
     plan.slot = message.slot.value;
     plan.shares = plan.own_shares;
   }
-  plan.largest_share = share_bytes(bytes_per_peer, plan.shares, 0);
+  plan.largest_share = share_bytes(bytes_of_message, plan.shares, 0);
 
   // The first channels of the turns are as far from each other as they can be; with several nodes, where a peer has few
   // channels, neighbouring turns share them.
@@ -58,11 +59,11 @@ MessagePlan plan_messages(const LibrarySpec& library, std::uint32_t ranks, bool 
   const auto bits = static_cast<std::uint32_t>(std::countr_zero(plan.channels));
   std::vector<std::vector<Batch>> by_channel(plan.channels);
   std::vector<std::uint32_t> epoch(plan.channels, 0);
-  for (std::uint32_t turn = 0; turn < ranks; ++turn) {
+  for (const std::uint32_t turn : turns) {
     const std::uint32_t first = reverse_bits(several_nodes ? turn / at_once : turn, bits);
     const std::uint32_t shares = turn == 0 ? plan.own_shares : plan.shares;
     for (std::uint32_t share = 0; share < shares; ++share) {
-      const double bytes = share_bytes(bytes_per_peer, shares, share);
+      const double bytes = share_bytes(bytes_of_message, shares, share);
       if (bytes <= 0) continue;
       const std::uint32_t channel = (first + share) % plan.channels;
       std::vector<Batch>& batches = by_channel[channel];

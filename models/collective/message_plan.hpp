@@ -1,10 +1,10 @@
-// How a library deals the messages of an All-to-All to channels: how many share a message, and which.
+// How a library deals messages between pairs of ranks to channels: how many share a message, and which.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "models/collective/library_spec.hpp"
+#include "models/library/spec.hpp"
 
 namespace moire::models::collective {
 
@@ -30,7 +30,9 @@ struct MessagePlan {
   std::vector<std::uint32_t> turns_side_by_side;  // the sizes that batches have
 };
 
-MessagePlan plan_messages(const LibrarySpec& library, std::uint32_t ranks, bool several_nodes, double bytes_per_peer);
+// A message of `bytes` in each of the turns, ascending.
+MessagePlan plan_messages(const library::LibrarySpec& library, std::uint32_t ranks,
+                          const std::vector<std::uint32_t>& turns, bool several_nodes, double bytes);
 
 // Whole blocks: the shares of a message, the last ones smaller or empty.
 double share_bytes(double bytes, std::uint32_t shares, std::uint32_t share);

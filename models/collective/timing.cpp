@@ -2,28 +2,28 @@
 
 #include <algorithm>
 
-#include "models/collective/all_to_all.hpp"
 #include "models/machine/machine.hpp"
 #include "models/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::models::collective {
 
-Time all_to_all_time(const machine::SystemSpec& system, const LibrarySpec& library, Bytes bytes_per_peer,
-                     std::int64_t max_channels) {
-  LibrarySpec limited = library;
-  if (max_channels > 0) limited.max_channels = std::min(limited.max_channels, max_channels);
+Time time_of(const machine::SystemSpec& system, const Collective& collective) {
   program::Program program(static_cast<program::Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
-  append_library_all_to_all(build, limited, bytes_per_peer);
+  append(build, collective, name_of(collective.kind));
   core::RunLoop loop;
   std::string error;
   const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, loop, error);
   MOIRE_INVARIANT(machine != nullptr, error);
   const replay::Result result = replay::Replay(*machine, program).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
-  return result.operations[0].end - result.operations[0].first_workgroup;
+  const bool kernel = collective.way.engine != Engine::dma;
+  const replay::OperationTimes& first = result.operations.front();
+  Time end;
+  for (const replay::OperationTimes& times : result.operations) end = std::max(end, times.end);
+  return end - (kernel ? first.first_workgroup : first.begin);
 }
 
 }  // namespace moire::models::collective

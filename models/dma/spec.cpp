@@ -23,6 +23,9 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
       "local_command", &DmaSpec::local_command,
       "From a copy within the GPU at the head of its queue to its first byte, done by a kernel of the driver; absent: "
       "an engine does such copies");
+  d.field("queued_enqueue", &DmaSpec::queued_enqueue,
+          "Host time to enqueue a copy behind another copy of its queue, both put there together; absent: host.enqueue")
+      .optional();
   d.field("bytes_in_flight", &DmaSpec::bytes_in_flight,
           "Bytes an engine keeps requested; its weight against other traffic")
       .positive();

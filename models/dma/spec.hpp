@@ -26,6 +26,7 @@ struct DmaSpec {
   Time completion{};  // from a copy's last byte to the moment when kernels behind it in its queue can see its end
   // Copies within the GPU are done by a kernel of the driver and begin after this; absent: an engine does them.
   std::optional<Time> local_command{};
+  std::optional<Time> queued_enqueue{};  // host time of a copy behind another of its queue; absent: as of any operation
   Bytes bytes_in_flight;
   static void describe(config::Describer<DmaSpec>& d);
 };

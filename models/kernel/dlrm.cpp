@@ -1,6 +1,5 @@
 #include "models/kernel/dlrm.hpp"
 
-#include "models/collective/all_to_all.hpp"
 #include "models/kernel/gemm.hpp"
 #include "models/kernel/stream.hpp"
 #include "sim/config/spec.hpp"
@@ -53,8 +52,7 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   layers(spec.top_layers, "top_backward_weights", weight_gradient);
   append_stream(build, {.read = Bytes{all_vectors + dense}, .write = Bytes{all_vectors + dense}},
                 "interaction_backward");
-  collective::append_all_to_all(build, {sizes.bytes_per_peer, spec.embedding.engine, spec.embedding.library},
-                                "gradient_all_to_all");
+  collective::append(build, exchange_of(spec.embedding, sizes, build.ranks()), "gradient_all_to_all");
   // Every gathered row is read, changed and written back (SGD; rows met twice in a batch are not merged).
   append_stream(build, {.read = Bytes{gathered}, .write = Bytes{gathered}}, "embedding_update");
   layers(spec.bottom_layers, "bottom_backward_data", forward);

@@ -129,7 +129,8 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
            "dma inside a node";
   }
   if (exchanges) {
-    if (auto problem = collective::check_all_to_all(spec.engine, spec.library.has_value(), system)) return problem;
+    if (auto problem = collective::check(exchange_of(spec, sizes, static_cast<program::Rank>(ranks)), system))
+      return problem;
   }
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
                         static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
@@ -203,6 +204,12 @@ program::PhaseShape of_first_task(program::PhaseShape gather) {
   return gather;
 }
 
+collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks) {
+  return {.kind = collective::Kind::all_to_all,
+          .bytes = sizes.bytes_per_peer * ranks,
+          .way = {.engine = spec.engine, .own_share = collective::OwnShare::copied, .library = spec.library}};
+}
+
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec) {
   switch (spec.schedule) {
     case Schedule::fused:
@@ -213,8 +220,8 @@ void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& s
       append_unfused_embedding(build, spec);
       [[fallthrough]];
     case Schedule::all_to_all:
-      return collective::append_all_to_all(
-          build, {EmbeddingSizes(spec, build.ranks()).bytes_per_peer, spec.engine, spec.library});
+      return collective::append(build, exchange_of(spec, EmbeddingSizes(spec, build.ranks()), build.ranks()),
+                                "all_to_all");
   }
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "models/builder/builder.hpp"
-#include "models/collective/all_to_all.hpp"
+#include "models/collective/collective.hpp"
 
 namespace moire::models::kernel {
 
@@ -38,7 +38,7 @@ struct EmbeddingSpec {
   std::optional<Time> fence;        // release of the stores before a ready flag; absent: the port's
   // The bulk-synchronous one
   collective::Engine engine = collective::Engine::cu;  // of the All-to-All
-  std::optional<collective::LibrarySpec> library;
+  std::optional<library::LibrarySpec> library;
   static void describe(config::Describer<EmbeddingSpec>& d);
 };
 
@@ -51,6 +51,9 @@ struct EmbeddingSizes {
   double vector_bytes;
   Bytes bytes_per_peer;
 };
+
+// Its All-to-All.
+collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks);
 
 // Says what is wrong with the sizes and what would be right; nothing if they fit the machine.
 std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system);

@@ -69,7 +69,7 @@ EmbeddingSpec spec_of(const Case& c, Schedule schedule) {
   spec.order = c.order;
   spec.in_flight = {8e3};
   spec.fence = Time::from_ns(700);
-  collective::LibrarySpec library;
+  library::LibrarySpec library;
   library.max_channels = 8;
   library.peers_at_once = 2;
   library.threads = 256;

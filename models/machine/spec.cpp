@@ -63,6 +63,9 @@ void SystemSpec::describe(config::Describer<SystemSpec>& d) {
   d.field("node", &SystemSpec::node, "One node");
   d.field("fabric", &SystemSpec::fabric, "Scale-out network; required with more than one node").optional();
   d.field("network", &SystemSpec::network, "How the scale-out network is served").or_default();
+  d.field("library", &SystemSpec::library,
+          "Collective library of operators that name none: a file of configs/libraries")
+      .optional();
   d.check([](const SystemSpec& s) -> std::optional<std::string> {
     if (s.nodes > 1 && !s.fabric) return "more than one node but no fabric; write fabric: {direct: {}} or another kind";
     if (s.nodes > 1 && s.node.nics == 0) return "more than one node but no NIC; write node.nics and node.nic";

@@ -10,6 +10,7 @@
 #include "models/dma/spec.hpp"
 #include "models/fabric/fabric.hpp"
 #include "models/host/spec.hpp"
+#include "models/library/spec.hpp"
 #include "models/link/spec.hpp"
 #include "models/memory/spec.hpp"
 #include "models/nic/nic_spec.hpp"
@@ -52,6 +53,7 @@ struct SystemSpec {
   NodeSpec node;
   std::optional<fabric::FabricSpec> fabric;
   NetworkSpec network;
+  std::optional<library::LibrarySpec> library;  // of collectives that name none
   static void describe(config::Describer<SystemSpec>& d);
 
   std::int64_t ranks() const { return nodes * node.gpus; }

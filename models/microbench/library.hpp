@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "models/collective/library_spec.hpp"
+#include "models/library/spec.hpp"
 #include "models/microbench/microbench.hpp"
 
 namespace moire::models::microbench {
 
 // all(), in which the library's own benchmarks can be simulated.
-std::vector<Benchmark> with_library(const collective::LibrarySpec& library);
+std::vector<Benchmark> with_library(const library::LibrarySpec& library);
 
 }  // namespace moire::models::microbench

@@ -8,12 +8,6 @@ namespace moire::models::microbench {
 
 namespace {
 
-// Scenarios simulate these.
-Benchmark collective(std::string name, std::string description, std::string setting) {
-  return {
-      std::move(name), std::move(description), {{"bytes_per_rank", "gpus", std::move(setting)}}, {{"time", "us"}}, {}};
-}
-
 Benchmark victim(std::string name, std::string description, std::string metric, std::string unit) {
   return {std::move(name),
           std::move(description),
@@ -65,12 +59,6 @@ std::vector<Benchmark> facts() {
       victim("victim_chase", "A chain of loads beside them.", "latency", "ns"),
       victim("victim_copy", "A workgroup that copies beside them.", "bandwidth", "GB/s"),
       victim("victim_peer", "The same to a peer's memory.", "bandwidth", "GB/s"),
-      collective("all_gather_nccl", "NCCL's all-gather.", "max_ctas"),
-      collective("all_to_all_nccl", "NCCL's grouped send and receive.", "max_ctas"),
-      collective("all_reduce_nccl", "NCCL's all-reduce.", "max_ctas"),
-      collective("reduce_scatter_nccl", "NCCL's reduce-scatter.", "max_ctas"),
-      collective("all_gather_copy", "An all-gather by copy engines.", "streams"),
-      collective("all_to_all_copy", "An all-to-all by copy engines.", "streams"),
       {"timer", "The GPU's own timer.", {{}}, {{"resolution", "ns"}, {"read_cost", "ns"}, {"sm_clock", "MHz"}}, {}},
       {"power",
        "Clocks and power, before and after all benchmarks.",
@@ -82,9 +70,9 @@ std::vector<Benchmark> facts() {
 
 std::vector<Benchmark> join() {
   std::vector<Benchmark> all = facts();
-  for (auto part :
-       {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks, rate_benchmarks,
-        peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks, gemm_benchmarks}) {
+  for (auto part : {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks,
+                    rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks,
+                    gemm_benchmarks, collective_benchmarks}) {
     std::vector<Benchmark> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

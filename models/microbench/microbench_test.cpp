@@ -103,7 +103,7 @@ TEST(Dispatch, GroupsAsTheCollectorNumbersThem) {
 }
 
 TEST(Library, AllToAllIsItsKernelBetweenEvents) {
-  collective::LibrarySpec library;
+  library::LibrarySpec library;
   library.max_channels = 4;
   library.threads = 64;
   library.registers_per_thread = 32;
@@ -122,7 +122,11 @@ TEST(Library, AllToAllIsItsKernelBetweenEvents) {
   ASSERT_NE(found, known.end());
   EXPECT_EQ(known.size(), all().size());
   for (const double gpus : {2, 4}) {
-    const double kernel = collective::all_to_all_time(example(static_cast<std::int64_t>(gpus)), library, {1e6}, 1).us();
+    const double kernel =
+        collective::time_of(
+            example(static_cast<std::int64_t>(gpus)),
+            {.kind = collective::Kind::all_to_all, .bytes = {1e6 * gpus}, .way = {.channels = 1, .library = library}})
+            .us();
     EXPECT_DOUBLE_EQ(found->run(system, {{"bytes", 1e6}, {"gpus", gpus}, {"max_ctas", 1}}).at("time"), kernel + 4);
   }
   for (const double gpus : {1, 5}) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/collective/all_to_all.hpp"
+#include "models/collective/spec.hpp"
 #include "models/kernel/dlrm.hpp"
 #include "models/kernel/gemm.hpp"
 #include "models/kernel/stream.hpp"
@@ -35,6 +35,11 @@ Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spe
           }};
 }
 
+template <class Spec>
+Operator collective_operator(std::string name) {
+  return from_spec<Spec>(std::move(name), collective::append_collective<Spec>, collective::check_collective<Spec>);
+}
+
 bool append_wg_trace(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
   const std::optional<kernel::WgTraceSpec> spec =
       config::parse<kernel::WgTraceSpec>(node, diagnostics, nullptr, build.path);
@@ -48,7 +53,12 @@ const std::vector<Operator>& all() {
       from_spec<kernel::EmbeddingSpec>("embedding_all_to_all", kernel::append_embedding_all_to_all,
                                        kernel::check_embedding),
       from_spec<kernel::DlrmSpec>("dlrm_iteration", kernel::append_dlrm, kernel::check_dlrm),
-      from_spec<collective::AllToAllSpec>("all_to_all", collective::append_all_to_all, collective::check_all_to_all),
+      collective_operator<collective::AllGatherSpec>("all_gather"),
+      collective_operator<collective::AllReduceSpec>("all_reduce"),
+      collective_operator<collective::ReduceScatterSpec>("reduce_scatter"),
+      collective_operator<collective::AllToAllSpec>("all_to_all"),
+      collective_operator<collective::BroadcastSpec>("broadcast"),
+      collective_operator<collective::SendRecvSpec>("send_recv"),
       from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm, kernel::check_gemm),
       from_spec<kernel::StreamSpec>("stream", kernel::append_stream),
       {"wg_trace", append_wg_trace},
@@ -82,10 +92,18 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<fabric::RailFatTreeSpec>();
   catalogue.add<fabric::TorusSpec>();
   catalogue.add<fabric::TorusLinkSpec>();
-  catalogue.add<collective::LibrarySpec>();
-  catalogue.add<collective::MessageSpec>();
-  catalogue.add<collective::LowLatencySpec>();
+  catalogue.add<library::LibrarySpec>();
+  catalogue.add<library::MessageSpec>();
+  catalogue.add<library::LowLatencySpec>();
+  catalogue.add<library::ChannelsSpec>();
+  catalogue.add<library::ProtocolSpec>();
+  catalogue.add<library::ExpectationSpec>();
+  catalogue.add<collective::AllGatherSpec>();
+  catalogue.add<collective::AllReduceSpec>();
+  catalogue.add<collective::ReduceScatterSpec>();
   catalogue.add<collective::AllToAllSpec>();
+  catalogue.add<collective::BroadcastSpec>();
+  catalogue.add<collective::SendRecvSpec>();
   catalogue.add<kernel::EmbeddingSpec>();
   catalogue.add<kernel::DlrmSpec>();
   catalogue.add<kernel::GemmSpec>();

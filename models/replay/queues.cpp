@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <tuple>
+#include <vector>
 
 #include "models/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
@@ -48,6 +50,30 @@ const program::Operation* Replay::operation_before(std::uint32_t queue, std::uin
   return nullptr;
 }
 
+// When the host has enqueued each operation; copies beside one follow it at once.
+void Replay::enqueue_all() {
+  const Time each = machine_.gpu().host.enqueue;
+  const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
+  std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>> order;
+  for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue) {
+    for (std::uint32_t i = 0; i < program_.queues[queue].operations.size(); ++i)
+      order.emplace_back(enqueue_number(queue, i), queue, i);
+  }
+  std::sort(order.begin(), order.end());
+  enqueued_.resize(order.size());
+  Time now;
+  std::int64_t last = 0;
+  for (const auto& [number, queue, i] : order) {
+    const auto& operations = program_.queues[queue].operations;
+    const auto* copy = std::get_if<program::Copy>(&operations[i]);
+    const bool follows = copy != nullptr && i > 0 && std::holds_alternative<program::Copy>(operations[i - 1]);
+    now += each * (number - last - 1) + (follows ? behind_copy : each);
+    last = number;
+    enqueued_[operation_index(queue, i)] = now;
+    if (copy != nullptr) now += each * static_cast<std::int64_t>(copy->beside.size());
+  }
+}
+
 // An operation starts when it is enqueued and its queue has come to it.
 void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
@@ -62,8 +88,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
     follower.cus_wait = state.cus_wait;
     return schedule_next(rank, plans_[queue].after);
   }
-  const host::HostSpec& host = machine_.gpu().host;
-  state.enqueued = host.enqueue * enqueue_number(queue, state.next);
+  state.enqueued = enqueued_[operation_index(queue, state.next)];
   Time at = state.enqueued;
   state.ready = at;
   if (const program::Operation* before = operation_before(queue, state.next)) {
@@ -207,12 +232,40 @@ core::ClassId Replay::copy_class(Rank rank, Rank peer, Bytes bytes) {
 }
 
 void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy) {
-  const program::Transfer transfer = copy.transfer(rank);
+  QueueState& state = queue_state(rank, queue);
+  const Time ready = state.ready;
+  std::vector<std::pair<std::uint32_t, program::Transfer>> transfers{{0, copy.transfer(rank)}};
+  for (std::uint32_t i = 0; i < copy.beside.size(); ++i) {
+    const program::Transfer transfer = copy.beside[i](rank);
+    if (transfer.bytes.value > 0) transfers.emplace_back(i + 1, transfer);
+  }
+  state.copies = static_cast<std::uint32_t>(transfers.size());
+  // The host enqueues one after the other, unless it has done so before their turn.
+  const Time enqueue = machine_.gpu().host.enqueue;
+  for (const auto& [number, transfer] : transfers)
+    submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));
+}
+
+void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,
+                    Time ready) {
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
   gpus_[rank]->engines.submit({copy_class(rank, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream,
-                               queue_state(rank, queue).ready, transfer.peer == rank, this, pack(Event::copied, id)});
+                               ready, transfer.peer == rank, this,
+                               pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
+}
+
+void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
+  QueueState& state = queue_state(rank, queue);
+  const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
+  const program::Transfer transfer = number == 0 ? copy.transfer(rank) : copy.beside[number - 1](rank);
+  const dma::Engines::Finished& done = gpus_[rank]->engines.finished();
+  if (observer_ != nullptr) {
+    observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
+  }
+  if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
+  if (--state.copies == 0) end_operation(rank, queue);
 }
 
 void Replay::end_operation(Rank rank, std::uint32_t queue) {

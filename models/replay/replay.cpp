@@ -71,6 +71,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   }
   queues_.resize(std::size_t{machine.ranks()} * program.queues.size());
   set_launch_order();
+  enqueue_all();
   copy_classes_.resize(machine.ranks());
   result_.rank_end.resize(machine.ranks());
   result_.queue_end.resize(program.queues.size());
@@ -137,17 +138,9 @@ void Replay::fire(std::uint64_t payload) {
     case Event::delivered:
       return arrive(static_cast<std::uint32_t>(id));
     case Event::copied: {
-      const auto rank = static_cast<Rank>(id / queues);
-      const auto queue = static_cast<std::uint32_t>(id % queues);
-      const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[queue_state(rank, queue).next]);
-      const program::Transfer transfer = copy.transfer(rank);
-      const dma::Engines::Finished& done = gpus_[rank]->engines.finished();
-      if (observer_ != nullptr) {
-        observer_->copy(
-            {rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
-      }
-      if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
-      return end_operation(rank, queue);
+      const std::uint64_t of_queue = id & ((std::uint64_t{1} << copy_number_shift) - 1);
+      return end_copy(static_cast<Rank>(of_queue / queues), static_cast<std::uint32_t>(of_queue % queues),
+                      static_cast<std::uint32_t>(id >> copy_number_shift));
     }
   }
 }

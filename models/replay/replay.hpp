@@ -70,6 +70,7 @@ class Replay final : public core::EventSink {
     copied
   };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
+  static constexpr unsigned copy_number_shift = 40;  // id of a copy: its number in the operation and its queue
 
   // One kernel on one rank.
   struct KernelRun {
@@ -118,7 +119,8 @@ class Replay final : public core::EventSink {
     Time enqueued;           // by the host
     Time ready;  // of a copy: when its engine may read the command; before its turn if it lies behind a copy
     Time begin;
-    Time end;  // of the last one that ended
+    Time end;                  // of the last one that ended
+    std::uint32_t copies = 0;  // of its operation that have not ended
     // Since when the engine and the CUs look for the end of what the other has to do first: the engine since the queue
     // began, the CUs since their last operation of it ended.
     Time engine_waits, cus_wait;
@@ -149,6 +151,7 @@ class Replay final : public core::EventSink {
 
   // queues.cpp
   void set_launch_order();
+  void enqueue_all();
   void schedule_next(Rank rank, std::uint32_t queue);
   std::int64_t enqueue_number(std::uint32_t queue, std::uint32_t operation) const;
   void start_operation(Rank rank, std::uint32_t queue);
@@ -164,6 +167,8 @@ class Replay final : public core::EventSink {
   void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
   void start_grid(std::uint32_t run);
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
+  void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
+  void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   void end_operation(Rank rank, std::uint32_t queue);
   core::ClassId copy_class(Rank rank, Rank peer, Bytes bytes);
 
@@ -198,6 +203,7 @@ class Replay final : public core::EventSink {
   core::Flags flags_;
   machine::PhaseRunner phases_;
   std::vector<std::uint32_t> first_operation_;               // per queue
+  std::vector<Time> enqueued_;                               // per operation: when the host has done so
   std::vector<std::vector<machine::ShapeId>> first_shapes_;  // per queue and operation
   struct QueuePlan {
     std::uint32_t mask = 0;                                 // of the dispatchers

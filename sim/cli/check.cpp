@@ -1,7 +1,7 @@
 // moire check: validates files without simulating them.
 #include <fmt/format.h>
 
-#include "models/collective/library_spec.hpp"
+#include "models/library/spec.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
@@ -70,7 +70,7 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
     case FileKind::nic:
       return check_part<models::nic::NicSpec>(kind, tree, diagnostics);
     case FileKind::library:
-      return check_part<models::collective::LibrarySpec>(kind, tree, diagnostics);
+      return check_part<models::library::LibrarySpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "models/collective/library_spec.hpp"
+#include "models/library/spec.hpp"
 #include "models/machine/spec.hpp"
 #include "sim/study/scenario.hpp"
 #include "sim/study/validate/validation.hpp"
@@ -40,7 +40,7 @@ std::optional<FileKind> kind_of(const config::Node& tree) {
       {FileKind::system, &config::description<models::machine::SystemSpec>()},
       {FileKind::gpu, &config::description<models::machine::GpuSpec>()},
       {FileKind::nic, &config::description<models::nic::NicSpec>()},
-      {FileKind::library, &config::description<models::collective::LibrarySpec>()},
+      {FileKind::library, &config::description<models::library::LibrarySpec>()},
   }};
   std::optional<FileKind> best;
   std::ptrdiff_t most = 0;

@@ -129,6 +129,9 @@ struct Transfer {
 struct Copy {
   std::string name;
   std::function<Transfer(Rank)> transfer;
+  // Begin with it, as on queues that fork from this one and join it again: engines that are free take one each, a busy
+  // one goes from one to the next as within a queue. Those without bytes are left out.
+  std::vector<std::function<Transfer(Rank)>> beside{};
 };
 
 // The queue goes on when `flag` of the own rank has reached the target.

@@ -16,8 +16,8 @@ namespace moire::study::calibrate {
 namespace {
 
 using config::Node;
-using models::collective::LibrarySpec;
-using models::collective::LowLatencySpec;
+using models::library::LibrarySpec;
+using models::library::LowLatencySpec;
 
 constexpr double us = 1e6;  // base units
 constexpr int fitted_digits = 4;

@@ -13,7 +13,7 @@
 namespace moire::study::calibrate {
 namespace {
 
-using models::collective::LibrarySpec;
+using models::library::LibrarySpec;
 using ::testing::HasSubstr;
 
 const std::string nccl = (std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/libraries/nccl.yaml").string();

@@ -10,7 +10,7 @@
 
 #include <optional>
 
-#include "models/collective/library_spec.hpp"
+#include "models/library/spec.hpp"
 #include "sim/study/validate/group.hpp"
 #include "sim/study/validate/limits.hpp"
 
@@ -20,7 +20,7 @@ struct MeasurementsGroupSpec {
   std::string name;
   std::filesystem::path measurements;
   config::Node system;
-  std::optional<models::collective::LibrarySpec> library;
+  std::optional<models::library::LibrarySpec> library;
   std::vector<std::string> benchmarks;
   std::vector<std::string> without;
   LimitsSpec limits;

@@ -1,13 +1,16 @@
+#include "models/collective/messages.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "models/collective/all_to_all.hpp"
+#include "models/collective/channel_kernel.hpp"
 #include "models/collective/message_plan.hpp"
 
 namespace moire::models::collective {
 
 namespace {
 
+using library::LibrarySpec;
 using program::Phase;
 using program::PhaseShape;
 using program::Rank;
@@ -17,7 +20,7 @@ constexpr double flags_per_data = 2;  // low latency: bytes that travel for one 
 
 // A channel is a workgroup. Of the turns it serves side by side, turn i of a batch has strand 2 i to send (and to copy
 // the own share) and strand 2 i + 1 to receive.
-class AllToAllBody final : public program::KernelBody {
+class MessagesBody final : public program::KernelBody {
  public:
   struct Plan {
     MessagePlan messages;
@@ -37,7 +40,7 @@ class AllToAllBody final : public program::KernelBody {
   };
   enum Shape : std::uint16_t { store_to_peer, stage, unstage, copy_own, shapes };
 
-  explicit AllToAllBody(Plan plan) : plan_(std::move(plan)) {}
+  explicit MessagesBody(Plan plan) : plan_(std::move(plan)) {}
 
   std::int64_t workgroups(Rank) const override { return static_cast<std::int64_t>(plan_.messages.work.size()); }
   std::uint32_t strands(Rank) const override { return plan_.strands; }
@@ -227,16 +230,21 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
 
 }  // namespace
 
-void append_library_all_to_all(builder::Builder& build, const LibrarySpec& library, Bytes bytes_per_peer,
-                               const std::string& name) {
+std::vector<Rank> every_turn(Rank ranks) {
+  std::vector<Rank> turns(ranks);
+  for (Rank turn = 0; turn < ranks; ++turn) turns[turn] = turn;
+  return turns;
+}
+
+void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes bytes, const std::vector<Rank>& turns,
+                     const std::string& name) {
   const Rank ranks = build.ranks();
   program::Kernel kernel;
   kernel.name = build.unique(name);
-  kernel.resources.threads = library.threads;
-  kernel.resources.registers_per_thread = library.registers_per_thread;
 
-  AllToAllBody::Plan plan;
-  plan.messages = plan_messages(library, ranks, build.system.nodes > 1, bytes_per_peer.value);
+  MessagesBody::Plan plan;
+  plan.messages = plan_messages(library, ranks, turns, build.system.nodes > 1, bytes.value);
+  kernel.resources = resources_of(library, build.gpu(), library.threads, std::ssize(plan.messages.work));
   plan.ranks = ranks;
   plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
   plan.node_stores = build.system.node.wiring != link::Wiring::none;
@@ -249,9 +257,9 @@ void append_library_all_to_all(builder::Builder& build, const LibrarySpec& libra
   const std::vector<std::uint32_t>& sizes = plan.messages.turns_side_by_side;
   plan.strands = 2 * sizes.back();
   plan.first_shape.assign(sizes.back() + 1, 0);
-  for (const std::uint32_t turns : sizes) {
-    plan.first_shape[turns] = static_cast<std::uint16_t>(kernel.shapes.size());
-    add_shapes(library, build.gpu(), plan.messages.low_latency, turns, sizes.size() == 1, kernel.shapes);
+  for (const std::uint32_t side_by_side : sizes) {
+    plan.first_shape[side_by_side] = static_cast<std::uint16_t>(kernel.shapes.size());
+    add_shapes(library, build.gpu(), plan.messages.low_latency, side_by_side, sizes.size() == 1, kernel.shapes);
   }
   const std::uint32_t flags = (ranks - 1) * plan.messages.shares;
   const auto turn_of = [shares = plan.messages.shares](std::uint32_t flag) { return 1 + flag / shares; };
@@ -264,7 +272,7 @@ void append_library_all_to_all(builder::Builder& build, const LibrarySpec& libra
       program.add_flags({kernel.name + ".credit", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
                            return std::pair{(rank + turn_of(flag)) % ranks, kernel_name};
                          }});
-  kernel.body = std::make_shared<AllToAllBody>(std::move(plan));
+  kernel.body = std::make_shared<MessagesBody>(std::move(plan));
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

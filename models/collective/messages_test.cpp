@@ -1,9 +1,10 @@
+#include "models/collective/messages.hpp"
+
 #include <gmock/gmock.h>
 
 #include <map>
 #include <set>
 
-#include "models/collective/all_to_all.hpp"
 #include "models/collective/message_plan.hpp"
 #include "models/collective/timing.hpp"
 #include "models/replay/example_program.hpp"
@@ -11,6 +12,7 @@
 namespace moire::models::collective {
 namespace {
 
+using library::LibrarySpec;
 using machine::example_system;
 using program::Rank;
 using replay::Watcher;
@@ -58,7 +60,7 @@ Ran run(const machine::SystemSpec& system, const LibrarySpec& spec, double bytes
   ran.program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
   ran.program->queues.resize(1);
   builder::Builder build{system, *ran.program, ran.program->queues[0]};
-  append_library_all_to_all(build, spec, Bytes{bytes});
+  append_messages(build, spec, Bytes{bytes}, every_turn(build.ranks()), "all_to_all");
   ran.loop = std::make_unique<core::RunLoop>();
   ran.machine = machine::build_or_throw(system, *ran.loop);
   ran.result = replay::Replay(*ran.machine, *ran.program, &ran.seen).run();
@@ -75,7 +77,7 @@ double time_us(const machine::SystemSpec& system, const LibrarySpec& spec, doubl
 
 // Unstaged the receiver only polls. Setup 5; every slot costs the sender 1 + 2.048; then 0.5 store latency and 0.1
 // poll. From the fifth slot on the sender looks at its credits: 0.1 a poll.
-TEST(LibraryAllToAll, UnstagedOneChannelIsPacedByItsSender) {
+TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
   LibrarySpec direct = library();
   direct.staged = false;
   for (const int slots : {1, 2, 4, 5, 9}) {
@@ -87,7 +89,7 @@ TEST(LibraryAllToAll, UnstagedOneChannelIsPacedByItsSender) {
 
 // With a FIFO of one slot sender and receiver take turns, each alone on the CU: 3.048 + 0.5 + 0.1 + 2.024, and 0.5 +
 // 0.1 for the credit between.
-TEST(LibraryAllToAll, AFifoOfOneSlotAlternates) {
+TEST(Messages, AFifoOfOneSlotAlternates) {
   for (const int slots : {1, 2, 7}) {
     EXPECT_NEAR(time_us(example_system(2), library(2, 1, 1), slots * slot), 5 + 5.672 * slots + 0.6 * (slots - 1), 1e-5)
         << slots;
@@ -97,12 +99,12 @@ TEST(LibraryAllToAll, AFifoOfOneSlotAlternates) {
 // Two slots. The sender has the CU to itself for the first: 5 + 3.048. It begins the second at 9.048; from 9.648 on it
 // shares with the receiver, who then needs 2.048 and ends at 11.696. By then 51.2 kB went at 25 B/ns and 30 kB before
 // at 50; the last 21.2 kB at 50 end at 12.12. 0.6 and 2.024 for the receiver, alone.
-TEST(LibraryAllToAll, ThreadsThatSendAndReceiveShareTheChannelsCu) {
+TEST(Messages, ThreadsThatSendAndReceiveShareTheChannelsCu) {
   EXPECT_NEAR(time_us(example_system(2), library(), 2 * slot), 12.12 + 0.6 + 2.024, 1e-5);
 }
 
 // Loops that take twice as much of the CU: the sender, 50 B/ns, keeps to the store window; the receiver copies at 50.
-TEST(LibraryAllToAll, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
+TEST(Messages, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
   LibrarySpec slow = library();
   slow.copy_cost = 2;
   EXPECT_NEAR(time_us(example_system(2), slow, slot), 5 + 3.048 + 0.6 + 1 + 2.048, 1e-5);
@@ -110,30 +112,30 @@ TEST(LibraryAllToAll, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
 
 // A channel that also copies the own share: from 5 to 6.024 alone, the sender beside it for the last 0.024 at half
 // rate.
-TEST(LibraryAllToAll, OneChannelServesAllTurnsSideBySide) {
+TEST(Messages, OneChannelServesAllTurnsSideBySide) {
   EXPECT_NEAR(time_us(example_system(2), library(1), slot), 5 + 1 + 0.048 + 2.024 + 0.6 + 2.024, 1e-5);
 }
 
-TEST(LibraryAllToAll, ChannelsShareAMessage) {
+TEST(Messages, ChannelsShareAMessage) {
   EXPECT_NEAR(time_us(example_system(2), library(8, 4), 4 * slot), 5 + 3.048 + 0.6 + 2.024, 1e-5);
 }
 
 // One wavefront requests 2,048 B of data and waits: 400 ns and 10 ns at the CU's rate; their stores, 245 ns at most,
 // take turns with that. The receiver, twice as many bytes from the cache, is faster and ends when the last line is
 // there.
-TEST(LibraryAllToAll, LowLatencyReceivesWhileItSends) {
+TEST(Messages, LowLatencyReceivesWhileItSends) {
   EXPECT_NEAR(time_us(example_system(2), low_latency(), 4096), 5 + 0.2 + 2 * 0.41024 + 0.5 + 0.1, 1e-2);
 }
 
-TEST(LibraryAllToAll, LowLatencyEndsAtItsThreshold) {
-  EXPECT_TRUE(plan_messages(low_latency(), 2, false, 8192).low_latency);
-  EXPECT_FALSE(plan_messages(low_latency(), 2, false, 8193).low_latency);
-  EXPECT_FALSE(plan_messages(library(), 2, false, 1).low_latency);
+TEST(Messages, LowLatencyEndsAtItsThreshold) {
+  EXPECT_TRUE(plan_messages(low_latency(), 2, every_turn(2), false, 8192).low_latency);
+  EXPECT_FALSE(plan_messages(low_latency(), 2, every_turn(2), false, 8193).low_latency);
+  EXPECT_FALSE(plan_messages(library(), 2, every_turn(2), false, 1).low_latency);
 }
 
 // Between nodes: stage 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 a slot,
 // flag 0.4, then the poll and the receiver's 2.024.
-TEST(LibraryAllToAll, BetweenNodesAProxySendsWhatWasStaged) {
+TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   const machine::SystemSpec system = example_system(1, 2);
   LibrarySpec apart = library();
   apart.peers_at_once = 1;  // the own share on another channel
@@ -147,14 +149,21 @@ TEST(LibraryAllToAll, BetweenNodesAProxySendsWhatWasStaged) {
   for (const Watcher::Put& put : ran.seen.puts) EXPECT_EQ(put.cu, program::no_cu) << "posted by the host thread";
 }
 
-TEST(LibraryAllToAll, ItsTimeHasNoLaunchInIt) {
+Time all_to_all_time(const machine::SystemSpec& system, const LibrarySpec& spec,
+                     std::optional<std::int64_t> channels = std::nullopt) {
+  return time_of(system, {.kind = Kind::all_to_all,
+                          .bytes = Bytes{slot * static_cast<double>(system.ranks())},
+                          .way = {.channels = channels, .library = spec}});
+}
+
+TEST(Messages, ItsTimeHasNoLaunchInIt) {
   machine::SystemSpec system = example_system(2);
   const double of_two_channels = time_us(system, library(2), slot);
   const double of_one_channel = time_us(system, library(1), slot);
   system.node.gpu.host.kernel_start = Time::from_us(3);
-  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(2), Bytes{slot}).us(), of_two_channels);
-  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(2), Bytes{slot}, 1).us(), of_one_channel);
-  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(1), Bytes{slot}, 2).us(), of_one_channel);
+  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(2)).us(), of_two_channels);
+  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(2), 1).us(), of_one_channel);
+  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(1), 2).us(), of_one_channel);
 }
 
 // --- Channels
@@ -172,7 +181,7 @@ LibrarySpec nccl(std::int64_t channels) {
 
 TEST(MessagePlan, ChannelsOfAPeerByMessageSize) {
   const auto shares = [](std::int64_t channels, Rank ranks, double bytes) {
-    return plan_messages(nccl(channels), ranks, false, bytes).shares;
+    return plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes).shares;
   };
   EXPECT_EQ(shares(32, 4, 1), 1);
   EXPECT_EQ(shares(32, 4, 65537), 2);
@@ -187,10 +196,10 @@ TEST(MessagePlan, ChannelsOfAPeerByMessageSize) {
 }
 
 TEST(MessagePlan, TurnsStartOnChannelsFarApart) {
-  const MessagePlan apart = plan_messages(nccl(32), 4, false, 1e6);
+  const MessagePlan apart = plan_messages(nccl(32), 4, every_turn(4), false, 1e6);
   EXPECT_EQ(apart.work.size(), 32);
   EXPECT_EQ(apart.turns_side_by_side, std::vector<std::uint32_t>{1});
-  const MessagePlan shared = plan_messages(nccl(8), 4, false, 64 * 1048576.);  // 4 channels a peer
+  const MessagePlan shared = plan_messages(nccl(8), 4, every_turn(4), false, 64 * 1048576.);  // 4 channels a peer
   EXPECT_EQ(shared.work.size(), 8);
   EXPECT_EQ(shared.turns_side_by_side, std::vector<std::uint32_t>{2});
   std::vector<std::vector<std::uint32_t>> turns;
@@ -203,7 +212,7 @@ TEST(MessagePlan, TurnsStartOnChannelsFarApart) {
 }
 
 TEST(MessagePlan, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
-  const MessagePlan plan = plan_messages(nccl(1), 20, false, 1e6);
+  const MessagePlan plan = plan_messages(nccl(1), 20, every_turn(20), false, 1e6);
   ASSERT_EQ(plan.work.size(), 1);
   ASSERT_EQ(plan.work[0].size(), 3);
   EXPECT_EQ(plan.work[0][0].size(), 8);
@@ -215,7 +224,7 @@ TEST(MessagePlan, SharesAreWholeBlocksAndAddUp) {
   for (const double bytes : {1., 4095., 4096., 4097., 1e6, 1234567., 64e6}) {
     for (const std::int64_t channels : {1, 2, 8, 32}) {
       for (const Rank ranks : {2U, 3U, 4U, 8U, 100U}) {
-        const MessagePlan plan = plan_messages(nccl(channels), ranks, false, bytes);
+        const MessagePlan plan = plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes);
         std::map<std::uint32_t, double> sent;
         for (const auto& channel : plan.work) {
           for (const Batch& batch : channel) {
@@ -264,7 +273,7 @@ std::string name_of(const Shape& s) {
 }
 
 // What goes out of a GPU comes into another, once, and no link carries anything else.
-TEST(LibraryAllToAll, EveryByteTravelsOnce) {
+TEST(Messages, EveryByteTravelsOnce) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
     const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
@@ -298,11 +307,12 @@ TEST(LibraryAllToAll, EveryByteTravelsOnce) {
 }
 
 // A collective takes as many CU places as it has channels, whatever the number of its peers.
-TEST(LibraryAllToAll, TakesAWorkgroupForEachChannelWithWork) {
+TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
     const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
-    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), shape.nodes > 1, shape.bytes);
+    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+                                           shape.nodes > 1, shape.bytes);
     EXPECT_LE(plan.work.size(), static_cast<std::size_t>(shape.library.max_channels));
     EXPECT_EQ(ran.result.workgroups, plan.work.size() * ran.program->ranks());
     std::map<std::pair<Rank, std::int64_t>, std::set<std::uint32_t>> cus;
@@ -313,14 +323,15 @@ TEST(LibraryAllToAll, TakesAWorkgroupForEachChannelWithWork) {
 }
 
 // Every slot that is filled is announced once and no more credits return than somebody waits for.
-TEST(LibraryAllToAll, FlagsReachTheirFinalValues) {
+TEST(Messages, FlagsReachTheirFinalValues) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
     if (shape.library.low_latency) continue;
     const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
     std::map<program::FlagRef, std::int64_t> raised;
     for (const Watcher::Put& put : ran.seen.puts) ++raised[put.flag];
-    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), shape.nodes > 1, shape.bytes);
+    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+                                           shape.nodes > 1, shape.bytes);
     for (program::FlagRef flag = 0; flag < ran.program->flag_count(); ++flag) {
       const program::FlagPlace place = ran.program->place_of(flag);
       const double share = share_bytes(shape.bytes, plan.shares, place.index % plan.shares);
@@ -332,7 +343,7 @@ TEST(LibraryAllToAll, FlagsReachTheirFinalValues) {
 }
 
 // A slot is written only after the receiver has emptied it.
-TEST(LibraryAllToAll, NoMoreSlotsAreFullThanTheFifoHas) {
+TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {2, 2}}) {
     for (const std::int64_t slots : {1, 2, 3}) {
       LibrarySpec slow = library(16, 2, slots);  // every turn on channels of its own
@@ -345,7 +356,7 @@ TEST(LibraryAllToAll, NoMoreSlotsAreFullThanTheFifoHas) {
         if (span.phase == "send" || span.phase == "stage") sent[{span.rank, span.workgroup}].push_back(span);
         if (span.phase == "receive") received[{span.rank, span.workgroup}].push_back(span);
       }
-      const MessagePlan plan = plan_messages(slow, ranks, nodes > 1, 20 * slot);
+      const MessagePlan plan = plan_messages(slow, ranks, every_turn(ranks), nodes > 1, 20 * slot);
       Time tightest = Time::max();
       for (Rank rank = 0; rank < ranks; ++rank) {
         for (std::size_t channel = 0; channel < plan.work.size(); ++channel) {
@@ -370,13 +381,13 @@ TEST(LibraryAllToAll, NoMoreSlotsAreFullThanTheFifoHas) {
   }
 }
 
-TEST(LibraryAllToAll, TwoOfAKindHaveTheirOwnFlags) {
+TEST(Messages, TwoOfAKindHaveTheirOwnFlags) {
   const machine::SystemSpec system = example_system(2);
   program::Program program(2);
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
-  append_library_all_to_all(build, library(), Bytes{slot});
-  append_library_all_to_all(build, library(), Bytes{slot});
+  append_messages(build, library(), Bytes{slot}, every_turn(2), "all_to_all");
+  append_messages(build, library(), Bytes{slot}, every_turn(2), "all_to_all");
   const replay::Result result = replay::run(system, program);
   EXPECT_EQ(result.deadlock, "");
   EXPECT_EQ(result.operations[1].name, "all_to_all#2");
