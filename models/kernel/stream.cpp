@@ -89,7 +89,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   kernel.shapes.push_back(shape);
   const auto count = static_cast<std::int64_t>(std::ceil(total / block));
   const std::int64_t workgroups = spec.schedule == StreamSchedule::grid_stride
-                                      ? std::min(count, builder::resident_workgroups(build.gpu(), kernel.resources))
+                                      ? std::min(count, builder::resident_workgroups(build, kernel.resources))
                                       : count;
   kernel.body = std::make_shared<StreamBody>(total / block, workgroups);
   build.queue.operations.emplace_back(std::move(kernel));

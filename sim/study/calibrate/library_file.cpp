@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "models/microbench/library.hpp"
@@ -16,66 +17,122 @@ namespace moire::study::calibrate {
 namespace {
 
 using config::Node;
+using models::library::ChannelsSpec;
 using models::library::LibrarySpec;
 using models::library::LowLatencySpec;
+using models::library::ProtocolSpec;
 
 constexpr double us = 1e6;  // base units
 constexpr int fitted_digits = 4;
-constexpr int evaluations_per_parameter = 150;
+constexpr int evaluations_per_parameter = 100;
 constexpr int searches = 2;  // the second begins where the first ended
-constexpr const char* benchmark = "nccl_all_to_all";
 
+// Where the search begins does not depend on what the file has.
 struct Parameter {
-  std::string section;  // "" at the top
+  std::string section;  // maps from the top, "" there
   std::string key;
   config::Dimension dimension;
   double start;  // in base units
   double low;
   double high;
-  double (*get)(const LibrarySpec&);
-  void (*set)(LibrarySpec&, double);
+  std::function<double(LibrarySpec&)> get;
+  std::function<void(LibrarySpec&, double)> set;
 
   std::string path() const { return section.empty() ? key : section + "." + key; }
 };
 
-Time whole(double picoseconds) { return Time{std::llround(picoseconds)}; }
+Parameter time(std::string section, std::string key, double start_us, Time& (*of)(LibrarySpec&)) {
+  return {std::move(section),
+          std::move(key),
+          config::Dimension::time,
+          start_us * us,
+          0,
+          100 * us,
+          [of](LibrarySpec& l) { return static_cast<double>(of(l).ps); },
+          [of](LibrarySpec& l, double value) { of(l) = Time{std::llround(value)}; }};
+}
 
-// Where the search begins does not depend on what the file has.
-const std::vector<Parameter>& parameters() {
-  using config::Dimension;
-  static const std::vector<Parameter> all = {
-      {"", "setup", Dimension::time, 4 * us, 0, 100 * us,
-       [](const LibrarySpec& l) { return static_cast<double>(l.setup.ps); },
-       [](LibrarySpec& l, double value) { l.setup = whole(value); }},
-      {"", "step_overhead", Dimension::time, 2 * us, 0, 100 * us,
-       [](const LibrarySpec& l) { return static_cast<double>(l.step_overhead.ps); },
-       [](LibrarySpec& l, double value) { l.step_overhead = whole(value); }},
-      {"", "copy_cost", Dimension::ratio, 1, 0.5, 10, [](const LibrarySpec& l) { return l.copy_cost; },
-       [](LibrarySpec& l, double value) { l.copy_cost = value; }},
-      {"", "link_cost", Dimension::ratio, 1.1, 1, 10, [](const LibrarySpec& l) { return l.link_cost; },
-       [](LibrarySpec& l, double value) { l.link_cost = value; }},
-      {"low_latency", "step_overhead", Dimension::time, 0.2 * us, 0, 100 * us,
-       [](const LibrarySpec& l) { return static_cast<double>(l.low_latency->step_overhead.ps); },
-       [](LibrarySpec& l, double value) { l.low_latency->step_overhead = whole(value); }},
+Parameter ratio(std::string section, std::string key, double start, double low, double& (*of)(LibrarySpec&)) {
+  return {std::move(section),
+          std::move(key),
+          config::Dimension::ratio,
+          start,
+          low,
+          10,
+          [of](LibrarySpec& l) { return of(l); },
+          [of](LibrarySpec& l, double value) { of(l) = value; }};
+}
+
+// What is fitted together to the same rows.
+struct Group {
+  std::string source;  // key of it
+  std::string about;
+  std::vector<std::string> benchmarks;
+  std::vector<Parameter> parameters;
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = {
+      {"fitted",
+       "messages between pairs",
+       {"nccl_all_to_all", "all_to_all_nccl"},
+       {time("", "setup", 4, [](LibrarySpec& l) -> Time& { return l.setup; }),
+        time("", "step_overhead", 2, [](LibrarySpec& l) -> Time& { return l.step_overhead; }),
+        ratio("", "copy_cost", 1, 0.5, [](LibrarySpec& l) -> double& { return l.copy_cost; }),
+        ratio("", "link_cost", 1.1, 1, [](LibrarySpec& l) -> double& { return l.link_cost; }),
+        time("low_latency", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.low_latency->step_overhead; })}},
+      {"fitted_channels",
+       "rings",
+       {"all_gather_nccl", "all_reduce_nccl", "reduce_scatter_nccl"},
+       {time("channels", "setup", 4, [](LibrarySpec& l) -> Time& { return l.channels->setup; }),
+        ratio("channels", "copy_cost", 1, 0.5, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),
+        ratio("channels", "link_cost", 1.1, 1, [](LibrarySpec& l) -> double& { return l.channels->link_cost; }),
+        time("channels.simple", "step_overhead", 2,
+             [](LibrarySpec& l) -> Time& { return l.channels->simple.step_overhead; }),
+        time("channels.ll", "batch_pause", 0.1, [](LibrarySpec& l) -> Time& { return l.channels->ll->batch_pause; }),
+        time("channels.ll", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll->step_overhead; }),
+        time("channels.ll128", "batch_pause", 0.1,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll128->batch_pause; }),
+        time("channels.ll128", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll128->step_overhead; })}},
   };
   return all;
 }
 
 double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fitted_digits)); }
 
-std::string text_of(const Node& root, const Parameter& parameter) {
-  const Node* map = parameter.section.empty() ? &root : root.find(parameter.section);
+// The map that a section names; null where the file has none.
+Node* map_of(Node& root, const std::string& section) {
+  Node* map = &root;
+  for (std::size_t begin = 0; map != nullptr && begin < section.size();) {
+    const std::size_t dot = std::min(section.find('.', begin), section.size());
+    map = map->find(section.substr(begin, dot - begin));
+    begin = dot + 1;
+  }
+  return map;
+}
+
+std::string text_of(Node& root, const Parameter& parameter) {
+  const Node* map = map_of(root, parameter.section);
   const Node* node = map ? map->find(parameter.key) : nullptr;
   if (node && node->is_map()) node = node->find("value");
   return node && node->is_scalar() ? node->text : "";
 }
 
+std::vector<std::string> keys_of(const std::string& section) {
+  if (section.empty()) return config::description<LibrarySpec>().keys();
+  if (section == "low_latency") return config::description<LowLatencySpec>().keys();
+  if (section == "channels") return config::description<ChannelsSpec>().keys();
+  return config::description<ProtocolSpec>().keys();
+}
+
 // The entry of a parameter, made where the file leaves it out: among its neighbours as the spec orders them.
 Node& entry_of(Node& root, const Parameter& parameter) {
-  Node& map = parameter.section.empty() ? root : *root.find(parameter.section);
+  Node& map = *map_of(root, parameter.section);
   if (Node* there = map.find(parameter.key)) return *there;
-  const std::vector<std::string> order = parameter.section.empty() ? config::description<LibrarySpec>().keys()
-                                                                   : config::description<LowLatencySpec>().keys();
+  const std::vector<std::string> order = keys_of(parameter.section);
   const auto rank = [&order](const std::string& key) { return std::find(order.begin(), order.end(), key); };
   const auto behind = std::find_if(map.entries.begin(), map.entries.end(), [&](const Node::Entry& entry) {
     return entry.key != "sources" && rank(entry.key) > rank(parameter.key);
@@ -99,6 +156,98 @@ void add_source(Node& root, const std::string& key, const std::string& text) {
   }
 }
 
+class Fitting {
+ public:
+  Fitting(const Measurements& measurements, const models::machine::SystemSpec& system, LibrarySpec& library,
+          LibraryCalibration& found)
+      : measurements_(measurements), system_(system), library_(library), found_(found) {}
+
+  void fit(const Group& group, Node& root, const std::string& gpu) {
+    const Rows rows = rows_of(group);
+    if (rows.empty()) return;
+    std::vector<const Parameter*> free;
+    for (const Parameter& parameter : group.parameters) {
+      if (map_of(root, parameter.section) != nullptr) free.push_back(&parameter);
+    }
+    if (free.empty()) return;
+    for (const Parameter* parameter : free) parameter->set(library_, parameter->start);
+    search(free, rows);
+    state(group, free, rows, root, gpu);
+  }
+
+  using Rows = std::vector<const MeasuredValue*>;
+  Rows rows_of(const Group& group) const {
+    Rows rows;
+    for (const MeasuredValue& value : measurements_.values) {
+      if (value.value > 0 &&
+          std::find(group.benchmarks.begin(), group.benchmarks.end(), value.benchmark) != group.benchmarks.end())
+        rows.push_back(&value);
+    }
+    return rows;
+  }
+
+ private:
+  std::vector<double> simulated(const Rows& rows) {
+    found_.simulations += static_cast<int>(rows.size());
+    return simulate(rows, system_, models::microbench::with_library(library_));
+  }
+
+  void search(const std::vector<const Parameter*>& free, const Rows& rows) {
+    const auto loss = [&](const std::vector<double>& values) {
+      for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, values[i]);
+      const std::vector<double> now = simulated(rows);
+      double sum = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i) sum += soft_square(deviation(now[i], rows[i]->value));
+      return sum / static_cast<double>(rows.size());
+    };
+    for (int number = 0; number < searches; ++number) {
+      std::vector<Variable> variables;
+      for (const Parameter* parameter : free)
+        variables.push_back({parameter->get(library_), parameter->low, parameter->high});
+      const int evaluations = evaluations_per_parameter * static_cast<int>(free.size());
+      const std::vector<double> best = minimise(variables, evaluations, loss);
+      for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, rounded(best[i]));
+    }
+  }
+
+  void state(const Group& group, const std::vector<const Parameter*>& free, const Rows& rows, Node& root,
+             const std::string& gpu) {
+    const std::vector<double> values = simulated(rows);
+    const Errors errors = errors_of(rows, values);
+    std::vector<std::string> counts;
+    for (const std::string& benchmark : group.benchmarks) {
+      const auto count = std::count_if(rows.begin(), rows.end(),
+                                       [&](const MeasuredValue* row) { return row->benchmark == benchmark; });
+      if (count > 0) counts.push_back(fmt::format("{} time ({} points)", benchmark, count));
+    }
+    add_source(root, group.source,
+               fmt::format("{}: all that {} of the library add to the machine of {}; fitted to {}; rms {:.1f} %, worst "
+                           "point {:+.1f} %",
+                           provenance(measurements_, rows), group.about, gpu, config::join(counts), errors.rms * 100,
+                           errors.worst * 100));
+    for (const Parameter* parameter : free) {
+      const std::string before = text_of(root, *parameter);
+      Node& node = entry_of(root, *parameter);
+      node = sourced(config::format_quantity(parameter->get(library_), parameter->dimension), group.source);
+      node.entries.push_back({"residual", {}, scalar(fmt::format("{:.1f} %", errors.rms * 100))});
+      found_.changes.push_back(
+          {parameter->path(), before, text_of(root, *parameter), group.source, rows.size(), errors.rms, errors.worst});
+    }
+    for (const std::string& benchmark : group.benchmarks) {
+      Curve curve{benchmark, rows.front()->metric, rows.front()->unit, {}};
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i]->benchmark == benchmark) curve.points.push_back({rows[i], values[i], 0});
+      }
+      if (!curve.points.empty()) found_.curves.push_back(std::move(curve));
+    }
+  }
+
+  const Measurements& measurements_;
+  const models::machine::SystemSpec& system_;
+  LibrarySpec& library_;
+  LibraryCalibration& found_;
+};
+
 }  // namespace
 
 std::optional<LibraryCalibration> calibrate_library(const Measurements& measurements, const std::string& file,
@@ -112,68 +261,23 @@ std::optional<LibraryCalibration> calibrate_library(const Measurements& measurem
   const Comments comments = comments_of(*root, std::string(std::istreambuf_iterator<char>(in), {}));
 
   const models::machine::SystemSpec system = measured_system(measurements, gpu, options.wiring);
+  LibraryCalibration found;
+  Fitting fitting(measurements, system, *library, found);
   Measurements own = measurements;
-  std::erase_if(own.values,
-                [](const MeasuredValue& value) { return value.benchmark != benchmark || value.value <= 0; });
+  own.values.clear();
+  std::vector<std::string> names;
+  for (const Group& group : groups()) {
+    for (const MeasuredValue* row : fitting.rows_of(group)) own.values.push_back(*row);
+    names.insert(names.end(), group.benchmarks.begin(), group.benchmarks.end());
+  }
   if (own.values.empty()) {
-    diagnostics.error({measurements.source, 1, 1}, fmt::format("no row of {}", benchmark),
-                      "a library's profile is fitted to the rows of that benchmark");
+    diagnostics.error({measurements.source, 1, 1}, fmt::format("no row of {}", config::join(names)),
+                      "a library's profile is fitted to the rows of these benchmarks");
     return std::nullopt;
   }
   check_simulations(own, system, models::microbench::with_library(*library), diagnostics);
   if (!diagnostics.ok()) return std::nullopt;
-
-  std::vector<const MeasuredValue*> rows;
-  for (const MeasuredValue& value : measurements.values) {
-    if (value.benchmark == benchmark && value.value > 0) rows.push_back(&value);
-  }
-  LibraryCalibration found;
-  const auto simulated = [&] {
-    found.simulations += static_cast<int>(rows.size());
-    return simulate(rows, system, models::microbench::with_library(*library));
-  };
-  std::vector<const Parameter*> free;
-  for (const Parameter& parameter : parameters()) {
-    if (parameter.section == "low_latency" && !library->low_latency) continue;
-    free.push_back(&parameter);
-    parameter.set(*library, parameter.start);
-  }
-  const auto loss = [&](const std::vector<double>& values) {
-    for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(*library, values[i]);
-    const std::vector<double> now = simulated();
-    double sum = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) sum += soft_square(deviation(now[i], rows[i]->value));
-    return sum / static_cast<double>(rows.size());
-  };
-  for (int search = 0; search < searches; ++search) {
-    std::vector<Variable> variables;
-    for (const Parameter* parameter : free)
-      variables.push_back({parameter->get(*library), parameter->low, parameter->high});
-    const int evaluations = evaluations_per_parameter * static_cast<int>(free.size());
-    const std::vector<double> best = minimise(variables, evaluations, loss);
-    for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(*library, rounded(best[i]));
-  }
-
-  const std::vector<double> values = simulated();
-  const Errors errors = errors_of(rows, values);
-  const std::string key = "fitted";
-  add_source(
-      *root, key,
-      fmt::format("{}: all that the library adds to the machine of {}; fitted to {} time ({} points); rms {:.1f} "
-                  "%, worst point {:+.1f} %",
-                  provenance(measurements, rows), gpu.name, benchmark, rows.size(), errors.rms * 100,
-                  errors.worst * 100));
-  for (const Parameter* parameter : free) {
-    const std::string before = text_of(*root, *parameter);
-    Node& node = entry_of(*root, *parameter);
-    node = sourced(config::format_quantity(parameter->get(*library), parameter->dimension), key);
-    node.entries.push_back({"residual", {}, scalar(fmt::format("{:.1f} %", errors.rms * 100))});
-    found.changes.push_back(
-        {parameter->path(), before, text_of(*root, *parameter), key, rows.size(), errors.rms, errors.worst});
-  }
-  Curve curve{benchmark, rows.front()->metric, rows.front()->unit, {}};
-  for (std::size_t i = 0; i < rows.size(); ++i) curve.points.push_back({rows[i], values[i], 0});
-  found.curves.push_back(std::move(curve));
+  for (const Group& group : groups()) fitting.fit(group, *root, gpu.name);
   found.yaml = in_layout(*root, comments);
   return found;
 }
