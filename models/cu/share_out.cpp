@@ -8,7 +8,8 @@ namespace moire::models::cu {
 
 namespace {
 
-// All CUs in the order in which they are dealt out: always from the group of which the smallest part is taken.
+// All CUs in the order in which they are dealt out: always from the group of which the smallest part is taken. Where
+// workgroups come in clusters, whole steps of a group go together, so that a cluster finds its CUs in one.
 std::vector<std::uint32_t> dealing_order(const CuArraySpec& spec) {
   struct Group {
     std::uint32_t first;
@@ -24,10 +25,18 @@ std::vector<std::uint32_t> dealing_order(const CuArraySpec& spec) {
     }
   }
   std::vector<std::uint32_t> order;
-  while (order.size() < next) {
-    const auto fuller = [](const Group& a, const Group& b) { return (a.taken + 1) * b.cus < (b.taken + 1) * a.cus; };
+  for (std::int64_t together = spec.cluster_max > 1 ? spec.partition_step : 1; order.size() < next;) {
+    const auto fuller = [together](const Group& a, const Group& b) {
+      const bool a_has = a.taken + together <= a.cus;
+      const bool b_has = b.taken + together <= b.cus;
+      return a_has != b_has ? a_has : (a.taken + together) * b.cus < (b.taken + together) * a.cus;
+    };
     Group& from = *std::min_element(groups.begin(), groups.end(), fuller);
-    order.push_back(from.first + static_cast<std::uint32_t>(from.taken++));
+    if (from.taken + together > from.cus) {
+      together = 1;  // no group has a whole step left
+      continue;
+    }
+    for (std::int64_t i = 0; i < together; ++i) order.push_back(from.first + static_cast<std::uint32_t>(from.taken++));
   }
   return order;
 }

@@ -29,6 +29,18 @@ TEST(ShareOut, AReservationTakesOneOfEachGroup) {
   EXPECT_EQ(shares[0].front(), 1);
 }
 
+// A cluster lies in one group: eight SMs of an H200 are of one GPC, the next eight of another one.
+TEST(ShareOut, WithClustersAReservationTakesWholeSteps) {
+  CuArraySpec spec = groups({{.cus = 2}, {.cus = 16, .count = 2}});
+  spec.cluster_max = 16;
+  spec.partition_step = 8;
+  const auto shares = share_out(spec, {{.partition = 8}, {.partition = 8}, {}});
+  EXPECT_THAT(shares[0], ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_THAT(shares[1], ElementsAre(18, 19, 20, 21, 22, 23, 24, 25));
+  EXPECT_EQ(shares[2].size(), 18);
+  EXPECT_EQ(shares[2].front(), 0) << "too small for a step, so it is dealt out last";
+}
+
 TEST(ShareOut, UnequalGroupsGiveInProportion) {
   const CuArraySpec spec = groups({{.cus = 2}, {.cus = 6}, {.cus = 4}});
   // 6 CUs: 1, 3 and 2.

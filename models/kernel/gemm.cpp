@@ -206,7 +206,10 @@ std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::Syste
 void append_gemm(builder::Builder& build, const GemmSpec& spec) { append_gemm(build, spec, "gemm"); }
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name) {
-  const GemmPlan plan = plan_gemm(spec, build.gpu());
+  // The library is told how many CUs the queue has.
+  GemmSpec told = spec;
+  if (!told.cus) told.cus = build.cus();
+  const GemmPlan plan = plan_gemm(told, build.gpu());
   program::Kernel kernel;
   kernel.name = build.unique(name);
   kernel.resources = plan.resources;

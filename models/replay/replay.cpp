@@ -22,10 +22,30 @@ class Replay::LoadWatcher final : public core::SharingObserver {
   program::Observer& observer_;
 };
 
+namespace {
+
+// Of the CUs that a queue may use (all, where it names none).
+std::int64_t most_in_a_group(const cu::CuArraySpec& spec, const std::vector<std::uint32_t>& cus) {
+  std::int64_t most = 0;
+  std::uint32_t begin = 0;
+  for (const cu::CuGroupSpec& group : spec.groups) {
+    for (std::int64_t copy = 0; copy < group.count; ++copy) {
+      const std::uint32_t end = begin + static_cast<std::uint32_t>(group.cus);
+      const std::int64_t used = cus.empty() ? group.cus : std::count_if(cus.begin(), cus.end(), [&](std::uint32_t cu) {
+        return begin <= cu && cu < end;
+      });
+      most = std::max(most, used);
+      begin = end;
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
 std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu) {
-  std::int64_t largest_group = 0;
-  for (const cu::CuGroupSpec& group : gpu.compute.groups) largest_group = std::max(largest_group, group.cus);
   for (const program::Queue& queue : program.queues) {
+    const std::int64_t largest_group = most_in_a_group(gpu.compute, queue.cus);
     for (const program::Operation& operation : queue.operations) {
       const auto* kernel = std::get_if<program::Kernel>(&operation);
       if (kernel == nullptr) continue;
@@ -36,8 +56,9 @@ std::optional<std::string> does_not_fit(const program::Program& program, const m
       }
       const std::int64_t cluster = kernel->resources.cluster;
       if (cluster > gpu.compute.cluster_max || cluster > fits * largest_group) {
-        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}", kernel->name,
-                           cluster, gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group));
+        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}{}", kernel->name,
+                           cluster, gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group),
+                           queue.cus.empty() ? "" : " on the CUs of queue '" + queue.name + "'");
       }
     }
   }
