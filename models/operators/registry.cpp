@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/collective/spec.hpp"
+#include "models/kernel/delay.hpp"
 #include "models/kernel/dlrm.hpp"
 #include "models/kernel/gemm.hpp"
 #include "models/kernel/stream.hpp"
@@ -61,6 +62,7 @@ const std::vector<Operator>& all() {
       collective_operator<collective::SendRecvSpec>("send_recv"),
       from_spec<kernel::GemmSpec>("gemm", kernel::append_gemm, kernel::check_gemm),
       from_spec<kernel::StreamSpec>("stream", kernel::append_stream),
+      from_spec<kernel::DelaySpec>("delay", kernel::append_delay),
       {"wg_trace", append_wg_trace},
   };
   return operators;
@@ -108,6 +110,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<kernel::DlrmSpec>();
   catalogue.add<kernel::GemmSpec>();
   catalogue.add<kernel::StreamSpec>();
+  catalogue.add<kernel::DelaySpec>();
   catalogue.add<kernel::WgTraceSpec>();
 }
 

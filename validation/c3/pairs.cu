@@ -77,7 +77,7 @@ void write_header(Collector& c, const std::string& command, bool direct) {
                "comm_isolated_us alone as the strategy sets them (max_ctas, compute_sms), measured before every "
                "repetition of c3_us (both together: the later end); "
                "compute_us, comm_us the two ends when together; gap_us release of communication minus release of "
-               "computation\n"
+               "computation; compute_alone to launch: the case as queues of a Moire scenario\n"
                "# gemm: C[m][n] = A[m][k] B[k][n], all row-major bf16, fp32 sums; stream: fp32 out = in + 1, "
                "stream_bytes in and as many out, 8 WGs of 256 threads an SM\n"
                "# collectives: bf16; bytes_per_rank is a rank's input; nccl out of place; copy engines leave own "
@@ -87,7 +87,38 @@ void write_header(Collector& c, const std::string& command, bool direct) {
                "priority,first,compute_sms");
   for (const char* x : {"compute_isolated", "comm_isolated", "c3", "compute", "comm"})
     std::fprintf(file, ",%s_us,%s_p10_us,%s_p90_us", x, x, x);
-  std::fprintf(file, ",gap_us,repetitions,sm_mhz,power_w\n");
+  std::fprintf(file,
+               ",gap_us,repetitions,sm_mhz,power_w,compute_alone,comm_alone,compute_queue,comm_queue,launch\n");
+}
+
+std::string queue(const std::string& attributes, const std::string& operations) {
+  return "\"{" + attributes + "operations: [" + operations + "]}\"";
+}
+
+// The case as a scenario of Moire: queues alone and together, and which of them the host launches first.
+std::string scenario_columns(const Case& c) {
+  const ComputeShape& shape = c.pair->compute;
+  const Strategy& s = *c.strategy;
+  const auto text = [](int64_t value) { return std::to_string(value); };
+  const std::string sms = text(s.compute_sms);
+  std::string compute, comm;
+  if (shape.is_stream())
+    compute = "{stream: {inputs: 1, bytes: " + text(shape.stream_bytes) + " B, schedule: grid_stride}}";
+  else
+    compute = "{gemm: {m: " + text(shape.m) + ", n: " + text(shape.n) + ", k: " + text(shape.k) + ", dtype: bf16" +
+              (s.compute_sms > 0 ? ", cus: " + sms : "") + "}}";
+  comm = "{" + name_of(c.pair->kind) + ": {bytes_per_rank: " + text(c.pair->bytes_per_rank) + " B";
+  if (s.copy_engine)
+    comm += std::string(", engine: dma, streams: ") + (s.streams == 0 ? "per_peer" : "1");
+  else if (s.max_ctas > 0)
+    comm += ", channels: " + text(s.max_ctas);
+  comm += "}}";
+  const std::string limit = shape.is_stream() && s.compute_sms > 0 ? "cu_limit: " + sms + ", " : "";
+  const std::string high = s.priority ? "priority: high, " : "";
+  const std::string hold = "{delay: {time: " + text(int64_t(Stage::kHoldNs)) + " ns}}, ";
+  const bool compute_first = s.first == First::compute;
+  return queue(limit, compute) + "," + queue("", comm) + "," + queue(limit, (compute_first ? "" : hold) + compute) +
+         "," + queue(high, (compute_first ? hold : "") + comm) + ",[" + (compute_first ? "compute" : "comm") + "]";
 }
 
 void write_row(std::FILE* file, const Case& c, int gpus) {
@@ -100,7 +131,8 @@ void write_row(std::FILE* file, const Case& c, int gpus) {
                s.first == First::compute ? "compute" : "comm", s.compute_sms);
   for (const std::vector<double>* x : {&c.compute_alone, &c.comm_alone, &c.both, &c.compute_end, &c.comm_end})
     std::fprintf(file, ",%.2f,%.2f,%.2f", quantile(*x, 0.5), quantile(*x, 0.1), quantile(*x, 0.9));
-  std::fprintf(file, ",%.2f,%zu,%.0f,%.0f\n", quantile(c.gap, 0.5), c.both.size(), c.sm_mhz, c.watt);
+  std::fprintf(file, ",%.2f,%zu,%.0f,%.0f,%s\n", quantile(c.gap, 0.5), c.both.size(), c.sm_mhz, c.watt,
+               scenario_columns(c).c_str());
 }
 
 // Mean fraction of the ideal speed-up, by strategy: a first look.

@@ -21,6 +21,8 @@ struct Ends {
 
 class Stage {
  public:
+  static constexpr uint64_t kHoldNs = 10'000;  // of the second stream
+
   Stage(int gpus, int sms);
   ~Stage();
   Stage(const Stage&) = delete;
@@ -34,7 +36,6 @@ class Stage {
   Ends run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load = nullptr);
 
  private:
-  static constexpr uint64_t kHoldNs = 10'000;
   struct Lane {
     cudaStream_t stream = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;

@@ -73,6 +73,12 @@ std::optional<std::string> filled_in(const std::string& text, const Cell& cell) 
   return out;
 }
 
+// "bytes" of "$bytes" and "${bytes}".
+std::string column_in(const std::string& text) {
+  if (text.size() > 3 && text.starts_with("${") && text.ends_with("}")) return text.substr(2, text.size() - 3);
+  return text.size() > 1 ? text.substr(1) : "";
+}
+
 class Rows {
  public:
   Rows(const ScenarioGroupSpec& spec, const Node& node, bool predict, Diagnostics& diagnostics)
@@ -358,9 +364,32 @@ class Rows {
       return used->text;
     });
     if (!text) return false;
+    const bool whole = value.text == "$" + column_in(value.text) || value.text == "${" + column_in(value.text) + "}";
     value.text = std::move(*text);
     if (used) value.place = used->place;  // what is wrong with the value is wrong there
+    if (whole && used && (value.text.front() == '{' || value.text.front() == '[')) return read_as_yaml(value) && good;
     return good;
+  }
+
+  // A cell that holds a map or a list.
+  bool read_as_yaml(Node& value) {
+    Diagnostics own;
+    const auto tree = config::load_text(value.place.str(), value.text, {}, own, {.includes = false});
+    for (const config::Diagnostic& error : own.sorted()) diagnostics_.error(value.place, error.what, error.remedy);
+    if (!tree || !own.ok()) return false;
+    const Place place = value.place;
+    value = *tree;
+    value.top = false;
+    stand_at(place, value);
+    return true;
+  }
+  static void stand_at(const Place& place, Node& node) {
+    node.place = place;
+    for (Node& item : node.items) stand_at(place, item);
+    for (Node::Entry& entry : node.entries) {
+      entry.key_place = place;
+      stand_at(place, entry.value);
+    }
   }
 
   const ScenarioGroupSpec& spec_;
