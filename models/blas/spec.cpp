@@ -122,6 +122,12 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
       .or_default();
   d.field("store_beside", &LibrarySpec::store_beside, "The store goes on beside the next tile's main loop")
       .or_default();
+  d.field(
+       "stripe", &LibrarySpec::stripe,
+       "Rows of tiles in a stripe: workgroups fill a stripe column by column, so that those at work share operands of "
+       "both sides; a wave that is longer than a row makes stripes higher by itself")
+      .range(1, 1024)
+      .or_default();
   d.field("k_spread", &LibrarySpec::k_spread,
           "How far apart in k the workgroups of a wave are: panels that they share must stay in the cache for so long")
       .range(1, 1 << 24)

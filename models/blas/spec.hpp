@@ -67,6 +67,7 @@ struct LibrarySpec {
   Bytes store_in_flight{16 * 1024.0};
   bool store_beside = false;     // the store of a tile goes on beside the next tile's main loop
   std::int64_t k_spread = 1024;  // how far apart in k the workgroups of a wave are
+  std::int64_t stripe = 1;       // rows of tiles that workgroups go along together (workgroup mapping)
   ChoiceSpec choice;
   static void describe(config::Describer<LibrarySpec>& d);
 

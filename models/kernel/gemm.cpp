@@ -137,7 +137,7 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
 
 }  // namespace
 
-GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu) {
+GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus) {
   const blas::LibrarySpec& library = gpu.gemm;
   const GemmShape shape = shape_of(spec);
   GemmPlan plan;
@@ -146,7 +146,8 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu) {
   const TileGrid grid(shape, plan.kernel);
   plan.tiles = grid.tiles();
   plan.resources = resources_of(library, plan.kernel);
-  const std::int64_t held = std::max<std::int64_t>(1, resident_workgroups(gpu, plan.resources, cus_of(spec, gpu)));
+  const std::int64_t held =
+      std::max<std::int64_t>(1, resident_workgroups(gpu, plan.resources, std::min(cus, cus_of(spec, gpu))));
   const std::int64_t resident = std::min(held, plan.tiles);
   plan.workgroups = plan.schedule == blas::Schedule::one_tile ? plan.tiles : resident;
   plan.fixed_tiles = plan.schedule == blas::Schedule::persistent ? library.fixed_tiles
@@ -154,7 +155,7 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu) {
   plan.start_up = library.start_up;
   plan.store_beside = library.store_beside;
 
-  const Traffic traffic = gemm_traffic(shape, plan.kernel, resident, library.k_spread, gpu);
+  const Traffic traffic = gemm_traffic(shape, plan.kernel, resident, gpu);
   const blas::TileSpec& tile = plan.kernel.tile;
   program::PhaseShape& loop = plan.main_loop;
   loop.name = "tile";
@@ -206,10 +207,7 @@ std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::Syste
 void append_gemm(builder::Builder& build, const GemmSpec& spec) { append_gemm(build, spec, "gemm"); }
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name) {
-  // The library is told how many CUs the queue has.
-  GemmSpec told = spec;
-  if (!told.cus) told.cus = build.cus();
-  const GemmPlan plan = plan_gemm(told, build.gpu());
+  const GemmPlan plan = plan_gemm(spec, build.gpu(), build.cus());
   program::Kernel kernel;
   kernel.name = build.unique(name);
   kernel.resources = plan.resources;

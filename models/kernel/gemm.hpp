@@ -38,7 +38,8 @@ struct GemmPlan {
   program::PhaseShape store;
   double tile_of_sums = 1;  // what the unrounded sums of a tile take over its elements of C
 };
-GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu);
+// `cus` that the queue may use: the grid of a persistent kernel fits them, the library's choice does not know of them.
+GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus);
 
 // Says what is wrong and what would be right; nothing if it fits the machine.
 std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system);

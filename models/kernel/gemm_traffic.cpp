@@ -8,7 +8,7 @@
 
 namespace moire::models::kernel {
 
-Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t k_spread,
+Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
                      const machine::GpuSpec& gpu) {
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
   const TileGrid grid(shape, kernel);
@@ -22,8 +22,9 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   // Clusters of tiles along n go down along m, as those of cuBLAS do (its `v` kernels).
   if (kernel.cluster.m == 1 && kernel.cluster.n > 1) std::swap(outer, inner);
   const double wave = std::max(1., real(resident) / real(grid.parts));  // tiles of one part of k at once
-  const double in_row = std::min(inner.tiles, wave);
-  const double in_column = std::min(outer.tiles, std::ceil(wave / inner.tiles));
+  const double stripe = std::min(wave, real(gpu.gemm.stripe));
+  const double in_column = std::min(outer.tiles, std::max(stripe, std::ceil(wave / inner.tiles)));
+  const double in_row = std::min(inner.tiles, std::max(1., wave / in_column));
   const double stripes = std::ceil(outer.tiles / in_column);
   const double waves_of_stripe = std::ceil(inner.tiles / in_row);
 
@@ -44,7 +45,7 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   const double outer_again = (waves_of_stripe - 1) * outer_bytes * (1 - found(wave_side * k_bytes));
   const double once_a_wave = stripes * inner_bytes + waves_of_stripe * outer_bytes;
   const double shared = std::max(0., traffic.requested - once_a_wave);
-  const double apart = std::min(real(k_spread) * shape.element, part_bytes);
+  const double apart = std::min(real(gpu.gemm.k_spread) * shape.element, part_bytes);
   const double lost = shared * (1 - found(wave_side * real(grid.parts) * apart));
   traffic.loaded = std::min(traffic.requested, outer_bytes + inner_bytes + inner_again + outer_again + lost);
   return traffic;

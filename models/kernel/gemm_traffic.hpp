@@ -14,7 +14,7 @@ struct Traffic {
 };
 
 // With `resident` workgroups on the GPU at once.
-Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t k_spread,
+Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
                      const machine::GpuSpec& gpu);
 
 }  // namespace moire::models::kernel
