@@ -14,8 +14,8 @@ namespace moire::models::operators {
 struct Knob {
   std::string key;
   std::vector<std::string> values;
-  std::string usual;                  // what holds where the key is absent; "" where that depends
-  std::string only_key, only_value;   // it means something only with this value of another key
+  std::string usual;                 // what holds where the key is absent; "" where that depends
+  std::string only_key, only_value;  // it means something only with this value of another key
 };
 
 struct Operator {

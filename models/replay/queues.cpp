@@ -259,9 +259,9 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  engines(rank, queue).submit({copy_class(rank, queue, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream,
-                               ready, transfer.peer == rank, this,
-                               pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
+  engines(rank, queue)
+      .submit({copy_class(rank, queue, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream, ready,
+               transfer.peer == rank, this, pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
 }
 
 void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
