@@ -8,16 +8,25 @@
 
 namespace moire::models::machine {
 
-std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, std::string& error) {
-  std::unique_ptr<Machine> machine(new Machine(spec, loop));
+std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
+                                        const Apart& apart) {
+  std::unique_ptr<Machine> machine(new Machine(spec, loop, apart));
   if (!machine->add_network(error)) return nullptr;
   return machine;
 }
 
-Machine::Machine(const SystemSpec& spec, core::RunLoop& loop) : spec_(spec), loop_(loop), sharing_(loop) {
-  capacities_.resize(ranks());
-  for (Rank rank = 0; rank < ranks(); ++rank) add_gpu(rank);
-  wire_nodes();
+Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart)
+    : spec_(spec), apart_(apart), loop_(loop), sharing_(loop) {
+  for (std::uint32_t copy = 0; copy < copies(); ++copy) {
+    // What is shared keeps the capacities of the first copy.
+    const std::size_t first = capacities_.size();
+    capacities_.resize(first + ranks());
+    for (Rank rank = 0; copy > 0 && rank < ranks(); ++rank) capacities_[first + rank] = capacities_[rank];
+    if (copy == 0 || apart_.memory) {
+      for (Rank rank = 0; rank < ranks(); ++rank) add_gpu(rank);
+    }
+    if (copy == 0 || apart_.links) wire_nodes();
+  }
 }
 
 core::CapacityId Machine::add_capacity(CapacityInfo info, core::CapacitySpec spec) {
@@ -26,7 +35,7 @@ core::CapacityId Machine::add_capacity(CapacityInfo info, core::CapacitySpec spe
 }
 
 void Machine::add_gpu(Rank rank) {
-  RankCapacities& own = capacities_[rank];
+  RankCapacities& own = capacities_[capacities_.size() - ranks() + rank];
   own.l2 = add_capacity({CapacityKind::cache, rank}, {fmt::format("rank {} L2", rank), gpu().l2.bandwidth.value});
   own.hbm = add_capacity({CapacityKind::memory, rank},
                          {fmt::format("rank {} HBM", rank), gpu().hbm.bandwidth.value,
@@ -39,7 +48,7 @@ void Machine::wire_nodes() {
   const link::PortSpec& port = gpu().port;
   const double link = port.link_bandwidth.value;
   for (Rank rank = 0; rank < ranks(); ++rank) {
-    RankCapacities& own = capacities_[rank];
+    RankCapacities& own = capacities_[capacities_.size() - ranks() + rank];
     switch (spec_.node.wiring) {
       case link::Wiring::none:
         break;
@@ -75,14 +84,19 @@ bool Machine::add_network(std::string& error) {
   if (!spec_.fabric || spec_.node.nics == 0) return true;
   topology_ = fabric::make_topology(*spec_.fabric, spec_.nodes, spec_.node.nics, *spec_.node.nic, error);
   if (!topology_) return false;
-  if (spec_.network.model == NetworkModel::flow) {
-    network_ = std::make_unique<core::flow::FlowNetwork>(loop_, *topology_);
-  } else {
-    network_ = std::make_unique<core::QueueNetwork>(loop_.calendar(), *topology_,
-                                                    core::QueueNetworkSpec{.chunk = spec_.network.chunk});
-  }
-  for (core::EndpointId endpoint = 0; endpoint < topology_->endpoints(); ++endpoint) {
-    nics_.push_back(std::make_unique<nic::Nic>(loop_.calendar(), *network_, endpoint, *spec_.node.nic));
+  // SimGrid has one engine, so its flows stay shared.
+  const bool flow = spec_.network.model == NetworkModel::flow;
+  const std::uint32_t networks = apart_.links && !flow ? apart_.queues : 1;
+  for (std::uint32_t i = 0; i < networks; ++i) {
+    if (flow) {
+      networks_.push_back(std::make_unique<core::flow::FlowNetwork>(loop_, *topology_));
+    } else {
+      networks_.push_back(std::make_unique<core::QueueNetwork>(loop_.calendar(), *topology_,
+                                                               core::QueueNetworkSpec{.chunk = spec_.network.chunk}));
+    }
+    for (core::EndpointId endpoint = 0; endpoint < topology_->endpoints(); ++endpoint) {
+      nics_.push_back(std::make_unique<nic::Nic>(loop_.calendar(), *networks_.back(), endpoint, *spec_.node.nic));
+    }
   }
   return true;
 }
@@ -91,40 +105,43 @@ bool Machine::stores_reach(Rank a, Rank b) const {
   return a == b || (spec_.node.wiring != link::Wiring::none && node_of(a) == node_of(b));
 }
 
-void Machine::add_wires(Rank source, Rank destination, double bytes, std::vector<core::Demand>& demands) const {
+void Machine::add_wires(Rank source, Rank destination, double bytes, std::vector<core::Demand>& demands,
+                        std::uint32_t queue) const {
   MOIRE_INVARIANT(source != destination && stores_reach(source, destination), "a path leaves its node or its port");
-  const RankCapacities& from = capacities_[source];
+  const RankCapacities& from = capacities(source, queue);
   if (from.egress != core::no_id) {
     demands.push_back({from.egress, bytes});
-    demands.push_back({capacities_[destination].ingress, bytes});
+    demands.push_back({capacities(destination, queue).ingress, bytes});
   } else {
     demands.push_back({from.to_peer[gpu_of(destination)], bytes});
   }
 }
 
 void Machine::add_store_path(Rank source, Rank peer, double per_work, std::vector<core::Demand>& demands,
-                             StoreCost cost) const {
+                             StoreCost cost, std::uint32_t queue) const {
   const link::PortSpec& port = gpu().port;
   const double efficiency =
       cost.mover == Mover::dma ? port.copy_efficiency.value_or(port.payload_efficiency) : port.payload_efficiency;
-  add_wires(source, peer, per_work * cost.link / efficiency, demands);
+  add_wires(source, peer, per_work * cost.link / efficiency, demands, queue);
   const double memory = per_work * gpu().hbm.write_cost * cost.memory;
-  if (memory > 0) demands.push_back({capacities_[peer].hbm, memory});
+  if (memory > 0) demands.push_back({capacities(peer, queue).hbm, memory});
 }
 
-void Machine::add_load_path(Rank reader, Rank peer, double per_work, std::vector<core::Demand>& demands) const {
-  add_wires(peer, reader, per_work / gpu().port.payload_efficiency, demands);
-  demands.push_back({capacities_[peer].hbm, per_work});
+void Machine::add_load_path(Rank reader, Rank peer, double per_work, std::vector<core::Demand>& demands,
+                            std::uint32_t queue) const {
+  add_wires(peer, reader, per_work / gpu().port.payload_efficiency, demands, queue);
+  demands.push_back({capacities(peer, queue).hbm, per_work});
 }
 
-Time Machine::put(nic::Put put, Rank source, Rank destination) {
-  MOIRE_INVARIANT(network_ != nullptr, "a put on a machine without a network");
+Time Machine::put(nic::Put put, Rank source, Rank destination, std::uint32_t queue) {
+  MOIRE_INVARIANT(!networks_.empty(), "a put on a machine without a network");
   put.destination = endpoint_of(destination);
-  return nics_[endpoint_of(source)]->post(put);
+  const std::size_t of_queue = networks_.size() > 1 ? queue * topology_->endpoints() : 0;
+  return nics_[of_queue + endpoint_of(source)]->post(put);
 }
 
 void Machine::run() {
-  auto* flows = dynamic_cast<core::flow::FlowNetwork*>(network_.get());
+  auto* flows = dynamic_cast<core::flow::FlowNetwork*>(network());
   if (flows != nullptr) {
     core::flow::run_with_simgrid(loop_, *flows);
   } else {

@@ -75,9 +75,9 @@ double clock_share(const cu::CuArraySpec& compute, double power) {
 }
 
 core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer,
-                            const CuLoad& load) {
+                            const CuLoad& load, std::uint32_t queue) {
   const GpuSpec& gpu = machine.gpu();
-  const RankCapacities& own = machine.capacities(rank);
+  const RankCapacities& own = machine.capacities(rank, queue);
   core::ClassSpec spec;
   const double moved = shape.read + shape.write + shape.peer_write + shape.peer_read;
   if (moved > 0) {
@@ -100,7 +100,7 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
       spec.latency_capacity = own.hbm;
     } else if (shape.peer_read > 0) {
       latency.miss = gpu.port.load_latency.value_or(gpu.port.store_latency * 2).seconds();
-      spec.latency_capacity = machine.capacities(peer).hbm;
+      spec.latency_capacity = machine.capacities(peer, queue).hbm;
     }
     const double single = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
     const Loop loop =
@@ -128,9 +128,9 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
       const double peer_window = gpu.port.store_window_per_cu.value * share;  // posted: not bound by the loads
       spec.bound = std::min(spec.bound, peer_window / gpu.port.store_latency.seconds() / shape.peer_write);
       machine.add_store_path(rank, peer, shape.peer_write, spec.demands,
-                             {.link = shape.link_cost, .memory = turn * shape.written_back});
+                             {.link = shape.link_cost, .memory = turn * shape.written_back}, queue);
     }
-    if (shape.peer_read > 0) machine.add_load_path(rank, peer, shape.peer_read, spec.demands);
+    if (shape.peer_read > 0) machine.add_load_path(rank, peer, shape.peer_read, spec.demands, queue);
     if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
     const double hbm =
         shape.read * shape.read_miss * shape.read_overfetch + shape.write * shape.written_back * gpu.hbm.write_cost;

@@ -29,7 +29,8 @@ struct CuLoad {
 // the cube of the clock (voltage follows frequency), and what the power limit allows is known from all CUs at once.
 double clock_share(const cu::CuArraySpec& compute, double power);
 
+// `queue` of the program, where queues have capacities of their own.
 core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer,
-                            const CuLoad& load);
+                            const CuLoad& load, std::uint32_t queue = 0);
 
 }  // namespace moire::models::machine

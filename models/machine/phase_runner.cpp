@@ -4,12 +4,17 @@
 #include <bit>
 #include <cmath>
 
+#include "sim/core/invariant.hpp"
+
 namespace moire::models::machine {
 
 PhaseRunner::PhaseRunner(Machine& machine)
     : machine_(machine), cus_(static_cast<std::uint32_t>(machine.gpu().compute.total_cus())) {
-  units_.resize(std::size_t{machine.ranks()} * cus_);
-  if (machine.gpu().compute.matrix_clock) clocks_.resize(machine.ranks());
+  const Apart& apart = machine.apart();
+  MOIRE_INVARIANT(apart.cus || !apart.clock, "CUs that are shared have one clock");
+  units_.resize(std::size_t{machine.ranks()} * cus_ * (apart.cus ? apart.queues : 1));
+  if (machine.gpu().compute.matrix_clock)
+    clocks_.resize(std::size_t{machine.ranks()} * (apart.clock ? apart.queues : 1));
   if (machine.gpu().compute.port_queue || machine.gpu().compute.load_per_group) add_ways();
   machine.loop().add_first(*this);
 }
@@ -21,11 +26,11 @@ void PhaseRunner::add_ways() {
     for (std::int64_t i = 0; i < cus; ++i) units_[unit++].*way = static_cast<std::uint32_t>(ways_.size());
     ways_.push_back({first, unit});
   };
-  for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
-    std::uint32_t unit = rank * cus_;
+  for (std::uint32_t first = 0; first < units_.size(); first += cus_) {
+    std::uint32_t unit = first;
     for (const std::int64_t behind : compute.ports) add(unit, behind, &Unit::port);
     if (!compute.load_per_group) continue;
-    unit = rank * cus_;
+    unit = first;
     for (const cu::CuGroupSpec& group : compute.groups) {
       for (std::int64_t copy = 0; copy < group.count; ++copy) add(unit, group.cus, &Unit::group);
     }
@@ -83,23 +88,28 @@ void PhaseRunner::share_ways() {
 // to other classes.
 void PhaseRunner::set_clocks() {
   constexpr double step = 0.01;
-  for (const Rank rank : changed_clocks_) {
-    Clock& clock = clocks_[rank];
+  for (const std::uint32_t number : changed_clocks_) {
+    Clock& clock = clocks_[number];
     clock.changed = false;
     const double exact = clock_share(machine_.gpu().compute, clock.power);
     const double share = exact == 1 ? 1 : step * std::round(exact / step);
     if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < step)) continue;
     clock.share = share;
-    for (std::uint32_t at = rank * cus_; at < (rank + 1) * cus_; ++at) {
-      units_[at].load.clock = share;
-      mark_changed(at);
+    // The CUs of this clock, in every copy of them.
+    const auto step_to_next = static_cast<std::uint32_t>(clocks_.size()) * cus_;
+    for (std::uint32_t first = number * cus_; first < units_.size(); first += step_to_next) {
+      for (std::uint32_t at = first; at < first + cus_; ++at) {
+        units_[at].load.clock = share;
+        mark_changed(at);
+      }
     }
   }
   changed_clocks_.clear();
 }
 
-ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape) {
+ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
   shapes_.push_back(shape);
+  queues_.push_back(queue);
   // Whole bytes: a CU's load is a sum that must come back to what it was when workgroups come and go.
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
   return static_cast<ShapeId>(shapes_.size() - 1);
@@ -116,9 +126,10 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
     // Workgroups of one CU take turns at its arithmetic.
     const double before = std::min(1.0, unit.power);
     unit.power += sign * shape.power;
-    Clock& clock = clocks_[occupant.rank];
+    const std::uint32_t number = clock_of(occupant);
+    Clock& clock = clocks_[number];
     clock.power += std::min(1.0, unit.power) - before;
-    if (!clock.changed) changed_clocks_.push_back(occupant.rank);
+    if (!clock.changed) changed_clocks_.push_back(number);
     clock.changed = true;
   }
   mark_changed(at);
@@ -130,9 +141,10 @@ void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank p
   Occupant& occupant = occupants_[seat];
   const bool same_load = occupant.present && occupant.shape == shape;
   if (occupant.present && !same_load) add_load(occupant, -1);
-  if (!occupant.present) units_[rank * cus_ + cu].seats.push_back(seat);
+  const bool arrives = !occupant.present;
   if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // one class for all peers
   occupant = {shape, rank, peer, cu, true, core::no_id, &sink, payload};
+  if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
   if (!same_load) add_load(occupant, 1);
   starting_.push_back({seat, amount});
 }
@@ -191,8 +203,8 @@ core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& loa
                 load.in_flight, load.port_share, load.group_in_flight, load.clock};
   const auto found = classes_.find(key);
   if (found != classes_.end()) return found->second;
-  const core::ClassId made =
-      machine_.sharing().add_class(phase_class(machine_, shapes_[occupant.shape], occupant.rank, occupant.peer, load));
+  const core::ClassId made = machine_.sharing().add_class(
+      phase_class(machine_, shapes_[occupant.shape], occupant.rank, occupant.peer, load, queues_[occupant.shape]));
   classes_.emplace(key, made);
   return made;
 }

@@ -20,7 +20,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
  public:
   explicit PhaseRunner(Machine& machine);
 
-  ShapeId add_shape(const program::PhaseShape& shape);
+  // `queue` of the program whose phases have it.
+  ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue = 0);
   // Runs `amount` units of a shape for the workgroup in `seat`; then sink.fire(payload). Between two phases the seat
   // goes on counting as load of its CU: issuing a put or a fence is too short to leave its share to others.
   void start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
@@ -91,7 +92,14 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     double amount;
   };
 
-  std::uint32_t unit_of(const Occupant& occupant) const { return occupant.rank * cus_ + occupant.cu; }
+  // Units and clocks of all ranks stand once for each queue that has them to itself.
+  std::uint32_t unit_of(const Occupant& occupant) const {
+    const Rank copy = machine_.apart().cus ? queues_[occupant.shape] * machine_.ranks() : 0;
+    return (copy + occupant.rank) * cus_ + occupant.cu;
+  }
+  std::uint32_t clock_of(const Occupant& occupant) const {
+    return (machine_.apart().clock ? queues_[occupant.shape] * machine_.ranks() : 0) + occupant.rank;
+  }
   void add_load(const Occupant& occupant, int sign);
   void add_ways();
   void share_ways();
@@ -104,12 +112,13 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   Machine& machine_;
   std::uint32_t cus_;
   std::vector<program::PhaseShape> shapes_;
+  std::vector<std::uint32_t> queues_;  // by shape
   std::vector<Unit> units_;
   std::vector<std::uint32_t> changed_;
   std::vector<Way> ways_;  // ports and groups
   std::vector<std::uint32_t> changed_ways_;
-  std::vector<Clock> clocks_;  // by rank
-  std::vector<Rank> changed_clocks_;
+  std::vector<Clock> clocks_;
+  std::vector<std::uint32_t> changed_clocks_;
   std::vector<Starting> starting_;
   std::vector<Occupant> occupants_;
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;

@@ -19,7 +19,8 @@ namespace {
 // An operator whose whole input is its spec: parse it, check it against the machine where it has to fit one, append.
 template <class Spec>
 Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
-                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&) = nullptr) {
+                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&) = nullptr,
+                   std::vector<Knob> knobs = {}) {
   return {std::move(name),
           [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
             const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
@@ -33,12 +34,16 @@ Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spe
             }
             append(build, *spec);
             return true;
-          }};
+          },
+          std::move(knobs)};
 }
 
 template <class Spec>
 Operator collective_operator(std::string name) {
-  return from_spec<Spec>(std::move(name), collective::append_collective<Spec>, collective::check_collective<Spec>);
+  return from_spec<Spec>(std::move(name), collective::append_collective<Spec>, collective::check_collective<Spec>,
+                         {{"engine", {"cu", "dma"}, "cu", "", ""},
+                          {"channels", {"4", "8", "16", "32"}, "", "engine", "cu"},
+                          {"streams", {"1", "per_peer"}, "1", "engine", "dma"}});
 }
 
 bool append_wg_trace(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {

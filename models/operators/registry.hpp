@@ -10,10 +10,19 @@
 
 namespace moire::models::operators {
 
+// A key of an operator that changes how its work is done, not what it does: what a search for a schedule may try.
+struct Knob {
+  std::string key;
+  std::vector<std::string> values;
+  std::string usual;                 // what holds where the key is absent; "" where that depends
+  std::string only_key, only_value;  // it means something only with this value of another key
+};
+
 struct Operator {
   std::string name;  // key in the scenario
   // Parses the operator's mapping and appends its operations; false after reporting what is wrong with it.
   std::function<bool(const config::Node&, builder::Builder&, config::Diagnostics&)> append;
+  std::vector<Knob> knobs{};
 };
 
 const std::vector<Operator>& all();

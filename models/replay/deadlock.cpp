@@ -66,7 +66,7 @@ std::string Replay::deadlock_report() const {
   std::size_t blocked = 0;
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
     // Grids that wait for CUs held by workgroups of running kernels.
-    for (const cu::Dispatcher::Head& head : gpus_[rank]->dispatcher.waiting()) {
+    for (const cu::Dispatcher::Head& head : gpus_[gpu_with_slots(rank, 0)]->dispatcher.waiting()) {
       const KernelRun& run = runs_[head.grid];
       for (const KernelRun& holder : runs_) {
         if (holder.rank != rank || holder.started == holder.finished) continue;

@@ -24,7 +24,7 @@ void Replay::set_launch_order() {
     QueuePlan& plan = plans_[order[position]];
     plan.position = position;
     plan.stream = order[position];
-    if (program_.order == program::Order::concurrent) continue;
+    if (program_.order == program::Order::concurrent || machine_.apart().host) continue;
     plan.stream = order[0];
     plan.enqueued_before = enqueued;
     enqueued += static_cast<std::int64_t>(program_.queues[order[position]].operations.size());
@@ -37,6 +37,7 @@ void Replay::set_launch_order() {
 // the other.
 std::int64_t Replay::enqueue_number(std::uint32_t queue, std::uint32_t operation) const {
   const QueuePlan& plan = plans_[queue];
+  if (machine_.apart().host) return operation + 1;
   if (program_.order == program::Order::serial) return plan.enqueued_before + operation + 1;
   return static_cast<std::int64_t>(operation * program_.queues.size() + plan.position + 1);
 }
@@ -61,9 +62,13 @@ void Replay::enqueue_all() {
   }
   std::sort(order.begin(), order.end());
   enqueued_.resize(order.size());
-  Time now;
-  std::int64_t last = 0;
+  struct Host {
+    Time now;
+    std::int64_t last = 0;
+  };
+  std::vector<Host> hosts(machine_.apart().host ? program_.queues.size() : 1);
   for (const auto& [number, queue, i] : order) {
+    auto& [now, last] = hosts[machine_.apart().host ? queue : 0];
     const auto& operations = program_.queues[queue].operations;
     const auto* copy = std::get_if<program::Copy>(&operations[i]);
     const bool follows = copy != nullptr && i > 0 && std::holds_alternative<program::Copy>(operations[i - 1]);
@@ -143,7 +148,7 @@ Replay::Runner Replay::runner(Rank rank, const program::Operation& operation) co
 }
 
 bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) const {
-  return gpus_[rank]->engines.local_by_kernel() && std::get<program::Copy>(operation).transfer(rank).peer == rank;
+  return engines(rank, 0).local_by_kernel() && std::get<program::Copy>(operation).transfer(rank).peer == rank;
 }
 
 void Replay::start_operation(Rank rank, std::uint32_t queue) {
@@ -197,16 +202,19 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
 
 // The kernel reaches the dispatcher.
 void Replay::start_grid(std::uint32_t run_id) {
-  const KernelRun& run = runs_[run_id];
-  gpus_[run.rank]->dispatcher.add({run_id, run.workgroups, run.footprint, run.kernel->resources.cluster,
-                                   program_.queues[run.queue].priority, plans_[run.queue].mask});
-  request_turn(run.rank);
+  KernelRun& run = runs_[run_id];
+  run.reached = machine_.loop().now();
+  gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher.add(
+      {run_id, run.workgroups, run.footprint, run.kernel->resources.cluster, program_.queues[run.queue].priority,
+       plans_[run.queue].mask});
+  request_turn(gpu_with_slots(run.rank, run.queue));
 }
 
 // One class for all copies to a peer, two for those within the GPU: what the L2 holds together, source and destination,
 // does not reach the memory.
-core::ClassId Replay::copy_class(Rank rank, Rank peer, Bytes bytes) {
-  auto& classes = copy_classes_[rank];
+core::ClassId Replay::copy_class(Rank rank, std::uint32_t queue, Rank peer, Bytes bytes) {
+  const bool own = machine_.apart().memory || machine_.apart().links;
+  auto& classes = copy_classes_[(own ? queue * machine_.ranks() : 0) + rank];
   if (classes.empty()) classes.assign(std::size_t{machine_.ranks()} + 1, core::no_id);
   const machine::GpuSpec& gpu = machine_.gpu();
   const bool cached = peer == rank && 2 * bytes.value <= gpu.l2.capacity.value;
@@ -215,17 +223,17 @@ core::ClassId Replay::copy_class(Rank rank, Rank peer, Bytes bytes) {
   core::ClassSpec spec;
   spec.bound = gpu.dma.bandwidth.value;
   spec.weight = gpu.dma.bytes_in_flight.value;
-  if (peer == rank && gpus_[rank]->engines.local_by_kernel()) {
+  if (peer == rank && engines(rank, queue).local_by_kernel()) {
     const auto cus = static_cast<double>(gpu.compute.total_cus());
     spec.bound = cus * gpu.compute.load_store_per_cu.value / (1 + gpu.compute.store_cost);
     spec.weight = cus * gpu.compute.bytes_in_flight_per_cu.value;
   }
   if (peer == rank) {
-    spec.demands.push_back({machine_.capacities(rank).l2, 2});
-    if (!cached) spec.demands.push_back({machine_.capacities(rank).hbm, 1 + gpu.hbm.write_cost});
+    spec.demands.push_back({machine_.capacities(rank, queue).l2, 2});
+    if (!cached) spec.demands.push_back({machine_.capacities(rank, queue).hbm, 1 + gpu.hbm.write_cost});
   } else {
-    spec.demands.push_back({machine_.capacities(rank).hbm, 1});
-    machine_.add_store_path(rank, peer, 1, spec.demands, {.mover = machine::Machine::Mover::dma});
+    spec.demands.push_back({machine_.capacities(rank, queue).hbm, 1});
+    machine_.add_store_path(rank, peer, 1, spec.demands, {.mover = machine::Machine::Mover::dma}, queue);
   }
   made = machine_.sharing().add_class(std::move(spec));
   return made;
@@ -251,16 +259,16 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  gpus_[rank]->engines.submit({copy_class(rank, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream,
-                               ready, transfer.peer == rank, this,
-                               pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
+  engines(rank, queue)
+      .submit({copy_class(rank, queue, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream, ready,
+               transfer.peer == rank, this, pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
 }
 
 void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   QueueState& state = queue_state(rank, queue);
   const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
   const program::Transfer transfer = number == 0 ? copy.transfer(rank) : copy.beside[number - 1](rank);
-  const dma::Engines::Finished& done = gpus_[rank]->engines.finished();
+  const dma::Engines::Finished& done = engines(rank, queue).finished();
   if (observer_ != nullptr) {
     observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
   }

@@ -81,7 +81,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
         for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
           program::PhaseShape shape = kernel->shapes[s];
           shape.threads = kernel->resources.threads;
-          const machine::ShapeId id = phases_.add_shape(shape);
+          const machine::ShapeId id = phases_.add_shape(shape, static_cast<std::uint32_t>(first_shapes_.size() - 1));
           if (s == 0) first = id;
           times.phases.push_back({kernel->shapes[s].name, 0, Time{}});
         }
@@ -93,10 +93,12 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   queues_.resize(std::size_t{machine.ranks()} * program.queues.size());
   set_launch_order();
   enqueue_all();
-  copy_classes_.resize(machine.ranks());
+  MOIRE_INVARIANT(machine.apart().queues == 1 || machine.apart().queues == program.queues.size(),
+                  "a machine was taken apart for another program");
+  copy_classes_.resize(std::size_t{machine.ranks()} * machine.apart().queues);
   result_.rank_end.resize(machine.ranks());
   result_.queue_end.resize(program.queues.size());
-  for (Rank rank = 0; rank < machine.ranks(); ++rank) {
+  for (std::size_t gpu = 0; gpu < copy_classes_.size(); ++gpu) {
     gpus_.push_back(
         std::make_unique<Gpu>(Gpu{cu::Dispatcher(machine.gpu().compute),
                                   dma::Engines(machine.gpu().dma, machine.loop(), machine.sharing()), Time{}, false}));
@@ -128,8 +130,8 @@ Result Replay::run() {
   }
   result_.end = *std::max_element(result_.rank_end.begin(), result_.rank_end.end());
   machine_.sharing().check_conservation();
-  if (machine_.network() != nullptr) {
-    MOIRE_INVARIANT(machine_.network()->injected() == machine_.network()->delivered(), "the network lost bytes");
+  for (const auto& network : machine_.networks()) {
+    MOIRE_INVARIANT(network->injected() == network->delivered(), "the network lost bytes");
   }
   return result_;
 }
@@ -154,7 +156,7 @@ void Replay::fire(std::uint64_t payload) {
     case Event::freed:
       return free_slot(static_cast<std::uint32_t>(id >> 16), static_cast<cu::CuId>(id & 0xFFFF));
     case Event::dispatch:
-      return dispatch(static_cast<Rank>(id));
+      return dispatch(static_cast<std::uint32_t>(id));
     case Event::raise:
     case Event::delivered:
       return arrive(static_cast<std::uint32_t>(id));

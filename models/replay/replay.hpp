@@ -84,6 +84,7 @@ class Replay final : public core::EventSink {
     std::uint32_t strands = 1;  // of each
     std::int64_t items = 0;     // of its queue
     std::int64_t next_item = 0;
+    Time reached;  // the dispatcher
     std::int64_t started = 0;
     std::int64_t finished = 0;
   };
@@ -147,6 +148,13 @@ class Replay final : public core::EventSink {
   std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const {
     return first_operation_[queue] + next;
   }
+  // GPUs stand once for each queue that has a part of them to itself.
+  std::uint32_t gpu_with_slots(Rank rank, std::uint32_t queue) const {
+    return (machine_.apart().slots ? queue * machine_.ranks() : 0) + rank;
+  }
+  dma::Engines& engines(Rank rank, std::uint32_t queue) const {
+    return gpus_[(machine_.apart().engines ? queue * machine_.ranks() : 0) + rank]->engines;
+  }
   QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
 
   // queues.cpp
@@ -170,11 +178,11 @@ class Replay final : public core::EventSink {
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   void end_operation(Rank rank, std::uint32_t queue);
-  core::ClassId copy_class(Rank rank, Rank peer, Bytes bytes);
+  core::ClassId copy_class(Rank rank, std::uint32_t queue, Rank peer, Bytes bytes);
 
   // workgroups.cpp
-  void dispatch(Rank rank);
-  void request_turn(Rank rank);
+  void dispatch(std::uint32_t gpu);
+  void request_turn(std::uint32_t gpu);
   void go_on(std::uint32_t workgroup);
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
   void take_item(Workgroup& workgroup);
@@ -220,8 +228,8 @@ class Replay final : public core::EventSink {
   std::vector<std::uint32_t> free_workgroups_;
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> free_flights_;
-  std::vector<std::vector<core::ClassId>> copy_classes_;
-  std::vector<cu::Placement> placed_;  // scratch
+  std::vector<std::vector<core::ClassId>> copy_classes_;  // of all ranks, once or for each queue
+  std::vector<cu::Placement> placed_;                     // scratch
   Result result_;
 };
 

@@ -630,5 +630,21 @@ TEST(Schedules, KernelsStayOnTheCusOfTheirQueue) {
   for (const Watcher::Workgroup& span : watcher.workgroups) EXPECT_EQ(span.kernel == "b1", span.cu % 4 >= 2) << span.cu;
 }
 
+// The second kernel comes while the first one fills all eight CUs, until 15 us.
+TEST(Schedules, AKernelWithoutAPlaceOnACuIsSeenToWait) {
+  struct Waits final : program::Observer {
+    std::vector<std::pair<std::string, std::pair<double, double>>> seen;
+    void operation(const program::OperationSpan& span) override {
+      if (span.reason == program::WaitReason::cu_slot) {
+        seen.push_back({std::string(span.name), {span.begin.us(), span.end.us()}});
+      }
+    }
+  } waits;
+  Program program(1);
+  program.queues = {queue("a", {busy("a1", us(10), 8)}), queue("b", {busy("b1", us(10))})};
+  run(with_host(), program, &waits);
+  EXPECT_THAT(waits.seen, ElementsAre(std::pair("b1", std::pair(7.0, 15.0))));
+}
+
 }  // namespace
 }  // namespace moire::models::replay

@@ -10,16 +10,16 @@ namespace moire::models::replay {
 
 using program::Phase;
 
-void Replay::request_turn(Rank rank) {
-  Gpu& gpu = *gpus_[rank];
+void Replay::request_turn(std::uint32_t number) {
+  Gpu& gpu = *gpus_[number];
   if (gpu.turn_scheduled || !gpu.dispatcher.pending()) return;
   gpu.turn_scheduled = true;
   machine_.loop().calendar().schedule(std::max(gpu.next_turn, machine_.loop().now()), *this,
-                                      pack(Event::dispatch, rank));
+                                      pack(Event::dispatch, number));
 }
 
-void Replay::dispatch(Rank rank) {
-  Gpu& gpu = *gpus_[rank];
+void Replay::dispatch(std::uint32_t number) {
+  Gpu& gpu = *gpus_[number];
   gpu.turn_scheduled = false;
   placed_.clear();
   gpu.dispatcher.place(placed_);
@@ -29,6 +29,9 @@ void Replay::dispatch(Rank rank) {
   const std::vector<cu::Placement> placed = placed_;
   for (const cu::Placement& placement : placed) {
     KernelRun& run = runs_[placement.grid];
+    if (observer_ != nullptr && run.started == 0 && run.reached < now) {
+      observer_->operation({run.rank, run.queue, run.kernel->name, program::WaitReason::cu_slot, run.reached, now});
+    }
     ++run.started;
     OperationTimes& times = result_.operations[run.operation];
     times.first_workgroup = std::min(times.first_workgroup, now);
@@ -48,7 +51,7 @@ void Replay::dispatch(Rank rank) {
       go_on(id);
     }
   }
-  request_turn(rank);
+  request_turn(number);
 }
 
 std::uint32_t Replay::take_seat() {
@@ -225,7 +228,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
     put.issuer = phase.proxied ? nic::Issuer::proxy : nic::Issuer::gpu;
     put.sink = this;
     put.payload = pack(Event::delivered, flight);
-    return machine_.put(put, rank, phase.peer);
+    return machine_.put(put, rank, phase.peer, runs_[wg.run].queue);
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.stores_reach(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
@@ -263,8 +266,8 @@ void Replay::retire(std::uint32_t id) {
   if (!last_strand(id)) return;
   KernelRun& run = runs_[wg.run];
   const Time refill = machine_.gpu().compute.slot_refill;
-  if (refill.ps > 0 && gpus_[run.rank]->dispatcher.pending()) {
-    std::vector<Time>& next = gpus_[run.rank]->next_refill;
+  if (refill.ps > 0 && gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher.pending()) {
+    std::vector<Time>& next = gpus_[gpu_with_slots(run.rank, run.queue)]->next_refill;
     if (next.empty()) next.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
     const Time at = std::max(machine_.loop().now() + refill, next[wg.cu]);
     next[wg.cu] = at + machine_.gpu().compute.refill_interval;
@@ -279,8 +282,9 @@ void Replay::retire(std::uint32_t id) {
 
 void Replay::free_slot(std::uint32_t run_id, cu::CuId cu) {
   const KernelRun& run = runs_[run_id];
-  gpus_[run.rank]->dispatcher.retire(cu, run.footprint);
-  request_turn(run.rank);
+  const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
+  gpus_[gpu]->dispatcher.retire(cu, run.footprint);
+  request_turn(gpu);
 }
 
 void Replay::end_phase(std::uint32_t id) {

@@ -7,6 +7,7 @@
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/file_kind.hpp"
 #include "sim/program/wg_trace_reader.hpp"
+#include "sim/study/advise/space.hpp"
 #include "sim/study/measurements.hpp"
 #include "sim/study/prepare.hpp"
 #include "sim/study/validate/validation.hpp"
@@ -21,6 +22,7 @@ std::string check_scenario(const std::string& file, const std::vector<std::strin
   const auto scenario = study::load_scenario(file, sets, diagnostics);
   if (!scenario) return {};
   study::check_runs(*scenario, diagnostics);
+  if (diagnostics.ok() && scenario->tree.find("advise")) study::advise::space_of(*scenario, diagnostics);
   return fmt::format("scenario, {} run{}", scenario->runs(), scenario->runs() == 1 ? "" : "s");
 }
 

@@ -62,6 +62,7 @@ int run_command_line(int argc, char** argv) {
       "70 a bug in Moire.");
   Action action;
   add_run(app, action);
+  add_advise(app, action);
   add_check(app, action);
   add_validate(app, action);
   add_calibrate(app, action);

@@ -10,6 +10,7 @@ using Action = std::function<int()>;  // returns the exit status
 
 void add_run(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
+void add_advise(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);

@@ -11,6 +11,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
+#include "sim/study/advise/space.hpp"
 #include "sim/study/child.hpp"
 #include "sim/study/metrics.hpp"
 #include "sim/study/scenario.hpp"
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 config::Catalogue everything() {
   config::Catalogue catalogue;
   catalogue.add<study::ScenarioSpec>();
+  catalogue.add<study::advise::AdviseSpec>();
   study::validate::describe(catalogue);
   models::operators::describe(catalogue);
   return catalogue;

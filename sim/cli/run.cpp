@@ -4,8 +4,8 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
-#include "sim/cli/file_kind.hpp"
 #include "sim/cli/files.hpp"
+#include "sim/cli/scenario_file.hpp"
 #include "sim/study/report.hpp"
 
 namespace moire::cli {
@@ -23,29 +23,6 @@ struct RunArguments {
   bool stats = false;
 };
 
-// A file that is plainly something else deserves a better answer than its keys being unknown.
-bool is_a_scenario(const RunArguments& arguments, config::Diagnostics& diagnostics) {
-  std::optional<FileKind> kind;
-  config::Place place;
-  if (is_wg_trace(arguments.file)) {
-    kind = FileKind::wg_trace;
-    place.source = std::make_shared<const config::Source>(config::Source{arguments.file, {}, false, {}});
-  } else {
-    config::Diagnostics ignored;  // told when the scenario is loaded
-    const auto tree = config::load(arguments.file, {}, ignored);
-    if (!tree) return true;
-    kind = kind_of(*tree);
-    place = tree->place;
-  }
-  if (!kind || kind == FileKind::scenario) return true;
-  diagnostics.error(
-      place, fmt::format("this is a {}, not a scenario", to_string(*kind)),
-      kind == FileKind::validation
-          ? fmt::format("run it by 'moire validate {}'", arguments.file)
-          : fmt::format("'moire check {}' validates it; a scenario names a system and a program", arguments.file));
-  return false;
-}
-
 std::string text_of(const std::string& format, const study::Scenario& scenario, const study::StudyResult& result) {
   if (format == "json") return report_json(scenario, result);
   if (format == "csv") return report_csv(scenario, result);
@@ -61,9 +38,7 @@ void print_deadlock(const study::Scenario& scenario, const study::StudyResult& r
 
 int run(const RunArguments& arguments) {
   config::Diagnostics diagnostics;
-  std::optional<study::Scenario> scenario;
-  if (is_a_scenario(arguments, diagnostics))
-    scenario = study::load_scenario(arguments.file, arguments.sets, diagnostics);
+  const auto scenario = load_scenario_file(arguments.file, arguments.sets, diagnostics);
   if (scenario) study::check_runs(*scenario, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);

@@ -38,7 +38,7 @@ struct OperationSpan {
   Rank rank;
   std::uint32_t queue;
   std::string_view name;
-  WaitReason reason;  // flag for a Wait, else none
+  WaitReason reason;  // flag for a Wait, cu_slot for a kernel until its first workgroup has a place, else none
   Time begin;
   Time end;
 };

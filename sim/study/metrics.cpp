@@ -47,6 +47,22 @@ const std::vector<MetricInfo>& metric_infos() {
       {"speedup", "serial_us / time_us"},
       {"ideal_speedup", "serial_us / ideal_us"},
       {"fraction_of_ideal", "(speedup - 1) / (ideal_speedup - 1)"},
+      {"<queue>_lost_us",
+       "compare.blame: <queue>_us - <queue>_isolated_us. The next ones are its parts and add up to it"},
+      {"<queue>_lost_schedule_us",
+       "With compare.to: <queue>_alone_us - <queue>_isolated_us, what the run's own settings cost the queue (fewer "
+       "CUs, "
+       "another engine)"},
+      {"<queue>_lost_memory_us", "To sharing caches and HBM: their bandwidth, and latency under load"},
+      {"<queue>_lost_link_us", "To sharing links, NICs and the network between nodes"},
+      {"<queue>_lost_engine_queue_us", "To waiting for DMA engines behind copies of other queues"},
+      {"<queue>_lost_cu_share_us",
+       "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
+      {"<queue>_lost_clock_us", "To the clock that the power of other queues' arithmetic lowers"},
+      {"<queue>_lost_cu_wait_us", "To waiting for places on CUs, until each kernel's first workgroup has one"},
+      {"<queue>_lost_extra_waves_us", "To places on CUs that others hold, after that"},
+      {"<queue>_lost_launch_us",
+       "To the host, which enqueues others first; with program.order: serial, to the queues before it"},
       {"reduction_percent", "100 x (1 - time / time of the variant compared with), at the same point"},
       {"speedup", "In a comparison: time of the variant compared with / time, at the same point"},
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/study/blame.hpp"
 #include "sim/study/child_run.hpp"
 
 namespace moire::study {
@@ -97,6 +98,34 @@ void Overlap::add(const Run& run, RunResult& result, const std::function<void()>
   if (!own.deadlock.empty() || !isolated->deadlock.empty() || isolated->queues.size() < 2) return;
   for (Metric& metric : overlap_metrics(result, isolated->queues, scenario_.compare_to ? &own.queues : nullptr)) {
     put(result.metrics, std::move(metric));
+  }
+  if (scenario_.blame) add_blame(run, result, own, *isolated, tick);
+}
+
+void Overlap::add_blame(const Run& run, RunResult& result, const Alone& own, const Alone& isolated,
+                        const std::function<void()>& tick) const {
+  if (result.queues.size() < 2) return;
+  const PreparedRun prepared = prepare_checked(scenario_, run);
+  const auto simulated = [&](const models::machine::Apart& apart) {
+    RunResult counterfactual = simulate_in_child([&] { return simulate(prepared, nullptr, apart); }, tick);
+    study::add(counterfactual.stats, result.stats);
+    return counterfactual;
+  };
+  for (const QueueBlame& queue : blame(prepared, result.queues, own.queues, simulated)) {
+    const std::string word = metric_word(queue.queue) + "_lost_";
+    const auto named = [&queue](const QueueResult& other) { return other.name == queue.queue; };
+    const auto reference = std::find_if(isolated.queues.begin(), isolated.queues.end(), named);
+    if (reference != isolated.queues.end()) {
+      const auto together = std::find_if(result.queues.begin(), result.queues.end(), named);
+      const auto alone = std::find_if(own.queues.begin(), own.queues.end(), named);
+      result.metrics.push_back({word + "us", microseconds(together->end - reference->end)});
+      if (scenario_.compare_to) {
+        result.metrics.push_back({word + "schedule_us", microseconds(alone->end - reference->end)});
+      }
+    }
+    for (std::size_t part = 0; part < lost_names.size(); ++part) {
+      result.metrics.push_back({word + std::string(lost_names[part]) + "_us", microseconds(queue.lost[part])});
+    }
   }
 }
 

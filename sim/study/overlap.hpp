@@ -29,6 +29,8 @@ class Overlap {
     std::string deadlock;
     RunStats stats;
   };
+  void add_blame(const Run& run, RunResult& result, const Alone& own, const Alone& isolated,
+                 const std::function<void()>& tick) const;
   const Alone& alone(const Run& run, const std::function<void()>& tick);
   bool wanted(const RunResult& result) const;
 

@@ -63,7 +63,7 @@ TEST(Overlap, TwoQueuesAreHeldAgainstTheirOwnIsolatedTimes) {
   const RunResult& half = result.runs[1];
   EXPECT_LT(metric(all, "a_isolated_us"), metric(half, "a_isolated_us")) << "with their own settings";
   EXPECT_EQ(metric(all, "b_isolated_us"), metric(half, "b_isolated_us"));
-  EXPECT_EQ(metric(all, "serial_us"), metric(all, "a_isolated_us") + metric(all, "b_isolated_us"));
+  EXPECT_DOUBLE_EQ(metric(all, "serial_us"), metric(all, "a_isolated_us") + metric(all, "b_isolated_us"));
   EXPECT_EQ(std::max(metric(all, "a_us"), metric(all, "b_us")), metric(all, "time_us"));
   EXPECT_EQ(value_of(all.metrics, "a_alone_us"), std::nullopt);
 }
@@ -89,6 +89,24 @@ TEST(Overlap, IsLeftOutWhereItIsNotAskedFor) {
   const StudyResult result = study_of("compare: {ideal: none}\n");
   EXPECT_EQ(value_of(result.runs[0].metrics, "fraction_of_ideal"), std::nullopt);
   EXPECT_EQ(value_of(result.runs[0].metrics, "a_isolated_us"), std::nullopt);
+}
+
+TEST(Overlap, PartsOfTheLostTimeAddUp) {
+  const StudyResult result = study_of(
+      "variants: {serial: {program.order: serial}, half: {program.queues.a.cu_limit: 4}}\n"
+      "compare: {to: serial, ideal: overlap}\n");
+  for (const RunResult& run : result.runs) {
+    for (const std::string queue : {"a", "b"}) {
+      double parts = 0;
+      for (const Metric& metric : run.metrics) {
+        if (metric.name.starts_with(queue + "_lost_") && metric.name != queue + "_lost_us") parts += metric.value;
+      }
+      EXPECT_NEAR(parts, metric(run, queue + "_lost_us"), 1e-9);
+      EXPECT_NEAR(parts, metric(run, queue + "_us") - metric(run, queue + "_isolated_us"), 1e-9);
+    }
+  }
+  EXPECT_GT(metric(result.runs[1], "a_lost_schedule_us"), 0) << "fewer CUs";
+  EXPECT_EQ(metric(result.runs[1], "b_lost_schedule_us"), 0);
 }
 
 // More than two queues are asked for by name; the ideal is the longest of them.

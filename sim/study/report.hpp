@@ -11,6 +11,8 @@ namespace moire::study {
 std::string report_table(const Scenario& scenario, const StudyResult& result);
 // Under the table where kernels are replayed from a trace: what was recorded beside what each run says; else empty.
 std::string report_recorded(const Scenario& scenario, const StudyResult& result);
+// Under the table where compare.blame is asked for, of one point: what each queue lost and to what; else empty.
+std::string report_blame(const Scenario& scenario, const StudyResult& result);
 std::string report_json(const Scenario& scenario, const StudyResult& result);
 std::string report_csv(const Scenario& scenario, const StudyResult& result);
 

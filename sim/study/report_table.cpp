@@ -182,7 +182,7 @@ std::string report_table(const Scenario& scenario, const StudyResult& result) {
     if (scenario.points() == 1) return variant_rows(scenario, result);
     return comparison_table(scenario, result);
   };
-  return scenario.description + "\n\n" + results() + report_recorded(scenario, result);
+  return scenario.description + "\n\n" + results() + report_blame(scenario, result) + report_recorded(scenario, result);
 }
 
 std::string report_stats(const Scenario& scenario, const StudyResult& result) {

@@ -181,6 +181,9 @@ void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
   d.field("compare", &ScenarioSpec::compare, "Reduction and speedup of the variants")
       .example("{to: base, summary: [mean, max]}")
       .optional();
+  d.field("advise", &ScenarioSpec::advise, "What `moire advise` may change (`moire explain advise`)")
+      .example("{channels: [4, 8, 16]}")
+      .optional();
 }
 
 std::size_t Scenario::points() const {

@@ -44,6 +44,7 @@ struct ScenarioSpec {
   config::Node variants;
   config::Node sweep;
   std::optional<CompareSpec> compare;
+  config::Node advise;  // read by `moire advise`
   static void describe(config::Describer<ScenarioSpec>& d);
 };
 

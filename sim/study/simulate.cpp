@@ -147,10 +147,10 @@ std::vector<QueueResult> queues_of(const replay::Result& result, const program::
 
 double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 
-RunResult simulate(const PreparedRun& run, program::Observer* observer) {
+RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
   core::RunLoop loop;
   std::string error;
-  const auto machine = machine::Machine::build(run.system, loop, error);
+  const auto machine = machine::Machine::build(run.system, loop, error, apart);
   MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error);
   replay::Replay replay(*machine, *run.program, observer);
   const replay::Result replayed = replay.run();

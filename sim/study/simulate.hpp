@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/machine/machine.hpp"
 #include "sim/core/quantity.hpp"
 #include "sim/program/observer.hpp"
 #include "sim/study/metrics.hpp"
@@ -40,6 +41,7 @@ struct RunResult {
 
 double microseconds(Time time);  // exact to the last digit of its decimal form
 
-RunResult simulate(const PreparedRun& run, program::Observer* observer);
+// `apart`: what queues do not share, in a counterfactual run.
+RunResult simulate(const PreparedRun& run, program::Observer* observer, const models::machine::Apart& apart = {});
 
 }  // namespace moire::study

@@ -72,7 +72,12 @@ void PerfettoTimeline::note(Time at, std::string_view text) {
 void PerfettoTimeline::operation(const program::OperationSpan& span) {
   ++totals_.operations;
   const TrackId track = gpu(span.rank).queue(span.queue).place(span.begin, span.end);
-  begin_slice(track, span.reason == WaitReason::none ? "operation" : "wait", span.name, span.begin, span.end);
+  if (span.reason == WaitReason::cu_slot) {
+    begin_slice(track, "wait", fmt::format("wait {}", program::to_string(span.reason)), span.begin, span.end);
+    writer_.annotate("kernel", span.name);
+  } else {
+    begin_slice(track, span.reason == WaitReason::none ? "operation" : "wait", span.name, span.begin, span.end);
+  }
   end_slice(track, span.end);
 }
 

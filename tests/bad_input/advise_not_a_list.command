@@ -1,0 +1,1 @@
+advise advise_not_a_list.yaml

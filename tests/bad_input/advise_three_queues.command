@@ -1,0 +1,1 @@
+advise advise_three_queues.yaml

@@ -1,0 +1,1 @@
+advise ../data/tiny_node.yaml
