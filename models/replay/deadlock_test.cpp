@@ -123,5 +123,21 @@ TEST(Deadlock, AFlagThatNobodyWillRaiseHasNoCycle) {
                             HasSubstr("so it waits for rank 1 queue 'main' operation 'talk'")));
 }
 
+// The same over two queues that run one after the other.
+TEST(Deadlock, AFlagRaisedInAQueueThatRunsLater) {
+  Program program(1);
+  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank rank, std::uint32_t) {
+                                                        return std::pair{rank, std::string("raiser")};
+                                                      }});
+  program.queues = {
+      queue("first", {program::Wait{"hold", [=](Rank rank) { return flags.at(rank, 0); }, 1}}),
+      queue("second", {kernel("raiser", 1, [=](Rank, std::int64_t) { return Steps{signal(0, flags.at(0, 0))}; })})};
+  EXPECT_EQ(run(example_system(1), program).deadlock, "");
+  program.order = program::Order::serial;
+  EXPECT_THAT(cycle_of(run(example_system(1), program).deadlock),
+              HasSubstr("rank 0 queue 'second' operation 'raiser': runs after that queue; so it waits for rank 0 queue "
+                        "'first' operation 'hold'"));
+}
+
 }  // namespace
 }  // namespace moire::models::replay

@@ -64,11 +64,13 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
       queues[q].lost[static_cast<std::size_t>(part)] += before[q].end - after[q].end;
     }
   };
+  bool ended = true;
   const auto take_apart = [&](bool Apart::*kind, bool used, Lost part) {
-    if (!used) return;
+    if (!used || !ended) return;
     apart.*kind = true;
     std::vector<QueueResult> after = simulated(apart).queues;
-    MOIRE_INVARIANT(after.size() == queues.size(), "a queue did not end with something to itself");
+    ended = after.size() == queues.size();
+    if (!ended) return;
     charge(part, after);
     if (part == Lost::extra_waves) {
       // Of what places on CUs cost, the time until the first one.
@@ -88,6 +90,7 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
   take_apart(&Apart::cus, uses.kernels(), Lost::cu_share);
   take_apart(&Apart::clock, uses.clock(), Lost::clock);
   take_apart(&Apart::slots, uses.kernels(), Lost::extra_waves);
+  if (!ended) return {};
   if (run.system.network.model == models::machine::NetworkModel::flow && run.system.fabric) {
     // SimGrid's flows cannot be taken apart: what is left between everything apart and alone is theirs.
     take_apart(&Apart::host, true, Lost::launch);
