@@ -73,6 +73,10 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
           "Of lines: time between one batch of loads and the next beside what the memory takes")
       .or_default();
   d.field("step_overhead", &ProtocolSpec::step_overhead, "Poll, barriers, fence and flag of one slice");
+  d.field("step_spread", &ProtocolSpec::step_spread,
+          "Share of step_overhead by which it varies up and down from slice to slice, so that channels get out of step")
+      .range(0, 1)
+      .or_default();
   d.field("smallest_share", &ProtocolSpec::smallest_share,
           "Bytes of the collective for each channel: fewer channels rather than smaller shares")
       .or_default();

@@ -55,9 +55,10 @@ struct ProtocolSpec {
   double wire = 1;           // bytes that travel for one of data
   // Data and flags share lines: the receiver sees every line as it comes. Else a flag follows each slice.
   bool lines = false;
-  Bytes bytes_in_flight;  // of data, of a channel's workgroup
-  Time batch_pause{};     // of lines: between the loads of one batch and the next, beside what the memory takes
-  Time step_overhead;     // per slice: poll, barriers, fence, flag
+  Bytes bytes_in_flight;   // of data, of a channel's workgroup
+  Time batch_pause{};      // of lines: between the loads of one batch and the next, beside what the memory takes
+  Time step_overhead;      // per slice: poll, barriers, fence, flag
+  double step_spread = 0;  // of it: it varies by so much up and down from slice to slice
   // Of the collective's bytes a channel has at least so many: fewer channels rather than smaller shares.
   Bytes smallest_share{};
   Bytes smallest_share_per_rank{};
