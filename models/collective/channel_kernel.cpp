@@ -41,6 +41,7 @@ class ChannelKernel final : public program::KernelBody {
     bool lines = false;
     Time setup;
     Time overhead;
+    double spread = 0;
     program::FlagBlock filled;  // of each connection, slices that have arrived; in lines: begun and arrived
     program::FlagBlock credit;  // slices that the receiver has emptied
   };
@@ -82,7 +83,7 @@ class ChannelKernel final : public program::KernelBody {
     if (bytes <= 0) return true;
     if (part == think && (needs.receives || needs.sends)) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.overhead;
+      phase.duration = overhead(static_cast<std::uint32_t>(workgroup), strand, number);
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
       phase.shape = static_cast<std::uint16_t>(static_cast<std::uint16_t>(step.op) +
@@ -94,6 +95,17 @@ class ChannelKernel final : public program::KernelBody {
   }
 
  private:
+  // Even over its spread, and the same of the same slice: splitmix64 of its number. Channels get out of step, ranks do
+  // not.
+  Time overhead(std::uint32_t channel, std::uint32_t strand, std::uint32_t number) const {
+    if (plan_.spread == 0) return plan_.overhead;
+    std::uint64_t z = (std::uint64_t{channel} << 33 ^ std::uint64_t{strand} << 32 ^ number) + 0x9E3779B97F4A7C15ULL;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
+    const double even = static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-52 - 1;  // -1 to 1
+    return Time{plan_.overhead.ps + std::llround(static_cast<double>(plan_.overhead.ps) * plan_.spread * even)};
+  }
+
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
   bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
@@ -201,6 +213,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   plan.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   plan.setup = channels.setup;
   plan.overhead = protocol.step_overhead;
+  plan.spread = protocol.step_spread;
   const bool leaves_node = build.system.nodes > 1 || !plan.node_stores;
   for (const bool staged : {false, true}) {
     if (staged && !leaves_node) break;

@@ -47,7 +47,8 @@ std::optional<std::string> check_algorithm(const Collective& c, const machine::S
 
 std::optional<std::string> check_cu(const Collective& c, const machine::SystemSpec& system) {
   const LibrarySpec* library = library_of(c, system);
-  if (library == nullptr) return "engine cu needs a collective library; write library: ../libraries/nccl.yaml here or in the system";
+  if (library == nullptr)
+    return "engine cu needs a collective library; write library: ../libraries/nccl.yaml here or in the system";
   if (is_message(c.kind)) {
     if (c.way.protocol == Protocol::automatic) return std::nullopt;
     return fmt::format("the protocol of {} goes by the size of its messages; leave protocol out", name_of(c.kind));
@@ -91,7 +92,7 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                   .bytes = c.bytes.value,
                   .channels = choice.channels,
                   .chunk = protocol.chunk.value,
-                  .cell = channels.cell.value,
+                  .cell = protocol.cell.value,
                   .copies_own = c.way.own_share != OwnShare::left,
                   .root = c.root};
   std::shared_ptr<const ChannelProgram> program;

@@ -73,11 +73,17 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
           "Of lines: time between one batch of loads and the next beside what the memory takes")
       .or_default();
   d.field("step_overhead", &ProtocolSpec::step_overhead, "Poll, barriers, fence and flag of one slice");
+  d.field("step_spread", &ProtocolSpec::step_spread,
+          "Share of step_overhead by which it varies up and down from slice to slice, so that channels get out of step")
+      .range(0, 1)
+      .or_default();
   d.field("smallest_share", &ProtocolSpec::smallest_share,
           "Bytes of the collective for each channel: fewer channels rather than smaller shares")
       .or_default();
   d.field("smallest_share_per_rank", &ProtocolSpec::smallest_share_per_rank, "The same, times the number of ranks")
       .or_default();
+  d.field("cell", &ProtocolSpec::cell, "A channel's share is a whole number of what makes this much traffic")
+      .positive();
   d.field("ring", &ProtocolSpec::ring, "What the library expects of rings; absent: it takes none by itself").optional();
   d.field("tree", &ProtocolSpec::tree, "The same of trees").optional();
   d.field("direct", &ProtocolSpec::direct, "The same of every rank with every other").optional();
@@ -88,8 +94,6 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
   d.component("channels", "A collective library's kernels in which a channel walks through the steps of an algorithm.");
   d.sourced();
   d.field("channels", &ChannelsSpec::channels, "Channels (workgroups) that a kernel has at most").range(1, 1024);
-  d.field("cell", &ChannelsSpec::cell, "A channel's share is a whole number of what makes this much traffic")
-      .positive();
   d.field("setup", &ChannelsSpec::setup, "Time in the kernel before the first step");
   d.field("copy_cost", &ChannelsSpec::copy_cost,
           "What a byte that its loops load or store takes of the CU over what a plain loop's takes")

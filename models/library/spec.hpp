@@ -55,12 +55,14 @@ struct ProtocolSpec {
   double wire = 1;           // bytes that travel for one of data
   // Data and flags share lines: the receiver sees every line as it comes. Else a flag follows each slice.
   bool lines = false;
-  Bytes bytes_in_flight;  // of data, of a channel's workgroup
-  Time batch_pause{};     // of lines: between the loads of one batch and the next, beside what the memory takes
-  Time step_overhead;     // per slice: poll, barriers, fence, flag
+  Bytes bytes_in_flight;   // of data, of a channel's workgroup
+  Time batch_pause{};      // of lines: between the loads of one batch and the next, beside what the memory takes
+  Time step_overhead;      // per slice: poll, barriers, fence, flag
+  double step_spread = 0;  // of it: it varies by so much up and down from slice to slice
   // Of the collective's bytes a channel has at least so many: fewer channels rather than smaller shares.
   Bytes smallest_share{};
   Bytes smallest_share_per_rank{};
+  Bytes cell;  // shares are whole numbers of what makes this much traffic
   std::optional<ExpectationSpec> ring, tree, direct, recursive;  // those that it may choose by itself
   static void describe(config::Describer<ProtocolSpec>& d);
 };
@@ -68,7 +70,6 @@ struct ProtocolSpec {
 // Kernels in which a channel walks through the steps of an algorithm.
 struct ChannelsSpec {
   std::int64_t channels = 0;  // workgroups, at most
-  Bytes cell;                 // shares are whole numbers of what makes this much traffic
   Time setup;
   double copy_cost = 1;
   double link_cost = 1;

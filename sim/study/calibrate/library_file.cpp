@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 
 #include "models/microbench/library.hpp"
 #include "sim/study/calibrate/file_nodes.hpp"
@@ -24,7 +25,7 @@ using models::library::ProtocolSpec;
 
 constexpr double us = 1e6;  // base units
 constexpr int fitted_digits = 4;
-constexpr int evaluations_per_parameter = 100;
+constexpr int evaluations_per_parameter = 40;
 constexpr int searches = 2;  // the second begins where the first ended
 
 // Where the search begins does not depend on what the file has.
@@ -52,13 +53,14 @@ Parameter time(std::string section, std::string key, double start_us, Time& (*of
           [of](LibrarySpec& l, double value) { of(l) = Time{std::llround(value)}; }};
 }
 
-Parameter ratio(std::string section, std::string key, double start, double low, double& (*of)(LibrarySpec&)) {
+Parameter ratio(std::string section, std::string key, double start, double low, double high,
+                double& (*of)(LibrarySpec&)) {
   return {std::move(section),
           std::move(key),
           config::Dimension::ratio,
           start,
           low,
-          10,
+          high,
           [of](LibrarySpec& l) { return of(l); },
           [of](LibrarySpec& l, double value) { of(l) = value; }};
 }
@@ -75,21 +77,23 @@ const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
       {"fitted",
        "messages between pairs",
-       {"nccl_all_to_all", "all_to_all_nccl"},
+       {"all_to_all_nccl"},
        {time("", "setup", 4, [](LibrarySpec& l) -> Time& { return l.setup; }),
         time("", "step_overhead", 2, [](LibrarySpec& l) -> Time& { return l.step_overhead; }),
-        ratio("", "copy_cost", 1, 0.5, [](LibrarySpec& l) -> double& { return l.copy_cost; }),
-        ratio("", "link_cost", 1.1, 1, [](LibrarySpec& l) -> double& { return l.link_cost; }),
+        ratio("", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.copy_cost; }),
+        ratio("", "link_cost", 1.1, 1, 10, [](LibrarySpec& l) -> double& { return l.link_cost; }),
         time("low_latency", "step_overhead", 0.2,
              [](LibrarySpec& l) -> Time& { return l.low_latency->step_overhead; })}},
       {"fitted_channels",
        "rings",
        {"all_gather_nccl", "all_reduce_nccl", "reduce_scatter_nccl"},
        {time("channels", "setup", 4, [](LibrarySpec& l) -> Time& { return l.channels->setup; }),
-        ratio("channels", "copy_cost", 1, 0.5, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),
-        ratio("channels", "link_cost", 1.1, 1, [](LibrarySpec& l) -> double& { return l.channels->link_cost; }),
+        ratio("channels", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),
+        ratio("channels", "link_cost", 1.1, 1, 10, [](LibrarySpec& l) -> double& { return l.channels->link_cost; }),
         time("channels.simple", "step_overhead", 2,
              [](LibrarySpec& l) -> Time& { return l.channels->simple.step_overhead; }),
+        ratio("channels.simple", "step_spread", 0.5, 0, 1,
+              [](LibrarySpec& l) -> double& { return l.channels->simple.step_spread; }),
         time("channels.ll", "batch_pause", 0.1, [](LibrarySpec& l) -> Time& { return l.channels->ll->batch_pause; }),
         time("channels.ll", "step_overhead", 0.2,
              [](LibrarySpec& l) -> Time& { return l.channels->ll->step_overhead; }),
@@ -192,7 +196,19 @@ class Fitting {
     return simulate(rows, system_, models::microbench::with_library(library_));
   }
 
+  // Section by section, since a protocol's parameters move few of the rows, then all together; and so again.
   void search(const std::vector<const Parameter*>& free, const Rows& rows) {
+    std::map<std::string, std::vector<const Parameter*>> sections;
+    for (const Parameter* parameter : free) sections[parameter->section].push_back(parameter);
+    for (int number = 0; number < searches; ++number) {
+      if (sections.size() > 1) {
+        for (const auto& [section, own] : sections) minimise_over(own, rows);
+      }
+      minimise_over(free, rows);
+    }
+  }
+
+  void minimise_over(const std::vector<const Parameter*>& free, const Rows& rows) {
     const auto loss = [&](const std::vector<double>& values) {
       for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, values[i]);
       const std::vector<double> now = simulated(rows);
@@ -200,14 +216,12 @@ class Fitting {
       for (std::size_t i = 0; i < rows.size(); ++i) sum += soft_square(deviation(now[i], rows[i]->value));
       return sum / static_cast<double>(rows.size());
     };
-    for (int number = 0; number < searches; ++number) {
-      std::vector<Variable> variables;
-      for (const Parameter* parameter : free)
-        variables.push_back({parameter->get(library_), parameter->low, parameter->high});
-      const int evaluations = evaluations_per_parameter * static_cast<int>(free.size());
-      const std::vector<double> best = minimise(variables, evaluations, loss);
-      for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, rounded(best[i]));
-    }
+    std::vector<Variable> variables;
+    for (const Parameter* parameter : free)
+      variables.push_back({parameter->get(library_), parameter->low, parameter->high});
+    const int evaluations = evaluations_per_parameter * static_cast<int>(free.size());
+    const std::vector<double> best = minimise(variables, evaluations, loss);
+    for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, rounded(best[i]));
   }
 
   void state(const Group& group, const std::vector<const Parameter*>& free, const Rows& rows, Node& root,
