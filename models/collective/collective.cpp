@@ -92,7 +92,7 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                   .bytes = c.bytes.value,
                   .channels = choice.channels,
                   .chunk = protocol.chunk.value,
-                  .cell = channels.cell.value,
+                  .cell = protocol.cell.value,
                   .copies_own = c.way.own_share != OwnShare::left,
                   .root = c.root};
   std::shared_ptr<const ChannelProgram> program;

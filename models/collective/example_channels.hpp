@@ -21,11 +21,11 @@ inline library::LibrarySpec example_channels(std::int64_t channels = 1) {
   made.node = {.channels_per_peer = 1, .slot = {example_chunk}, .smallest_share = {4096}, .largest_share = {1e9}};
   library::ChannelsSpec& own = made.channels.emplace();
   own.channels = channels;
-  own.cell = {16};
   own.setup = Time::from_us(5);
   own.simple.threads = 64;
   own.simple.chunk = {example_chunk};
   own.simple.smallest_slice = {1};
+  own.simple.cell = {16};
   own.simple.slots = 4;
   own.simple.bytes_in_flight = {80e3};
   own.simple.step_overhead = Time::from_us(1);
@@ -39,6 +39,7 @@ inline library::ProtocolSpec example_lines() {
   made.threads = 64;
   made.chunk = {4096};
   made.smallest_slice = {4096};
+  made.cell = {16};
   made.slots = 8;
   made.wire = 2;
   made.lines = true;

@@ -82,6 +82,8 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
       .or_default();
   d.field("smallest_share_per_rank", &ProtocolSpec::smallest_share_per_rank, "The same, times the number of ranks")
       .or_default();
+  d.field("cell", &ProtocolSpec::cell, "A channel's share is a whole number of what makes this much traffic")
+      .positive();
   d.field("ring", &ProtocolSpec::ring, "What the library expects of rings; absent: it takes none by itself").optional();
   d.field("tree", &ProtocolSpec::tree, "The same of trees").optional();
   d.field("direct", &ProtocolSpec::direct, "The same of every rank with every other").optional();
@@ -92,8 +94,6 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
   d.component("channels", "A collective library's kernels in which a channel walks through the steps of an algorithm.");
   d.sourced();
   d.field("channels", &ChannelsSpec::channels, "Channels (workgroups) that a kernel has at most").range(1, 1024);
-  d.field("cell", &ChannelsSpec::cell, "A channel's share is a whole number of what makes this much traffic")
-      .positive();
   d.field("setup", &ChannelsSpec::setup, "Time in the kernel before the first step");
   d.field("copy_cost", &ChannelsSpec::copy_cost,
           "What a byte that its loops load or store takes of the CU over what a plain loop's takes")

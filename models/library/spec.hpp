@@ -62,6 +62,7 @@ struct ProtocolSpec {
   // Of the collective's bytes a channel has at least so many: fewer channels rather than smaller shares.
   Bytes smallest_share{};
   Bytes smallest_share_per_rank{};
+  Bytes cell;  // shares are whole numbers of what makes this much traffic
   std::optional<ExpectationSpec> ring, tree, direct, recursive;  // those that it may choose by itself
   static void describe(config::Describer<ProtocolSpec>& d);
 };
@@ -69,7 +70,6 @@ struct ProtocolSpec {
 // Kernels in which a channel walks through the steps of an algorithm.
 struct ChannelsSpec {
   std::int64_t channels = 0;  // workgroups, at most
-  Bytes cell;                 // shares are whole numbers of what makes this much traffic
   Time setup;
   double copy_cost = 1;
   double link_cost = 1;

@@ -46,7 +46,7 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
   const models::machine::SystemSpec system = models::machine::example_system(4);
   const auto known = models::microbench::with_library(truth);
   const auto benchmark =
-      std::find_if(known.begin(), known.end(), [](const auto& b) { return b.name == "nccl_all_to_all"; });
+      std::find_if(known.begin(), known.end(), [](const auto& b) { return b.name == "all_to_all_nccl"; });
   std::string rows;
   for (const int gpus : {2, 4}) {
     for (const int ctas : {0, 4}) {
@@ -54,9 +54,9 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
         const double time =
             benchmark
                 ->run(system,
-                      {{"bytes", bytes}, {"gpus", static_cast<double>(gpus)}, {"max_ctas", static_cast<double>(ctas)}})
+                      {{"bytes_per_rank", gpus * bytes}, {"gpus", static_cast<double>(gpus)}, {"max_ctas", static_cast<double>(ctas)}})
                 .at("time");
-        rows += fmt::format("nccl_all_to_all,bytes={:.0f} gpus={} max_ctas={},time,{},us,1,{},{}\n", bytes, gpus, ctas,
+        rows += fmt::format("all_to_all_nccl,bytes_per_rank={:.0f} gpus={} max_ctas={},time,{},us,1,{},{}\n", gpus * bytes, gpus, ctas,
                             time, time, time);
       }
     }
@@ -76,11 +76,52 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
   EXPECT_LT(found->curves[0].mean_error(), 0.002);
 }
 
+// Of rings: the same, with rows of every protocol.
+TEST(CalibrateLibrary, FindsWhatRingsAdd) {
+  config::Diagnostics diagnostics;
+  LibrarySpec truth = profile(*config::load(nccl, {}, diagnostics));
+  truth.channels->setup = Time::from_us(3);
+  truth.channels->copy_cost = 1.5;
+  truth.channels->link_cost = 1.3;
+  truth.channels->simple.step_overhead = Time::from_us(1.5);
+  truth.channels->simple.step_spread = 0;
+  truth.channels->ll->batch_pause = Time::from_ns(300);
+  const models::machine::SystemSpec system = models::machine::example_system(4);
+  const auto known = models::microbench::with_library(truth);
+  std::string rows;
+  for (const char* name : {"all_gather_nccl", "all_reduce_nccl"}) {
+    const auto benchmark = std::find_if(known.begin(), known.end(), [&](const auto& b) { return b.name == name; });
+    for (const int gpus : {2, 4}) {
+      for (const int ctas : {0, 4}) {
+        for (double bytes = 65536; bytes <= 16 * 1048576; bytes *= 4) {
+          const double time = benchmark
+                                  ->run(system, {{"bytes_per_rank", bytes},
+                                                 {"gpus", static_cast<double>(gpus)},
+                                                 {"max_ctas", static_cast<double>(ctas)}})
+                                  .at("time");
+          rows += fmt::format("{},bytes_per_rank={:.0f} gpus={} max_ctas={},time,{},us,1,{},{}\n", name, bytes, gpus, ctas,
+                              time, time, time);
+        }
+      }
+    }
+  }
+  const auto found = calibrate_library(read(rows), nccl, system.node.gpu, diagnostics);
+  ASSERT_TRUE(found) << diagnostics.str();
+  const LibrarySpec again = profile(*config::load_text("found.yaml", found->yaml, {}, diagnostics));
+  EXPECT_NEAR(again.channels->setup.us(), 3, 0.3);
+  EXPECT_NEAR(again.channels->copy_cost, 1.5, 0.05);
+  EXPECT_NEAR(again.channels->link_cost, 1.3, 0.05);
+  EXPECT_NEAR(again.channels->simple.step_overhead.us(), 1.5, 0.2);
+  EXPECT_NEAR(again.channels->ll->batch_pause.ns(), 300, 30);
+  EXPECT_EQ(found->curves.size(), 2);
+  for (const Curve& curve : found->curves) EXPECT_LT(curve.mean_error(), 0.01) << curve.benchmark;
+}
+
 TEST(CalibrateLibrary, NeedsRowsOfItsBenchmark) {
   config::Diagnostics diagnostics;
   const Measurements measurements = read("flag,,round_trip,1000,ns,1,1000,1000\n");
   EXPECT_FALSE(calibrate_library(measurements, nccl, models::machine::example_gpu(), diagnostics));
-  EXPECT_THAT(diagnostics.str(), HasSubstr("no row of nccl_all_to_all"));
+  EXPECT_THAT(diagnostics.str(), HasSubstr("no row of all_to_all_nccl"));
 }
 
 }  // namespace
