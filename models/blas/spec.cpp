@@ -95,9 +95,10 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
       .range(1, 1 << 20)
       .or_default();
   d.field("threads", &LibrarySpec::threads, "Threads of a workgroup").range(32, 1024).or_default();
-  d.field("registers_per_thread", &LibrarySpec::registers_per_thread, "Registers of a thread")
+  d.field("registers_per_thread", &LibrarySpec::registers_per_thread,
+          "Registers of a thread; absent: its sums of the tile, half as many, and 32, in all 64 to 512")
       .range(8, 512)
-      .or_default();
+      .optional();
   d.field("lds", &LibrarySpec::lds, "LDS of a workgroup beside its stages").or_default();
   d.field("schedule", &LibrarySpec::schedule,
           "one_tile: a workgroup a tile; persistent: as many workgroups as the GPU holds, which take tiles one by one; "
@@ -110,6 +111,11 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
   d.field("fixed_tiles", &LibrarySpec::fixed_tiles,
           "persistent: first tiles of a workgroup, which it does however late it starts; it takes the others")
       .range(0, 1 << 20)
+      .or_default();
+  d.field("interleave", &LibrarySpec::interleave,
+          "persistent: order in which clusters have their fixed tiles: 2 means those with even numbers first, then the "
+          "others")
+      .range(1, 64)
       .or_default();
   d.field("main_loop", &LibrarySpec::main_loop,
           "Share of the GPU's matrix rate (matrix_16bit x matrix_efficiency) that the main loop keeps")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,11 @@ struct LibrarySpec {
   std::vector<std::int64_t> splits{1};  // parts of k, each of which gives whole tiles
   std::int64_t shortest_part = 512;     // of k
   std::int64_t threads = 256;
-  std::int64_t registers_per_thread = 128;
-  Bytes lds;  // beside the stages
+  std::optional<std::int64_t> registers_per_thread;  // absent: the sums of the tile and half as many, and 32
+  Bytes lds;                                         // beside the stages
   Schedule schedule = Schedule::one_tile;
   std::int64_t fixed_tiles = 1;  // of a persistent workgroup, that its number tells; the others are taken
+  std::int64_t interleave = 1;   // clusters 0, i, 2 i, ... have the first fixed tiles, then 1, i + 1, ...
   double main_loop = 1;          // share of the GPU's matrix rate
   Time start_up;                 // of a workgroup, until its pipeline is full
   Bytes store_in_flight{16 * 1024.0};

@@ -30,7 +30,7 @@ class GemmBody final : public program::KernelBody {
     }
     if (plan_.schedule == blas::Schedule::stream_k) return share_step(step - 1, phase);
     const std::int64_t number = (step - 1) / 2;
-    const std::int64_t tile = workgroup + number * plan_.workgroups;
+    const std::int64_t tile = place(workgroup) + number * plan_.workgroups;
     if (number < plan_.fixed_tiles && tile < plan_.tiles) return tile_step((step - 1) % 2, 1, phase);
     // Behind the fixed tiles, where the last of them may be missing, comes one step: to take the others.
     if (items(0) == 0 || number > plan_.fixed_tiles || (step - 1) % 2 == 1) return false;
@@ -51,6 +51,16 @@ class GemmBody final : public program::KernelBody {
     phase.posted = step == 1 && plan_.store_beside;
     phase.amount = tiles / real(plan_.tiles);
     return true;
+  }
+  // Where a workgroup stands in the order of the fixed tiles.
+  std::int64_t place(std::int64_t workgroup) const {
+    const std::int64_t size = plan_.kernel.cluster_size();
+    const std::int64_t clusters = plan_.workgroups / size;
+    if (plan_.interleave == 1 || workgroup >= clusters * size) return workgroup;
+    const std::int64_t cluster = workgroup / size;
+    const std::int64_t turn = cluster % plan_.interleave, longer = clusters % plan_.interleave;
+    const std::int64_t before = turn * (clusters / plan_.interleave) + std::min(turn, longer);
+    return (before + cluster / plan_.interleave) * size + workgroup % size;
   }
   // An equal share of all steps. Where it does not end with a tile, the sums so far go to whoever ends the tile.
   bool share_step(std::uint32_t step, program::Phase& phase) const {
@@ -137,6 +147,19 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
 
 }  // namespace
 
+namespace {
+
+// A stage is asked for again when it has arrived as a whole and was used.
+Time held_of(const blas::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu) {
+  const auto cus = real(gpu.compute.total_cus());
+  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * gpu.gemm.main_loop / cus;
+  const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) / rate;
+  const double arrive = real(tile.m + tile.n) * real(tile.k) * shape.element / gpu.compute.load_store_per_cu.value;
+  return Time{static_cast<std::int64_t>((use + arrive) * 1e12)};
+}
+
+}  // namespace
+
 GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus) {
   const blas::LibrarySpec& library = gpu.gemm;
   const GemmShape shape = shape_of(spec);
@@ -152,6 +175,7 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
   plan.workgroups = plan.schedule == blas::Schedule::one_tile ? plan.tiles : resident;
   plan.fixed_tiles = plan.schedule == blas::Schedule::persistent ? library.fixed_tiles
                                                                  : (plan.tiles + plan.workgroups - 1) / plan.workgroups;
+  plan.interleave = plan.schedule == blas::Schedule::persistent ? library.interleave : 1;
   plan.start_up = library.start_up;
   plan.store_beside = library.store_beside;
 
@@ -166,6 +190,7 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
       spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
   loop.power = loop.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
   loop.in_flight = Bytes{real(tile.stages * tile.k * (tile.m + tile.n)) * 2};
+  loop.held = held_of(tile, shape, gpu);
   loop.threads = library.threads;
   program::PhaseShape& store = plan.store;
   store.name = "store";

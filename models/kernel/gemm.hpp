@@ -31,6 +31,7 @@ struct GemmPlan {
   std::int64_t tiles = 0;  // of all parts of k
   std::int64_t workgroups = 0;
   std::int64_t fixed_tiles = 0;  // of a workgroup
+  std::int64_t interleave = 1;
   Time start_up;
   bool store_beside = false;
   program::WorkgroupResources resources;

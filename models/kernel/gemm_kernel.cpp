@@ -32,7 +32,7 @@ Costs costs_of(const GemmShape& shape, const GemmKernel& kernel, const TileGrid&
   const double waves = real(grid.tiles()) / real(at_once);
   const double c = real(shape.m) * real(shape.n);
   Costs costs{};
-  costs.arithmetic = 2 * real(tile.m) * real(tile.n) * depth / rate * (1 + small);
+  costs.arithmetic = 2 * real(tile.m) * real(tile.n) * depth / rate * (1 + small) * std::max(1., real(at_once) / cus);
   costs.loads = bytes * real(at_once) / gpu.l2.bandwidth.value;
   costs.memory = real(shape.m + shape.n) * real(shape.k) * shape.element / gpu.hbm.bandwidth.value / waves;
   const double stored = split > 1 ? 4 : shape.element;
@@ -70,7 +70,10 @@ TileGrid::TileGrid(const GemmShape& shape, const GemmKernel& kernel)
 program::WorkgroupResources resources_of(const blas::LibrarySpec& library, const GemmKernel& kernel) {
   const auto& tile = kernel.tile;
   const double stages = real(tile.stages * tile.k * (tile.m + tile.n)) * 2;
-  return {library.threads, library.registers_per_thread, Bytes{stages + library.lds.value}, kernel.cluster_size()};
+  const std::int64_t sums = tile.m * tile.n / library.threads;
+  const std::int64_t registers =
+      library.registers_per_thread.value_or(std::clamp<std::int64_t>(sums + sums / 2 + 32, 64, 512));
+  return {library.threads, registers, Bytes{stages + library.lds.value}, kernel.cluster_size()};
 }
 
 std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,

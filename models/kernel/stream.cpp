@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/memory/cache.hpp"
 #include "sim/config/spec.hpp"
 
 namespace moire::models::kernel {
@@ -79,7 +78,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   shape.name = "stream";
   shape.read = read;
   shape.write = written;
-  shape.written_back = memory::written_back(build.gpu().l2, build.gpu().memory_side_cache, Bytes{written}, Bytes{read});
+  shape.turns = build.gpu().hbm.turnaround_in_order;
   shape.pipelined = false;  // loads a batch, waits for it, stores it
   shape.in_flight = Bytes{read > 0 ? std::min(batch, block * read / total) : batch};
   shape.threads = threads;

@@ -25,7 +25,7 @@ double turning(const GpuSpec& gpu, const program::PhaseShape& shape) {
     stores = moved > 0 ? stored / moved : 0;
   }
   const double mix = 4 * stores * (1 - stores);
-  return mix > 0 ? 1 + gpu.hbm.turnaround * core::power(mix, gpu.hbm.turnaround_exponent) : 1;
+  return mix > 0 ? 1 + shape.turns * gpu.hbm.turnaround * core::power(mix, gpu.hbm.turnaround_exponent) : 1;
 }
 
 // Latency of one load of a phase.
@@ -103,8 +103,8 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
       spec.latency_capacity = machine.capacities(peer, queue).hbm;
     }
     const double single = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
-    const Loop loop =
-        shape.pipelined ? Loop{shape.in_flight.value, single, 1} : batches(gpu, shape, led, latency, load.clock);
+    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + shape.held.seconds(), 1}
+                                      : batches(gpu, shape, led, latency, load.clock);
     // What load stretches is the queued part; the rest is time that a batch spends anyway.
     const bool queued = spec.latency_capacity != core::no_id && machine.queued_part() < 1;
     spec.latency = queued ? gpu.hbm.unloaded_latency.seconds() * machine.queued_part() : single;

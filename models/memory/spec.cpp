@@ -21,6 +21,11 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
           "See turnaround; below 1 where few writes among reads cost much: each is a turn of its own")
       .range(0.01, 1)
       .or_default();
+  d.field("turnaround_in_order", &HbmSpec::turnaround_in_order,
+          "Share of the turnaround that is left where all workgroups walk through memory together, as in element-wise "
+          "kernels: reads and writes come in long runs")
+      .range(0, 1)
+      .or_default();
   d.field("access_granularity", &HbmSpec::access_granularity, "Bytes fetched for any smaller random access").positive();
   d.field("random_access_cost", &HbmSpec::random_access_cost,
           "HBM time of a random access beside that of its bytes, as bytes (banks that open another row)")

@@ -18,8 +18,9 @@ struct HbmSpec {
   // Extra time of traffic with a share x of writes over both alone: turnaround x (4 x (1 - x))^turnaround_exponent.
   double turnaround = 0;
   double turnaround_exponent = 1;
-  Bytes access_granularity;  // bytes fetched for a random access of any smaller size
-  Bytes random_access_cost;  // what a random access takes beside its bytes, as bytes
+  double turnaround_in_order = 1;  // share of it where all workgroups walk through memory together
+  Bytes access_granularity;        // bytes fetched for a random access of any smaller size
+  Bytes random_access_cost;        // what a random access takes beside its bytes, as bytes
   Time unloaded_latency;
   // Loads that are waited for together take as long as the slowest: this longer for each factor e in their number.
   // Under load they wait for the slowest, too. 0: all take the same time.

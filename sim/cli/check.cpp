@@ -1,6 +1,7 @@
 // moire check: validates files without simulating them.
 #include <fmt/format.h>
 
+#include "models/blas/spec.hpp"
 #include "models/library/spec.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
@@ -73,6 +74,8 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
       return check_part<models::nic::NicSpec>(kind, tree, diagnostics);
     case FileKind::library:
       return check_part<models::library::LibrarySpec>(kind, tree, diagnostics);
+    case FileKind::gemm_library:
+      return check_part<models::blas::LibrarySpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:
@@ -127,8 +130,9 @@ void add_check(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
   command
-      ->add_option("FILE", arguments->files,
-                   "Scenarios, validations, systems, GPUs, NICs, collective libraries, WG traces, measurements")
+      ->add_option(
+          "FILE", arguments->files,
+          "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, measurements")
       ->required()
       ->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")

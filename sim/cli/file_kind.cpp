@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "models/blas/spec.hpp"
 #include "models/library/spec.hpp"
 #include "models/machine/spec.hpp"
 #include "sim/study/scenario.hpp"
@@ -25,6 +26,8 @@ std::string_view to_string(FileKind kind) {
       return "NIC";
     case FileKind::library:
       return "collective library";
+    case FileKind::gemm_library:
+      return "GEMM library";
     case FileKind::wg_trace:
       return "WG trace";
   }
@@ -34,13 +37,14 @@ std::string_view to_string(FileKind kind) {
 bool is_wg_trace(const std::filesystem::path& file) { return file.extension() == ".csv" || file.extension() == ".zst"; }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
-  const std::array<std::pair<FileKind, const config::Description*>, 6> kinds = {{
+  const std::array<std::pair<FileKind, const config::Description*>, 7> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},
       {FileKind::validation, &config::description<study::validate::ValidationSpec>()},
       {FileKind::system, &config::description<models::machine::SystemSpec>()},
       {FileKind::gpu, &config::description<models::machine::GpuSpec>()},
       {FileKind::nic, &config::description<models::nic::NicSpec>()},
       {FileKind::library, &config::description<models::library::LibrarySpec>()},
+      {FileKind::gemm_library, &config::description<models::blas::LibrarySpec>()},
   }};
   std::optional<FileKind> best;
   std::ptrdiff_t most = 0;

@@ -36,6 +36,7 @@ struct PhaseShape {
   double link_cost = 1;       // what peer_write takes of the links over what contiguous stores would
   double cu_cost = 1;         // what its loads and stores take of the CU over what a plain loop of them would
   double peer_read = 0;       // loaded from the peer's memory through it; nothing else is loaded then
+  double turns = 1;           // what its traffic costs of the memory's turns between reads and writes
   // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.
   double mixed_stores = -1;
   double flop = 0;
@@ -44,6 +45,7 @@ struct PhaseShape {
   Arithmetic unit = Arithmetic::vector_fp32;
   // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
   bool pipelined = true;
+  Time held{};               // of what is pipelined: how long loaded bytes keep their place before others are asked for
   bool random_rows = false;  // what is not pipelined: rows anywhere in memory, not a run of addresses
   // Of what is not pipelined, per unit of work: loads that must come back before the rows can be asked for (row
   // numbers), one after the other, and time in which nothing is requested (barriers, instruction fetch).

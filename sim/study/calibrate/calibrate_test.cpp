@@ -162,7 +162,7 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
   }
   EXPECT_GE(found, 18) << report_table(measurements, *result);
   // The file says so, and is right.
-  EXPECT_TRUE(HardwareFile::load_text("new", result->hardware.yaml(), diagnostics)) << diagnostics.str();
+  EXPECT_TRUE(HardwareFile::load_text(MOIRE_SOURCE_DIR "/configs/hardware/new", result->hardware.yaml(), diagnostics)) << diagnostics.str();
   EXPECT_THAT(result->hardware.yaml(), HasSubstr("Moire calibration, 4x NVIDIA H200, 2026-11-21, driver 580"));
 }
 

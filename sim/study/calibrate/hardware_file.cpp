@@ -115,25 +115,33 @@ void move_to(const std::shared_ptr<const config::Source>& source, Node& node) {
 
 }  // namespace
 
-std::optional<HardwareFile> HardwareFile::load(const std::string& file, config::Diagnostics& diagnostics) {
-  const auto root = config::load(file, {}, diagnostics);
+std::optional<HardwareFile> HardwareFile::from(std::optional<Node> root, const std::optional<Node>& written,
+                                               const std::string& text, config::Diagnostics& diagnostics) {
   if (!root || !config::parse<GpuSpec>(*root, diagnostics) || !diagnostics.ok()) return std::nullopt;
   HardwareFile out;
-  out.root_ = *root;
-  std::ifstream in(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  for (Node::Entry& entry : root->entries) {
+    if (!entry.value.top) continue;
+    out.parts_[entry.key] = entry.value;
+    entry.value = *written->find(entry.key);
+  }
+  out.root_ = std::move(*root);
   out.comments_ = comments_of(out.root_, text);
   return out;
 }
 
+std::optional<HardwareFile> HardwareFile::load(const std::string& file, config::Diagnostics& diagnostics) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  config::Diagnostics same;  // what is wrong was said already
+  return from(config::load(file, {}, diagnostics), config::load(file, {}, same, {.includes = false}), text,
+              diagnostics);
+}
+
 std::optional<HardwareFile> HardwareFile::load_text(const std::string& name, const std::string& text,
                                                     config::Diagnostics& diagnostics) {
-  const auto root = config::load_text(name, text, {}, diagnostics);
-  if (!root || !config::parse<GpuSpec>(*root, diagnostics) || !diagnostics.ok()) return std::nullopt;
-  HardwareFile out;
-  out.root_ = *root;
-  out.comments_ = comments_of(out.root_, text);
-  return out;
+  config::Diagnostics same;
+  return from(config::load_text(name, text, {}, diagnostics),
+              config::load_text(name, text, {}, same, {.includes = false}), text, diagnostics);
 }
 
 const config::Field* HardwareFile::field(std::string_view path) {
@@ -288,6 +296,9 @@ std::optional<GpuSpec> HardwareFile::spec(config::Diagnostics& diagnostics) cons
     for (const auto& entry : sources->entries) source->references[entry.key] = entry.value.text;
   }
   move_to(source, root);
+  for (const auto& [key, part] : parts_) {
+    if (Node* there = root.find(key)) *there = part;
+  }
   return config::parse<GpuSpec>(root, diagnostics);
 }
 

@@ -26,7 +26,7 @@ HardwareFile load(const std::string& file) {
 // Every value, where it comes from and how well it fits.
 std::string content(const std::string& name, const std::string& yaml) {
   config::Diagnostics diagnostics;
-  const auto root = config::load_text(name, yaml, {}, diagnostics);
+  const auto root = config::load_text((hardware / name).string(), yaml, {}, diagnostics);
   std::vector<config::Provenance> all;
   EXPECT_TRUE(root && config::parse<models::machine::GpuSpec>(*root, diagnostics, &all)) << diagnostics.str();
   std::string out;
@@ -47,7 +47,8 @@ TEST(HardwareFile, WritesEveryShippedGpuAsItReadIt) {
     EXPECT_EQ(content("a", text), content("a", written)) << entry.path();
     EXPECT_EQ(written.substr(0, written.find('\n')), text.substr(0, text.find('\n')));  // the comment at the top
     config::Diagnostics diagnostics;
-    EXPECT_EQ(HardwareFile::load_text("b", written, diagnostics)->yaml(), written) << "a second writing differs";
+    EXPECT_EQ(HardwareFile::load_text((hardware / "b").string(), written, diagnostics)->yaml(), written)
+        << "a second writing differs";
   }
   EXPECT_GE(gpus, 5);
 }
