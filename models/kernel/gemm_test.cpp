@@ -26,7 +26,7 @@ machine::SystemSpec system(blas::Schedule schedule = blas::Schedule::one_tile) {
   gpu.hbm.unloaded_latency = Time::from_ns(1);
   gpu.compute.load_store_per_cu = {1e15};
   gpu.compute.bytes_in_flight_per_cu = {1e9};
-  gpu.gemm.tiles = {"64x64x50x1"};
+  gpu.gemm.tiles = {"64x64x50x2"};
   gpu.gemm.threads = 1024;  // a workgroup a CU
   gpu.gemm.registers_per_thread = 32;
   gpu.gemm.schedule = schedule;
@@ -140,7 +140,7 @@ TEST(Gemm, PartsOfKRunSideBySideAndAreAddedUp) {
 TEST(Gemm, ClustersOfTilesReachBeyondC) {
   GemmSpec spec = of(3, 2);
   spec.cluster = {.m = 4, .n = 1};
-  const GemmPlan plan = plan_gemm(spec, system().node.gpu, system().node.gpu.compute.total_cus());
+  const GemmPlan plan = plan_gemm(spec, system().node.gpu, 8);
   EXPECT_EQ(plan.tiles, 4 * 2);
   EXPECT_EQ(plan.resources.cluster, 4);
   EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
@@ -156,7 +156,7 @@ TEST(Gemm, DoesTheWholeWork) {
       GemmSpec spec{.m = m, .n = n, .k = k};
       spec.schedule = schedule;
       const machine::SystemSpec on = system();
-      const GemmPlan plan = plan_gemm(spec, on.node.gpu, on.node.gpu.compute.total_cus());
+      const GemmPlan plan = plan_gemm(spec, on.node.gpu, 8);
       program::Program program(1);
       program::Queue& queue = program.queues.emplace_back();
       builder::Builder build{on, program, queue, "gemm"};
@@ -189,27 +189,45 @@ TEST(Gemm, DoesTheWholeWork) {
   }
 }
 
+Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t k_spread,
+                machine::GpuSpec gpu) {
+  gpu.gemm.k_spread = k_spread;
+  return gemm_traffic(shape, kernel, resident, gpu);
+}
+
 TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   machine::GpuSpec gpu = system().node.gpu;
   const GemmShape shape{640, 640, 1000, 2};  // operands of 1.28 MB, 10 x 10 tiles
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
-  EXPECT_DOUBLE_EQ(gemm_traffic(shape, kernel, 10, 1000, gpu).requested, 2 * 10 * 1.28e6);
-  EXPECT_DOUBLE_EQ(gemm_traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).requested, 2 * 10 * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6);
   // Waves of a row of tiles: ten times B, of which the cache holds half (B and a row of A: 1.408 MB).
   gpu.l2.capacity = {0.704e6};
-  EXPECT_NEAR(gemm_traffic(shape, kernel, 10, 100, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
+  EXPECT_NEAR(traffic(shape, kernel, 10, 100, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
   // Two rows of tiles at once: B five times, of 1.536 MB.
-  EXPECT_NEAR(gemm_traffic(shape, kernel, 20, 100, gpu).loaded, 2 * 1.28e6 + 4 * 1.28e6 * (1 - 0.704 / 1.536), 1);
+  EXPECT_NEAR(traffic(shape, kernel, 20, 100, gpu).loaded, 2 * 1.28e6 + 4 * 1.28e6 * (1 - 0.704 / 1.536), 1);
   // Workgroups of a wave that are far apart lose what they share: the row's A, 9 x 128 kB a wave.
   const double lost = (2 * 10 - 10 - 1) * 1.28e6 / 2;
-  EXPECT_NEAR(gemm_traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + lost, 1);
+  EXPECT_NEAR(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + lost, 1);
+}
+
+// A wave of 20 in stripes of four rows: five columns of the ten, so A twice for each; B once for each of three stripes.
+TEST(GemmTraffic, StripesMayBeHigher) {
+  machine::GpuSpec gpu = system().node.gpu;
+  gpu.l2.capacity = {1};
+  gpu.gemm.stripe = 4;
+  const GemmShape shape{640, 640, 1000, 2};
+  gpu.gemm.k_spread = 1;
+  const double once_a_wave = (2 + 3) * 1.28e6;
+  EXPECT_NEAR(gemm_traffic(shape, {{64, 64, 50, 1}, {1, 1}, 1}, 20, gpu).loaded,
+              once_a_wave + (2 * 10 * 1.28e6 - once_a_wave) * (1 - 1 / ((4 + 5) * 64 * 2.)), 100);
 }
 
 TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {
   const machine::GpuSpec gpu = system().node.gpu;
   const GemmShape shape{640, 640, 1000, 2};
-  EXPECT_DOUBLE_EQ(gemm_traffic(shape, {{64, 64, 50, 1}, {2, 1}, 1}, 10, 1000, gpu).requested, (10 + 5) * 1.28e6);
-  EXPECT_DOUBLE_EQ(gemm_traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, 1000, gpu).requested, (2 + 5) * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 1}, 1}, 10, 1000, gpu).requested, (10 + 5) * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, 1000, gpu).requested, (2 + 5) * 1.28e6);
 }
 
 // Memory-bound, with a cache too small for what many workgroups share: fewer of them are faster.
@@ -218,7 +236,7 @@ TEST(GemmTraffic, FewerWorkgroupsMayFindMore) {
   gpu.l2.capacity = {0.2e6};
   const GemmShape shape{64, 6400, 1000, 2};
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
-  EXPECT_LT(gemm_traffic(shape, kernel, 6, 250, gpu).loaded, gemm_traffic(shape, kernel, 8, 250, gpu).loaded);
+  EXPECT_LT(traffic(shape, kernel, 6, 250, gpu).loaded, traffic(shape, kernel, 8, 250, gpu).loaded);
 }
 
 TEST(GemmChoice, TakesTheTileThatFillsAWave) {
