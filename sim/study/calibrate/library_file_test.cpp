@@ -105,7 +105,8 @@ TEST(CalibrateLibrary, FindsWhatRingsAdd) {
       }
     }
   }
-  const auto found = calibrate_library(read(rows), nccl, system.node.gpu, diagnostics);
+  const Measurements measurements = read(rows);
+  const auto found = calibrate_library(measurements, nccl, system.node.gpu, diagnostics);
   ASSERT_TRUE(found) << diagnostics.str();
   const LibrarySpec again = profile(*config::load_text("found.yaml", found->yaml, {}, diagnostics));
   EXPECT_NEAR(again.channels->setup.us(), 3, 0.3);
