@@ -169,14 +169,14 @@ PhaseShape shape_of(Op op, bool staged, const ChannelsSpec& channels, const Prot
   if (needs.reduces) shape.flop = unit / element_bytes;
   const double in_flight = protocol.bytes_in_flight.value / strands;
   shape.in_flight = Bytes{in_flight};
+  shape.pipelined = false;  // its loops load a batch, wait for it and store it
+  shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
     // Lines that came are still in the cache.
     const double loaded = std::max(1e-9, needs.loads + from_fifo);
     shape.read_miss = needs.loads / loaded;
     shape.in_flight = Bytes{in_flight * loaded};
-    shape.pipelined = false;
     shape.pause = protocol.batch_pause;
-    shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   }
   return shape;
 }
