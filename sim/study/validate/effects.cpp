@@ -30,6 +30,35 @@ std::optional<double> change(const std::optional<double>& value, const std::opti
   return 100 * (*value / *reference - 1);
 }
 
+// Percent of choices that are bad; nothing where none was measured.
+std::optional<double> bad_choices(const Effect& spec, const GroupResult& group) {
+  struct Choice {
+    double simulated = 0, measured = 0, best = 0;
+    std::size_t of = 0;
+  };
+  std::map<std::string, Choice> choices;
+  std::string value;
+  for (const Case& one : group.cases) {
+    const auto rest = without(one, spec.by, value);
+    if (!rest || !one.measured) continue;
+    Choice& choice = choices[*rest];
+    if (choice.of == 0 || one.simulated < choice.simulated) {
+      choice.simulated = one.simulated;
+      choice.measured = *one.measured;
+    }
+    choice.best = choice.of == 0 ? *one.measured : std::min(choice.best, *one.measured);
+    ++choice.of;
+  }
+  double bad = 0;
+  double made = 0;
+  for (const auto& [rest, choice] : choices) {
+    if (choice.of < 2) continue;
+    ++made;
+    if (choice.measured > choice.best * (1 + good_choice_percent / 100)) ++bad;
+  }
+  return made > 0 ? std::optional(100 * bad / made) : std::nullopt;
+}
+
 }  // namespace
 
 void EffectSpec::describe(config::Describer<EffectSpec>& d) {
@@ -42,6 +71,10 @@ void EffectSpec::describe(config::Describer<EffectSpec>& d) {
   d.field("same_within", &EffectSpec::same_within,
           "Changes up to so much, measured and simulated, are none, whatever their signs; 0 % if nothing is said")
       .example("2 %")
+      .optional();
+  d.field("most_bad_choices", &EffectSpec::most_bad_choices,
+          "Share of the choices by the simulation that may be measured more than 5 % above the best measured one")
+      .example("20 %")
       .optional();
   d.field("most_wrong", &EffectSpec::most_wrong, "Share of the cases that may have the wrong sign")
       .example("10 %")
@@ -96,6 +129,10 @@ GroupResult effect(const Effect& spec, const GroupResult& group) {
   if (judged == 0) return result;
   result.metrics.push_back({"wrong_percent", 100 * wrong / judged});
   if (spec.most_wrong) result.limits.push_back({"wrong_percent", *spec.most_wrong, 100 * wrong / judged, ""});
+  if (const auto bad = bad_choices(spec, group)) {
+    result.metrics.push_back({"bad_choices_percent", *bad});
+    if (spec.most_bad_choices) result.limits.push_back({"bad_choices_percent", *spec.most_bad_choices, *bad, ""});
+  }
   return result;
 }
 

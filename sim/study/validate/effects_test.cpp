@@ -16,7 +16,7 @@ Case of(const std::string& pair, const std::string& strategy, std::optional<doub
   return made;
 }
 
-const Effect strategies{"strategies", 0, "strategy", "plain", 2, 30};
+const Effect strategies{"strategies", 0, "strategy", "plain", 2, 30, 40};
 
 TEST(Effects, ARightSignIsEnough) {
   EXPECT_TRUE(is_right(10, 1, 0));
@@ -48,10 +48,13 @@ TEST(Effects, AreChangesAgainstTheSameCaseWithTheOtherChoice) {
   EXPECT_DOUBLE_EQ(result.cases[3].simulated, -50);
   EXPECT_FALSE(result.cases[3].measured);
   EXPECT_THAT(result.left_out, testing::ElementsAre("c dma"));
-  ASSERT_EQ(result.metrics.size(), 1);
+  ASSERT_EQ(result.metrics.size(), 2);
   EXPECT_NEAR(result.metrics[0].value, 100.0 / 3, 1e-9);
-  ASSERT_EQ(result.limits.size(), 1);
+  ASSERT_EQ(result.limits.size(), 2);
   EXPECT_FALSE(result.limits[0].held());
+  // a: dma, the best. b: late is chosen and took 10 % longer than plain. c and d are no choices.
+  EXPECT_DOUBLE_EQ(result.metrics[1].value, 50);
+  EXPECT_FALSE(result.limits[1].held());
   ASSERT_EQ(result.curves.size(), 2) << "by choice";
   EXPECT_EQ(result.curves[0].name, "dma");
   EXPECT_EQ(result.curves[0].summary.cases, 2);

@@ -167,8 +167,9 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
       if (measurements.values[i].benchmark == name) chosen.push_back(i);
   }
   if (chosen.empty())
-    diagnostics.error(node.place, "no row of the measurements can be simulated",
-                      "name benchmarks that docs/reference/measurements.md lists; a library's benchmarks need 'library' too");
+    diagnostics.error(
+        node.place, "no row of the measurements can be simulated",
+        "name benchmarks that docs/reference/measurements.md lists; a library's benchmarks need 'library' too");
   return chosen;
 }
 
@@ -193,7 +194,8 @@ void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d
       .exists();
   d.field("system", &MeasurementsGroupSpec::system, "The machine; one node of it runs the benchmarks")
       .example("../configs/systems/4xh200.yaml");
-  d.field("library", &MeasurementsGroupSpec::library, "The collective library of the benchmarks of one (nccl_all_to_all, all_gather_nccl, ...)")
+  d.field("library", &MeasurementsGroupSpec::library,
+          "The collective library of the benchmarks of one (nccl_all_to_all, all_gather_nccl, ...)")
       .example("../configs/libraries/nccl.yaml")
       .optional();
   d.field("benchmarks", &MeasurementsGroupSpec::benchmarks, "Only these; none named: all that can be simulated")
