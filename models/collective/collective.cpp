@@ -127,6 +127,12 @@ std::optional<std::string> check(const Collective& c, const machine::SystemSpec&
     return fmt::format("an offset of {} among {} ranks; the largest is {}", c.offset, system.ranks(),
                        system.ranks() - 1);
   }
+  const double output = c.bytes.value * (c.kind == Kind::all_gather ? static_cast<double>(system.ranks()) : 1);
+  const double memory = system.node.gpu.hbm.capacity.value;
+  if (output > memory) {
+    return fmt::format("{:.4g} GB at a rank do not fit its memory of {:.4g} GB; make the collective smaller",
+                       output * 1e-9, memory * 1e-9);
+  }
   if (auto problem = check_algorithm(c, system)) return problem;
   switch (c.way.engine) {
     case Engine::cu:

@@ -207,6 +207,12 @@ std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::Syste
   const machine::GpuSpec& gpu = system.node.gpu;
   const std::int64_t cus = gpu.compute.total_cus();
   if (spec.cus && *spec.cus > cus) return fmt::format("cus {} is more than the GPU has; {} at most", *spec.cus, cus);
+  const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
+  const double bytes = elements * builder::bytes_of(spec.dtype);
+  if (bytes > gpu.hbm.capacity.value) {
+    return fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB; make m, n or k smaller", bytes * 1e-9,
+                       gpu.hbm.capacity.value * 1e-9);
+  }
   if (spec.split_k && *spec.split_k > spec.k) {
     return fmt::format("split_k {} leaves parts of k without any element; {} at most", *spec.split_k, spec.k);
   }
