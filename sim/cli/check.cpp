@@ -1,14 +1,18 @@
 // moire check: validates files without simulating them.
+#include "models/mscclpp/check.hpp"
+
 #include <fmt/format.h>
 
 #include "models/blas/spec.hpp"
 #include "models/library/spec.hpp"
+#include "models/mscclpp/reader.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/file_kind.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 #include "sim/study/advise/space.hpp"
+#include "sim/study/import/text_file.hpp"
 #include "sim/study/measurements.hpp"
 #include "sim/study/prepare.hpp"
 #include "sim/study/validate/validation.hpp"
@@ -103,12 +107,18 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   return {};
 }
 
+std::string check_plan(const std::string& file, config::Diagnostics& diagnostics) {
+  const auto text = study::importing::read_text_file(file, models::mscclpp::most_plan_bytes, diagnostics);
+  return text ? models::mscclpp::check_plan_text(file, *text, diagnostics) : std::string();
+}
+
 int check(const std::vector<std::string>& files, const std::vector<std::string>& sets) {
   int status = done;
   for (const std::string& file : files) {
     config::Diagnostics diagnostics;
     const std::string what = study::is_measurements(file) ? check_measurements(file, diagnostics)
                              : is_wg_trace(file)          ? check_trace(file, diagnostics)
+                             : is_plan(file)              ? check_plan(file, diagnostics)
                                                           : check_yaml(file, sets, diagnostics);
     if (diagnostics.ok()) {
       fmt::print("{}: ok ({})\n", file, what);
@@ -132,7 +142,8 @@ void add_check(CLI::App& app, Action& action) {
   command
       ->add_option(
           "FILE", arguments->files,
-          "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, measurements")
+          "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, measurements, "
+          "MSCCL++ execution plans")
       ->required()
       ->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
