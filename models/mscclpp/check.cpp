@@ -85,9 +85,9 @@ std::string check_plan_text(const std::string& name, const std::string& text, co
   if (!diagnostics.ok()) return {};
   std::size_t blocks = 0;
   for (const Gpu& gpu : plan->gpus) blocks += gpu.blocks.size();
-  return fmt::format("MSCCL++ plan, {}, {} GPUs, {} thread blocks, {} operations run{}",
-                     msccl::to_string(plan->collective), plan->gpus.size(), blocks, verdict.operations,
-                     verdict.states_result ? ", the result is right" : ", which states no result");
+  return fmt::format("MSCCL++ plan, {}, {} GPU{}, {} thread blocks, {} operations run{}",
+                     msccl::to_string(plan->collective), plan->gpus.size(), plan->gpus.size() == 1 ? "" : "s", blocks,
+                     verdict.operations, verdict.states_result ? ", the result is right" : ", which states no result");
 }
 
 }  // namespace moire::models::mscclpp

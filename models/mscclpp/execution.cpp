@@ -379,6 +379,12 @@ class Execution {
     return all;
   }
 
+  // Whose threads take payloads of packets in turn.
+  static bool of_packets(OpType type) {
+    return type == OpType::put_packets || type == OpType::read_put_packets || type == OpType::copy_to_packets ||
+           type == OpType::unpack_packets || type == OpType::reduce_packets || type == OpType::multicast_store_packets;
+  }
+
   static bool pairs(OpType type) {
     return type == OpType::put || type == OpType::put_signal || type == OpType::put_signal_flush ||
            type == OpType::put_packets || type == OpType::get;
@@ -440,7 +446,7 @@ class Execution {
     access.agent = static_cast<std::uint32_t>(index);
     access.time = w.time;
     access.site = at;
-    access.grain = Grain::vector;
+    access.grain = of_packets(op.type) ? Grain::packet : Grain::vector;
     const Knowledge* known = &w.knowledge;
     Knowledge* proxy = nullptr;
     if (channel) {
@@ -464,9 +470,7 @@ class Execution {
       Clock over;
       for (std::size_t s = 0; s < sources.size(); ++s) {
         for (const auto& run : from[s]) {
-          Access read = access;
-          if (sources[s]->packets && !channel) read.grain = Grain::packet;
-          const Clock packets = this->read(run[i], read, *known, over, sources[s]->packets && spins(op));
+          const Clock packets = this->read(run[i], access, *known, over, sources[s]->packets && spins(op));
           over.join(packets);
           sum.insert(sum.end(), cells_[run[i]].sum.begin(), cells_[run[i]].sum.end());
         }
@@ -476,9 +480,7 @@ class Execution {
       learnt.over.join(over);
       for (std::size_t d = 0; d < destinations.size(); ++d) {
         for (const auto& run : to[d]) {
-          Access write = access;
-          if (destinations[d]->packets && !channel) write.grain = Grain::packet;
-          this->write(run[i], write, *known, over, sum, destinations[d]->packets);
+          this->write(run[i], access, *known, over, sum, destinations[d]->packets);
         }
       }
     }
@@ -523,11 +525,14 @@ class Execution {
     const Site& a = sites_[earlier.site];
     const Site& b = sites_[later.site];
     const bool own = a.gpu == b.gpu && a.block == b.block && earlier.agent == later.agent;
-    fault(Fault::Kind::race, b,
-          fmt::format("race: {} {} {}, which {} {}; nothing orders the two", name(b), is, place(cell), name(a), was),
-          own ? "a nop between them: threads of a block do not wait for each other"
-              : "a signal after the first and a wait before the second, with nops between them and the data",
-          fmt::format("{} {} {} {}", name(a), was, name(b), is));
+    fault(
+        Fault::Kind::race, b,
+        fmt::format("race: {} {} {}, which {} {}; nothing orders the two", name(b), is, place(cell), name(a), was),
+        earlier.site == later.site ? "source and destination that do not overlap"
+        : own
+            ? "a nop between them: threads of a block do not wait for each other"
+            : "let the second wait for the first by a signal, semaphore or barrier, with nops between it and the data",
+        fmt::format("{} {} {} {}", name(a), was, name(b), is));
   }
 
   // Returns what the flags of packets tell beyond the data.
@@ -615,6 +620,7 @@ class Execution {
     std::string out;
     for (std::size_t i = 0; i < std::min(sum.size(), shown); ++i) {
       out += (i > 0 ? " + " : "") + place(sum[i]);
+      if (layout_.cut().slices > 1) out += fmt::format(" slice {}", layout_.slice_of(sum[i]));
     }
     if (sum.size() > shown) out += fmt::format(" + {} more", sum.size() - shown);
     return out;
@@ -630,7 +636,8 @@ class Execution {
           if (cell.written && cell.sum == expected) continue;
           const Site last = cell.written ? sites_[cell.write.site] : Site{static_cast<std::uint32_t>(g), 0, -1, -1};
           fault(Fault::Kind::wrong, last,
-                fmt::format("wrong result: output chunk {} of gpu {} is {}{}, not {}", chunk, g, terms(cell.sum),
+                fmt::format("wrong result: output chunk {}{} of gpu {} is {}{}, not {}", chunk,
+                            layout_.cut().slices > 1 ? fmt::format(" slice {}", slice) : "", g, terms(cell.sum),
                             !cell.written ? ""
                             : last.op < 0 ? ", as it was at the start"
                                           : ", written by " + name(last),

@@ -33,6 +33,7 @@ class Layout {
   // Cells of the buffers that the user gave: those of `gpu` are [first, last).
   std::pair<std::size_t, std::size_t> user_cells(std::size_t gpu) const;
   bool is_scratch(std::size_t cell) const;
+  std::size_t slice_of(std::size_t user_cell) const { return user_cell % per_gpu_ % cut_.slices; }
   std::size_t gpu_of(std::size_t cell) const { return cell / per_gpu_; }
 
   std::size_t input_cell(std::size_t gpu, std::uint32_t chunk, std::uint32_t slice) const;

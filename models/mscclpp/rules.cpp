@@ -429,6 +429,7 @@ class Rules {
     struct Use {
       std::map<std::uint32_t, std::size_t> signals;
       std::map<std::uint32_t, std::size_t> waits;
+      // The last that signals, else that waits.
       const Operation* op = nullptr;
       std::size_t block = 0;
       std::string number;
@@ -444,6 +445,7 @@ class Rules {
       for (const std::uint32_t channel : site.op.channels) {
         Use& use = used[{site.gpu, site.op.channel_type, channel}];
         ++(gives ? use.signals : use.waits)[rounds];
+        if (takes && !use.signals.empty()) continue;
         use.op = &site.op;
         use.block = site.block;
         use.number = site.number;
