@@ -116,7 +116,7 @@ class Detective {
   Detective(const Wiring& wiring, const Layout& layout, const Goal& goal, const History& history)
       : wiring_(wiring), layout_(layout), goal_(goal), history_(history) {}
 
-  void explain(Wrong& wrong) {
+  void explain(std::uint32_t lies_in, Wrong& wrong) {
     wrong.expected = goal_.expected(wrong.gpu, wrong.chunk);
     const std::uint32_t last = history_.at(layout_.cell(wrong.gpu, Buffer::output, wrong.chunk));
     if (!find_contents(last)) {  // too large a tale; who wrote it is known still
@@ -126,6 +126,10 @@ class Detective {
     const Content& found = contents_.at(last);
     wrong.found = found.all;
     wrong.undefined = found.undefined;
+    if (lies_in != nobody) {
+      accuse(history_.at(lies_in), Fault::wrong_place, wrong);
+      return;
+    }
     if (last == 0 || history_[last].is_input()) {
       wrong.fault = Fault::nobody_wrote;
       return;
@@ -256,10 +260,10 @@ class Detective {
 }  // namespace
 
 void explain(const Wiring& wiring, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
-             std::uint32_t chunks_per_call, Wrong& wrong) {
+             std::uint32_t chunks_per_call, std::uint32_t lies_in, Wrong& wrong) {
   History history(wiring, layout, goal);
   carry<Message>(wiring, layout, order, chunks_per_call, history);
-  Detective(wiring, layout, goal, history).explain(wrong);
+  Detective(wiring, layout, goal, history).explain(lies_in, wrong);
 }
 
 }  // namespace moire::models::msccl

@@ -27,6 +27,18 @@ Access access_of(const Wiring& wiring, const Layout& layout, const Touch& touch,
   return access;
 }
 
+void add(const Race& race, Races& races) {
+  races.count += race.chunks;
+  const auto same = std::find_if(races.told.begin(), races.told.end(), [&](const Race& other) {
+    return other.first.at == race.first.at && other.second.at == race.second.at;
+  });
+  if (same != races.told.end()) {
+    same->chunks += race.chunks;
+  } else if (races.told.size() < told) {
+    races.told.push_back(race);
+  }
+}
+
 // A call is the work of all threads of a block at once: where it reads what it writes elsewhere, nothing orders them.
 void find_overlaps(const Wiring& wiring, const Layout& layout, std::uint32_t chunks_per_call, Races& races) {
   for (const Wiring::Block& block : wiring.blocks) {
@@ -38,12 +50,12 @@ void find_overlaps(const Wiring& wiring, const Layout& layout, std::uint32_t chu
       const std::int64_t dst = layout.cell(block.gpu, step.dst_buffer, step.dst_offset);
       const std::int64_t shared = std::min<std::int64_t>(chunks_per_call, step.count) - std::abs(src - dst);
       if (src == dst || shared <= 0) continue;
-      races.count += static_cast<std::uint64_t>(shared);
       const StepAt at{block.gpu, block.index, static_cast<std::int32_t>(s)};
       const std::int64_t common = std::max(src, dst);
-      if (races.told.size() < told)
-        races.told.push_back({{at, step.src_buffer, step.src_offset + common - src, false},
-                              {at, step.dst_buffer, step.dst_offset + common - dst, true}});
+      add({{at, step.src_buffer, step.src_offset + common - src, false},
+           {at, step.dst_buffer, step.dst_offset + common - dst, true},
+           static_cast<std::uint64_t>(shared)},
+          races);
     }
   }
 }
@@ -60,10 +72,9 @@ Races find_races(const Wiring& wiring, CallPattern pattern, const std::vector<st
   const std::vector<bool> ordered = are_ordered(wiring, conflicts, order, chunks_per_call, slots);
   for (std::size_t i = 0; i < conflicts.size(); ++i) {
     if (ordered[i]) continue;
-    ++races.count;
-    if (races.told.size() < told)
-      races.told.push_back({access_of(wiring, layout, conflicts[i].first, conflicts[i].cell),
-                            access_of(wiring, layout, conflicts[i].second, conflicts[i].cell)});
+    add({access_of(wiring, layout, conflicts[i].first, conflicts[i].cell),
+         access_of(wiring, layout, conflicts[i].second, conflicts[i].cell)},
+        races);
   }
   return races;
 }

@@ -17,11 +17,12 @@ struct Access {
 struct Race {
   Access first;  // in the order of the schedule; `second` might as well come before it
   Access second;
+  std::uint64_t chunks = 1;  // on which these two steps race
 };
 
 struct Races {
   std::uint64_t count = 0;            // pairs of accesses
-  std::vector<Race> told;             // the first ones
+  std::vector<Race> told;             // the first pairs of steps
   std::uint32_t chunks_per_call = 0;  // the cut at which they were found
 };
 

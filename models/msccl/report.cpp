@@ -101,7 +101,8 @@ void tell_races(const Algorithm& algorithm, const PatternVerdict& verdict, bool 
             : fmt::format("race {}: {} {}, {} {}, the same memory, and nothing orders them", place_of(verdict.pattern),
                           named(algorithm, race.first.at), does(race.first), named(algorithm, race.second.at),
                           does(race.second));
-    if (i == 0 && races.count > 1) what += fmt::format(" ({} races)", races.count);
+    if (race.chunks > 1) what += fmt::format(", on {} chunks", race.chunks);
+    if (i == 0 && races.count > race.chunks) what += fmt::format(" ({} races in all)", races.count);
     const Spot at = spot(step_at(algorithm, race.second.at));
     const char* remedy = "a dependency (depid, deps, hasdep) of the later one on the other";
     if (as_errors) {

@@ -97,7 +97,15 @@ Result execute(const Wiring& wiring, CallPattern pattern, const std::vector<std:
     }
   }
   if (first) {
-    explain(wiring, layout, goal, order, chunks_per_call, *first);
+    std::uint32_t lies_in = nobody;
+    for (std::int64_t chunk = 0; chunk < goal.outputs(first->gpu); ++chunk) {
+      const std::uint32_t cell = layout.cell(first->gpu, Buffer::output, chunk);
+      if (sums.at(cell) == expected.at(first->gpu, first->chunk) && sums.at(cell) != expected.at(first->gpu, chunk)) {
+        lies_in = cell;
+        break;
+      }
+    }
+    explain(wiring, layout, goal, order, chunks_per_call, lies_in, *first);
     result.first_wrong = std::move(first);
   }
   return result;

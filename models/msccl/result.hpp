@@ -24,7 +24,7 @@ struct StepAt {
 enum class Fault : std::uint8_t {
   nobody_wrote,   // it holds what it held at the start
   added_wrongly,  // the step joins what must not be joined, or the same thing twice
-  wrong_place,    // a right value, of another chunk
+  wrong_place,    // the right value lies elsewhere, or that of another chunk here
   overwrote,      // the step replaces what it should have added to
   incomplete,     // something never came here
 };

@@ -17,13 +17,18 @@ class Run {
   }
 
   Schedule run() {
-    for (std::uint32_t b = 0; b < blocks_.size(); ++b) advance(b);
-    // Each waits in at most one place, so woken blocks are few beside calls.
-    while (!ready_.empty()) {
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b) advance(b, false);
+    // Steps within a GPU go last: where a dependency is missing, what it should have waited for is then mostly there,
+    // and the result says what is wrong beside the race.
+    for (std::size_t next_local = 0; !ready_.empty() || next_local < local_.size();) {
+      if (ready_.empty()) {
+        advance(local_[next_local++], true);
+        continue;
+      }
       const std::uint32_t b = ready_.back();
       ready_.pop_back();
       blocks_[b].queued = false;
-      advance(b);
+      advance(b, false);
     }
     for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
       if (static_cast<std::size_t>(blocks_[b].step) < wiring_.blocks[b].steps().size())
@@ -42,6 +47,7 @@ class Run {
     std::uint32_t next_waiting = nobody;  // behind this one in such a list
     bool queued = false;
     bool listed = false;
+    bool put_off = false;
   };
 
   std::optional<Wait> wait_of(std::uint32_t b) const {
@@ -67,9 +73,11 @@ class Run {
     ready_.push_back(b);
   }
 
-  // As far as it gets.
-  void advance(std::uint32_t b) {
+  // As far as it gets; over steps within the GPU only where `local`.
+  void advance(std::uint32_t b, bool local) {
     State& state = blocks_[b];
+    if (state.put_off && !local) return;
+    state.put_off = false;
     const Wiring::Block& block = wiring_.blocks[b];
     const std::vector<Step>& steps = block.steps();
     while (static_cast<std::size_t>(state.step) < steps.size()) {
@@ -82,6 +90,11 @@ class Run {
         return;
       }
       const Effect does = effect(step.type);
+      if (!does.receives && !does.sends && !local) {
+        state.put_off = true;
+        local_.push_back(b);
+        return;
+      }
       if (does.receives && filled_[block.in]-- == slots_) wake(wiring_.connections[block.in].sender);
       if (does.sends && filled_[block.out]++ == 0) wake(wiring_.connections[block.out].receiver);
       ++out_.calls;
@@ -110,6 +123,7 @@ class Run {
   std::vector<State> blocks_;
   std::vector<std::uint32_t> filled_;  // calls in each connection
   std::vector<std::uint32_t> ready_;
+  std::vector<std::uint32_t> local_;
   Schedule out_;
 };
 

@@ -285,8 +285,16 @@ class Reader {
     out.dst_buffer = word(step_, step::dstbuf, name, good, buffer_of, "buffer i, o or s");
     out.src_offset = integer(step_, step::srcoff, name, good, -any);
     out.dst_offset = integer(step_, step::dstoff, name, good, -any);
-    const std::int32_t count = integer(step_, step::cnt, name, good, 0, out.type == StepType::nop ? any : 65'535);
-    out.count = out.type == StepType::nop ? std::uint16_t{0} : static_cast<std::uint16_t>(count);
+    const std::int32_t count = integer(step_, step::cnt, name, good, -any);
+    if (out.type != StepType::nop) {
+      if (count < 0 || count > std::numeric_limits<std::uint16_t>::max()) {
+        good = false;
+        complaints_.error(xml_.spot_of(step_[step::cnt]),
+                          fmt::format("{}: cnt is {}, which is out of range", name(), count),
+                          fmt::format("1 to {} chunks a step", most_chunks));
+      }
+      out.count = static_cast<std::uint16_t>(count);
+    }
     out.depends_block = integer(step_, step::depid, name, good, none);
     out.depends_step = integer(step_, step::deps, name, good, -any);
     if (out.depends_block == none) out.depends_step = none;
