@@ -66,6 +66,7 @@ int run_command_line(int argc, char** argv) {
   add_check(app, action);
   add_validate(app, action);
   add_calibrate(app, action);
+  add_compile(app, action);
   add_explain(app, action);
   try {
     app.parse(argc, argv);
