@@ -1,5 +1,5 @@
 // Thread blocks. Automatic: one for each end of a connection, one for both ends that a fused instruction ties together;
-// local work goes to the block of its channel that was busy least late.
+// local work goes to the block of its channel that was busy least late, the shorter one of equals.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -94,10 +94,11 @@ class Assigner {
         std::clamp(is.channel, 0, std::max(channels_ - 1, 0)) + is.replica * std::max(channels_, 1);
     auto& pool = pools_[static_cast<std::size_t>(is.rank)][wanted];
     if (pool.empty()) pool.push_back(make(is.rank, wanted));
-    const auto last = [&](std::size_t b) {
-      return schedule_.depth[static_cast<std::size_t>(block(is.rank, b).instructions.back())];
+    const auto busy = [&](std::size_t b) {
+      const auto& its = block(is.rank, b).instructions;
+      return std::pair(schedule_.depth[static_cast<std::size_t>(its.back())], its.size());
     };
-    return *std::min_element(pool.begin(), pool.end(), [&](std::size_t a, std::size_t b) { return last(a) < last(b); });
+    return *std::min_element(pool.begin(), pool.end(), [&](std::size_t a, std::size_t b) { return busy(a) < busy(b); });
   }
 
   std::size_t named(Id id) {

@@ -162,7 +162,6 @@ struct TwoDimensional : CommonSpec {
   Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
-    made.blocks = Blocks::manual;
     made.replication = Replication::blocked;
     made.gather_waits = true;
     return made;
@@ -174,16 +173,14 @@ struct TwoDimensional : CommonSpec {
     const PairsInNodes pairs{p, ranks, across};
     pairs.scatter(parts);
     pairs.reduce(parts, std::min(across, gpus));
-    // A thread block that sends to the next node and receives from the one before.
-    const Placement around{.send_block = gpus, .recv_block = gpus};
     for (std::int32_t g = 0; g < gpus; ++g) {
       for (std::int32_t part = 0; part < across; ++part) {
         const auto hop = [&](std::int32_t h) { return ranks.of((part + h) % across, g); };
         const std::int32_t index = g * across + part;
         for (std::int32_t h = 1; h < across; ++h) {
-          p.chunk(hop(h + 1), input, index).reduce(p.chunk(hop(h), input, index), around);
+          p.chunk(hop(h + 1), input, index).reduce(p.chunk(hop(h), input, index));
         }
-        for (std::int32_t h = 0; h + 1 < across; ++h) p.chunk(hop(h), input, index).copy(hop(h + 1), around);
+        for (std::int32_t h = 0; h + 1 < across; ++h) p.chunk(hop(h), input, index).copy(hop(h + 1));
       }
     }
     pairs.gather();
