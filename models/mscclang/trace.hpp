@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/msccl/algorithm.hpp"
@@ -77,7 +78,12 @@ class Values {
   std::uint64_t fingerprint(ValueId value) const { return all_[static_cast<std::size_t>(value)].fingerprint; }
   bool is_sum(ValueId value) const { return all_[static_cast<std::size_t>(value)].right >= 0; }
   std::vector<ValueId> contributions(ValueId value) const;  // of a sum, with repetitions
-  std::string text(ValueId value) const;                    // "rank 0 [3] + rank 1 [3]"
+  // Of a contribution: rank and chunk of its input.
+  std::pair<std::int32_t, std::int32_t> origin(ValueId value) const {
+    const Value& is = all_[static_cast<std::size_t>(value)];
+    return {is.left, is.index};
+  }
+  std::string text(ValueId value) const;  // "rank 0 [3] + rank 1 [3]"
   std::size_t size() const { return all_.size(); }
 
   static std::uint64_t fingerprint_of(std::int32_t rank, std::int32_t index);
