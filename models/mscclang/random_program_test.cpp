@@ -26,6 +26,7 @@ class RandomProgram {
     }
     program_.emplace(options, initial);
     scratch_ = program_->scratch("a");
+    one_channel_ = pick(0, 2) == 0;
     const std::int32_t operations = pick(5, 60);
     for (std::int32_t i = 0; i < operations; ++i) {
       if (pick(0, 9) == 0) {
@@ -58,7 +59,7 @@ class RandomProgram {
     const std::int32_t count = pick(1, 3);
     const auto from = any(count);
     if (!from) return;
-    const Placement placement{.channel = pick(0, 4) == 0 ? pick(0, 2) : -1};
+    const Placement placement{.channel = one_channel_ ? 0 : pick(0, 4) == 0 ? pick(0, 2) : -1};
     try {
       if (pick(0, 1) == 0) {
         // A chain, which is what gets fused.
@@ -80,6 +81,7 @@ class RandomProgram {
   }
 
   std::mt19937 random_;
+  bool one_channel_ = false;  // everything meets on channel 0
   std::optional<Program> program_;
   Buffer scratch_;
 };
