@@ -36,8 +36,6 @@ std::string_view to_string(FileKind kind) {
 
 bool is_wg_trace(const std::filesystem::path& file) { return file.extension() == ".csv" || file.extension() == ".zst"; }
 
-bool is_plan(const std::filesystem::path& file) { return file.extension() == ".json"; }
-
 std::optional<FileKind> kind_of(const config::Node& tree) {
   const std::array<std::pair<FileKind, const config::Description*>, 7> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},

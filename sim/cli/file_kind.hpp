@@ -14,7 +14,6 @@ std::string_view to_string(FileKind kind);
 
 // By name: WG traces end in .csv or .csv.zst.
 bool is_wg_trace(const std::filesystem::path& file);
-bool is_plan(const std::filesystem::path& file);  // an execution plan of MSCCL++
 
 // By content: the kind that knows most of the top-level keys, where one knows more than all others.
 std::optional<FileKind> kind_of(const config::Node& tree);

@@ -1,1 +1,0 @@
-check plan_credit.json

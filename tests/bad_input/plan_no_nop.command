@@ -1,1 +1,0 @@
-check plan_no_nop.json

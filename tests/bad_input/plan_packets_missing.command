@@ -1,1 +1,0 @@
-check plan_packets_missing.json
