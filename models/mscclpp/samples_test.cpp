@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "models/mscclpp/check.hpp"
+#include "models/mscclpp/random_execution.hpp"
 #include "models/mscclpp/reader.hpp"
 
 namespace moire::models::mscclpp {
@@ -20,6 +21,14 @@ struct Sample {
   const char* file;
   const char* fault;  // of each error; "" where it is right
 };
+
+// Whatever the order.
+bool all_right(const Plan& plan, std::uint64_t seeds) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    if (RandomExecution(plan, cuts_of(plan).front(), seed).run() != Ending::right) return false;
+  }
+  return true;
+}
 
 class Samples : public ::testing::TestWithParam<Sample> {};
 
@@ -41,9 +50,11 @@ TEST_P(Samples, AreJudged) {
   report(*plan, verdict, diagnostics);
   if (*GetParam().fault == '\0') {
     EXPECT_EQ(diagnostics.str(), "");
+    EXPECT_TRUE(plan->collective == msccl::Collective::send_recv || all_right(*plan, 5));
     return;
   }
   EXPECT_FALSE(diagnostics.ok());
+  EXPECT_EQ(verdict.has(Fault::Kind::race), !all_right(*plan, 200)) << "a race shows in some order";
   for (const config::Diagnostic& error : diagnostics.sorted()) {
     if (error.what.find("not shown") != std::string::npos) continue;
     EXPECT_THAT(error.what, HasSubstr(GetParam().fault));
