@@ -47,6 +47,7 @@ class ChannelKernel final : public program::KernelBody {
     bool lines = false;
     Time setup;
     Time overhead;
+    Time empty_overhead;
     Time local_overhead;
     Time order_overhead;
     double spread = 0;
@@ -92,7 +93,13 @@ class ChannelKernel final : public program::KernelBody {
       send(rank, step, bytes, slice, part, static_cast<std::uint32_t>(workgroup), phase);
       if (phase.kind != Phase::Kind::nothing) return true;
     }
-    if (bytes <= 0) return true;
+    if (bytes <= 0) {
+      if (part == think && plan_.empty_overhead.ps > 0) {
+        phase.kind = Phase::Kind::delay;
+        phase.duration = plan_.empty_overhead;
+      }
+      return true;
+    }
     if (part == think) {
       phase.kind = Phase::Kind::delay;
       phase.duration = needs.receives || needs.sends ? overhead(static_cast<std::uint32_t>(workgroup), strand, number)
@@ -240,6 +247,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   plan.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   plan.setup = channels.setup;
   plan.overhead = protocol.step_overhead;
+  plan.empty_overhead = protocol.empty_overhead;
   plan.local_overhead = channels.local_overhead;
   plan.order_overhead = channels.order_overhead;
   plan.spread = protocol.step_spread;
