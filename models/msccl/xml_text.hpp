@@ -103,7 +103,7 @@ class Attributes {
         xml.spot_of(found_[which]),
         name() + ": " + found_[which].name() + " is " + config::in_quotes(digits) +
             (too_large || (number && error == std::errc()) ? ", which is out of range" : ", not a whole number"),
-        std::to_string(least) + " to " + std::to_string(most));
+        least == -most ? std::string("digits, as 12 or -1") : std::to_string(least) + " to " + std::to_string(most));
     return {};
   }
 
