@@ -1,49 +1,12 @@
 #include "grid.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "csv_row.hpp"
+#include "csv_rows.hpp"
 
 namespace {
-
-void read_rows(const std::string& path, const std::string& columns, size_t cells,
-               const std::function<void(CsvRow&)>& take) {
-  std::ifstream file(path);
-  if (!file) {
-    std::perror(path.c_str());
-    std::exit(2);
-  }
-  bool good = true, header = false, any = false;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.empty() || line[0] == '#') continue;
-    CsvRow row(line, path + ":" + std::to_string(number));
-    if (!header) {
-      header = true;
-      if (line != columns) row.fail("the columns are not " + columns);
-      if (!row.good()) std::exit(2);
-      continue;
-    }
-    if (row.size() != cells) {
-      row.fail(std::to_string(row.size()) + " cells; " + std::to_string(cells) + " would be right");
-    } else {
-      any = true;
-      take(row);
-    }
-    good &= row.good();
-  }
-  if (good && !any) {
-    std::fprintf(stderr, "%s: it has no row\n", path.c_str());
-    good = false;
-  }
-  if (!good) std::exit(2);
-}
 
 constexpr double kMostBytes = 4.0 * (1 << 30);
 
@@ -55,7 +18,7 @@ std::vector<Pair> read_pairs(const std::string& path) {
   std::set<std::tuple<std::string, int, int64_t>> seen;
   std::vector<std::string> collectives = kKindNames;
   collectives.push_back("none");
-  read_rows(path, kPairColumns, 8, [&](CsvRow& row) {
+  read_csv_rows(path, kPairColumns, [&](CsvRow& row) {
     Pair p;
     ComputeShape& c = p.compute;
     c.name = row.text(0);
@@ -87,7 +50,7 @@ std::vector<Pair> read_pairs(const std::string& path) {
 std::vector<Strategy> read_strategies(const std::string& path) {
   std::vector<Strategy> strategies;
   std::set<std::string> names;
-  read_rows(path, kStrategyColumns, 7, [&](CsvRow& row) {
+  read_csv_rows(path, kStrategyColumns, [&](CsvRow& row) {
     Strategy s;
     s.name = row.text(0);
     s.copy_engine = row.one_of(1, {"nccl", "copy"}) == 1;

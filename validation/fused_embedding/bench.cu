@@ -8,6 +8,7 @@
 #include "cuda_check.hpp"
 #include "evict_l2.hpp"
 #include "kernels.cuh"
+#include "peer_access.hpp"
 
 namespace {
 
@@ -92,21 +93,7 @@ Bench::Bench(int ranks, const std::vector<Shape>& shapes) : ranks_(ranks), rank_
   CUDA_CHECK(cudaHostAlloc(&host_flag_, 64, cudaHostAllocPortable | cudaHostAllocMapped));
   *host_flag_ = 0;
   for (int r = 0; r < ranks; ++r) {
-    CUDA_CHECK(cudaSetDevice(r));
-    for (int p = 0; p < ranks; ++p) {
-      if (p == r) continue;
-      int can = 0;
-      CUDA_CHECK(cudaDeviceCanAccessPeer(&can, r, p));
-      if (can == 0) {
-        std::fprintf(stderr, "GPU %d cannot access GPU %d directly\n", r, p);
-        std::exit(1);
-      }
-      const cudaError_t status = cudaDeviceEnablePeerAccess(p, 0);
-      if (status == cudaErrorPeerAccessAlreadyEnabled)
-        (void)cudaGetLastError();
-      else
-        CUDA_CHECK(status);
-    }
+    if (!enable_peer_access(r, ranks)) std::exit(1);
     allocate(r, shapes);
   }
   nccl_ = NcclExchange::create(ranks);

@@ -2,10 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <set>
 
-#include "csv_row.hpp"
+#include "csv_rows.hpp"
 
 namespace {
 
@@ -19,29 +18,9 @@ Dtype dtype_of(CsvRow& row, size_t column) {
 }  // namespace
 
 std::vector<Point> read_grid(const std::string& path, int ranks) {
-  std::ifstream file(path);
-  if (!file) {
-    std::perror(path.c_str());
-    std::exit(2);
-  }
   std::vector<Point> points;
   std::set<std::string> names;
-  bool good = true, header = false;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.empty() || line[0] == '#') continue;
-    CsvRow row(line, path + ":" + std::to_string(number));
-    if (!header) {
-      header = true;
-      if (line != kGridColumns) row.fail(std::string("the columns are not ") + kGridColumns);
-      if (!row.good()) std::exit(2);
-      continue;
-    }
-    if (row.size() != 10) {
-      row.fail(std::to_string(row.size()) + " cells; 10 would be right");
-      good = false;
-      continue;
-    }
+  read_csv_rows(path, kGridColumns, [&](CsvRow& row) {
     Point p;
     p.name = row.text(0);
     if (!names.insert(p.name).second) row.fail("a second point of the name " + p.name);
@@ -59,13 +38,11 @@ std::vector<Point> read_grid(const std::string& path, int ranks) {
     s.bags_per_task = row.whole(8, 1, 4096);
     const bool chosen = row.whole(9, 0, 1) == 1 || ranks != 2;
     if (row.good() && chosen && !s.problem().empty()) row.fail(s.problem());
-    good &= row.good();
     if (chosen) points.push_back(p);
-  }
-  if (good && points.empty()) {
+  });
+  if (points.empty()) {
     std::fprintf(stderr, "%s: no point for %d GPUs\n", path.c_str(), ranks);
-    good = false;
+    std::exit(2);
   }
-  if (!good) std::exit(2);
   return points;
 }

@@ -7,6 +7,7 @@
 #include "cuda_check.hpp"
 #include "device_clock.cuh"
 #include "harness.hpp"
+#include "peer_access.hpp"
 
 namespace {
 
@@ -85,20 +86,9 @@ Collector::Collector(int argc, char** argv, const char* program, int64_t pool_by
     std::exit(2);
   }
   for (int r = 0; r < gpus_; ++r) {
-    CUDA_CHECK(cudaSetDevice(r));
-    for (int p = 0; p < gpus_; ++p) {
-      if (p == r) continue;
-      int can = 0;
-      CUDA_CHECK(cudaDeviceCanAccessPeer(&can, r, p));
-      if (can == 0) {
-        std::fprintf(stderr, "%s: GPU %d cannot access the memory of GPU %d; use --gpus 1\n", program, r, p);
-        std::exit(1);
-      }
-      const cudaError_t status = cudaDeviceEnablePeerAccess(p, 0);
-      if (status == cudaErrorPeerAccessAlreadyEnabled)
-        (void)cudaGetLastError();
-      else
-        CUDA_CHECK(status);
+    if (!enable_peer_access(r, gpus_)) {
+      std::fprintf(stderr, "%s: use --gpus 1\n", program);
+      std::exit(1);
     }
     pool_.push_back(nullptr);
     stamps_.push_back(nullptr);

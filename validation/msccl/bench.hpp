@@ -1,0 +1,89 @@
+// Runs plans on the first GPUs of a machine: memory, a common start, times, and the check of every run's result.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gate.hpp"
+#include "harness.hpp"
+#include "interpreter.hpp"
+#include "layout.hpp"
+#include "meaning.hpp"
+
+// A plan on the GPUs: its programs, connections and what its result must be.
+class LoadedPlan {
+ public:
+  LoadedPlan(const Plan& plan, int sms);
+  ~LoadedPlan();
+  LoadedPlan(const LoadedPlan&) = delete;
+  LoadedPlan& operator=(const LoadedPlan&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  void empty_connections();  // as before the first launch
+
+ private:
+  friend class Bench;
+  struct Gpu {
+    BlockProgram* blocks = nullptr;
+    Op* ops = nullptr;
+    Wait* waits = nullptr;
+    int32_t* sources = nullptr;
+    char* slab = nullptr;
+    WgStamp* stamps = nullptr;
+    Stuck* stuck = nullptr;
+    Term* terms = nullptr;  // of all output chunks, behind each other
+    int32_t* first_term = nullptr;
+  };
+  Plan plan_;
+  Layout layout_;
+  std::vector<Expected> expected_;
+  std::vector<char*> slabs_;
+  std::vector<Gpu> gpu_;
+};
+
+struct RunResult {
+  bool ended = false;    // false: some wait lasted longer than the limit
+  double us = 0;         // between events around the kernel, slowest GPU
+  double skew_us = 0;    // slowest minus fastest GPU
+  double inside_us = 0;  // a GPU's first block's start to its last block's end, slowest GPU
+  std::string stuck;     // who waited for what
+};
+
+class Bench {
+ public:
+  // `most`: of every buffer of a GPU, in bytes.
+  Bench(int gpus, int sms, int64_t most_buffer_bytes);
+  ~Bench();
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  // What a plan needs of each buffer.
+  static int64_t buffer_bytes(const Plan& plan, int64_t bytes);
+  // New inputs, poisoned outputs, an L2 without either; then the kernels of all GPUs from a common start; then every
+  // element of every output is checked: a wrong one ends the program. A run that does not end leaves its plan with
+  // emptied connections.
+  RunResult run(LoadedPlan& loaded, int64_t bytes, uint64_t limit_ns);
+
+ private:
+  struct Gpu {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t begin = nullptr, end = nullptr;
+    char* buffer[3] = {nullptr, nullptr, nullptr};
+    uint32_t* gate = nullptr;
+    uint4* flush = nullptr;
+    unsigned long long* wrong = nullptr;
+  };
+  void prepare(const LoadedPlan& loaded, const Cut& cut);
+  void verify(const LoadedPlan& loaded, const Cut& cut, int64_t bytes);
+  char* buffer(const Plan& plan, const Cut& cut, int rank, int which) const;
+  std::string stuck_text(const LoadedPlan& loaded) const;
+  void synchronise(int gpus);
+
+  int sms_;
+  int64_t most_;
+  std::vector<Gpu> gpu_;
+  uint32_t* host_ = nullptr;  // pinned: [0] opens the gates, [16] set by a gate that gave up, [32] stops all blocks
+  unsigned long long* wrong_ = nullptr;  // pinned, of every GPU
+  uint32_t epoch_ = 0;
+};

@@ -1,0 +1,141 @@
+// What host and kernels share: the program of a thread block, and how it walks through a buffer.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define HOST_DEVICE __host__ __device__
+#else
+#define HOST_DEVICE
+#endif
+
+enum class StepType : uint8_t {
+  send,
+  recv,
+  recv_copy_send,
+  recv_reduce_copy,
+  recv_reduce_send,
+  recv_reduce_copy_send,
+  copy,
+  reduce,
+  nop
+};
+
+HOST_DEVICE constexpr bool receives(StepType t) { return t >= StepType::recv && t <= StepType::recv_reduce_copy_send; }
+HOST_DEVICE constexpr bool sends(StepType t) {
+  return t == StepType::send || t == StepType::recv_copy_send || t == StepType::recv_reduce_send ||
+         t == StepType::recv_reduce_copy_send;
+}
+HOST_DEVICE constexpr bool reads_source(StepType t) {
+  return t == StepType::send || (t >= StepType::recv_reduce_copy && t <= StepType::reduce);
+}
+HOST_DEVICE constexpr bool writes_target(StepType t) {
+  return t != StepType::send && t != StepType::recv_reduce_send && t != StepType::nop;
+}
+
+inline constexpr int kMostSteps = 256;   // of a thread block, as in the runtime
+inline constexpr int kMostSources = 16;  // of one fused reduction
+
+struct Op {
+  StepType type = StepType::nop;
+  uint8_t src_buffer = 0, dst_buffer = 0;
+  uint8_t publishes = 0;
+  int32_t src = 0, dst = 0, count = 0;  // chunks
+  uint16_t step = 0;                    // the last of the algorithm's steps that are in it
+  uint16_t first_wait = 0, waits = 0;
+  uint16_t first_source = 0, sources = 0;  // of a fused reduction: their chunks
+  uint16_t padding = 0;
+};
+
+struct Wait {
+  int32_t block, step;
+};
+
+// Of one thread block in its GPU's lists; Op's first_wait and first_source count from here.
+struct BlockRange {
+  int32_t op = 0, ops = 0, wait = 0, waits = 0, source = 0, sources = 0;
+};
+
+// ---- connections ----
+
+inline constexpr int kFifoSteps = 8;
+inline constexpr int kSimpleStepBytes = 512 << 10;
+inline constexpr int kSimpleCallBytes = 4 * kSimpleStepBytes;
+inline constexpr int kSimpleSliceSteps = 2;  // two slices a call
+inline constexpr int kSmallestSlice = 32 << 10;
+inline constexpr int kLlStepBytes = 64 << 10;  // lines of 4 B data, 4 B flag, 4 B data, 4 B flag
+inline constexpr int kLlCallBytes = kLlStepBytes / 2;
+
+HOST_DEVICE constexpr int64_t fifo_bytes(bool ll) {
+  return int64_t{kFifoSteps} * (ll ? kLlStepBytes : kSimpleStepBytes);
+}
+
+// The bytes of a call's first slice; the second takes what is left. As NCCL cuts: in units of 16 elements of 4 B.
+HOST_DEVICE constexpr int64_t first_slice(int64_t bytes) {
+  const int64_t half = (bytes + 127) / 128 * 64;
+  const int64_t slice = half > kSmallestSlice ? half : kSmallestSlice;
+  return slice < bytes ? slice : bytes;
+}
+
+// The ends of a connection as a thread block sees them. `head` and `tail` count FIFO steps taken and filled; `step` is
+// this end's own count, kept between launches.
+struct SendEnd {
+  char* fifo;            // in the receiver's memory
+  uint32_t* tail;        // in the receiver's memory
+  const uint32_t* head;  // own
+  uint32_t* step;
+};
+struct RecvEnd {
+  const char* fifo;
+  const uint32_t* tail;
+  uint32_t* head;  // in the sender's memory
+  uint32_t* step;
+};
+
+struct BlockProgram {
+  BlockRange range;
+  SendEnd send;
+  RecvEnd recv;
+};
+
+// ---- how a buffer is walked through ----
+
+struct Cut {
+  int64_t chunk_bytes = 0;
+  int64_t call_bytes = 0;
+  int64_t iterations = 1;
+  int32_t chunks_per_call = 1;
+};
+
+// One call: bytes from `offset` on in chunk `chunk` of the step's.
+struct Piece {
+  int32_t chunk;
+  int64_t offset, bytes;
+};
+
+// What a semaphore holds after `step` of `iteration`: ordered, and new in every launch.
+HOST_DEVICE constexpr uint64_t semaphore_value(uint32_t launch, int64_t iteration, int step) {
+  return (uint64_t{launch} << 40) | (uint64_t(iteration) << 12) | uint64_t(step + 1);
+}
+
+// All steps on the first call_bytes of every chunk they name, then on the next. False: the engine gave up.
+template <typename Engine>
+HOST_DEVICE bool walk(Engine& engine, const Op* ops, int count, const Wait* waits, const Cut& cut) {
+  for (int64_t iteration = 0; iteration < cut.iterations; ++iteration) {
+    const int64_t offset = iteration * cut.call_bytes;
+    const int64_t left = cut.chunk_bytes - offset;
+    const int64_t length = left < cut.call_bytes ? left : cut.call_bytes;
+    for (int k = 0; k < count; ++k) {
+      const Op& op = ops[k];
+      if (op.waits > 0 && !engine.wait(op, waits + op.first_wait, iteration)) return false;
+      for (int32_t chunk = 0; chunk < op.count; chunk += cut.chunks_per_call) {
+        // Several chunks a call lie next to each other whole: there is one iteration then.
+        const int32_t rest = op.count - chunk;
+        const int32_t chunks = rest < cut.chunks_per_call ? rest : cut.chunks_per_call;
+        if (!engine.call(op, Piece{chunk, offset, chunks * length}, iteration)) return false;
+      }
+      if (op.publishes != 0) engine.publish(op.step, iteration);
+    }
+  }
+  return true;
+}

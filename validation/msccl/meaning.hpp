@@ -1,0 +1,28 @@
+// What every rank's output must hold after a plan has run.
+#pragma once
+
+#include <vector>
+
+#include "block_program.hpp"
+#include "plan.hpp"
+
+// `times` x the input's chunk of that rank.
+struct Term {
+  int32_t rank, chunk, times;
+};
+// Of one rank: the terms of every output chunk; none: nothing is said about it.
+using Expected = std::vector<std::vector<Term>>;
+
+// The collective's post-condition. A custom plan has none: what its steps do to whole chunks, one after the other.
+// Ends the program if those steps cannot be run to the end.
+std::vector<Expected> expected_of(const Plan& plan);
+
+// Input number `i` of a rank's buffer in run `seed`: -512..511, so that sums are exact in fp32.
+HOST_DEVICE inline int input_value(int rank, int64_t i, uint32_t seed) {
+  uint32_t x =
+      (uint32_t(i) ^ uint32_t(i >> 32) * 0x85ebca77U ^ (seed << 4 | uint32_t(rank)) * 0xc2b2ae3dU) * 0x9e3779b1U;
+  x ^= x >> 15;
+  x *= 0x85ebca77U;
+  x ^= x >> 13;
+  return int(x & 1023) - 512;
+}
