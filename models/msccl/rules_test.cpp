@@ -219,6 +219,19 @@ TEST_F(Rules, FusedReductionsHaveOneCount) {
   maker.at(second).count = 1;
   EXPECT_EQ(judge(maker.made).warnings, "");
 }
+TEST_F(Rules, TheInputIsTheCallers) {
+  a_ = chain_broadcast(2, 1);
+  a_.gpus[1].input_chunks = 1;
+  a_.gpus[1].blocks[0].steps[0].dst_buffer = Buffer::input;
+  warned_of("gpu 1, tb 0, step 0: it writes to the input");
+}
+TEST_F(Rules, PeersKnowEachOther) {
+  ThreadBlock idle;
+  idle.send = 2;
+  idle.channel = 0;
+  a_.gpus[0].blocks.push_back(idle);
+  warned_of("gpu 0, tb 1: it names gpu 2 as the peer of channel 0, which does not name it, and nothing is sent");
+}
 TEST_F(Rules, ItCanBeChosen) {
   a_.in_place = false;
   a_.out_of_place = false;
