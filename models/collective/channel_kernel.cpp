@@ -13,6 +13,12 @@ using library::ProtocolSpec;
 using program::Phase;
 using program::PhaseShape;
 
+// Shapes: of each op, of each op whose data goes to a staging buffer, of sums of 2 and more sources.
+std::uint16_t shape_number(const Step& step, bool staged) {
+  if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ops + step.sources - 2);
+  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ops : 0));
+}
+
 constexpr double credit_bytes = 8;  // the receiver's head pointer
 
 constexpr std::array<const char*, ops> names = {"nothing",
@@ -41,14 +47,16 @@ class ChannelKernel final : public program::KernelBody {
     bool lines = false;
     Time setup;
     Time overhead;
+    Time local_overhead;
     double spread = 0;
     program::FlagBlock filled;  // of each connection, slices that have arrived; in lines: begun and arrived
     program::FlagBlock credit;  // slices that the receiver has emptied
+    program::FlagBlock order;   // semaphores of the rank
   };
 
   explicit ChannelKernel(Plan plan) : plan_(std::move(plan)) {}
 
-  std::int64_t workgroups(Rank) const override { return plan_.steps->channels(); }
+  std::int64_t workgroups(Rank rank) const override { return plan_.steps->channels_of(rank); }
   std::uint32_t strands(Rank) const override { return plan_.steps->strands(); }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     return strand_phase(rank, workgroup, 0, step, phase);
@@ -67,7 +75,10 @@ class ChannelKernel final : public program::KernelBody {
     Step step;
     if (!plan_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, number / (parts * plan_.slices), step))
       return false;
-    if (step.op == Op::none) return true;
+    if (step.op == Op::none) {
+      if (slice == 0) order(rank, step, part, phase);
+      return true;
+    }
     const Traffic needs = traffic(step.op);
     // A chunk too small for all its slices: the others pass empty.
     const double whole = std::max(std::ceil(step.bytes / plan_.slices), plan_.smallest_slice);
@@ -81,13 +92,13 @@ class ChannelKernel final : public program::KernelBody {
       if (phase.kind != Phase::Kind::nothing) return true;
     }
     if (bytes <= 0) return true;
-    if (part == think && (needs.receives || needs.sends)) {
+    if (part == think) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = overhead(static_cast<std::uint32_t>(workgroup), strand, number);
+      phase.duration = needs.receives || needs.sends ? overhead(static_cast<std::uint32_t>(workgroup), strand, number)
+                                                     : (slice == 0 ? plan_.local_overhead : Time{});
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
-      phase.shape = static_cast<std::uint16_t>(static_cast<std::uint16_t>(step.op) +
-                                               (needs.sends && !reaches(rank, step.to) ? ops : 0));
+      phase.shape = shape_number(step, needs.sends && !reaches(rank, step.to));
       phase.peer = needs.sends ? step.to : rank;
       phase.amount = bytes / plan_.unit;
     }
@@ -127,6 +138,19 @@ class ChannelKernel final : public program::KernelBody {
     phase.target = target;
   }
 
+  void order(Rank rank, const Step& step, std::uint32_t part, Phase& phase) const {
+    if (part == wait_data && step.wait != no_semaphore) {
+      wait(plan_.order.at(rank, step.wait), step.wait_count, phase);
+    } else if (part == think && !step.more) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = plan_.local_overhead;
+    } else if (part == tell_data && step.raise != no_semaphore) {
+      phase.kind = Phase::Kind::signal;
+      phase.peer = rank;
+      phase.flag = plan_.order.at(rank, step.raise);
+    }
+  }
+
   void receive(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
     const std::int64_t before = std::int64_t{step.received} * plan_.slices + slice;
     const bool by_line = line_by_line(step.from, rank);
@@ -153,9 +177,10 @@ class ChannelKernel final : public program::KernelBody {
 };
 
 // For a unit of `unit` bytes of data. Between nodes what is sent goes to a staging buffer.
-PhaseShape shape_of(Op op, bool staged, const ChannelsSpec& channels, const ProtocolSpec& protocol, double unit,
-                    double element_bytes, std::uint32_t strands) {
-  const Traffic needs = traffic(op);
+PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpec& channels,
+                    const ProtocolSpec& protocol, double unit, double element_bytes, std::uint32_t strands) {
+  Traffic needs = traffic(op);
+  needs.loads += static_cast<int>(sources) - 1;
   const double from_fifo = needs.receives ? protocol.wire : 0;
   const double to_fifo = needs.sends ? protocol.wire : 0;
   PhaseShape shape;
@@ -166,7 +191,7 @@ PhaseShape shape_of(Op op, bool staged, const ChannelsSpec& channels, const Prot
   shape.peer_write = staged ? 0 : unit * to_fifo;
   shape.link_cost = channels.link_cost;
   shape.cu_cost = channels.copy_cost;
-  if (needs.reduces) shape.flop = unit / element_bytes;
+  if (needs.reduces) shape.flop = unit * sources / element_bytes;
   const double in_flight = protocol.bytes_in_flight.value / strands;
   shape.in_flight = Bytes{in_flight};
   shape.pipelined = false;  // its loops load a batch, wait for it and store it
@@ -213,15 +238,16 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   plan.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   plan.setup = channels.setup;
   plan.overhead = protocol.step_overhead;
+  plan.local_overhead = channels.local_overhead;
   plan.spread = protocol.step_spread;
-  const bool leaves_node = build.system.nodes > 1 || !plan.node_stores;
+  const auto add_shape = [&](Op op, std::uint32_t sources, bool staged) {
+    kernel.shapes.push_back(
+        shape_of(op, sources, staged, channels, protocol, plan.unit, element_bytes, steps->strands()));
+  };
   for (const bool staged : {false, true}) {
-    if (staged && !leaves_node) break;
-    for (std::uint32_t op = 0; op < ops; ++op) {
-      kernel.shapes.push_back(
-          shape_of(static_cast<Op>(op), staged, channels, protocol, plan.unit, element_bytes, steps->strands()));
-    }
+    for (std::uint32_t op = 0; op < ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
   }
+  for (std::uint32_t sources = 2; sources <= most_sources; ++sources) add_shape(Op::reduce, sources, false);
   const auto flags = [&](const char* what, auto other_end) {
     return build.program.add_flags({kernel.name + what, steps->connections(),
                                     [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t connection) {
@@ -230,6 +256,10 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   };
   plan.filled = flags(".filled", &ChannelProgram::sender);
   plan.credit = flags(".credit", &ChannelProgram::receiver);
+  plan.order = build.program.add_flags(
+      {kernel.name + ".order", steps->semaphores(), [kernel_name = kernel.name](Rank rank, std::uint32_t) {
+         return std::pair{rank, kernel_name};
+       }});
   plan.steps = std::move(steps);
   kernel.body = std::make_shared<ChannelKernel>(std::move(plan));
   build.queue.operations.emplace_back(std::move(kernel));

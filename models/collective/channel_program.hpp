@@ -13,9 +13,9 @@ using program::Rank;
 
 // What a step does with a chunk. "reduce" adds what came and the rank's own data.
 enum class Op : std::uint8_t {
-  none,
+  none,                   // only waits for other channels of the rank, or lets them go on
   copy,                   // within the rank
-  reduce,                 // two of its own buffers into one
+  reduce,                 // buffers of its own into one of them
   send,                   // from its own memory
   copy_send,              // and a copy for itself
   recv,                   // into its own memory
@@ -63,6 +63,9 @@ constexpr Traffic traffic(Op op) {
   return {};
 }
 
+inline constexpr std::uint32_t no_semaphore = ~0U;
+inline constexpr std::uint32_t most_sources = 16;
+
 // A connection is a FIFO from one rank to another. It has the same number at both ends: of those that go out of a rank
 // and of those that come into a rank each number is used once.
 struct Step {
@@ -74,15 +77,23 @@ struct Step {
   std::uint32_t out = 0;       //
   std::uint32_t received = 0;  // chunks that came through `in` before
   std::uint32_t sent = 0;      // chunks that went through `out` before
+  std::uint32_t sources = 1;   // of reduce: buffers added to the one that keeps the sum, up to most_sources
+  // Of none: what orders the rank's channels among themselves.
+  std::uint32_t wait = no_semaphore;  // until it was raised wait_count times
+  std::int64_t wait_count = 0;
+  std::uint32_t raise = no_semaphore;
+  bool more = false;  // another wait follows; several are polled side by side
 };
 
 class ChannelProgram {
  public:
   virtual ~ChannelProgram() = default;
-  virtual std::uint32_t channels() const = 0;  // of each rank
+  virtual std::uint32_t channels() const = 0;  // of each rank, at most
+  virtual std::uint32_t channels_of(Rank /*rank*/) const { return channels(); }
   // Groups of a channel's threads that walk their own steps side by side.
   virtual std::uint32_t strands() const { return 1; }
-  virtual std::uint32_t connections() const = 0;  // numbers in use
+  virtual std::uint32_t connections() const = 0;          // numbers in use
+  virtual std::uint32_t semaphores() const { return 0; }  // numbers in use within a rank
   // The other end of a connection, for messages.
   virtual Rank sender(Rank rank, std::uint32_t connection) const = 0;
   virtual Rank receiver(Rank rank, std::uint32_t connection) const = 0;

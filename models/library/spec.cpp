@@ -103,6 +103,11 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
           "What a byte to a peer takes of the links over what contiguous stores of one sender take")
       .range(1, 10)
       .or_default();
+  d.field(
+       "local_overhead", &ChannelsSpec::local_overhead,
+       "Of a step without a FIFO (copies and sums within a GPU, waiting for another channel of the GPU, telling it): "
+       "barrier, fence and flag")
+      .or_default();
   d.field("simple", &ChannelsSpec::simple, "Protocol with a flag after each slice");
   d.field("ll", &ChannelsSpec::ll, "Protocol with a flag beside each word").optional();
   d.field("ll128", &ChannelsSpec::ll128, "Protocol with a flag in each line of 128 bytes").optional();

@@ -73,6 +73,7 @@ struct ChannelsSpec {
   Time setup;
   double copy_cost = 1;
   double link_cost = 1;
+  Time local_overhead{};  // of what a channel does without a FIFO: barrier; between channels of a GPU fence and flag
   ProtocolSpec simple;
   std::optional<ProtocolSpec> ll, ll128;
   static void describe(config::Describer<ChannelsSpec>& d);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/collective/msccl.hpp"
 #include "models/collective/spec.hpp"
 #include "models/kernel/delay.hpp"
 #include "models/kernel/dlrm.hpp"
@@ -52,6 +53,12 @@ bool append_wg_trace(const config::Node& node, builder::Builder& build, config::
   return spec && kernel::append_wg_trace(build, *spec, node, diagnostics);
 }
 
+bool append_msccl(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
+  const std::optional<collective::MscclSpec> spec =
+      config::parse<collective::MscclSpec>(node, diagnostics, nullptr, build.path);
+  return spec && collective::append_msccl(build, *spec, node, diagnostics);
+}
+
 }  // namespace
 
 const std::vector<Operator>& all() {
@@ -69,6 +76,7 @@ const std::vector<Operator>& all() {
       from_spec<kernel::StreamSpec>("stream", kernel::append_stream),
       from_spec<kernel::DelaySpec>("delay", kernel::append_delay),
       {"wg_trace", append_wg_trace},
+      {"msccl", append_msccl},
   };
   return operators;
 }
@@ -117,6 +125,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<kernel::StreamSpec>();
   catalogue.add<kernel::DelaySpec>();
   catalogue.add<kernel::WgTraceSpec>();
+  catalogue.add<collective::MscclSpec>();
 }
 
 }  // namespace moire::models::operators

@@ -32,15 +32,33 @@ int report_bug(const char* what, int argc, char** argv) {
   return our_bug;
 }
 
+int unknown_kind(const CLI::App& command, const std::vector<std::string>& words) {
+  std::vector<std::string> kinds;
+  for (const CLI::App* kind : command.get_subcommands([](const CLI::App*) { return true; }))
+    kinds.push_back(kind->get_name());
+  const std::string& name = command.get_name();
+  if (words.empty()) {
+    fmt::print(stderr, "moire: nothing to {}; kinds: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
+  } else {
+    fmt::print(stderr, "moire: unknown kind {}; {}; see 'moire {} --help'\n", config::in_quotes(words.front()),
+               config::suggestion(words.front(), kinds, "kinds"), name);
+  }
+  return bad_input;
+}
+
 int wrong_command_line(const CLI::App& app, const CLI::ParseError& error) {
+  const auto all = [](const CLI::App*) { return true; };
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {
-    fmt::print(stderr, "moire: {}; see 'moire {} --help'\n", error.what(), chosen.front()->get_name());
+    const CLI::App* command = chosen.front();
+    const auto kinds = command->get_subcommands(all);
+    if (!kinds.empty() && command->get_subcommands().empty()) return unknown_kind(*command, app.remaining(true));
+    const std::string name = kinds.empty() ? "" : " " + command->get_subcommands().front()->get_name();
+    fmt::print(stderr, "moire: {}; see 'moire {}{} --help'\n", error.what(), command->get_name(), name);
     return bad_input;
   }
   std::vector<std::string> commands;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    commands.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands(all)) commands.push_back(command->get_name());
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
     fmt::print(stderr, "moire: no command; commands: {}; see 'moire --help'\n", config::join(commands));
@@ -66,6 +84,7 @@ int run_command_line(int argc, char** argv) {
   add_check(app, action);
   add_validate(app, action);
   add_calibrate(app, action);
+  add_import(app, action);
   add_explain(app, action);
   try {
     app.parse(argc, argv);

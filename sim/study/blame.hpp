@@ -27,8 +27,8 @@ struct QueueBlame {
   Time sum() const;
 };
 
-// `together`: the run; `alone`: each of its queues alone; `simulated`: the run with some things apart. Empty where one of
-// those deadlocks, as a program may whose end hangs on who is first.
+// `together`: the run; `alone`: each of its queues alone; `simulated`: the run with some things apart. Empty where one
+// of those deadlocks, as a program may whose end hangs on who is first.
 std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueResult>& together,
                               const std::vector<QueueResult>& alone,
                               const std::function<RunResult(const models::machine::Apart&)>& simulated);

@@ -19,6 +19,9 @@ const std::vector<MetricInfo>& metric_infos() {
       {"between_events_us",
        "What two events around an already enqueued program say: from the first workgroup or copy to the last end, and "
        "host.event_pair where a kernel comes first"},
+      {"repeated_us",
+       "Of each repetition when the program is enqueued again and again, as nccl-tests does: from the first workgroup "
+       "or copy to the last end and host.queue_gap; at least host.enqueue for each operation"},
       {"skew_percent", "100 x (latest - earliest end of a rank) / latest"},
       {"<operation>_us", "From the operation's first begin on any rank to its last end on any rank"},
       {"<operation>_begin_us", "First begin of the operation on any rank"},

@@ -86,18 +86,32 @@ void add_recorded(const program::RecordedKernel& kernel, std::vector<Metric>& me
   add_phases(word, kernel.phases, kernel.workgroups, metrics);
 }
 
-// Events wait in the queue, not on the host: they see neither enqueueing nor launch.
-Time between_events(const replay::Result& result, const models::host::HostSpec& host) {
-  Time first = Time::max();
+struct Begin {
+  Time time = Time::max();
   bool kernel = false;
+};
+// Of the first workgroup or copy: neither enqueueing nor launch are in it.
+Begin first_begin(const replay::Result& result) {
+  Begin first;
   for (const replay::OperationTimes& operation : result.operations) {
     const bool is_kernel = operation.first_workgroup != Time::max();
     const Time begin = is_kernel ? operation.first_workgroup : operation.begin;
-    if (begin >= first) continue;
-    first = begin;
-    kernel = is_kernel;
+    if (begin < first.time) first = {begin, is_kernel};
   }
-  return result.end - first + (kernel ? host.event_pair : Time{});
+  return first;
+}
+
+// Events wait in the queue, not on the host.
+Time between_events(const replay::Result& result, const models::host::HostSpec& host) {
+  const Begin first = first_begin(result);
+  return result.end - first.time + (first.kernel ? host.event_pair : Time{});
+}
+
+// The host enqueues ahead, until it is what takes longest.
+Time repeated(const replay::Result& result, const models::host::HostSpec& host) {
+  const Begin first = first_begin(result);
+  const Time enqueued{host.enqueue.ps * static_cast<std::int64_t>(result.operations.size())};
+  return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 
 std::vector<Metric> metrics_of(const replay::Result& result, const program::Program& program,
@@ -108,6 +122,7 @@ std::vector<Metric> metrics_of(const replay::Result& result, const program::Prog
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
   metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
+  metrics.push_back({"repeated_us", microseconds(repeated(result, machine.gpu().host))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
   for (const replay::OperationTimes& operation : result.operations) {
     const bool recorded =

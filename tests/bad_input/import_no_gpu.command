@@ -1,0 +1,1 @@
+import nccl-topo import_no_gpu.xml --configs ../../configs

@@ -1,0 +1,1 @@
+import nccl-topo import_no_hardware_file.xml --configs ../../configs

@@ -1,0 +1,1 @@
+import nccl-topo no_such.xml

@@ -1,0 +1,1 @@
+import nccl-topo import_not_closed.xml --configs ../../configs

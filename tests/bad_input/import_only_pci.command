@@ -1,0 +1,1 @@
+import nccl-topo import_only_pci.xml --configs ../../configs

@@ -1,0 +1,1 @@
+import nccl-topo import_other_root.xml --configs ../../configs

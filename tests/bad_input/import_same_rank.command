@@ -1,0 +1,1 @@
+import nccl-topo import_same_rank.xml --configs ../../configs

@@ -1,0 +1,1 @@
+import nccl-topo import_unequal_gpus.xml --configs ../../configs

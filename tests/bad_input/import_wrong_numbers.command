@@ -1,0 +1,1 @@
+import nccl-topo import_wrong_numbers.xml --configs ../../configs
