@@ -1,9 +1,11 @@
-// moire calibrate: a hardware file, or a library's profile, from measurements.
+// moire calibrate: a hardware file, or a library's profile, from measurements; a profile from a validation file.
 #include "sim/study/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <thread>
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
@@ -25,6 +27,9 @@ struct CalibrateArguments {
   std::string out;
   std::vector<std::string> formats;
   std::string wiring = "nvswitch";
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+
+  bool from_validation() const { return files.front().ends_with(".yaml"); }
 };
 
 const std::map<std::string, Wiring> wirings = {
@@ -37,15 +42,37 @@ std::string text_of(const std::string& format, const study::Measurements& measur
   return report_table(measurements, found);
 }
 
-int print(const CalibrateArguments& arguments, const study::Measurements& measurements,
-          const study::calibrate::Found& found, const std::string& yaml) {
+std::string text_of(const std::string& format, const study::calibrate::ValidationFit& found) {
+  if (format == "json") return report_json(found);
+  if (format == "csv") return report_csv(found);
+  return report_table(found);
+}
+
+// `text` answers what was found in a format.
+template <class Text>
+int print(const CalibrateArguments& arguments, const std::string& yaml, const Text& text) {
   if (!arguments.out.empty()) write_file(arguments.out, yaml);
-  for (const std::string& format : arguments.formats) fmt::print("{}", text_of(format, measurements, found));
+  for (const std::string& format : arguments.formats) fmt::print("{}", text(format));
   if (arguments.out.empty() && arguments.formats.empty()) {
     fmt::print("{}", yaml);
-    fmt::print(stderr, "{}", report_table(measurements, found));
+    fmt::print(stderr, "{}", text("table"));
   }
   return done;
+}
+
+int calibrate_by_validation(const CalibrateArguments& arguments) {
+  config::Diagnostics diagnostics;
+  const auto found =
+      study::calibrate::fit_to_validation(arguments.files.front(), arguments.library, arguments.jobs, diagnostics);
+  if (!found) {
+    print_errors(diagnostics);
+    return bad_input;
+  }
+  if (!found->deadlock.empty()) {
+    fmt::print(stderr, "{}{}", found->deadlock, found->deadlock.ends_with('\n') ? "" : "\n");
+    return deadlock;
+  }
+  return print(arguments, found->yaml, [&](const std::string& format) { return text_of(format, *found); });
 }
 
 int calibrate(const CalibrateArguments& arguments) {
@@ -58,30 +85,47 @@ int calibrate(const CalibrateArguments& arguments) {
     const auto gpu = hardware->spec(diagnostics);
     const auto fitted =
         gpu ? calibrate_library(*measurements, arguments.library, *gpu, diagnostics, options) : std::nullopt;
-    if (fitted) return print(arguments, *measurements, *fitted, fitted->yaml);
+    if (fitted)
+      return print(arguments, fitted->yaml,
+                   [&](const std::string& format) { return text_of(format, *measurements, *fitted); });
   } else if (measurements && hardware) {
     const auto calibration = study::calibrate::calibrate(*measurements, std::move(*hardware), diagnostics, options);
-    if (calibration) return print(arguments, *measurements, *calibration, calibration->hardware.yaml());
+    if (calibration)
+      return print(arguments, calibration->hardware.yaml(),
+                   [&](const std::string& format) { return text_of(format, *measurements, *calibration); });
   }
   print_errors(diagnostics);
   return bad_input;
+}
+
+// A validation file says itself on what machine its cases ran.
+void check_options(const CalibrateArguments& arguments, const CLI::App& command) {
+  if (!arguments.from_validation()) {
+    if (arguments.hardware.empty()) throw CLI::RequiredError("--hardware");
+    return;
+  }
+  if (arguments.files.size() > 1) throw CLI::ExtrasError({arguments.files.begin() + 1, arguments.files.end()});
+  if (arguments.library.empty()) throw CLI::RequiredError("--library");
+  for (const char* option : {"--hardware", "--wiring"}) {
+    if (command.count(option) > 0) throw CLI::ExcludesError("a validation file", option);
+  }
 }
 
 }  // namespace
 
 void add_calibrate(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CalibrateArguments>();
-  CLI::App* command = app.add_subcommand("calibrate", "Fit a GPU's hardware file to measurements");
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Fit a GPU's hardware file, or a library's profile, to measurements");
   command
       ->add_option("MEASUREMENTS", arguments->files,
                    "What validation/collect wrote; several files of one kind of GPU are joined, the first one's header "
-                   "counts")
+                   "counts. Or one validation file (.yaml) with 'fit', to whose cases --library is fitted")
       ->required()
       ->type_name("");
   command
       ->add_option("--hardware", arguments->hardware,
-                   "The GPU to start from; what nothing measured stays as it is there")
-      ->required()
+                   "The GPU to start from; what nothing measured stays as it is there. Not for a validation file")
       ->type_name("FILE");
   command
       ->add_option("--library", arguments->library,
@@ -103,11 +147,18 @@ void add_calibrate(CLI::App& app, Action& action) {
                    "How the GPUs reach each other: nvswitch (the default), full_mesh, pcie")
       ->check(CLI::IsMember({"nvswitch", "full_mesh", "pcie"}))
       ->type_name("WIRING");
-  command->callback([arguments, &action] {
+  command
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Cases of a validation file simulated side by side; the machine's processors if nothing is said. "
+                   "Changes no result")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command->callback([arguments, command, &action] {
+    check_options(*arguments, *command);
     action = [arguments] {
       CalibrateArguments given = *arguments;
       if (given.formats.empty() && !given.out.empty()) given.formats = {"table"};
-      return calibrate(given);
+      return given.from_validation() ? calibrate_by_validation(given) : calibrate(given);
     };
   });
 }

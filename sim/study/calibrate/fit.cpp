@@ -11,6 +11,8 @@ namespace moire::study::calibrate {
 
 namespace {
 
+constexpr double first_step = 0.15;  // of a variable over its scale
+
 using Loss = std::function<double(const std::vector<double>&)>;
 
 struct Problem {
@@ -65,7 +67,7 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
   for (std::size_t i = 0; i < n; ++i) {
     const Variable& v = variables[i];
     const double start = std::clamp(v.start, v.low, v.high);
-    scale[i] = start > 0 ? start : v.high / 10;
+    scale[i] = v.step > 0 ? v.step / first_step : start > 0 ? start : v.high / 10;
     x[i] = start / scale[i];
     low[i] = v.low / scale[i];
     high[i] = v.high / scale[i];
@@ -76,7 +78,9 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
   search.set_lower_bounds(low);
   search.set_upper_bounds(high);
   std::vector<double> step(n);
-  for (std::size_t i = 0; i < n; ++i) step[i] = x[i] + 0.15 <= high[i] ? 0.15 : -std::min(0.15, x[i] - low[i]);
+  for (std::size_t i = 0; i < n; ++i) {
+    step[i] = x[i] + first_step <= high[i] ? first_step : -std::min(first_step, x[i] - low[i]);
+  }
   for (double& s : step) {
     if (s == 0) s = 0.01;
   }

@@ -10,6 +10,7 @@ struct Variable {
   double start = 0;
   double low = 0;
   double high = 0;
+  double step = 0;  // of the first changes; 0: 15 % of the start
 };
 
 // How far a simulated value is from a measured one: 2 (s - m) / (s + m), which is the logarithm of their ratio up to

@@ -12,16 +12,14 @@
 #include "models/microbench/library.hpp"
 #include "sim/study/calibrate/file_nodes.hpp"
 #include "sim/study/calibrate/fit.hpp"
+#include "sim/study/calibrate/library_nodes.hpp"
 
 namespace moire::study::calibrate {
 
 namespace {
 
 using config::Node;
-using models::library::ChannelsSpec;
 using models::library::LibrarySpec;
-using models::library::LowLatencySpec;
-using models::library::ProtocolSpec;
 
 constexpr double us = 1e6;  // base units
 constexpr int fitted_digits = 4;
@@ -40,6 +38,7 @@ struct Parameter {
   std::function<void(LibrarySpec&, double)> set;
 
   std::string path() const { return section.empty() ? key : section + "." + key; }
+  models::library::Path place() const { return {section, key}; }
 };
 
 Parameter time(std::string section, std::string key, double start_us, Time& (*of)(LibrarySpec&)) {
@@ -120,59 +119,6 @@ const std::vector<Group>& groups() {
 
 double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fitted_digits)); }
 
-// The map that a section names; null where the file has none.
-Node* map_of(Node& root, const std::string& section) {
-  Node* map = &root;
-  for (std::size_t begin = 0; map != nullptr && begin < section.size();) {
-    const std::size_t dot = std::min(section.find('.', begin), section.size());
-    map = map->find(section.substr(begin, dot - begin));
-    begin = dot + 1;
-  }
-  return map;
-}
-
-std::string text_of(Node& root, const Parameter& parameter) {
-  const Node* map = map_of(root, parameter.section);
-  const Node* node = map ? map->find(parameter.key) : nullptr;
-  if (node && node->is_map()) node = node->find("value");
-  return node && node->is_scalar() ? node->text : "";
-}
-
-std::vector<std::string> keys_of(const std::string& section) {
-  if (section.empty()) return config::description<LibrarySpec>().keys();
-  if (section == "low_latency") return config::description<LowLatencySpec>().keys();
-  if (section == "channels") return config::description<ChannelsSpec>().keys();
-  return config::description<ProtocolSpec>().keys();
-}
-
-// The entry of a parameter, made where the file leaves it out: among its neighbours as the spec orders them.
-Node& entry_of(Node& root, const Parameter& parameter) {
-  Node& map = *map_of(root, parameter.section);
-  if (Node* there = map.find(parameter.key)) return *there;
-  const std::vector<std::string> order = keys_of(parameter.section);
-  const auto rank = [&order](const std::string& key) { return std::find(order.begin(), order.end(), key); };
-  const auto behind = std::find_if(map.entries.begin(), map.entries.end(), [&](const Node::Entry& entry) {
-    return entry.key != "sources" && rank(entry.key) > rank(parameter.key);
-  });
-  return map.entries.insert(behind, {parameter.key, {}, Node{}})->value;
-}
-
-void add_source(Node& root, const std::string& key, const std::string& text) {
-  Node* sources = root.find("sources");
-  if (!sources) {
-    Node map;
-    map.kind = Node::Kind::map;
-    sources = &root.entries.insert(root.entries.begin(), {"sources", {}, map})->value;
-  }
-  Node node = scalar(text);
-  node.quoted = true;
-  if (Node* there = sources->find(key)) {
-    *there = node;
-  } else {
-    sources->entries.push_back({key, {}, node});
-  }
-}
-
 class Fitting {
  public:
   Fitting(const Measurements& measurements, const models::machine::SystemSpec& system, LibrarySpec& library,
@@ -184,7 +130,7 @@ class Fitting {
     if (rows.empty()) return;
     std::vector<const Parameter*> free;
     for (const Parameter& parameter : group.parameters) {
-      if (map_of(root, parameter.section) != nullptr) free.push_back(&parameter);
+      if (library_section(root, parameter.section) != nullptr) free.push_back(&parameter);
     }
     if (free.empty()) return;
     for (const Parameter* parameter : free) parameter->set(library_, parameter->start);
@@ -253,12 +199,12 @@ class Fitting {
                            provenance(measurements_, rows), group.about, gpu, config::join(counts), errors.rms * 100,
                            errors.worst * 100));
     for (const Parameter* parameter : free) {
-      const std::string before = text_of(root, *parameter);
-      Node& node = entry_of(root, *parameter);
+      const std::string before = library_text(root, parameter->place());
+      Node& node = library_entry(root, parameter->place());
       node = sourced(config::format_quantity(parameter->get(library_), parameter->dimension), group.source);
       node.entries.push_back({"residual", {}, scalar(fmt::format("{:.1f} %", errors.rms * 100))});
-      found_.changes.push_back(
-          {parameter->path(), before, text_of(root, *parameter), group.source, rows.size(), errors.rms, errors.worst});
+      found_.changes.push_back({parameter->path(), before, library_text(root, parameter->place()), group.source,
+                                rows.size(), errors.rms, errors.worst});
     }
     for (const std::string& benchmark : group.benchmarks) {
       Curve curve{benchmark, rows.front()->metric, rows.front()->unit, {}};

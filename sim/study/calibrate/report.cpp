@@ -70,6 +70,24 @@ std::string field(const std::string& text) {
   return out + "\"";
 }
 
+Json parameters(const Found& found) {
+  Json all = Json::array();
+  for (const Change& change : found.changes) {
+    Json one;
+    one["path"] = change.path;
+    one["before"] = change.before.empty() ? Json(nullptr) : Json(change.before);
+    one["after"] = change.after;
+    one["residual"] = change.residual ? Json(digits(*change.residual)) : Json(nullptr);
+    one["worst"] = change.worst ? Json(digits(*change.worst)) : Json(nullptr);
+    one["points"] = change.points;
+    one["source"] = change.source;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+double error(double simulated, const FittedCase& one) { return simulated / one.measured - 1; }
+
 }  // namespace
 
 std::string report_table(const Measurements& measurements, const Found& found) {
@@ -94,18 +112,7 @@ std::string report_json(const Measurements& measurements, const Found& found) {
   json["gpus"] = measurements.gpus;
   json["date"] = measurements.date;
   json["values"] = measurements.values.size();
-  json["parameters"] = Json::array();
-  for (const Change& change : found.changes) {
-    Json one;
-    one["path"] = change.path;
-    one["before"] = change.before.empty() ? Json(nullptr) : Json(change.before);
-    one["after"] = change.after;
-    one["residual"] = change.residual ? Json(digits(*change.residual)) : Json(nullptr);
-    one["worst"] = change.worst ? Json(digits(*change.worst)) : Json(nullptr);
-    one["points"] = change.points;
-    one["source"] = change.source;
-    json["parameters"].push_back(std::move(one));
-  }
+  json["parameters"] = parameters(found);
   json["kept"] = found.kept;
   json["curves"] = Json::array();
   for (const Curve& curve : found.curves) {
@@ -132,6 +139,59 @@ std::string report_csv(const Found& found) {
           fmt::format("{},{},{},{},{},{:.6g},{:.6f}\n", curve.benchmark, field(to_string(point.measured->parameters)),
                       curve.metric, curve.unit, point.measured->value, point.simulated, point.error());
     }
+  }
+  return out;
+}
+
+std::string report_table(const ValidationFit& found) {
+  std::string out = changes_table(found);
+  if (!found.at_bound.empty())
+    out +=
+        fmt::format("\nas far from where the search began as it may be:\n  {}\n", config::join(found.at_bound, "\n  "));
+  Table table;
+  table.column("fit", Table::Align::left);
+  table.column("case", Table::Align::left);
+  table.column("measured", Table::Align::right);
+  table.column("was", Table::Align::right);
+  table.column("error", Table::Align::right);
+  table.column("is", Table::Align::right);
+  table.column("error", Table::Align::right);
+  for (const FittedCase& one : found.cases) {
+    const auto value = [&one](double number) {
+      return fmt::format("{:.2f}{}", number, one.unit.empty() ? "" : " " + one.unit);
+    };
+    table.row({one.fit, one.group == one.name ? one.name : one.group + ", " + one.name, value(one.measured),
+               value(one.before), signed_percent(error(one.before, one)), value(one.after),
+               signed_percent(error(one.after, one))});
+  }
+  return out + "\n" + table.str();
+}
+
+std::string report_json(const ValidationFit& found) {
+  Json json;
+  json["parameters"] = parameters(found);
+  json["at_bound"] = found.at_bound;
+  json["cases"] = Json::array();
+  for (const FittedCase& one : found.cases) {
+    Json entry;
+    entry["fit"] = one.fit;
+    entry["group"] = one.group;
+    entry["case"] = one.name;
+    entry["unit"] = one.unit;
+    entry["measured"] = one.measured;
+    entry["before"] = digits(one.before);
+    entry["after"] = digits(one.after);
+    entry["error"] = digits(error(one.after, one));
+    json["cases"].push_back(std::move(entry));
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string report_csv(const ValidationFit& found) {
+  std::string out = "fit,group,case,unit,measured,before,after,error\n";
+  for (const FittedCase& one : found.cases) {
+    out += fmt::format("{},{},{},{},{},{:.6g},{:.6g},{:.6f}\n", one.fit, field(one.group), field(one.name), one.unit,
+                       one.measured, one.before, one.after, error(one.after, one));
   }
   return out;
 }

@@ -123,6 +123,37 @@ void read_differences(const ValidationSpec& spec, const Node& tree, std::vector<
   }
 }
 
+// From the tree, as groups are.
+void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
+  const Node* list = tree.find("fit");
+  if (!list || !list->is_sequence()) return;  // told by the spec
+  std::map<std::string, std::string> fitted;  // path to the fit that has it
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    const auto spec = config::parse<FitSpec>(list->items[i], diagnostics, nullptr, fmt::format("fit.{}", i));
+    if (!spec) continue;
+    Fit fit = read_fit(*spec, list->items[i], out.group_names, diagnostics);
+    for (const Fit& other : out.fits) {
+      if (other.name == fit.name)
+        diagnostics.error(fit.place, fmt::format("two fits are called {}", in_quotes(fit.name)),
+                          "give each a name of its own");
+    }
+    for (const FitKey& key : fit.keys) {
+      const auto [known, fresh] = fitted.emplace(key.path, fit.name);
+      if (!fresh)
+        diagnostics.error(key.place,
+                          fmt::format("'{}' is fitted twice, first by {}", key.path, in_quotes(known->second)),
+                          "fit it once, to the groups that tell it best");
+    }
+    // Without all groups the numbers are those of names.
+    for (const std::size_t number : fit.groups) {
+      if (out.groups.size() == out.group_names.size() && out.groups[number]->scenarios().empty())
+        diagnostics.error(fit.place, fmt::format("group {} has no scenario", in_quotes(out.group_names[number])),
+                          "a profile is fitted to groups with 'scenario' and 'measured'");
+    }
+    out.fits.push_back(std::move(fit));
+  }
+}
+
 std::optional<double> reduction(const std::optional<double>& of, const std::optional<double>& against) {
   if (!of || !against || *against == 0) return std::nullopt;
   return 100 * (1 - *of / *against);
@@ -237,6 +268,9 @@ void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
   d.field("effects", &ValidationSpec::effects, "How a choice changes a group, and how often its sign is right")
       .example("[{name: strategies, of: c3, by: strategy, against: compute_first}]")
       .optional();
+  d.field("fit", &ValidationSpec::fit, "What `moire calibrate` fits of a library's profile, in this order")
+      .example("[{name: ll, groups: [ll], keys: {channels.ll.step_overhead: 0.4 us}}]")
+      .optional();
   d.field("expected", &ValidationSpec::expected, "Table that `moire validate --predict` printed before the measurement")
       .example("expected.csv");
 }
@@ -249,8 +283,37 @@ std::size_t Validation::cases() const {
 
 void describe(config::Catalogue& catalogue) {
   catalogue.add<ValidationSpec>();
+  catalogue.add<FitSpec>();
   for (const GroupKind& kind : group_kinds()) kind.describe(catalogue);
 }
+
+namespace {
+
+std::optional<Validation> load(const std::filesystem::path& file, const std::vector<config::Override>& own,
+                               const Loading& loading, Diagnostics& diagnostics) {
+  const auto tree = config::load(file, own, diagnostics);
+  if (!tree) return std::nullopt;
+  const auto spec = config::parse<ValidationSpec>(*tree, diagnostics);
+  Validation validation;
+  validation.name = file.stem().string();
+  read_groups(*tree, loading, validation, diagnostics);
+  read_fits(*tree, validation, diagnostics);
+  if (!spec) return std::nullopt;
+  validation.description = spec->description;
+  std::vector<std::string> names = validation.group_names;
+  read_differences(*spec, *tree, names, validation, diagnostics);
+  read_effects(*spec, *tree, names, validation, diagnostics);
+  if (spec->expected && !loading.predict) {
+    const Node* at = tree->find("expected");
+    validation.expected_file = spec->expected->string();
+    if (auto table = read_expected(*spec->expected, at ? at->place : tree->place, diagnostics))
+      validation.expected = std::move(*table);
+  }
+  if (!diagnostics.ok()) return std::nullopt;
+  return validation;
+}
+
+}  // namespace
 
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                           bool predict, Diagnostics& diagnostics) {
@@ -259,25 +322,14 @@ std::optional<Validation> load_validation(const std::filesystem::path& file, con
   std::vector<config::Override> own;
   for (config::Override& set : config::parse_sets(sets, diagnostics))
     (changes_scenarios(set) ? loading.sets : own).push_back(std::move(set));
-  const auto tree = config::load(file, own, diagnostics);
-  if (!tree) return std::nullopt;
-  const auto spec = config::parse<ValidationSpec>(*tree, diagnostics);
-  Validation validation;
-  validation.name = file.stem().string();
-  read_groups(*tree, loading, validation, diagnostics);
-  if (!spec) return std::nullopt;
-  validation.description = spec->description;
-  std::vector<std::string> names = validation.group_names;
-  read_differences(*spec, *tree, names, validation, diagnostics);
-  read_effects(*spec, *tree, names, validation, diagnostics);
-  if (spec->expected && !predict) {
-    const Node* at = tree->find("expected");
-    validation.expected_file = spec->expected->string();
-    if (auto table = read_expected(*spec->expected, at ? at->place : tree->place, diagnostics))
-      validation.expected = std::move(*table);
-  }
-  if (!diagnostics.ok()) return std::nullopt;
-  return validation;
+  return load(file, own, loading, diagnostics);
+}
+
+std::optional<Validation> load_validation(const std::filesystem::path& file,
+                                          const std::vector<config::Override>& changes, Diagnostics& diagnostics) {
+  Loading loading;
+  loading.sets = changes;
+  return load(file, {}, loading, diagnostics);
 }
 
 ValidationResult run_validation(const Validation& validation, std::size_t at_once, Diagnostics& diagnostics) {

@@ -7,11 +7,13 @@
 //   differences:                               # of two groups, case by case
 //     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
 //   effects: [...]                             # of a choice within one group, see effects.hpp
+//   fit: [...]                                 # what `moire calibrate` fits to which groups, see fit.hpp
 #pragma once
 
 #include <memory>
 
 #include "sim/study/validate/effects.hpp"
+#include "sim/study/validate/fit.hpp"
 #include "sim/study/validate/group.hpp"
 #include "sim/study/validate/limits.hpp"
 
@@ -30,6 +32,7 @@ struct ValidationSpec {
   std::vector<config::Node> groups;
   std::vector<DifferenceSpec> differences;
   std::vector<EffectSpec> effects;
+  std::vector<config::Node> fit;
   std::optional<std::filesystem::path> expected;
   static void describe(config::Describer<ValidationSpec>& d);
 };
@@ -52,6 +55,7 @@ struct Validation {
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<Difference> differences;
   std::vector<Effect> effects;
+  std::vector<Fit> fits;
   std::vector<Expectation> expected;
   std::string expected_file;
 
@@ -65,6 +69,10 @@ void describe(config::Catalogue& catalogue);
 // something is wrong.
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                           bool predict, config::Diagnostics& diagnostics);
+// The same, with `changes` of every scenario after all others.
+std::optional<Validation> load_validation(const std::filesystem::path& file,
+                                          const std::vector<config::Override>& changes,
+                                          config::Diagnostics& diagnostics);
 
 // Simulates all cases, up to `at_once` of those of scenarios side by side, and shows the progress on a terminal. With
 // an error in `diagnostics` the result is of no use.

@@ -1,0 +1,1 @@
+calibrate calibrate_fit_no_section.yaml --library ../../configs/libraries/rccl.yaml

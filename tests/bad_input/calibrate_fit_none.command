@@ -1,0 +1,1 @@
+calibrate calibrate_fit_none.yaml --library ../../configs/libraries/nccl.yaml
