@@ -108,6 +108,7 @@ const std::vector<Group>& groups() {
         ratio("channels", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),
         ratio("channels", "link_cost", 1.1, 1, 10, [](LibrarySpec& l) -> double& { return l.channels->link_cost; }),
         time("channels", "local_overhead", 0.5, [](LibrarySpec& l) -> Time& { return l.channels->local_overhead; }),
+        time("channels", "order_overhead", 0.3, [](LibrarySpec& l) -> Time& { return l.channels->order_overhead; }),
         time("channels.simple", "step_overhead", 1,
              [](LibrarySpec& l) -> Time& { return l.channels->simple.step_overhead; }),
         time("channels.ll", "batch_pause", 0.1, [](LibrarySpec& l) -> Time& { return l.channels->ll->batch_pause; }),
