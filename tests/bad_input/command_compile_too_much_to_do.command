@@ -1,0 +1,1 @@
+compile all_reduce_one_step --set gpus_per_node=256
