@@ -4,11 +4,11 @@ import os
 import sys
 from contextlib import contextmanager
 
-import moire_native
-from moire_native import ProgramError
-
 from moire.language.chunks import Buffer, ReduceChunk
 from moire.language.policies import Instruction, ReplicationPolicy, ThreadblockPolicy
+from moire.native import moire_native
+
+ProgramError = moire_native.ProgramError
 
 _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _native_buffers = {Buffer.input: 0, Buffer.output: 1}
