@@ -60,7 +60,7 @@ struct ProtocolSpec {
   Time step_overhead;      // per slice: poll, barriers, fence, flag
   Time posting{};          // per slice: fence and flag, beside which the workgroup goes on
   Time empty_slice{};      // of a slice without data, which small chunks have: poll, barrier, flag
-  double step_spread = 0;  // of step_overhead: it varies by so much up and down from slice to slice
+  double step_spread = 0;  // of it: it varies by so much up and down from slice to slice
   // Of the collective's bytes a channel has at least so many: fewer channels rather than smaller shares.
   Bytes smallest_share{};
   Bytes smallest_share_per_rank{};
