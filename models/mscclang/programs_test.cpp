@@ -2,6 +2,8 @@
 // runtime's rules take it.
 #include <gtest/gtest.h>
 
+#include "models/msccl/check.hpp"
+#include "models/msccl/rules.hpp"
 #include "models/mscclang/contract.hpp"
 #include "models/mscclang/interpreter.hpp"
 #include "models/mscclang/programs/registry.hpp"
@@ -27,7 +29,7 @@ std::string judge(const msccl::Algorithm& algorithm) {
   options.chunk_factor = places_matter(algorithm.collective) ? algorithm.chunks / algorithm.ranks() : algorithm.chunks;
   // Where input and output of a rank lie.
   const auto at = [&](std::size_t rank, bool output) {
-    const Aliasing kind = options.in_place ? aliasing(options.collective) : Aliasing::none;
+    const Aliasing kind = aliasing(options);
     const auto shift = rank * static_cast<std::size_t>(options.chunk_factor);
     if (kind == Aliasing::same) return std::pair<std::size_t, std::size_t>(0, 0);
     if (kind == Aliasing::input_in_output) return std::pair<std::size_t, std::size_t>(1, output ? 0 : shift);
@@ -94,6 +96,11 @@ TEST_P(ShippedProgram, DoesWhatItsCollectiveAsks) {
     if (algorithm) {
       ++done;
       EXPECT_EQ(judge(*algorithm), "");
+      // And in the eyes of moire check.
+      EXPECT_TRUE(msccl::check_rules(*algorithm, diagnostics)) << diagnostics.str();
+      const msccl::Verdict verdict = msccl::check(*algorithm);
+      EXPECT_TRUE(verdict.accepted(*algorithm));
+      EXPECT_EQ(verdict.races(), 0U);
       continue;
     }
     const std::string errors = diagnostics.str();
