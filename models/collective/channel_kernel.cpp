@@ -48,6 +48,7 @@ class ChannelKernel final : public program::KernelBody {
     Time setup;
     Time overhead;
     Time local_overhead;
+    Time order_overhead;
     double spread = 0;
     program::FlagBlock filled;  // of each connection, slices that have arrived; in lines: begun and arrived
     program::FlagBlock credit;  // slices that the receiver has emptied
@@ -143,7 +144,7 @@ class ChannelKernel final : public program::KernelBody {
       wait(plan_.order.at(rank, step.wait), step.wait_count, phase);
     } else if (part == think && !step.more) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.local_overhead;
+      phase.duration = plan_.order_overhead;
     } else if (part == tell_data && step.raise != no_semaphore) {
       phase.kind = Phase::Kind::signal;
       phase.peer = rank;
@@ -200,7 +201,8 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpe
     // Lines that came are still in the cache.
     const double loaded = std::max(1e-9, needs.loads + from_fifo);
     shape.read_miss = needs.loads / loaded;
-    shape.in_flight = Bytes{in_flight * loaded};
+    // Further sources are loaded one after the other.
+    shape.in_flight = Bytes{in_flight * loaded / sources};
     shape.pause = protocol.batch_pause;
   }
   return shape;
@@ -239,6 +241,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   plan.setup = channels.setup;
   plan.overhead = protocol.step_overhead;
   plan.local_overhead = channels.local_overhead;
+  plan.order_overhead = channels.order_overhead;
   plan.spread = protocol.step_spread;
   const auto add_shape = [&](Op op, std::uint32_t sources, bool staged) {
     kernel.shapes.push_back(

@@ -103,10 +103,11 @@ void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
           "What a byte to a peer takes of the links over what contiguous stores of one sender take")
       .range(1, 10)
       .or_default();
-  d.field(
-       "local_overhead", &ChannelsSpec::local_overhead,
-       "Of a step without a FIFO (copies and sums within a GPU, waiting for another channel of the GPU, telling it): "
-       "barrier, fence and flag")
+  d.field("local_overhead", &ChannelsSpec::local_overhead,
+          "Of a step without a FIFO (a copy or sum within the GPU) beside moving its data: barriers, first loads")
+      .or_default();
+  d.field("order_overhead", &ChannelsSpec::order_overhead,
+          "Where a channel waits for another one of its GPU: barrier, fence and flag, of the one and of the other")
       .or_default();
   d.field("simple", &ChannelsSpec::simple, "Protocol with a flag after each slice");
   d.field("ll", &ChannelsSpec::ll, "Protocol with a flag beside each word").optional();

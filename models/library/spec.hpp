@@ -73,7 +73,8 @@ struct ChannelsSpec {
   Time setup;
   double copy_cost = 1;
   double link_cost = 1;
-  Time local_overhead{};  // of what a channel does without a FIFO: barrier; between channels of a GPU fence and flag
+  Time local_overhead{};  // of a copy or sum within the GPU
+  Time order_overhead{};  // where channels of a GPU wait for each other, of each of both
   ProtocolSpec simple;
   std::optional<ProtocolSpec> ll, ll128;
   static void describe(config::Describer<ChannelsSpec>& d);

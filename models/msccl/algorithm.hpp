@@ -84,6 +84,7 @@ struct Step {
   Buffer dst_buffer = Buffer::input;
   bool has_dependents = false;  // hasdep: it publishes that it is done
   std::uint16_t count = 0;      // consecutive chunks; 0 of a nop
+  std::uint16_t col = 0;        // where it was read, with line
   std::int32_t src_offset = 0;  // chunks; none where unused
   std::int32_t dst_offset = 0;
   std::int32_t depends_block = none;  // thread block of the same GPU, and its step
@@ -98,6 +99,7 @@ struct ThreadBlock {
   std::int32_t channel = 0;
   std::vector<Step> steps;
   std::uint32_t line = 0;
+  std::uint32_t col = 0;
 };
 
 // Chunks in use of each buffer. In place, input and output are one, and one of both may be 0.
@@ -107,6 +109,7 @@ struct Gpu {
   std::int32_t scratch_chunks = 0;
   std::vector<ThreadBlock> blocks;
   std::uint32_t line = 0;
+  std::uint32_t col = 0;
 };
 
 struct Algorithm {
@@ -122,6 +125,7 @@ struct Algorithm {
   std::uint64_t max_bytes = 0;
   std::vector<Gpu> gpus;
   std::uint32_t line = 0;
+  std::uint32_t col = 0;
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(gpus.size()); }
 };

@@ -1,12 +1,18 @@
 // moire check: validates files without simulating them.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+
 #include "models/blas/spec.hpp"
 #include "models/library/spec.hpp"
+#include "models/msccl/xml_reader.hpp"
+#include "sim/cli/check_algorithm.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
 #include "sim/cli/file_kind.hpp"
+#include "sim/config/units.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 #include "sim/study/advise/space.hpp"
 #include "sim/study/measurements.hpp"
@@ -16,6 +22,24 @@
 namespace moire::cli {
 
 namespace {
+
+struct CheckArguments {
+  std::vector<std::string> files;
+  std::vector<std::string> sets;
+  std::optional<std::uint64_t> bytes;
+  std::string format = "table";
+};
+
+// A whole number of bytes, 1 or more.
+std::uint64_t parse_bytes(const std::string& text) {
+  Bytes bytes{};
+  if (const auto problem = config::parse_quantity(text, bytes))
+    throw CLI::ValidationError("--bytes", problem->what + "; " + problem->remedy);
+  constexpr double most = 1e15;
+  if (!(bytes.value >= 1) || bytes.value > most || bytes.value != std::floor(bytes.value))
+    throw CLI::ValidationError("--bytes", "is " + text + "; 1 B to 1 PB, a whole number of bytes");
+  return static_cast<std::uint64_t>(bytes.value);
+}
 
 // "6 runs": what a scenario would do. Empty where something is wrong.
 std::string check_scenario(const std::string& file, const std::vector<std::string>& sets,
@@ -103,43 +127,73 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   return {};
 }
 
-int check(const std::vector<std::string>& files, const std::vector<std::string>& sets) {
+// One file of any kind: what is wrong goes to `diagnostics`.
+struct FileCheck {
   int status = done;
-  for (const std::string& file : files) {
-    config::Diagnostics diagnostics;
-    const std::string what = study::is_measurements(file) ? check_measurements(file, diagnostics)
-                             : is_wg_trace(file)          ? check_trace(file, diagnostics)
-                                                          : check_yaml(file, sets, diagnostics);
-    if (diagnostics.ok()) {
-      fmt::print("{}: ok ({})\n", file, what);
-    } else {
-      print_errors(diagnostics);
-      status = bad_input;
-    }
+  std::string table;
+  nlohmann::ordered_json json;
+};
+
+FileCheck check_file(const CheckArguments& arguments, const std::string& file, config::Diagnostics& diagnostics) {
+  if (models::msccl::is_xml(file)) {
+    AlgorithmCheck checked = check_algorithm(file, arguments.bytes, diagnostics);
+    return {checked.status, std::move(checked.table), std::move(checked.json)};
   }
+  const std::string what = study::is_measurements(file) ? check_measurements(file, diagnostics)
+                           : is_wg_trace(file)          ? check_trace(file, diagnostics)
+                                                        : check_yaml(file, arguments.sets, diagnostics);
+  if (!diagnostics.ok()) return {bad_input, {}, {{"file", file}, {"ok", false}}};
+  return {done, fmt::format("{}: ok ({})\n", file, what), {{"file", file}, {"kind", what}, {"ok", true}}};
+}
+
+// The worst: what cannot be read, before what fails a check.
+int worse(int a, int b) { return a == bad_input || b == done ? a : b; }
+
+int check(const CheckArguments& arguments) {
+  const bool as_json = arguments.format == "json";
+  int status = done;
+  auto all = nlohmann::ordered_json::array();
+  for (const std::string& file : arguments.files) {
+    config::Diagnostics diagnostics;
+    FileCheck checked = check_file(arguments, file, diagnostics);
+    status = worse(status, checked.status);
+    if (as_json) {
+      all.push_back(std::move(checked.json));
+    } else {
+      fmt::print("{}", checked.table);
+    }
+    print_warnings(diagnostics);
+    if (!diagnostics.ok()) print_errors(diagnostics);
+  }
+  // Names in a file may be no UTF-8.
+  if (as_json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   return status;
 }
 
 }  // namespace
 
 void add_check(CLI::App& app, Action& action) {
-  struct Arguments {
-    std::vector<std::string> files;
-    std::vector<std::string> sets;
-  };
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
   command
-      ->add_option(
-          "FILE", arguments->files,
-          "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, measurements")
+      ->add_option("FILE", arguments->files,
+                   "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, "
+                   "measurements, MSCCL algorithms (1 where one is wrong, races or hangs)")
       ->required()
       ->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
-  command->callback(
-      [arguments, &action] { action = [arguments] { return check(arguments->files, arguments->sets); }; });
+  command
+      ->add_option_function<std::string>(
+          "--bytes", [arguments](const std::string& text) { arguments->bytes = parse_bytes(text); },
+          "Whether algorithms end with a buffer of this size, as '64 MiB'; that of all ranks' parts together for "
+          "all-gather, reduce-scatter and all-to-all")
+      ->type_name("SIZE");
+  command->add_option("--format", arguments->format, "table (the default) or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("FORMAT");
+  command->callback([arguments, &action] { action = [arguments] { return check(*arguments); }; });
 }
 
 }  // namespace moire::cli

@@ -84,6 +84,7 @@ int run_command_line(int argc, char** argv) {
   add_check(app, action);
   add_validate(app, action);
   add_calibrate(app, action);
+  add_compile(app, action);
   add_import(app, action);
   add_explain(app, action);
   try {

@@ -13,6 +13,7 @@ void add_check(CLI::App& app, Action& action);
 void add_advise(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
+void add_compile(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 

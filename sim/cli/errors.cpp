@@ -12,4 +12,10 @@ void print_errors(const config::Diagnostics& diagnostics) {
   fmt::print(stderr, "{}{} error{}\n", diagnostics.str(), errors, errors == 1 ? "" : "s");
 }
 
+void print_warnings(const config::Diagnostics& diagnostics) {
+  if (!diagnostics.warned()) return;
+  std::fflush(stdout);
+  fmt::print(stderr, "{}", diagnostics.warnings());
+}
+
 }  // namespace moire::cli

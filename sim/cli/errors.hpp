@@ -7,5 +7,7 @@ namespace moire::cli {
 
 // One line an error on stderr, then how many there are.
 void print_errors(const config::Diagnostics& diagnostics);
+// One line a warning on stderr.
+void print_warnings(const config::Diagnostics& diagnostics);
 
 }  // namespace moire::cli

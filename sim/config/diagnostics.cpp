@@ -12,6 +12,25 @@ namespace {
 
 std::string file_of(const Place& place) { return place.source ? place.source->name : std::string(); }
 
+std::vector<Diagnostic> in_order(std::vector<Diagnostic> all) {
+  std::map<std::string, std::size_t> rank;
+  for (const Diagnostic& d : all) rank.emplace(file_of(d.place), rank.size());
+  std::stable_sort(all.begin(), all.end(), [&rank](const Diagnostic& a, const Diagnostic& b) {
+    return std::tuple(rank.at(file_of(a.place)), a.place.line, a.place.col) <
+           std::tuple(rank.at(file_of(b.place)), b.place.line, b.place.col);
+  });
+  // A file included twice, or an aliased value, is read twice.
+  std::set<std::string> told;
+  std::erase_if(all, [&told](const Diagnostic& d) { return !told.insert(d.str()).second; });
+  return all;
+}
+
+std::string lines(const std::vector<Diagnostic>& all) {
+  std::string out;
+  for (const Diagnostic& d : all) out += d.str() + "\n";
+  return out;
+}
+
 }  // namespace
 
 std::string Place::str() const {
@@ -23,6 +42,7 @@ std::string Place::str() const {
 std::string Diagnostic::str() const {
   std::string out = place.str();
   if (!out.empty()) out += ": ";
+  if (warning) out += "warning: ";
   out += what;
   if (!remedy.empty()) out += "; " + remedy;
   return out;
@@ -32,25 +52,13 @@ void Diagnostics::error(const Place& place, std::string what, std::string remedy
   all_.push_back({place, std::move(what), std::move(remedy)});
 }
 
-std::vector<Diagnostic> Diagnostics::sorted() const {
-  std::map<std::string, std::size_t> rank;
-  for (const Diagnostic& d : all_) rank.emplace(file_of(d.place), rank.size());
-  auto sorted = all_;
-  std::stable_sort(sorted.begin(), sorted.end(), [&rank](const Diagnostic& a, const Diagnostic& b) {
-    return std::tuple(rank.at(file_of(a.place)), a.place.line, a.place.col) <
-           std::tuple(rank.at(file_of(b.place)), b.place.line, b.place.col);
-  });
-  // A file included twice, or an aliased value, is read twice.
-  std::set<std::string> told;
-  std::erase_if(sorted, [&told](const Diagnostic& d) { return !told.insert(d.str()).second; });
-  return sorted;
+void Diagnostics::warning(const Place& place, std::string what, std::string remedy) {
+  warnings_.push_back({place, std::move(what), std::move(remedy), true});
 }
 
-std::string Diagnostics::str() const {
-  std::string out;
-  for (const Diagnostic& d : sorted()) out += d.str() + "\n";
-  return out;
-}
+std::vector<Diagnostic> Diagnostics::sorted() const { return in_order(all_); }
+std::string Diagnostics::str() const { return lines(sorted()); }
+std::string Diagnostics::warnings() const { return lines(in_order(warnings_)); }
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;

@@ -14,12 +14,16 @@ struct Diagnostic {
   std::string what;    // what is wrong
   std::string remedy;  // what would be right; may be empty
 
-  std::string str() const;  // "file:line:col: what; remedy"
+  bool warning = false;
+
+  std::string str() const;  // "file:line:col: what; remedy", with "warning: " before what is one
 };
 
 class Diagnostics {
  public:
   void error(const Place& place, std::string what, std::string remedy = {});
+  // What is odd and may be meant: told, and nothing is refused for it.
+  void warning(const Place& place, std::string what, std::string remedy = {});
 
   bool ok() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
@@ -28,8 +32,12 @@ class Diagnostics {
   std::vector<Diagnostic> sorted() const;
   std::string str() const;  // one line an error, each ends in a newline
 
+  bool warned() const { return !warnings_.empty(); }
+  std::string warnings() const;  // as str(), of warnings
+
  private:
   std::vector<Diagnostic> all_;
+  std::vector<Diagnostic> warnings_;
 };
 
 // User text as errors show it: in single quotes, control characters escaped, cut when long.

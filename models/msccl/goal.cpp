@@ -1,0 +1,52 @@
+#include "models/msccl/goal.hpp"
+
+#include <algorithm>
+
+namespace moire::models::msccl {
+
+bool Goal::sums() const {
+  return algorithm_.collective == Collective::all_reduce || algorithm_.collective == Collective::reduce ||
+         algorithm_.collective == Collective::reduce_scatter;
+}
+
+std::int64_t Goal::inputs(std::int32_t gpu) const {
+  if (!shape_) {
+    const Gpu& g = algorithm_.gpus[gpu];
+    // In place the buffer is the user's under both names.
+    return pattern_ == CallPattern::in_place ? std::max(g.input_chunks, g.output_chunks) : g.input_chunks;
+  }
+  return algorithm_.collective == Collective::broadcast && gpu != root ? 0 : shape_->input;
+}
+
+std::int64_t Goal::outputs(std::int32_t gpu) const {
+  if (!shape_) return 0;
+  return algorithm_.collective == Collective::reduce && gpu != root ? 0 : shape_->output;
+}
+
+Contribution Goal::expected_first(std::int32_t gpu, std::int64_t chunk) const {
+  const std::int64_t part = algorithm_.chunks / algorithm_.ranks();
+  switch (algorithm_.collective) {
+    case Collective::all_gather:
+      return {static_cast<std::int32_t>(chunk / part), chunk % part};
+    case Collective::all_to_all:
+      return {static_cast<std::int32_t>(chunk / part), gpu * part + chunk % part};
+    case Collective::reduce_scatter:
+      return {0, gpu * part + chunk};
+    default:
+      return {0, chunk};
+  }
+}
+
+std::vector<Contribution> Goal::expected(std::int32_t gpu, std::int64_t chunk) const {
+  std::vector<Contribution> all = {expected_first(gpu, chunk)};
+  if (!sums()) return all;
+  for (std::int32_t other = 1; other < algorithm_.ranks(); ++other) all.push_back({other, all[0].chunk});
+  return all;
+}
+
+std::int64_t Goal::sum_of(const Contribution& contribution) const {
+  if (sums()) return contribution.chunk;
+  return static_cast<std::int64_t>(contribution.gpu) * (std::int64_t{1} << 32) + contribution.chunk;
+}
+
+}  // namespace moire::models::msccl

@@ -1,0 +1,17 @@
+// Which conflicts the whole machine orders: by program order, dependencies, data and credits of connections.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/msccl/conflicts.hpp"
+
+namespace moire::models::msccl {
+
+// For each conflict, whether its first access is over before the second can begin. `order` is what schedule() made for
+// this cut and these slots.
+std::vector<bool> are_ordered(const Wiring& wiring, const std::vector<Conflict>& conflicts,
+                              const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call,
+                              std::uint32_t slots);
+
+}  // namespace moire::models::msccl
