@@ -47,6 +47,8 @@ class ChannelKernel final : public program::KernelBody {
     bool lines = false;
     Time setup;
     Time overhead;
+    Time posting;
+    Time empty_slice;
     Time local_overhead;
     Time order_overhead;
     double spread = 0;
@@ -92,7 +94,13 @@ class ChannelKernel final : public program::KernelBody {
       send(rank, step, bytes, slice, part, static_cast<std::uint32_t>(workgroup), phase);
       if (phase.kind != Phase::Kind::nothing) return true;
     }
-    if (bytes <= 0) return true;
+    if (bytes <= 0) {
+      if (part == think && (needs.receives || needs.sends)) {
+        phase.kind = Phase::Kind::delay;
+        phase.duration = plan_.empty_slice;
+      }
+      return true;
+    }
     if (part == think) {
       phase.kind = Phase::Kind::delay;
       phase.duration = needs.receives || needs.sends ? overhead(static_cast<std::uint32_t>(workgroup), strand, number)
@@ -171,6 +179,7 @@ class ChannelKernel final : public program::KernelBody {
       if (before >= plan_.slots) wait(plan_.credit.at(rank, step.out), before - plan_.slots + 1, phase);
     } else if ((part == begun && line_by_line(rank, step.to)) || part == tell_data) {
       tell(rank, step.to, plan_.filled.at(step.to, step.out), bytes * plan_.wire, channel, phase);
+      if (phase.kind == Phase::Kind::signal && part == tell_data && bytes > 0) phase.duration = plan_.posting;
     }
   }
 
@@ -240,6 +249,8 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   plan.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   plan.setup = channels.setup;
   plan.overhead = protocol.step_overhead;
+  plan.posting = protocol.posting;
+  plan.empty_slice = protocol.empty_slice;
   plan.local_overhead = channels.local_overhead;
   plan.order_overhead = channels.order_overhead;
   plan.spread = protocol.step_spread;

@@ -8,7 +8,9 @@
 #include "models/collective/channel_kernel.hpp"
 #include "models/collective/collective.hpp"
 #include "models/collective/selection.hpp"
+#include "models/msccl/check.hpp"
 #include "models/msccl/xml_reader.hpp"
+#include "models/mscclang/programs/registry.hpp"
 #include "sim/config/spec.hpp"
 
 namespace moire::models::collective {
@@ -65,19 +67,18 @@ class Appending {
       : build_(build), spec_(spec), node_(node), diagnostics_(diagnostics) {}
 
   bool run() {
-    if (spec_.file.has_value() == !spec_.files.empty())
-      return fail("either a file or files", "write file: ring.xml, or files: [small.xml, large.xml]");
+    if (spec_.file.has_value() + !spec_.files.empty() + spec_.program.has_value() != 1)
+      return fail("one of file, files and program says which algorithm",
+                  "write file: ring.xml, or files: [small.xml, large.xml], or program: {all_reduce_ring: {}}");
     library_ = spec_.library ? &*spec_.library : build_.system.library ? &*build_.system.library : nullptr;
     if (library_ == nullptr || !library_->channels)
       return fail("an algorithm needs a collective library with channels to run it",
                   "write library: ../libraries/nccl.yaml here or in the system");
     bytes_ = static_cast<std::uint64_t>(spec_.bytes.value);
     if (static_cast<double>(bytes_) != spec_.bytes.value) return fail("a part of a byte", "write whole bytes");
-    if (spec_.file) {
-      const Loaded algorithm = load(*spec_.file);
-      return algorithm && (divides(*algorithm, bytes_, spec_.dtype) || fail_to_divide(*algorithm)) && append(algorithm);
-    }
-    return select();
+    if (!spec_.files.empty()) return select();
+    const Loaded algorithm = spec_.file ? load(*spec_.file) : compile(*spec_.program);
+    return algorithm && (divides(*algorithm, bytes_, spec_.dtype) || fail_to_divide(*algorithm)) && append(algorithm);
   }
 
  private:
@@ -96,13 +97,38 @@ class Appending {
   Loaded load(const std::filesystem::path& file) {
     auto algorithm = msccl::read_xml(file.string(), diagnostics_);
     if (!algorithm) return nullptr;
-    if (algorithm->ranks() != static_cast<std::int32_t>(build_.ranks())) {
-      fail(fmt::format("{} is an algorithm of {} ranks, the system has {}", file.string(), algorithm->ranks(),
-                       build_.ranks()),
-           fmt::format("set system.nodes and system.node.gpus to {} ranks in all", algorithm->ranks()));
+    if (!fits(*algorithm, file.string())) return nullptr;
+    // Nobody wants the time of a wrong result. Sizes at which it hangs are told by the run.
+    const msccl::Verdict verdict = msccl::check(*algorithm);
+    if (!verdict.accepted(*algorithm)) {
+      msccl::report(*algorithm, verdict, diagnostics_);
       return nullptr;
     }
     return std::make_shared<const msccl::Algorithm>(std::move(*algorithm));
+  }
+
+  Loaded compile(const config::Node& program) {
+    const auto help = "write program: {all_reduce_ring: {channels: 2}}; 'moire compile --list' names them";
+    if (!program.is_map() || program.entries.size() != 1) {
+      diagnostics_.error(program.place, "a program is one name with its parameters", help);
+      return nullptr;
+    }
+    const config::Node::Entry& entry = program.entries.front();
+    const mscclang::ProgramEntry* known = mscclang::find_program(entry.key);
+    if (known == nullptr) {
+      diagnostics_.error(entry.key_place, fmt::format("there is no program '{}'", entry.key), help);
+      return nullptr;
+    }
+    auto algorithm = known->compile(entry.value, diagnostics_, {build_.system.nodes, build_.system.node.gpus});
+    if (!algorithm || !fits(*algorithm, entry.key)) return nullptr;
+    return std::make_shared<const msccl::Algorithm>(std::move(*algorithm));
+  }
+
+  bool fits(const msccl::Algorithm& algorithm, const std::string& name) {
+    if (algorithm.ranks() == static_cast<std::int32_t>(build_.ranks())) return true;
+    return fail(
+        fmt::format("{} is an algorithm of {} ranks, the system has {}", name, algorithm.ranks(), build_.ranks()),
+        fmt::format("set system.nodes and system.node.gpus to {} ranks in all", algorithm.ranks()));
   }
 
   bool select() {
@@ -169,12 +195,17 @@ class Appending {
 }  // namespace
 
 void MscclSpec::describe(config::Describer<MscclSpec>& d) {
-  d.component("msccl", "A custom collective algorithm: MSCCL XML, thread block by thread block.");
+  d.component(
+      "msccl",
+      "A custom collective algorithm, thread block by thread block: MSCCL XML, or a program that comes with Moire.");
   d.field("file", &MscclSpec::file, "The algorithm; its window of sizes is not looked at").exists();
   d.field("files", &MscclSpec::files,
           "Algorithms of one collective: the first whose window of sizes and place fit runs, else the library's own")
       .exists()
       .or_default();
+  d.field("program", &MscclSpec::program,
+          "A program that comes with Moire and its parameters, {all_reduce_ring: {channels: 2}}, compiled for the "
+          "system's ranks ('moire compile --list')");
   d.field("bytes", &MscclSpec::bytes,
           "Of the whole buffer: of all ranks' parts for all-gather, reduce-scatter and All-to-All")
       .positive();

@@ -15,6 +15,7 @@ namespace moire::models::collective {
 struct MscclSpec {
   std::optional<std::filesystem::path> file;
   std::vector<std::filesystem::path> files;  // the first one that the size selects
+  std::optional<config::Node> program;       // of models/mscclang, by name, with its parameters
   Bytes bytes;                               // of the whole buffer
   builder::DataType dtype = builder::DataType::fp32;
   bool in_place = true;                         // of files: which may be selected

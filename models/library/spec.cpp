@@ -73,6 +73,12 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
           "Of lines: time between one batch of loads and the next beside what the memory takes")
       .or_default();
   d.field("step_overhead", &ProtocolSpec::step_overhead, "Poll, barriers, fence and flag of one slice");
+  d.field("posting", &ProtocolSpec::posting,
+          "What of fence and flag the workgroup does not wait for: the receiver sees a slice so much later")
+      .or_default();
+  d.field("empty_slice", &ProtocolSpec::empty_slice,
+          "Of a slice without data (a chunk too small for all its slices): poll, barrier and flag")
+      .or_default();
   d.field("step_spread", &ProtocolSpec::step_spread,
           "Share of step_overhead by which it varies up and down from slice to slice, so that channels get out of step")
       .range(0, 1)

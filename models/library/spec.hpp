@@ -58,6 +58,8 @@ struct ProtocolSpec {
   Bytes bytes_in_flight;   // of data, of a channel's workgroup
   Time batch_pause{};      // of lines: between the loads of one batch and the next, beside what the memory takes
   Time step_overhead;      // per slice: poll, barriers, fence, flag
+  Time posting{};          // per slice: fence and flag, beside which the workgroup goes on
+  Time empty_slice{};      // of a slice without data, which small chunks have: poll, barrier, flag
   double step_spread = 0;  // of it: it varies by so much up and down from slice to slice
   // Of the collective's bytes a channel has at least so many: fewer channels rather than smaller shares.
   Bytes smallest_share{};

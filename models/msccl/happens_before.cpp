@@ -82,54 +82,72 @@ class Clocks {
   std::vector<Clock> free_;
 };
 
-// One call as far as order goes.
-struct Event {
-  std::uint32_t block = 0;
-  std::uint32_t in = nobody;  // connections
-  std::uint32_t out = nobody;
-  std::uint32_t waits = nobody;  // publications
-  std::uint32_t publishes = nobody;
-};
-
+// Calls in the order of the schedule, each with those that end before it begins: all of these stand before it.
 class Order {
  public:
   Order(const Wiring& wiring, const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call,
         std::uint32_t slots)
-      : wiring_(wiring), slots_(slots), place_(wiring.blocks.size(), no_place) {
-    number_publications();
-    Replay replay(wiring, chunks_per_call);
-    events_.reserve(order.size());
-    for (const std::uint32_t b : order) events_.push_back(event_of(replay.next(b)));
+      : blocks_(order), place_(wiring.blocks.size(), no_place) {
+    number_calls(wiring);
+    find_predecessors(wiring, chunks_per_call, slots);
   }
 
-  // Answers the conflicts `these`, whose first accesses are of `width` blocks at most.
+  std::uint32_t event_of(const Touch& touch) const { return events_[first_call_[touch.block] + touch.call]; }
+
+  enum class Answer { ordered, not_ordered, not_found };
+  // Searches backwards from `second` for `first`, at most so far.
+  Answer search(std::uint32_t first, std::uint32_t second, std::uint32_t most_visits) {
+    if (seen_.empty()) seen_.assign(blocks_.size(), 0);
+    ++search_;
+    open_.assign(1, second);
+    for (std::uint32_t visits = 0; !open_.empty(); ++visits) {
+      if (visits == most_visits) return Answer::not_found;
+      const std::uint32_t event = open_.back();
+      open_.pop_back();
+      // The way that data took is the most likely one, so it is pushed last.
+      for (const std::uint32_t before : before_[event]) {
+        if (before == first) return Answer::ordered;
+        if (before == nobody || before < first || std::exchange(seen_[before], search_) == search_) continue;
+        open_.push_back(before);
+      }
+    }
+    return Answer::not_ordered;
+  }
+
+  // Answers the conflicts `these`, whose first accesses are of `width` blocks at most, by walking through all calls
+  // between them.
   void answer(const std::vector<Conflict>& conflicts, std::vector<std::uint32_t> these, std::vector<bool>& ordered) {
-    begin();
     std::vector<std::uint32_t> chains;
+    std::uint32_t begin = nobody;
     for (const std::uint32_t i : these) {
+      begin = std::min(begin, event_of(conflicts[i].first));
       std::uint8_t& place = place_[conflicts[i].first.block];
       if (place != no_place) continue;
       place = static_cast<std::uint8_t>(chains.size());
       chains.push_back(conflicts[i].first.block);
     }
-    const auto asked = [&](std::uint32_t i) { return std::pair(conflicts[i].second.block, conflicts[i].second.call); };
-    std::sort(these.begin(), these.end(), [&](std::uint32_t a, std::uint32_t b) { return asked(a) < asked(b); });
-    std::vector<std::uint32_t> next(wiring_.blocks.size(), nobody);
-    for (std::uint32_t i = static_cast<std::uint32_t>(these.size()); i-- > 0;) next[asked(these[i]).first] = i;
-    std::size_t open = these.size();
-    for (const Event& event : events_) {
-      Clocks::Clock& clock = clock_[event.block];
-      learn(event, clock);
-      const std::uint32_t number = calls_[event.block]++;
-      for (std::uint32_t& i = next[event.block]; i < these.size() && asked(these[i]) == std::pair(event.block, number);
-           ++i) {
-        const Touch& first = conflicts[these[i]].first;
-        ordered[these[i]] = clocks_.at(clock, place_[first.block]) > first.call;
-        --open;
+    const auto asked_at = [&](std::uint32_t i) { return event_of(conflicts[i].second); };
+    std::sort(these.begin(), these.end(), [&](std::uint32_t a, std::uint32_t b) { return asked_at(a) < asked_at(b); });
+    const std::uint32_t end = asked_at(these.back());
+    clocks_.clear();
+    clock_.resize(blocks_.size());
+    uses_.resize(blocks_.size());
+    std::size_t next = 0;
+    for (std::uint32_t event = begin; event <= end; ++event) {
+      Clocks::Clock& clock = clock_[event] = 0;
+      uses_[event] = consumers_[event];
+      for (const std::uint32_t before : before_[event]) {
+        if (before == nobody || before < begin) continue;
+        clocks_.learn(clock, clock_[before]);
+        if (--uses_[before] == 0) clocks_.drop(clock_[before]);
       }
-      if (open == 0) break;
-      if (place_[event.block] != no_place) clocks_.set(clock, place_[event.block], number + 1);
-      tell(event, clock);
+      for (; next < these.size() && asked_at(these[next]) == event; ++next) {
+        const Touch& first = conflicts[these[next]].first;
+        ordered[these[next]] = clocks_.at(clock, place_[first.block]) > first.call;
+      }
+      const std::uint8_t place = place_[blocks_[event]];
+      if (place != no_place) clocks_.set(clock, place, number_[event] + 1);
+      if (uses_[event] == 0) clocks_.drop(clock);
     }
     for (const std::uint32_t chain : chains) place_[chain] = no_place;
   }
@@ -138,119 +156,107 @@ class Order {
   static constexpr std::uint8_t no_place = 255;
   static_assert(width < no_place);
 
-  void number_publications() {
-    first_step_.push_back(0);
-    for (const Wiring::Block& block : wiring_.blocks) first_step_.push_back(first_step_.back() + block.steps().size());
-    publication_.assign(first_step_.back(), nobody);
-    for (const Wiring::Block& block : wiring_.blocks) {
-      for (const Step& step : block.steps()) {
-        if (step.depends_block == none) continue;
-        const std::uint32_t on = wiring_.block(block.gpu, step.depends_block);
-        std::uint32_t& number =
-            publication_[first_step_[on] + publishing_step(wiring_.blocks[on].steps(), step.depends_step)];
-        if (number == nobody) {
-          number = static_cast<std::uint32_t>(waiting_.size());
-          waiting_.push_back(0);
-        }
-        ++waiting_[number];
+  void number_calls(const Wiring& wiring) {
+    first_call_.assign(wiring.blocks.size() + 1, 0);
+    for (const std::uint32_t b : blocks_) ++first_call_[b + 1];
+    std::partial_sum(first_call_.begin(), first_call_.end(), first_call_.begin());
+    std::vector<std::uint32_t> calls(wiring.blocks.size());
+    events_.resize(blocks_.size());
+    number_.resize(blocks_.size());
+    for (std::uint32_t event = 0; event < blocks_.size(); ++event) {
+      number_[event] = calls[blocks_[event]]++;
+      events_[first_call_[blocks_[event]] + number_[event]] = event;
+    }
+  }
+
+  void find_predecessors(const Wiring& wiring, std::uint32_t chunks_per_call, std::uint32_t slots) {
+    std::vector<std::size_t> first_step = {0};
+    for (const Wiring::Block& block : wiring.blocks) first_step.push_back(first_step.back() + block.steps().size());
+    std::vector<std::uint32_t> ended(first_step.back(), nobody);  // the last call of each step
+    // The calls that sent and received what is, or was, in each slot of a connection.
+    std::vector<std::uint32_t> sent_by(wiring.connections.size() * slots, nobody);
+    std::vector<std::uint32_t> received_by(sent_by);
+    std::vector<std::uint32_t> sent(wiring.connections.size());
+    std::vector<std::uint32_t> received(wiring.connections.size());
+    before_.resize(blocks_.size());
+    consumers_.assign(blocks_.size(), 0);
+    Replay replay(wiring, chunks_per_call);
+    for (std::uint32_t event = 0; event < blocks_.size(); ++event) {
+      const Call call = replay.next(blocks_[event]);
+      const Wiring::Block& block = wiring.blocks[call.block];
+      const Step& step = block.steps()[call.step];
+      const Effect does = effect(step.type);
+      auto& [credit, program, dependency, data] = before_[event];
+      credit = program = dependency = data = nobody;
+      if (call.number > 0) program = events_[first_call_[call.block] + call.number - 1];
+      if (call.first == 0 && step.depends_block != none) {
+        const std::uint32_t on = wiring.block(block.gpu, step.depends_block);
+        dependency = ended[first_step[on] + publishing_step(wiring.blocks[on].steps(), step.depends_step)];
+      }
+      if (does.receives) {
+        const std::size_t slot = std::size_t{block.in} * slots + received[block.in]++ % slots;
+        data = sent_by[slot];
+        received_by[slot] = event;
+      }
+      if (does.sends) {
+        const std::size_t slot = std::size_t{block.out} * slots + sent[block.out]++ % slots;
+        credit = received_by[slot];
+        sent_by[slot] = event;
+      }
+      if (call.last) ended[first_step[call.block] + call.step] = event;
+      for (const std::uint32_t before : before_[event]) {
+        if (before != nobody) ++consumers_[before];
       }
     }
   }
 
-  Event event_of(const Call& call) const {
-    const Wiring::Block& block = wiring_.blocks[call.block];
-    const Step& step = block.steps()[call.step];
-    const Effect does = effect(step.type);
-    Event event;
-    event.block = call.block;
-    if (does.receives) event.in = block.in;
-    if (does.sends) event.out = block.out;
-    if (call.first == 0 && step.depends_block != none) {
-      const std::uint32_t on = wiring_.block(block.gpu, step.depends_block);
-      event.waits = publication_[first_step_[on] + publishing_step(wiring_.blocks[on].steps(), step.depends_step)];
-    }
-    if (call.last) event.publishes = publication_[first_step_[call.block] + call.step];
-    return event;
-  }
+  const std::vector<std::uint32_t>& blocks_;  // of each call
+  std::vector<std::uint32_t> number_;         // of each call in its block
+  std::vector<std::uint32_t> first_call_;
+  std::vector<std::uint32_t> events_;  // where the calls of each block stand
+  std::vector<std::array<std::uint32_t, 4>> before_;
+  std::vector<std::uint32_t> consumers_;  // calls that have this one before them
 
-  void begin() {
-    clocks_.clear();
-    clock_.assign(wiring_.blocks.size(), 0);
-    calls_.assign(wiring_.blocks.size(), 0);
-    published_.assign(waiting_.size(), 0);
-    still_waiting_ = waiting_;
-    const std::size_t connections = wiring_.connections.size();
-    messages_.assign(connections * slots_, 0);
-    credits_.assign(connections * slots_, 0);
-    sent_.assign(connections, 0);
-    received_.assign(connections, 0);
-  }
-
-  void learn(const Event& event, Clocks::Clock& clock) {
-    if (event.waits != nobody) {
-      clocks_.learn(clock, published_[event.waits]);
-      if (--still_waiting_[event.waits] == 0) clocks_.drop(std::exchange(published_[event.waits], 0));
-    }
-    if (event.in != nobody) take(clock, messages_[slot(event.in, received_[event.in])]);
-    // What came back when the slot was last emptied.
-    if (event.out != nobody && sent_[event.out] >= slots_) take(clock, credits_[slot(event.out, sent_[event.out])]);
-  }
-  void tell(const Event& event, Clocks::Clock clock) {
-    if (event.in != nobody) credits_[slot(event.in, received_[event.in]++)] = clocks_.share(clock);
-    if (event.out != nobody) messages_[slot(event.out, sent_[event.out]++)] = clocks_.share(clock);
-    if (event.publishes != nobody) published_[event.publishes] = clocks_.share(clock);
-  }
-  void take(Clocks::Clock& clock, Clocks::Clock& from) {
-    clocks_.learn(clock, from);
-    clocks_.drop(std::exchange(from, 0));
-  }
-  std::size_t slot(std::uint32_t connection, std::uint32_t number) const {
-    return std::size_t{connection} * slots_ + number % slots_;
-  }
-
-  const Wiring& wiring_;
-  const std::uint32_t slots_;
-  std::vector<Event> events_;
-  std::vector<std::size_t> first_step_;
-  std::vector<std::uint32_t> publication_;  // number of each step that somebody waits for
-  std::vector<std::uint32_t> waiting_;      // for each publication
+  std::vector<std::uint32_t> seen_;
+  std::uint32_t search_ = 0;
+  std::vector<std::uint32_t> open_;
 
   Clocks clocks_;
   std::vector<std::uint8_t> place_;  // of a block in the clocks
   std::vector<Clocks::Clock> clock_;
-  std::vector<std::uint32_t> calls_;
-  std::vector<Clocks::Clock> published_;
-  std::vector<std::uint32_t> still_waiting_;
-  std::vector<Clocks::Clock> messages_;
-  std::vector<Clocks::Clock> credits_;
-  std::vector<std::uint32_t> sent_;
-  std::vector<std::uint32_t> received_;
+  std::vector<std::uint32_t> uses_;
 };
 
 }  // namespace
 
 std::vector<bool> are_ordered(const Wiring& wiring, const std::vector<Conflict>& conflicts,
                               const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call,
-                              std::uint32_t slots) {
+                              std::uint32_t slots, std::optional<std::uint32_t> search_calls) {
   std::vector<bool> ordered(conflicts.size());
   if (conflicts.empty()) return ordered;
-  std::vector<std::uint32_t> by_chain(conflicts.size());
-  std::iota(by_chain.begin(), by_chain.end(), 0U);
-  const auto chain = [&](std::uint32_t i) { return conflicts[i].first.block; };
-  std::stable_sort(by_chain.begin(), by_chain.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return chain(a) < chain(b); });
   Order all(wiring, order, chunks_per_call, slots);
-  for (std::size_t begin = 0; begin < by_chain.size();) {
+  // Most ways are short, so a search finds them; all together they may take as long as some walks through all calls.
+  constexpr std::size_t all_visits = 100'000'000;
+  const auto visits = search_calls.value_or(
+      static_cast<std::uint32_t>(std::clamp<std::size_t>(all_visits / conflicts.size(), 200, 1'000'000)));
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t i = 0; i < conflicts.size(); ++i) {
+    const auto answer = all.search(all.event_of(conflicts[i].first), all.event_of(conflicts[i].second), visits);
+    ordered[i] = answer == Order::Answer::ordered;
+    if (answer == Order::Answer::not_found) open.push_back(i);
+  }
+  const auto chain = [&](std::uint32_t i) { return conflicts[i].first.block; };
+  std::stable_sort(open.begin(), open.end(), [&](std::uint32_t a, std::uint32_t b) { return chain(a) < chain(b); });
+  for (std::size_t begin = 0; begin < open.size();) {
     std::size_t chains = 0;
     std::size_t end = begin;
-    for (; end < by_chain.size(); ++end) {
-      const bool another = end == begin || chain(by_chain[end]) != chain(by_chain[end - 1]);
+    for (; end < open.size(); ++end) {
+      const bool another = end == begin || chain(open[end]) != chain(open[end - 1]);
       if (another && ++chains > width) break;
     }
-    all.answer(
-        conflicts,
-        {by_chain.begin() + static_cast<std::ptrdiff_t>(begin), by_chain.begin() + static_cast<std::ptrdiff_t>(end)},
-        ordered);
+    all.answer(conflicts,
+               {open.begin() + static_cast<std::ptrdiff_t>(begin), open.begin() + static_cast<std::ptrdiff_t>(end)},
+               ordered);
     begin = end;
   }
   return ordered;

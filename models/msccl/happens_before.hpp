@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/msccl/conflicts.hpp"
@@ -9,9 +10,10 @@
 namespace moire::models::msccl {
 
 // For each conflict, whether its first access is over before the second can begin. `order` is what schedule() made for
-// this cut and these slots.
+// this cut and these slots. Each conflict is first searched for in so many calls, then all that are left are answered
+// by walking through all calls.
 std::vector<bool> are_ordered(const Wiring& wiring, const std::vector<Conflict>& conflicts,
                               const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call,
-                              std::uint32_t slots);
+                              std::uint32_t slots, std::optional<std::uint32_t> search_calls = std::nullopt);
 
 }  // namespace moire::models::msccl

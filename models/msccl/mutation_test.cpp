@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "models/msccl/check.hpp"
 #include "models/msccl/examples_for_test.hpp"
 #include "models/msccl/random_execution_for_test.hpp"
 #include "models/msccl/rules.hpp"
+#include "models/msccl/xml_reader.hpp"
 
 namespace moire::models::msccl {
 namespace {
@@ -25,6 +27,11 @@ struct Tally {
   int shown_wrong = 0;  // of those refused, by an execution
   int accepted = 0;
 };
+
+void tell(const Tally& tally) {
+  std::printf("refused by rules %d, by execution %d (%d shown wrong), accepted %d\n", tally.refused_by_rules,
+              tally.refused, tally.shown_wrong, tally.accepted);
+}
 
 std::vector<Algorithm> correct_algorithms() {
   return {ring_all_reduce(4),
@@ -133,7 +140,7 @@ End execute_at_random(const Algorithm& a, CallPattern pattern, std::uint32_t chu
 }
 
 // What the checker says of an algorithm that keeps the rules is what executions do.
-void compare(const Algorithm& a, std::uint64_t seed, Tally& tally) {
+void compare(const Algorithm& a, std::uint64_t seed, std::uint64_t runs, Tally& tally) {
   const Verdict verdict = check(a);
   const Deadlock& deadlock = verdict.deadlock;
   bool shown = false;
@@ -145,7 +152,7 @@ void compare(const Algorithm& a, std::uint64_t seed, Tally& tally) {
   for (const PatternVerdict& p : verdict.patterns) {
     std::vector<std::uint32_t> cuts = distinct_cuts(a);
     std::erase_if(cuts, [&](std::uint32_t cut) { return cut <= deadlock.chunks_per_call_le; });
-    for (std::uint64_t run = 0; run < 8; ++run) {
+    for (std::uint64_t run = 0; run < runs; ++run) {
       const End end = execute_at_random(a, p.pattern, cuts[run % cuts.size()], seed * 100 + run);
       EXPECT_NE(end, End::deadlock);
       if (end == End::wrong) {
@@ -174,7 +181,7 @@ TEST(Mutations, ExamplesAreCorrect) {
     report(a, verdict, diagnostics);
     EXPECT_TRUE(verdict.accepted(a)) << diagnostics.str();
     Tally tally;
-    compare(a, 1, tally);
+    compare(a, 1, 8, tally);
   }
 }
 
@@ -192,16 +199,53 @@ TEST(Mutations, CheckerAndExecutionsAgree) {
         continue;
       }
       SCOPED_TRACE(std::string(to_string(a.collective)) + ", mutation " + std::to_string(m));
-      compare(a, m, tally);
+      compare(a, m, 8, tally);
       if (HasFailure()) return;
     }
   }
-  std::printf("refused by rules %d, by execution %d (%d shown wrong), accepted %d\n", tally.refused_by_rules,
-              tally.refused, tally.shown_wrong, tally.accepted);
+  tell(tally);
   EXPECT_GT(tally.refused, 300);
   EXPECT_GT(tally.accepted, 100);
   // Races need not show; most of the rest does.
   EXPECT_GT(tally.shown_wrong * 10, tally.refused * 7);
+}
+
+// The same with third-party algorithms, which lie beside the project and are not part of it.
+TEST(Mutations, OfOthersAlgorithms) {
+  const char* named = std::getenv("MOIRE_SHARED_DATA");
+  const auto folder =
+      (named ? std::filesystem::path(named) : std::filesystem::path(MOIRE_SOURCE_DIR) / "../shared/data") / "msccl";
+  if (!std::filesystem::exists(folder / "generated")) GTEST_SKIP() << "no third-party algorithms in " << folder;
+  std::vector<std::string> files;
+  for (const char* part : {"generated", "shipped"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder / part)) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  Tally tally;
+  const std::uint64_t mutations = mutations_of_each() / 50;
+  for (const std::string& file : files) {
+    config::Diagnostics reading;
+    const auto correct = read_xml(file, reading);
+    ASSERT_TRUE(correct) << reading.str();
+    std::size_t steps = 0;
+    for (const Gpu& gpu : correct->gpus) {
+      for (const ThreadBlock& block : gpu.blocks) steps += block.steps.size();
+    }
+    if (steps > 400 || correct->collective == Collective::custom) continue;
+    Mutator mutator(*correct, 11);
+    for (std::uint64_t m = 0; m < mutations; ++m) {
+      const Algorithm a = mutator.mutated();
+      config::Diagnostics diagnostics;
+      if (!check_rules(a, diagnostics)) {
+        ++tally.refused_by_rules;
+        continue;
+      }
+      SCOPED_TRACE(file + ", mutation " + std::to_string(m));
+      compare(a, m, 4, tally);
+      if (HasFailure()) return;
+    }
+  }
+  tell(tally);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ void tell_wrong(const Algorithm& algorithm, const PatternVerdict& verdict, Compl
   std::string what = fmt::format("wrong result {}: output chunk {} of gpu {} must hold {}", place_of(verdict.pattern),
                                  wrong.chunk, wrong.gpu, told(wrong.expected, false));
   const std::string found = told(wrong.found, wrong.undefined);
-  what += found.empty() ? "" : ", and holds " + found;
+  if (wrong.by.known() || !wrong.found.empty()) what += ", and holds " + found;
   if (verdict.result.wrong_chunks > 1) what += fmt::format(" ({} chunks are wrong)", verdict.result.wrong_chunks);
   if (!wrong.by.known()) {
     complaints.error(spot(algorithm.gpus[wrong.gpu]), what + "; nobody wrote it", {});

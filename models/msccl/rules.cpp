@@ -149,6 +149,15 @@ void compare_ends(const Algorithm& algorithm, std::tuple<std::int32_t, std::int3
   const auto received = transfers(receiver, false);
   const auto index = [](const ThreadBlock& block, const Step* step) { return step - block.steps.data(); };
   const auto [from, to, channel] = key;
+  if (sent.empty() && received.empty() && ends.senders.size() != ends.receivers.size()) {
+    const bool sends = ends.receivers.empty();
+    const End end = sends ? ends.senders[0] : ends.receivers[0];
+    complaints.warning(
+        "one end", spot(sends ? sender : receiver),
+        fmt::format("{}: it names gpu {} as the peer of channel {}, which does not name it, and nothing is {}",
+                    name_of(end.gpu, end.block), sends ? to : from, channel, sends ? "sent" : "received"),
+        "-1 for no peer");
+  }
   const std::string connection = fmt::format("connection {} -> {} on channel {}", from, to, channel);
   for (std::size_t i = 0; i < std::max(sent.size(), received.size()); ++i) {
     if (i >= sent.size()) {
@@ -272,6 +281,11 @@ void check_step(const Algorithm& algorithm, std::int32_t g, std::int32_t b, std:
   }
   if (does.reads_src) check_operand(algorithm, gpu, step, true, name, complaints);
   if (does.reads_dst || does.writes_dst) check_operand(algorithm, gpu, step, false, name, complaints);
+  if (does.writes_dst && step.dst_buffer == Buffer::input && algorithm.out_of_place) {
+    complaints.warning("input", spot(step),
+                       name + ": it writes to the input, which changes for the caller out of place",
+                       "the output or scratch");
+  }
 }
 
 void check_gpu(const Algorithm& algorithm, std::int32_t g, Complaints& complaints) {

@@ -98,12 +98,12 @@ class Attributes {
     const bool number = end == digits.data() + digits.size() && !digits.empty();
     if (number && error == std::errc() && least <= value && value <= most) return value;
     good = false;
-    const bool too_large = number && error == std::errc::result_out_of_range;
-    complaints.error(
-        xml.spot_of(found_[which]),
-        name() + ": " + found_[which].name() + " is " + config::in_quotes(digits) +
-            (too_large || (number && error == std::errc()) ? ", which is out of range" : ", not a whole number"),
-        std::to_string(least) + " to " + std::to_string(most));
+    const bool out_of_range = number && error != std::errc::invalid_argument;
+    const bool any = least == -most && !out_of_range;
+    complaints.error(xml.spot_of(found_[which]),
+                     name() + ": " + found_[which].name() + " is " + config::in_quotes(digits) +
+                         (out_of_range ? ", which is out of range" : ", not a whole number"),
+                     any ? std::string("digits, as 12 or -1") : std::to_string(least) + " to " + std::to_string(most));
     return {};
   }
 

@@ -10,8 +10,9 @@ using msccl::Collective;
 
 }  // namespace
 
-Aliasing aliasing(Collective collective) {
-  switch (collective) {
+Aliasing aliasing(const Options& options) {
+  if (!options.stated || !options.in_place) return Aliasing::none;
+  switch (options.collective) {
     case Collective::all_reduce:
     case Collective::broadcast:
     case Collective::reduce:
@@ -56,6 +57,7 @@ std::vector<Range> results(const Options& options, std::int32_t rank, std::size_
   const auto in = static_cast<std::int32_t>(input_chunks);
   const auto out = static_cast<std::int32_t>(output_chunks);
   const std::int32_t k = options.chunk_factor;
+  if (!options.stated) return {{input, 0, in}, {output, 0, out}};
   switch (options.collective) {
     case Collective::all_reduce:
     case Collective::broadcast:
@@ -75,6 +77,7 @@ std::vector<Range> results(const Options& options, std::int32_t rank, std::size_
 
 std::optional<std::vector<std::pair<std::int32_t, std::int32_t>>> wanted(const Options& options, std::int32_t rank,
                                                                          std::int32_t index) {
+  if (!options.stated) return std::nullopt;
   const std::int32_t k = options.chunk_factor;
   const auto from_all = [&](std::int32_t of) {
     std::vector<std::pair<std::int32_t, std::int32_t>> all;

@@ -9,9 +9,9 @@
 
 namespace moire::models::mscclang {
 
-// Of calls in place.
+// Input and output of a call in place.
 enum class Aliasing : std::uint8_t { none, same, input_in_output, output_in_input };
-Aliasing aliasing(msccl::Collective collective);
+Aliasing aliasing(const Options& options);
 
 // Chunks belong to ranks by their index.
 bool places_matter(msccl::Collective collective);

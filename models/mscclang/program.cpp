@@ -29,6 +29,7 @@ Program::Program(Options options) : options_(std::move(options)) {
 }
 
 Program::Program(Options options, std::vector<InitialBuffers> initial) : options_(std::move(options)) {
+  options_.stated = false;
   prepare();
   fill(initial);
 }
@@ -47,7 +48,8 @@ void Program::prepare() {
   if (options_.root < 0 || options_.root >= options_.ranks) {
     fail(nowhere, fmt::format("root {} of {} ranks; it must be one of them", options_.root, options_.ranks));
   }
-  if (options_.replication == Replication::blocked && places_matter(options_.collective) && options_.instances > 1) {
+  if (options_.replication == Replication::blocked && options_.stated && places_matter(options_.collective) &&
+      options_.instances > 1) {
     fail(nowhere, fmt::format("blocked instances of '{}', whose chunks have places by rank; use interleaved instances",
                               msccl::to_string(options_.collective)));
   }
@@ -109,8 +111,8 @@ Buffer Program::scratch(std::string_view name) {
 }
 
 Place Program::canonical(Place place) const {
-  if (!options_.in_place || place.buffer.is_scratch()) return place;
-  switch (aliasing(options_.collective)) {
+  if (place.buffer.is_scratch()) return place;
+  switch (aliasing(options_)) {
     case Aliasing::none:
       break;
     case Aliasing::same:

@@ -45,6 +45,7 @@ struct Options {
   Replication replication = Replication::interleaved;
   Blocks blocks = Blocks::automatic;
   std::int32_t root = 0;  // of broadcast and reduce
+  bool stated = true;     // false: the collective is a name, and the program's buffers are its own
   bool fuse = true;
   // Waits of a run of local reductions into one chunk stand before the run, so that the runtime does it in one pass.
   bool gather_waits = false;

@@ -27,7 +27,7 @@ std::string judge(const msccl::Algorithm& algorithm) {
   options.chunk_factor = places_matter(algorithm.collective) ? algorithm.chunks / algorithm.ranks() : algorithm.chunks;
   // Where input and output of a rank lie.
   const auto at = [&](std::size_t rank, bool output) {
-    const Aliasing kind = options.in_place ? aliasing(options.collective) : Aliasing::none;
+    const Aliasing kind = aliasing(options);
     const auto shift = rank * static_cast<std::size_t>(options.chunk_factor);
     if (kind == Aliasing::same) return std::pair<std::size_t, std::size_t>(0, 0);
     if (kind == Aliasing::input_in_output) return std::pair<std::size_t, std::size_t>(1, output ? 0 : shift);

@@ -232,7 +232,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.stores_reach(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
-  machine_.loop().calendar().schedule(now + latency, *this, pack(Event::raise, flight));
+  machine_.loop().calendar().schedule(now + phase.duration + latency, *this, pack(Event::raise, flight));
   return now;
 }
 

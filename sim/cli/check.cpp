@@ -8,6 +8,7 @@
 #include "models/library/spec.hpp"
 #include "models/msccl/xml_reader.hpp"
 #include "sim/cli/check_algorithm.hpp"
+#include "sim/cli/check_plan.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
 #include "sim/cli/exit_status.hpp"
@@ -15,6 +16,10 @@
 #include "sim/config/units.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 #include "sim/study/advise/space.hpp"
+#include "sim/study/import/nccl_graph.hpp"
+#include "sim/study/import/nccl_topology.hpp"
+#include "sim/study/import/text_file.hpp"
+#include "sim/study/import/xml_text.hpp"
 #include "sim/study/measurements.hpp"
 #include "sim/study/prepare.hpp"
 #include "sim/study/validate/validation.hpp"
@@ -127,6 +132,28 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   return {};
 }
 
+// A dump of NCCL, by its root element.
+bool is_topology(const std::string& file) {
+  if (!models::msccl::is_xml(file)) return false;
+  config::Diagnostics ignored;  // told when it is read
+  const auto text = study::importing::read_text_file(file, study::importing::XmlText::most_bytes, ignored);
+  return text && (study::importing::starts_with_element(*text, "system") ||
+                  study::importing::starts_with_element(*text, "graphs"));
+}
+
+std::string check_topology(const std::string& file, config::Diagnostics& diagnostics) {
+  const auto text = study::importing::read_text_file(file, study::importing::XmlText::most_bytes, diagnostics);
+  if (!text) return {};
+  if (study::importing::starts_with_element(*text, "graphs")) {
+    const auto graphs = study::importing::read_nccl_graphs(file, *text, diagnostics);
+    return graphs ? fmt::format("NCCL graph dump, {} graph{}", graphs->size(), graphs->size() == 1 ? "" : "s") : "";
+  }
+  const auto topology = study::importing::read_nccl_topology(file, *text, diagnostics);
+  if (!topology) return {};
+  return fmt::format("NCCL topology dump, {} GPU{}; 'moire import nccl-topo' makes a system of it",
+                     topology->gpus.size(), topology->gpus.size() == 1 ? "" : "s");
+}
+
 // One file of any kind: what is wrong goes to `diagnostics`.
 struct FileCheck {
   int status = done;
@@ -135,6 +162,15 @@ struct FileCheck {
 };
 
 FileCheck check_file(const CheckArguments& arguments, const std::string& file, config::Diagnostics& diagnostics) {
+  if (is_topology(file)) {
+    const std::string what = check_topology(file, diagnostics);
+    if (!diagnostics.ok()) return {bad_input, {}, {{"file", file}, {"ok", false}}};
+    return {done, fmt::format("{}: ok ({})\n", file, what), {{"file", file}, {"kind", what}, {"ok", true}}};
+  }
+  if (is_plan(file)) {
+    PlanCheck checked = check_plan(file, diagnostics);
+    return {checked.status, std::move(checked.table), std::move(checked.json)};
+  }
   if (models::msccl::is_xml(file)) {
     AlgorithmCheck checked = check_algorithm(file, arguments.bytes, diagnostics);
     return {checked.status, std::move(checked.table), std::move(checked.json)};
@@ -178,7 +214,8 @@ void add_check(CLI::App& app, Action& action) {
   command
       ->add_option("FILE", arguments->files,
                    "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, "
-                   "measurements, MSCCL algorithms (1 where one is wrong, races or hangs)")
+                   "measurements, NCCL topology and graph dumps, MSCCL algorithms and MSCCL++ plans (1 where one is "
+                   "wrong, races or hangs)")
       ->required()
       ->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")

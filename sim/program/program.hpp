@@ -64,7 +64,7 @@ struct Phase {
     delay,    // `duration`; counted as phase `shape` if `stands_for_work`
     fence,    // until the workgroup's posted work is done, and `duration` more
     wait,     // until `flag` >= target
-    signal,   // raise `flag` at `peer` after the stores before it; the workgroup does not wait for the arrival
+    signal,   // raise `flag` at `peer` after the stores before it and `duration`; the workgroup does not wait for that
     put,      // non-blocking NIC message of `bytes` to `peer` that raises `flag` there when it is complete
     take,     // items of the kernel's queue, one after the other, until it is empty; then the next step
   };

@@ -289,6 +289,23 @@ double PciDevice::raw_bandwidth() const {
   return transfers * 1e9 * coding / 8 * static_cast<double>(width);
 }
 
+bool starts_with_element(std::string_view text, std::string_view name) {
+  std::size_t at = 0;
+  while ((at = text.find('<', at)) != std::string_view::npos) {
+    const std::string_view rest = text.substr(at + 1);
+    if (rest.starts_with("!--")) {
+      at = text.find("-->", at);
+    } else if (rest.starts_with('?') || rest.starts_with('!')) {
+      at = text.find('>', at);
+    } else {
+      const std::string_view behind = rest.substr(std::min(name.size(), rest.size()));
+      return rest.starts_with(name) && !behind.empty() &&
+             std::string_view(" \t\r\n/>").find(behind[0]) != std::string_view::npos;
+    }
+  }
+  return false;
+}
+
 std::string other_than_topology(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (first == std::string::npos) return "an empty file";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/diagnostics.hpp"
@@ -75,6 +76,9 @@ inline constexpr std::size_t most_gpus = 72;  // of a node
 // Nothing, and all errors, where it is no such dump.
 std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,
                                            config::Diagnostics& diagnostics);
+
+// Whether the first element of an XML text is <name>. Looks no further.
+bool starts_with_element(std::string_view text, std::string_view name);
 
 // What the text is if it is no topology dump: "the text of nvidia-smi topo -m". Empty where it may be one.
 std::string other_than_topology(const std::string& text);

@@ -1,0 +1,21 @@
+"""Collective algorithms as what happens to chunks of buffers.
+
+    with MSCCLProgram("ring", fully_connected(4), AllReduce(4, 4, True), instances=2, protocol="LL"):
+        c = chunk(1, Buffer.input, 0).reduce(chunk(0, Buffer.input, 0))
+        c.copy(2, Buffer.input, 0, ch=1)
+        XML()
+        Check()
+
+Operations are recorded by Moire's compiler, which is the C++ one; nothing is compiled in Python.
+"""
+
+from moire_native import ProgramError
+
+from moire.language.chunks import Buffer, Chunk, ReduceChunk
+from moire.language.policies import Instruction, ReplicationPolicy, ThreadblockPolicy
+from moire.language.program import MSCCLProgram, Ref, XML, Check, chunk, parallelize
+
+__all__ = [
+    "Buffer", "Check", "Chunk", "Instruction", "MSCCLProgram", "ProgramError", "ReduceChunk", "Ref",
+    "ReplicationPolicy", "ThreadblockPolicy", "XML", "chunk", "parallelize",
+]

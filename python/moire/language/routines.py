@@ -1,0 +1,28 @@
+"""Rings to build programs of, on the program in context."""
+
+from moire.language import *
+
+__all__ = ["allgather_ring_inplace", "allreduce_ring_inplace"]
+
+
+def allgather_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
+    """Ranks from gpu_offset on pass their input around; chunk index_offset + i of the output is that of the i-th."""
+    for first in range(gpus):
+        c = chunk(gpu_offset + first, Buffer.input, 0)
+        for hop in range(1, gpus):
+            c = c.copy(gpu_offset + (first + hop) % gpus, Buffer.output, index_offset + first, ch=ch)
+
+
+def allreduce_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
+    """Ranks from gpu_offset on sum their chunks from index_offset on, one for each rank."""
+    for first in range(gpus):
+        index = index_offset + first
+
+        def member(hop):
+            return gpu_offset + (first + hop) % gpus
+
+        c = chunk(member(0), Buffer.input, index)
+        for hop in range(1, gpus):
+            c = chunk(member(hop), Buffer.input, index).reduce(c, ch=ch)
+        for hop in range(gpus, 2 * gpus - 1):
+            c = c.copy(member(hop), Buffer.input, index, ch=ch)

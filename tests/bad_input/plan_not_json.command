@@ -1,0 +1,1 @@
+check plan_not_json.json

@@ -1,0 +1,1 @@
+check plan_older_dependency.json

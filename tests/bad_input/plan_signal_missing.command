@@ -1,0 +1,1 @@
+check plan_signal_missing.json

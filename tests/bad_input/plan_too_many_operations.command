@@ -1,0 +1,1 @@
+check plan_too_many_operations.json

@@ -1,0 +1,1 @@
+check plan_unknown_operation.json

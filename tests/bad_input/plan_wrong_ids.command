@@ -1,0 +1,1 @@
+check plan_wrong_ids.json

@@ -1,0 +1,49 @@
+// libFuzzer harness of the MSCCL reader and checker: any bytes. Beyond not crashing: a wrong file always says why, a
+// right one keeps the rules, survives being written again, and its verdict and what is told agree.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "models/msccl/check.hpp"
+#include "models/msccl/layout.hpp"
+#include "models/msccl/rules.hpp"
+#include "models/msccl/xml_reader.hpp"
+#include "models/msccl/xml_writer.hpp"
+
+namespace {
+
+using namespace moire;
+using namespace moire::models;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+std::string verdict_on(const msccl::Algorithm& algorithm, config::Diagnostics& diagnostics) {
+  const msccl::Verdict verdict = msccl::check(algorithm, {{std::uint64_t{1} << 30}, {}});
+  report(algorithm, verdict, diagnostics);
+  require(verdict.accepted(algorithm) == diagnostics.ok());
+  require(verdict.deadlock.never() == verdict.deadlock.cycle.empty());
+  return diagnostics.str();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  config::Diagnostics diagnostics;
+  const auto algorithm = msccl::read_xml_text("input", bytes, diagnostics);
+  require(algorithm.has_value() == diagnostics.ok());
+  require(diagnostics.size() <= 21);
+  if (!algorithm) return 0;
+  config::Diagnostics rules;
+  require(msccl::check_rules(*algorithm, rules));
+  // A few digits ask for a gigabyte of chunks; the checker's limit is tested elsewhere.
+  if (msccl::Layout::cells_of(*algorithm) > 100'000) return 0;
+  const std::string told = verdict_on(*algorithm, diagnostics);
+  const auto again = msccl::read_xml_text("input", msccl::to_xml(*algorithm), rules);
+  require(again.has_value());
+  config::Diagnostics told_again;
+  require(verdict_on(*again, told_again).empty() == told.empty());
+  return 0;
+}

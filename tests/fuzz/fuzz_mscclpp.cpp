@@ -1,0 +1,23 @@
+// libFuzzer: any bytes as an execution plan of MSCCL++, to the verdict. What is refused says why, within a screen of
+// errors.
+#include <cstdlib>
+#include <string>
+
+#include "models/mscclpp/check.hpp"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  moire::config::Diagnostics diagnostics;
+  const std::string right = moire::models::mscclpp::check_plan_text("plan.json", text, diagnostics);
+  require(right.empty() == !diagnostics.ok());
+  require(diagnostics.size() <= 60);
+  return 0;
+}
