@@ -17,7 +17,6 @@ struct CommonSpec {
   msccl::Protocol protocol = msccl::Protocol::simple;
   std::optional<Bytes> min_bytes;
   std::optional<Bytes> max_bytes;
-  bool fuse = true;
 };
 
 // The ranks a program is written for.
@@ -52,8 +51,6 @@ void describe_common(config::Describer<Spec>& d) {
       .or_default();
   d.field("min_bytes", &Spec::min_bytes, "Smallest whole buffer it is chosen for; absent: no limit");
   d.field("max_bytes", &Spec::max_bytes, "Largest whole buffer it is chosen for; absent: no limit");
-  d.field("fuse", &Spec::fuse, "A receive and the send behind it become one step; false: as some published files are")
-      .or_default();
 }
 
 // Spec has: describe; name; static Refusal refuse(const Spec&, Ranks); Options options(Ranks) const;

@@ -68,7 +68,6 @@ Options options_of(const CommonSpec& spec, std::string name, msccl::Collective c
   options.chunk_factor = chunk_factor;
   options.protocol = spec.protocol;
   options.instances = static_cast<std::int32_t>(spec.instances);
-  options.fuse = spec.fuse;
   if (spec.min_bytes) options.min_bytes = static_cast<std::uint64_t>(spec.min_bytes->value);
   if (spec.max_bytes) options.max_bytes = static_cast<std::uint64_t>(spec.max_bytes->value);
   return options;
