@@ -31,6 +31,7 @@ std::vector<Benchmark> copy_benchmarks();
 std::vector<Benchmark> behind_benchmarks();
 std::vector<Benchmark> gemm_benchmarks();
 std::vector<Benchmark> collective_benchmarks();
+std::vector<Benchmark> msccl_benchmarks();
 
 constexpr std::int64_t default_threads = 256;
 

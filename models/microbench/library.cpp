@@ -6,6 +6,7 @@
 
 #include "models/collective/timing.hpp"
 #include "models/microbench/bench.hpp"
+#include "models/microbench/msccl.hpp"
 
 namespace moire::models::microbench {
 
@@ -71,6 +72,7 @@ std::vector<Benchmark> with_library(const library::LibrarySpec& library) {
       };
     }
   }
+  with_interpreter(library, benchmarks);
   return benchmarks;
 }
 

@@ -15,11 +15,11 @@ namespace {
 
 constexpr uint64_t kLimitNs = 2'000'000'000;
 constexpr uint64_t kStuckNs = 200'000'000;  // of cases that should not end
-constexpr int64_t kKib = 1024;
 
 struct Case {
   LoadedPlan* loaded;
   int64_t bytes;
+  bool hangs;  // what the FIFOs say
   std::vector<double> us, inside, skew;
   double sm_mhz = 0, watt = 0;
 };
@@ -42,8 +42,7 @@ std::vector<Range> read_grid(const std::string& path) {
 // 1 KiB, 4 KiB, 16 KiB, ... or the sizes between them that no model is adjusted on: 3 KiB, 12 KiB, ...
 std::vector<int64_t> sizes(const Range& range, bool held_out) {
   std::vector<int64_t> all;
-  for (int64_t bytes = held_out ? 3 * kKib : kKib; bytes <= range.most; bytes *= 4)
-    if (bytes >= range.least) all.push_back(bytes);
+  for (int64_t bytes = range.least * (held_out ? 3 : 1); bytes <= range.most; bytes *= 4) all.push_back(bytes);
   return all;
 }
 
@@ -89,18 +88,21 @@ void note_load(Case& c, int gpus) {
   }
 }
 
-// Sizes at which the FIFOs are too short: each is tried once, and must end with a message. False: one did not.
-bool try_stuck(Bench& bench, const std::vector<Case>& cases, const std::string& path) {
+// Every case once: whether it ends, and who waits for what if it does not. Results are checked as always.
+bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {
     std::perror(path.c_str());
     return false;
   }
-  std::fprintf(file, "file,bytes,ended,waiting\n");
+  write_provenance(file, gpus, "validation/msccl/run.sh");
+  std::fprintf(file, "file,ranks,bytes,should_end,ended,waiting\n");
   for (const Case& one : cases) {
-    const RunResult result = bench.run(*one.loaded, one.bytes, kStuckNs);
-    std::fprintf(file, "%s,%lld,%d,%s\n", one.loaded->plan().file.c_str(), static_cast<long long>(one.bytes),
-                 int(result.ended), result.stuck.c_str());
+    const Plan& plan = one.loaded->plan();
+    const RunResult result = bench.run(*one.loaded, one.bytes, one.hangs ? kStuckNs : kLimitNs);
+    std::fprintf(file, "%s,%d,%lld,%d,%d,%s\n", plan.file.c_str(), plan.ranks(), static_cast<long long>(one.bytes),
+                 int(!one.hangs), int(result.ended), result.stuck.c_str());
+    std::fflush(file);
   }
   return std::fclose(file) == 0;
 }
@@ -116,13 +118,19 @@ int main(int argc, char** argv) {
   const bool held_out = c.option("--held-out", "0") == "1";
   const int rounds = std::atoi(c.option("--rounds", "15").c_str());
   const double limit = std::atof(c.option("--seconds", "60").c_str());
+  // More ranks than GPUs: they share them. Times would mean nothing, so each case is run once.
+  const int ranks = std::max(c.gpus(), std::atoi(c.option("--ranks", "0").c_str()));
+  if (ranks > kMaxRanks) {
+    std::fprintf(stderr, "msccl_algorithms: --ranks %d; at most %d would be right\n", ranks, kMaxRanks);
+    return 2;
+  }
   if (rounds < 1) {
     std::fprintf(stderr, "msccl_algorithms: --rounds %d; at least 1 would be right\n", rounds);
     return 2;
   }
 
   std::vector<std::unique_ptr<LoadedPlan>> loaded;
-  std::vector<Case> cases, stuck;
+  std::vector<Case> cases, once;
   int64_t most = 0;
   for (const Range& range : grid) {
     const auto found = std::find_if(plans.begin(), plans.end(), [&](const Plan& p) { return p.file == range.file; });
@@ -130,8 +138,8 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "msccl_algorithms: --plans has no %s\n", range.file.c_str());
       return 2;
     }
-    if (found->ranks() != c.gpus()) continue;
-    loaded.push_back(std::make_unique<LoadedPlan>(*found, c.sms()));
+    if (found->ranks() != ranks) continue;
+    loaded.push_back(std::make_unique<LoadedPlan>(*found, c.gpus(), c.sms()));
     for (const int64_t bytes : sizes(range, held_out)) {
       Cut cut;
       const std::string problem = cut_of(*found, bytes, cut);
@@ -143,15 +151,19 @@ int main(int argc, char** argv) {
       Case one{};
       one.loaded = loaded.back().get();
       one.bytes = bytes;
-      (range.hangs_above > 0 && bytes > range.hangs_above ? stuck : cases).push_back(one);
+      one.hangs = range.hangs_above > 0 && bytes > range.hangs_above;
+      (one.hangs || c.gpus() < ranks ? once : cases).push_back(one);
       most = std::max(most, Bench::buffer_bytes(*found, bytes));
     }
   }
-  if (cases.empty()) {
-    std::fprintf(stderr, "msccl_algorithms: no algorithm of the grid is for %d GPUs\n", c.gpus());
+  if (cases.empty() && once.empty()) {
+    std::fprintf(stderr, "msccl_algorithms: no algorithm of the grid is for %d ranks\n", ranks);
     return 2;
   }
-  Bench bench(c.gpus(), c.sms(), most);
+  Bench bench(ranks, c.gpus(), c.sms(), most);
+  const std::string once_table = c.option("--once", "");
+  if (!once_table.empty() && !run_once(bench, once, c.gpus(), once_table)) return 1;
+  if (cases.empty()) return 0;
 
   // Every round visits all cases in another order, so that a drift of clocks or temperature meets all alike. The first
   // one does not count.
@@ -183,6 +195,5 @@ int main(int argc, char** argv) {
   }
   write_header(c, command);
   for (const Case& one : cases) write_row(c.file(), one);
-  const std::string stuck_table = c.option("--stuck", "");
-  return stuck_table.empty() || stuck.empty() || try_stuck(bench, stuck, stuck_table) ? 0 : 1;
+  return 0;
 }

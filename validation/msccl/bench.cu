@@ -38,26 +38,30 @@ T* upload(const std::vector<T>& values) {
 
 }  // namespace
 
-LoadedPlan::LoadedPlan(const Plan& plan, int sms)
+LoadedPlan::LoadedPlan(const Plan& plan, int gpus, int sms)
     : plan_(plan),
+      gpus_(gpus),
       layout_(plan_),
       expected_(expected_of(plan_)),
       slabs_(size_t(plan.ranks())),
-      gpu_(size_t(plan.ranks())) {
-  if (plan.most_blocks() > sms) {
-    std::fprintf(stderr, "%s: %d thread blocks, %d SMs: they would not all be resident\n", plan.file.c_str(),
-                 plan.most_blocks(), sms);
+      rank_(size_t(plan.ranks())) {
+  std::vector<size_t> resident(size_t(gpus), 0);
+  for (int r = 0; r < plan.ranks(); ++r) resident[size_t(r % gpus)] += plan.gpus[size_t(r)].blocks.size();
+  const size_t most = *std::max_element(resident.begin(), resident.end());
+  if (most > size_t(sms)) {
+    std::fprintf(stderr, "%s: %zu thread blocks on a GPU, %d SMs: they would not all be resident\n", plan.file.c_str(),
+                 most, sms);
     std::exit(2);
   }
   for (int r = 0; r < plan.ranks(); ++r) {
-    CUDA_CHECK(cudaSetDevice(r));
+    CUDA_CHECK(cudaSetDevice(r % gpus_));
     CUDA_CHECK(cudaMalloc(&slabs_[size_t(r)], size_t(layout_.bytes(r))));
   }
   for (int r = 0; r < plan.ranks(); ++r) {
-    Gpu& g = gpu_[size_t(r)];
+    Rank& g = rank_[size_t(r)];
     const GpuProgram program = compile(plan_.gpus[size_t(r)]);
     const size_t blocks = program.blocks.size();
-    CUDA_CHECK(cudaSetDevice(r));
+    CUDA_CHECK(cudaSetDevice(r % gpus_));
     g.blocks = upload(layout_.blocks(r, program, slabs_));
     g.ops = upload(program.ops);
     g.waits = upload(program.waits);
@@ -78,8 +82,8 @@ LoadedPlan::LoadedPlan(const Plan& plan, int sms)
 
 LoadedPlan::~LoadedPlan() {
   for (int r = 0; r < plan_.ranks(); ++r) {
-    const Gpu& g = gpu_[size_t(r)];
-    cudaSetDevice(r);
+    const Rank& g = rank_[size_t(r)];
+    cudaSetDevice(r % gpus_);
     for (void* p : {static_cast<void*>(g.blocks), static_cast<void*>(g.ops), static_cast<void*>(g.waits),
                     static_cast<void*>(g.sources), static_cast<void*>(slabs_[size_t(r)]), static_cast<void*>(g.stamps),
                     static_cast<void*>(g.stuck), static_cast<void*>(g.terms), static_cast<void*>(g.first_term)})
@@ -89,19 +93,20 @@ LoadedPlan::~LoadedPlan() {
 
 void LoadedPlan::empty_connections() {
   for (int r = 0; r < plan_.ranks(); ++r) {
-    CUDA_CHECK(cudaSetDevice(r));
+    CUDA_CHECK(cudaSetDevice(r % gpus_));
     CUDA_CHECK(cudaMemset(slabs_[size_t(r)], 0, size_t(layout_.bytes(r))));
     CUDA_CHECK(cudaDeviceSynchronize());
   }
 }
 
-Bench::Bench(int gpus, int sms, int64_t most_buffer_bytes) : sms_(sms), most_(most_buffer_bytes), gpu_(size_t(gpus)) {
+Bench::Bench(int ranks, int gpus, int sms, int64_t most_buffer_bytes)
+    : gpus_(gpus), sms_(sms), most_(most_buffer_bytes), rank_(size_t(ranks)) {
   CUDA_CHECK(cudaHostAlloc(&host_, 256, cudaHostAllocPortable | cudaHostAllocMapped));
-  CUDA_CHECK(cudaHostAlloc(&wrong_, sizeof *wrong_ * size_t(gpus), cudaHostAllocPortable));
+  CUDA_CHECK(cudaHostAlloc(&wrong_, sizeof *wrong_ * size_t(ranks), cudaHostAllocPortable));
   std::memset(host_, 0, 256);
-  for (int r = 0; r < gpus; ++r) {
-    Gpu& g = gpu_[size_t(r)];
-    CUDA_CHECK(cudaSetDevice(r));
+  for (int r = 0; r < ranks; ++r) {
+    Rank& g = rank_[size_t(r)];
+    use(r);
     CUDA_CHECK(cudaStreamCreateWithFlags(&g.stream, cudaStreamNonBlocking));
     CUDA_CHECK(cudaEventCreate(&g.begin));
     CUDA_CHECK(cudaEventCreate(&g.end));
@@ -116,9 +121,9 @@ Bench::Bench(int gpus, int sms, int64_t most_buffer_bytes) : sms_(sms), most_(mo
 }
 
 Bench::~Bench() {
-  for (size_t r = 0; r < gpu_.size(); ++r) {
-    Gpu& g = gpu_[r];
-    cudaSetDevice(int(r));
+  for (size_t r = 0; r < rank_.size(); ++r) {
+    Rank& g = rank_[r];
+    cudaSetDevice(int(r) % gpus_);
     for (char* buffer : g.buffer) cudaFree(buffer);
     cudaFree(g.gate);
     cudaFree(g.flush);
@@ -139,21 +144,23 @@ int64_t Bench::buffer_bytes(const Plan& plan, int64_t bytes) {
 
 char* Bench::buffer(const Plan& plan, const Cut& cut, int rank, int which) const {
   const Plan::Place place = plan.place(rank, which);
-  return gpu_[size_t(rank)].buffer[place.buffer] + place.chunk * cut.chunk_bytes;
+  return rank_[size_t(rank)].buffer[place.buffer] + place.chunk * cut.chunk_bytes;
 }
 
-void Bench::synchronise(int gpus) {
-  for (int r = 0; r < gpus; ++r) {
-    CUDA_CHECK(cudaSetDevice(r));
-    CUDA_CHECK(cudaStreamSynchronize(gpu_[size_t(r)].stream));
+void Bench::use(int rank) const { CUDA_CHECK(cudaSetDevice(rank % gpus_)); }
+
+void Bench::synchronise(int ranks) {
+  for (int r = 0; r < ranks; ++r) {
+    use(r);
+    CUDA_CHECK(cudaStreamSynchronize(rank_[size_t(r)].stream));
   }
 }
 
 void Bench::prepare(const LoadedPlan& loaded, const Cut& cut) {
   const Plan& plan = loaded.plan();
   for (int r = 0; r < plan.ranks(); ++r) {
-    const Gpu& g = gpu_[size_t(r)];
-    CUDA_CHECK(cudaSetDevice(r));
+    const Rank& g = rank_[size_t(r)];
+    use(r);
     const int64_t used = buffer_bytes(plan, cut.chunk_bytes * plan.chunks);
     for (char* b : g.buffer) CUDA_CHECK(cudaMemsetAsync(b, 0xff, size_t(used), g.stream));  // NaN
     fill_input<<<sms_ * 4, 256, 0, g.stream>>>(reinterpret_cast<float*>(buffer(plan, cut, r, 0)),
@@ -177,11 +184,11 @@ RunResult Bench::run(LoadedPlan& loaded, int64_t bytes, uint64_t limit_ns) {
   static_cast<volatile uint32_t*>(host_)[32] = 0;
   prepare(loaded, cut);
   for (int r = 0; r < ranks; ++r) {
-    Gpu& g = gpu_[size_t(r)];
-    const LoadedPlan::Gpu& p = loaded.gpu_[size_t(r)];
-    CUDA_CHECK(cudaSetDevice(r));
+    Rank& g = rank_[size_t(r)];
+    const LoadedPlan::Rank& p = loaded.rank_[size_t(r)];
+    use(r);
     Gate gate{};
-    for (int other = 0; other < ranks; ++other) gate.ready[other] = gpu_[size_t(other)].gate;
+    for (int other = 0; other < ranks; ++other) gate.ready[other] = rank_[size_t(other)].gate;
     launch_gate(g.stream, host_, gate, r, ranks, epoch_, reinterpret_cast<int*>(host_ + 16));
     Launch launch{};
     launch.blocks = p.blocks;
@@ -216,15 +223,15 @@ RunResult Bench::run(LoadedPlan& loaded, int64_t bytes, uint64_t limit_ns) {
   }
   double fastest = 1e30;
   for (int r = 0; r < ranks; ++r) {
-    const Gpu& g = gpu_[size_t(r)];
+    const Rank& g = rank_[size_t(r)];
     float ms = 0;
-    CUDA_CHECK(cudaSetDevice(r));
+    use(r);
     CUDA_CHECK(cudaEventElapsedTime(&ms, g.begin, g.end));
     result.us = std::max(result.us, double(ms) * 1e3);
     fastest = std::min(fastest, double(ms) * 1e3);
     std::vector<WgStamp> stamps(plan.gpus[size_t(r)].blocks.size());
     if (stamps.empty()) continue;
-    CUDA_CHECK(cudaMemcpy(stamps.data(), loaded.gpu_[size_t(r)].stamps, sizeof(WgStamp) * stamps.size(),
+    CUDA_CHECK(cudaMemcpy(stamps.data(), loaded.rank_[size_t(r)].stamps, sizeof(WgStamp) * stamps.size(),
                           cudaMemcpyDeviceToHost));
     result.inside_us = std::max(result.inside_us, span_of(stamps).ns / 1e3);
   }
@@ -236,9 +243,9 @@ RunResult Bench::run(LoadedPlan& loaded, int64_t bytes, uint64_t limit_ns) {
 void Bench::verify(const LoadedPlan& loaded, const Cut& cut, int64_t bytes) {
   const Plan& plan = loaded.plan();
   for (int r = 0; r < plan.ranks(); ++r) {
-    const Gpu& g = gpu_[size_t(r)];
-    const LoadedPlan::Gpu& p = loaded.gpu_[size_t(r)];
-    CUDA_CHECK(cudaSetDevice(r));
+    const Rank& g = rank_[size_t(r)];
+    const LoadedPlan::Rank& p = loaded.rank_[size_t(r)];
+    use(r);
     count_wrong<<<sms_ * 8, 256, 0, g.stream>>>(reinterpret_cast<const float*>(buffer(plan, cut, r, 1)),
                                                 plan.output_chunks(r), cut.chunk_bytes / 4, p.terms, p.first_term,
                                                 epoch_, g.wrong);
@@ -260,10 +267,10 @@ std::string Bench::stuck_text(const LoadedPlan& loaded) const {
   for (int r = 0; r < loaded.plan().ranks(); ++r) {
     const std::vector<ThreadBlock>& blocks = loaded.plan().gpus[size_t(r)].blocks;
     std::vector<Stuck> stuck(blocks.size());
-    CUDA_CHECK(cudaSetDevice(r));
+    use(r);
     CUDA_CHECK(
-        cudaMemcpy(stuck.data(), loaded.gpu_[size_t(r)].stuck, sizeof(Stuck) * stuck.size(), cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemset(loaded.gpu_[size_t(r)].stuck, 0, sizeof(Stuck) * stuck.size()));
+        cudaMemcpy(stuck.data(), loaded.rank_[size_t(r)].stuck, sizeof(Stuck) * stuck.size(), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemset(loaded.rank_[size_t(r)].stuck, 0, sizeof(Stuck) * stuck.size()));
     CUDA_CHECK(cudaDeviceSynchronize());
     for (size_t b = 0; b < stuck.size(); ++b) {
       const Stuck& s = stuck[b];

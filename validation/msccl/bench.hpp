@@ -14,7 +14,8 @@
 // A plan on the GPUs: its programs, connections and what its result must be.
 class LoadedPlan {
  public:
-  LoadedPlan(const Plan& plan, int sms);
+  // Rank r is on GPU r % gpus: with more ranks than GPUs they share them, and times mean nothing.
+  LoadedPlan(const Plan& plan, int gpus, int sms);
   ~LoadedPlan();
   LoadedPlan(const LoadedPlan&) = delete;
   LoadedPlan& operator=(const LoadedPlan&) = delete;
@@ -24,7 +25,7 @@ class LoadedPlan {
 
  private:
   friend class Bench;
-  struct Gpu {
+  struct Rank {
     BlockProgram* blocks = nullptr;
     Op* ops = nullptr;
     Wait* waits = nullptr;
@@ -36,10 +37,11 @@ class LoadedPlan {
     int32_t* first_term = nullptr;
   };
   Plan plan_;
+  int gpus_;
   Layout layout_;
   std::vector<Expected> expected_;
   std::vector<char*> slabs_;
-  std::vector<Gpu> gpu_;
+  std::vector<Rank> rank_;
 };
 
 struct RunResult {
@@ -52,8 +54,8 @@ struct RunResult {
 
 class Bench {
  public:
-  // `most`: of every buffer of a GPU, in bytes.
-  Bench(int gpus, int sms, int64_t most_buffer_bytes);
+  // `most`: of every buffer of a rank, in bytes.
+  Bench(int ranks, int gpus, int sms, int64_t most_buffer_bytes);
   ~Bench();
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
@@ -66,7 +68,7 @@ class Bench {
   RunResult run(LoadedPlan& loaded, int64_t bytes, uint64_t limit_ns);
 
  private:
-  struct Gpu {
+  struct Rank {
     cudaStream_t stream = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
     char* buffer[3] = {nullptr, nullptr, nullptr};
@@ -78,12 +80,13 @@ class Bench {
   void verify(const LoadedPlan& loaded, const Cut& cut, int64_t bytes);
   char* buffer(const Plan& plan, const Cut& cut, int rank, int which) const;
   std::string stuck_text(const LoadedPlan& loaded) const;
-  void synchronise(int gpus);
+  void use(int rank) const;
+  void synchronise(int ranks);
 
-  int sms_;
+  int gpus_, sms_;
   int64_t most_;
-  std::vector<Gpu> gpu_;
+  std::vector<Rank> rank_;
   uint32_t* host_ = nullptr;  // pinned: [0] opens the gates, [16] set by a gate that gave up, [32] stops all blocks
-  unsigned long long* wrong_ = nullptr;  // pinned, of every GPU
+  unsigned long long* wrong_ = nullptr;  // pinned, of every rank
   uint32_t epoch_ = 0;
 };

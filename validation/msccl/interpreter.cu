@@ -101,6 +101,8 @@ class Engine {
   __device__ Engine(const Launch& launch, Shared& shared) : launch_(launch), shared_(shared) {
     if (shared.program.send.step != nullptr) send_step_ = *shared.program.send.step;
     if (shared.program.recv.step != nullptr) recv_step_ = *shared.program.recv.step;
+    head_seen_ = send_step_ - kFifoSteps;
+    tail_seen_ = recv_step_;
   }
 
   // By one thread, behind the last barrier.
@@ -146,6 +148,21 @@ class Engine {
     }
   }
 
+  // By one thread: until a FIFO has data up to step `next`, or room for it. What was seen before need not be read
+  // again.
+  __device__ void wait_for_data(uint32_t next, const Op& op, int64_t iteration) {
+    const auto there = [&] { return int32_t(tail_seen_ - next) >= 0; };
+    if (there()) return;
+    const uint32_t* tail = shared_.program.recv.tail;
+    spin([&] { return tail_seen_ = load_acquire_sys(tail), there(); }, Stuck::data, op, iteration);
+  }
+  __device__ void wait_for_room(uint32_t next, const Op& op, int64_t iteration) {
+    const auto there = [&] { return int32_t(head_seen_ + kFifoSteps - next) >= 0; };
+    if (there()) return;
+    const uint32_t* head = shared_.program.send.head;
+    spin([&] { return head_seen_ = load_acquire_sys(head), there(); }, Stuck::room, op, iteration);
+  }
+
   __device__ char* place(int buffer, int64_t chunk, const Piece& piece) const {
     return launch_.buffer[buffer] + (chunk + piece.chunk) * launch_.cut.chunk_bytes + piece.offset;
   }
@@ -153,6 +170,7 @@ class Engine {
   const Launch& launch_;
   Shared& shared_;
   uint32_t send_step_ = 0, recv_step_ = 0;
+  uint32_t head_seen_ = 0, tail_seen_ = 0;  // of the waiting thread
 };
 
 // Data, a fence, a flag: two slices a call. 16 warps move data, one more warp fences and posts behind them.
@@ -172,14 +190,8 @@ class SimpleEngine : public Engine {
     for (int slice = 0; slice < 2; ++slice) {
       const int64_t from = slice == 0 ? 0 : first, bytes = slice == 0 ? first : piece.bytes - first;
       const uint32_t recv_next = recv_step_ + kSimpleSliceSteps, send_next = send_step_ + kSimpleSliceSteps;
-      if (threadIdx.x == 0 && takes) {
-        const uint32_t* tail = shared_.program.recv.tail;
-        spin([&] { return int32_t(load_acquire_sys(tail) - recv_next) >= 0; }, Stuck::data, op, iteration);
-      }
-      if (threadIdx.x == 32 && gives) {
-        const uint32_t* head = shared_.program.send.head;
-        spin([&] { return int32_t(load_acquire_sys(head) + kFifoSteps - send_next) >= 0; }, Stuck::room, op, iteration);
-      }
+      if (threadIdx.x == 0 && takes) wait_for_data(recv_next, op, iteration);
+      if (threadIdx.x == 32 && gives) wait_for_room(send_next, op, iteration);
       if (bytes > 0 && threadIdx.x < kWorkers) {
         worker_barrier();
         if (!dead()) copy(op, piece, from, bytes);
@@ -269,11 +281,7 @@ class LlEngine : public Engine {
   __device__ bool call(const Op& op, const Piece& piece, int64_t iteration) {
     const bool takes = receives(op.type), gives = sends(op.type);
     if (gives) {
-      if (threadIdx.x == 0) {
-        const uint32_t* head = shared_.program.send.head;
-        const uint32_t next = send_step_ + 1;
-        spin([&] { return int32_t(load_acquire_sys(head) + kFifoSteps - next) >= 0; }, Stuck::room, op, iteration);
-      }
+      if (threadIdx.x == 0) wait_for_room(send_step_ + 1, op, iteration);
       __syncthreads();
       if (dead()) return false;
     }

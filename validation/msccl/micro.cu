@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     rows.push_back({row.text(0), row.text(1), row.text(2), bytes});
     most = std::max(most, Bench::buffer_bytes(*plan, bytes));
   });
-  Bench bench(c.gpus(), c.sms(), most);
+  Bench bench(c.gpus(), c.gpus(), c.sms(), most);
   std::unique_ptr<LoadedPlan> loaded;
   std::string benchmark;
   bool wanted = false;
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     if (!wanted) continue;
     if (loaded == nullptr || loaded->plan().file != row.file) {
       loaded.reset();
-      loaded = std::make_unique<LoadedPlan>(*plan_of(row.file), c.sms());
+      loaded = std::make_unique<LoadedPlan>(*plan_of(row.file), c.gpus(), c.sms());
     }
     const Parameters parameters = parameters_of(row.parameters);
     if (benchmark == "msccl_fifo") {  // whether it ends is what is measured

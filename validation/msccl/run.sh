@@ -2,18 +2,23 @@
 # Runs MSCCL algorithms on this machine's GPUs: builds, then writes below OUT
 #   msccl_micro.measurements.csv     what a hop, a step, a stream, a copy, a dependency costs (micro.py)
 #   msccl.csv, msccl_held_out.csv    every algorithm of grid.csv for N ranks, at 1 KiB, 4 KiB, ... and at 3 KiB, 12 KiB, ...
-#   msccl_stuck.csv                  the sizes at which an algorithm must not end, and whether it did
-# Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--algorithms DIR] OUT
-#   N 2, 4 or 8; parts: micro, algorithms, held_out; --rounds, --seconds: repetitions of the algorithms (15), and when to
-#   stop them (50 s each of both tables); DIR of the XML files (default: algorithms beside this script)
+#   msccl_once.csv                   the sizes at which an algorithm must not end, and whether it did
+#   msccl_once_R.csv                 algorithms for R = 4 and 8 ranks where there are fewer GPUs: ranks share them, each case
+#                                    is run once, for its result and whether it ends
+# Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--algorithms DIR]
+#        [--grid FILE] OUT
+#   N 2, 4 or 8; parts: micro, algorithms, held_out, shared; --rounds, --seconds: repetitions of the algorithms (15), and when to
+#   stop them (50 s each of both tables); DIR of the XML files (default: algorithms beside this script), and FILE that
+#   lists them (grid.csv)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 gpus=2
 build=build/validation
 rounds=15
 seconds=50
-only=micro,algorithms,held_out
+only=micro,algorithms,held_out,shared
 algorithms=$here/algorithms
+grid=$here/grid.csv
 out=
 usage() {
   sed -n '2,/^set /p' "$0" | sed -n 's/^# \{0,1\}//p' >&2
@@ -21,7 +26,7 @@ usage() {
 }
 while [ $# -gt 0 ]; do
   case $1 in
-    --gpus | --build | --only | --rounds | --seconds | --algorithms)
+    --gpus | --build | --only | --rounds | --seconds | --algorithms | --grid)
       [ $# -ge 2 ] || usage
       declare "${1#--}=$2"
       shift 2
@@ -36,7 +41,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$out" ] || usage
 for number in "$gpus" "$rounds" "$seconds"; do case $number in '' | *[!0-9]*) usage ;; esac; done
-for part in ${only//,/ }; do case $part in micro | algorithms | held_out) ;; *) usage ;; esac; done
+for part in ${only//,/ }; do case $part in micro | algorithms | held_out | shared) ;; *) usage ;; esac; done
 
 began=$SECONDS
 say() { echo "msccl: $((SECONDS - began)) s: $*" >&2; }
@@ -73,7 +78,7 @@ if wanted micro; then
     exit 1
   run micro 120 "$file" msccl_micro --plans "$plans/micro.txt" --grid "$plans/micro.csv"
 fi
-if wanted algorithms || wanted held_out; then
+if wanted algorithms || wanted held_out || wanted shared; then
   python3 "$here/flatten.py" "$algorithms"/*.xml >"$plans/algorithms.txt" || exit 1
 fi
 for part in algorithms held_out; do
@@ -81,9 +86,17 @@ for part in algorithms held_out; do
   file=$out/msccl.csv more=
   [ $part = algorithms ] || file=$out/msccl_held_out.csv
   rm -f "$file"
-  [ $part = held_out ] || more="--stuck $out/msccl_stuck.csv"
+  [ $part = held_out ] || more="--once $out/msccl_once.csv"
   # shellcheck disable=SC2086  # two words or none
-  run $part $((seconds + 60)) "$file" msccl_algorithms --plans "$plans/algorithms.txt" --grid "$here/grid.csv" \
+  run $part $((seconds + 60)) "$file" msccl_algorithms --plans "$plans/algorithms.txt" --grid "$grid" \
     --held-out "$([ $part = held_out ] && echo 1 || echo 0)" --rounds "$rounds" --seconds "$seconds" $more
+done
+for ranks in 4 8; do
+  if ! wanted shared || [ "$gpus" -ge $ranks ]; then continue; fi
+  awk -v r=$ranks '$1 == "algo" && $5 == r { found = 1 } END { exit !found }' "$plans/algorithms.txt" || continue
+  once=$out/msccl_once_$ranks.csv
+  timeout -k 5 90 "$build/msccl/msccl_algorithms" --gpus "$gpus" --ranks $ranks --out /dev/null --once "$once" \
+    --plans "$plans/algorithms.txt" --grid "$grid" || failed="$failed shared"
+  say "shared: $(grep -vc '^#' "$once") lines in $(basename "$once")"
 done
 [ -z "$failed" ] || { say "failed:$failed"; exit 1; }

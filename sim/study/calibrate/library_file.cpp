@@ -100,6 +100,20 @@ const std::vector<Group>& groups() {
              [](LibrarySpec& l) -> Time& { return l.channels->ll128->batch_pause; }),
         time("channels.ll128", "step_overhead", 0.2,
              [](LibrarySpec& l) -> Time& { return l.channels->ll128->step_overhead; })}},
+      {"fitted_algorithms",
+       "steps of algorithms",
+       {"msccl_copy", "msccl_steps", "msccl_dependency", "msccl_reduce", "msccl_ping", "msccl_stream", "msccl_kind",
+        "msccl_sends"},
+       {time("channels", "setup", 2, [](LibrarySpec& l) -> Time& { return l.channels->setup; }),
+        ratio("channels", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),
+        ratio("channels", "link_cost", 1.1, 1, 10, [](LibrarySpec& l) -> double& { return l.channels->link_cost; }),
+        time("channels", "local_overhead", 0.5, [](LibrarySpec& l) -> Time& { return l.channels->local_overhead; }),
+        time("channels", "order_overhead", 0.3, [](LibrarySpec& l) -> Time& { return l.channels->order_overhead; }),
+        time("channels.simple", "step_overhead", 1,
+             [](LibrarySpec& l) -> Time& { return l.channels->simple.step_overhead; }),
+        time("channels.ll", "batch_pause", 0.1, [](LibrarySpec& l) -> Time& { return l.channels->ll->batch_pause; }),
+        time("channels.ll", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll->step_overhead; })}},
   };
   return all;
 }
@@ -129,7 +143,7 @@ class Fitting {
   Rows rows_of(const Group& group) const {
     Rows rows;
     for (const MeasuredValue& value : measurements_.values) {
-      if (value.value > 0 &&
+      if (value.value > 0 && value.metric == "time" &&
           std::find(group.benchmarks.begin(), group.benchmarks.end(), value.benchmark) != group.benchmarks.end())
         rows.push_back(&value);
     }
