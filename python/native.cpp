@@ -2,6 +2,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "models/msccl/check.hpp"
+#include "models/msccl/rules.hpp"
 #include "models/msccl/xml_writer.hpp"
 #include "models/mscclang/compile.hpp"
 #include "models/mscclang/program.hpp"
@@ -131,6 +133,18 @@ void bind_algorithm(py::module_& m) {
       .def("xml", &msccl::to_xml);
 }
 
+// What moire check has against an algorithm.
+std::vector<std::string> wrong_with(const msccl::Algorithm& algorithm) {
+  moire::config::Diagnostics diagnostics;
+  if (msccl::check_rules(algorithm, diagnostics)) {
+    const msccl::Verdict verdict = msccl::check(algorithm);
+    if (!verdict.accepted(algorithm)) msccl::report(algorithm, verdict, diagnostics);
+  }
+  std::vector<std::string> all;
+  for (const auto& diagnostic : diagnostics.sorted()) all.push_back(diagnostic.str());
+  return all;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(moire_native, m) {
@@ -138,4 +152,5 @@ PYBIND11_MODULE(moire_native, m) {
   py::register_exception<ProgramError>(m, "ProgramError", PyExc_RuntimeError);
   bind_program(m);
   bind_algorithm(m);
+  m.def("check", &wrong_with);
 }

@@ -114,30 +114,35 @@ class Connector {
     return {is.rank, sending ? code_.to(is) : code_.from(is), sending, is.replica, channel};
   }
 
-  // Two blocks of one group that need different channels can have none.
-  bool free(const std::vector<Id>& group, std::int32_t channel) {
-    const auto before = owners_;
+  // Takes the channel for a group if no other block has one of its ends there. Two blocks of one group on one
+  // connection can have none.
+  bool take(const std::vector<Id>& group, std::int32_t channel) {
+    std::vector<End> added;
     for (const Id t : group) {
       if (taken(t, channel, true) != nobody || taken(t, channel, false) != nobody) {
-        owners_ = before;
+        for (const End& end : added) owners_.erase(end);
         return false;
       }
-      own(t, channel);
+      for (const bool sending : {true, false}) {
+        if (own(t, channel, sending)) added.push_back(end_of(t, channel, sending));
+      }
     }
     return true;
   }
 
-  void own(Id t, std::int32_t channel) {
-    for (const bool sending : {true, false}) {
-      const Id id = sending ? code_.transfer(t).sender : code_.transfer(t).receiver;
-      owners_.emplace(end(id, channel, sending), std::pair{block_of(id), t});
-    }
+  End end_of(Id t, std::int32_t channel, bool sending) const {
+    return end(sending ? code_.transfer(t).sender : code_.transfer(t).receiver, channel, sending);
+  }
+
+  bool own(Id t, std::int32_t channel, bool sending) {
+    const Id id = sending ? code_.transfer(t).sender : code_.transfer(t).receiver;
+    return owners_.emplace(end(id, channel, sending), std::pair{block_of(id), t}).second;
   }
 
   void place(std::size_t group, const std::vector<Id>& transfers) {
     std::int32_t channel = blocks_[group].channel;
     for (std::int32_t c = 0; channel < 0 && c < most_channels; ++c) {
-      if (free(transfers, c)) channel = c;
+      if (take(transfers, c)) channel = c;
     }
     if (channel < 0 || blocks_[group].channel >= 0) {
       for (const Id t : transfers) must_be_free(t, std::max(channel, 0));
@@ -159,7 +164,7 @@ class Connector {
           sending ? code_.to(code_.at(id)) : code_.from(code_.at(id)), channel, code_.at(first).block,
           code_.statement(first)));
     }
-    own(t, channel);
+    for (const bool sending : {true, false}) own(t, channel, sending);
   }
 
   Code& code_;

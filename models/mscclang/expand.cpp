@@ -11,7 +11,7 @@ namespace moire::models::mscclang {
 namespace {
 
 constexpr std::int64_t most_slots = 1 << 22;  // of a buffer, after replication
-constexpr std::size_t most_instructions = 16'000'000;
+constexpr std::size_t most_instructions = 6'000'000;
 
 struct Cutting {
   std::int32_t factor = 1;     // parts of a chunk

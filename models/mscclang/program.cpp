@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int32_t most_ranks = 1 << 16;
 constexpr std::int32_t most_chunks = 1 << 20;  // of a buffer
-constexpr std::size_t most_operations = 8'000'000;
-constexpr std::size_t most_slots = 1 << 27;  // of all buffers at the beginning
+constexpr std::size_t most_operations = 4'000'000;
+constexpr std::size_t most_slots = 1 << 23;  // of all buffers at the beginning
 constexpr std::int32_t most_parts = 64;
 
 Where where_of(const Location& location) { return {location.file_name(), location.line()}; }
@@ -24,7 +24,12 @@ Where where_of(const Location& location) { return {location.file_name(), locatio
 Program::Program(Options options) : options_(std::move(options)) {
   prepare();
   std::vector<InitialBuffers> initial;
-  for (std::int32_t r = 0; r < options_.ranks; ++r) initial.push_back(initial_buffers(options_, r));
+  std::size_t total = 0;
+  for (std::int32_t r = 0; r < options_.ranks; ++r) {
+    const InitialBuffers& buffers = initial.emplace_back(initial_buffers(options_, r));
+    total += buffers.input.size() + buffers.output.size();
+    must_be_possible(total);
+  }
   fill(initial);
 }
 
@@ -55,6 +60,10 @@ void Program::prepare() {
   }
 }
 
+void Program::must_be_possible(std::size_t chunks) const {
+  if (chunks > most_slots) fail({}, "buffers of too many chunks in all; fewer ranks or chunks would do");
+}
+
 void Program::fill(const std::vector<InitialBuffers>& initial) {
   const Where nowhere;
   if (static_cast<std::int32_t>(initial.size()) != options_.ranks) {
@@ -70,7 +79,7 @@ void Program::fill(const std::vector<InitialBuffers>& initial) {
       fail(nowhere, fmt::format("a buffer of more than {} chunks", most_chunks));
     }
     total += has.input.size() + has.output.size();
-    if (total > most_slots) fail(nowhere, "buffers of too many chunks in all; fewer ranks or chunks would do");
+    must_be_possible(total);
     declared_[static_cast<std::size_t>(r)] = {static_cast<std::int32_t>(has.input.size()),
                                               static_cast<std::int32_t>(has.output.size())};
     auto& buffers = memory_[static_cast<std::size_t>(r)];
@@ -230,7 +239,7 @@ Chunk Program::take(const Place& place, std::int32_t count, const Where& where) 
 Operation& Program::record(Operation::Kind kind, const Chunk& from, const Place& to, const Placement& placement,
                            const Where& where) {
   must_be_placed(placement, where);
-  if (trace_.operations.size() >= most_operations) fail(where, "more operations than a program may have");
+  if (trace_.operations.size() >= most_operations) fail(where, "too many operations; fewer ranks or chunks would do");
   if (trace_.files.empty() || trace_.files[static_cast<std::size_t>(file_)] != where.file) {
     const auto known = std::find(trace_.files.begin(), trace_.files.end(), where.file);
     file_ = static_cast<std::int32_t>(known - trace_.files.begin());

@@ -147,6 +147,7 @@ class Program {
 
   void prepare();
   void fill(const std::vector<InitialBuffers>& initial);
+  void must_be_possible(std::size_t chunks) const;
   [[noreturn]] void fail(const Where& where, const std::string& what) const;
   void must_lie_inside(const Place& place, std::int32_t count, const Where& where) const;
   void must_be_current(const Chunk& chunk, const Where& where) const;

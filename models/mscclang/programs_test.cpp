@@ -2,6 +2,8 @@
 // runtime's rules take it.
 #include <gtest/gtest.h>
 
+#include "models/msccl/check.hpp"
+#include "models/msccl/rules.hpp"
 #include "models/mscclang/contract.hpp"
 #include "models/mscclang/interpreter.hpp"
 #include "models/mscclang/programs/registry.hpp"
@@ -94,6 +96,11 @@ TEST_P(ShippedProgram, DoesWhatItsCollectiveAsks) {
     if (algorithm) {
       ++done;
       EXPECT_EQ(judge(*algorithm), "");
+      // And in the eyes of moire check.
+      EXPECT_TRUE(msccl::check_rules(*algorithm, diagnostics)) << diagnostics.str();
+      const msccl::Verdict verdict = msccl::check(*algorithm);
+      EXPECT_TRUE(verdict.accepted(*algorithm));
+      EXPECT_EQ(verdict.races(), 0U);
       continue;
     }
     const std::string errors = diagnostics.str();

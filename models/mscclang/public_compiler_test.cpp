@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "models/msccl/check.hpp"
 #include "models/mscclang/compile.hpp"
 #include "models/mscclang/programs/registry.hpp"
 
@@ -181,7 +182,8 @@ TEST(PublicCompiler, NeedsNoFewerStepsBlocksOrConnections) {
     if (!file.starts_with("generated/")) continue;
     const auto found = all.find(file);
     ASSERT_NE(found, all.end()) << "no program for " << file;
-    const Algorithm made = found->second();
+    Algorithm made = found->second();
+    made.protocol = *msccl::protocol_of(record["proto"].get<std::string>());
     const Counts ours = count(made);
     const Counts theirs{record["steps"], record["max_tbs_per_gpu"], record["max_steps_per_tb"], record["connections"]};
     SCOPED_TRACE(fmt::format("{}: ours {} theirs {}", file, ours.text(), theirs.text()));
@@ -194,6 +196,9 @@ TEST(PublicCompiler, NeedsNoFewerStepsBlocksOrConnections) {
     // The same steps on fewer blocks are longer lists.
     if (ours.blocks >= theirs.blocks || ours.steps > theirs.steps) at_most(ours.longest, theirs.longest);
     at_most(ours.connections, theirs.connections);
+    // It runs at every size at which theirs does.
+    EXPECT_LE(msccl::check(made).deadlock.chunks_per_call_le,
+              record["hangs_if_chunks_per_call_le"].get<std::uint32_t>());
     EXPECT_EQ(made.chunks, record["nchunksperloop"].get<int>());
     EXPECT_EQ(made.ranks(), record["ngpus"].get<int>());
     EXPECT_EQ(to_string(made.collective), record["coll"].get<std::string>());

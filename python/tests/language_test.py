@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import pathlib
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -156,6 +157,19 @@ class Compiled(unittest.TestCase):
                         chunk(source, Buffer.input, target).copy(target, Buffer.output, source)
             blocks[instances] = len(made.lower().gpus[0].threadblocks)
         self.assertEqual(blocks[2], 2 * blocks[1])
+
+    def test_the_same_bytes_as_from_cpp(self):
+        shipped = pathlib.Path(__file__).resolve().parents[2] / "configs/algorithms/4gpu_all_reduce_ring.xml"
+        n, channels = 4, 2
+        with MSCCLProgram("all_reduce_ring", fully_connected(n), AllReduce(n, n, True), 2) as made:
+            for hop in range(n - 1):
+                for index in range(n):
+                    c = chunk((index + hop) % n, Buffer.input, index)
+                    chunk((index + hop + 1) % n, Buffer.input, index).reduce(c, ch=index % channels)
+            for hop in range(n - 1, 2 * n - 2):
+                for index in range(n):
+                    chunk((index + hop) % n, Buffer.input, index).copy((index + hop + 1) % n, ch=index % channels)
+        self.assertEqual(made.generate_xml(), shipped.read_text())
 
     def test_parallelize(self):
         with program(AllReduce(2, 1, True)) as made:

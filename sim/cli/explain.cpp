@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "models/mscclang/programs/registry.hpp"
 #include "models/operators/registry.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/errors.hpp"
@@ -29,6 +30,7 @@ config::Catalogue everything() {
   catalogue.add<study::advise::AdviseSpec>();
   study::validate::describe(catalogue);
   models::operators::describe(catalogue);
+  models::mscclang::describe(catalogue);
   return catalogue;
 }
 

@@ -41,7 +41,7 @@ struct AllPairs : CommonSpec {
     d.component(name, "All-gather in one hop: every GPU sends its part to every other. In place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 512); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_gather, ranks, 1);
     made.blocks = Blocks::manual;

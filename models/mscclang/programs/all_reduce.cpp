@@ -58,7 +58,7 @@ struct AllPairs : CommonSpec {
         "The parts are cut once more, so that as many thread blocks as GPUs add. In place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all() * ranks.all());
     made.blocks = Blocks::manual;
@@ -97,7 +97,7 @@ struct AllPairsPacked : CommonSpec {
         "as a tree by several thread blocks. In place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
     made.blocks = Blocks::manual;
@@ -136,7 +136,7 @@ struct OneStep : CommonSpec {
                 "smallest messages. In place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 64); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
     made.blocks = Blocks::manual;

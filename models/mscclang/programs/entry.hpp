@@ -30,6 +30,7 @@ struct Ranks {
 // "a ring of 3 GPUs; ..." where the program cannot be written for so many.
 using Refusal = std::optional<std::string>;
 Refusal power_of_two(const Ranks& ranks);
+Refusal at_most(const Ranks& ranks, std::int32_t most);
 
 std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config::Node& node,
                               config::Diagnostics& diagnostics);

@@ -44,7 +44,7 @@ struct AllPairs : CommonSpec {
         "add. In place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::reduce_scatter, ranks, ranks.all());
     made.blocks = Blocks::manual;

@@ -46,6 +46,12 @@ Refusal power_of_two(const Ranks& ranks) {
   return fmt::format("over {} GPUs; the number must be a power of two, 2 or more", n);
 }
 
+Refusal at_most(const Ranks& ranks, std::int32_t most) {
+  if (ranks.all() <= most) return std::nullopt;
+  return fmt::format("over {} GPUs; {} are possible: a GPU has a thread block for every other, all at once",
+                     ranks.all(), most);
+}
+
 std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config::Node& node,
                               config::Diagnostics& diagnostics) {
   const std::int64_t nodes = spec.nodes.value_or(shape.nodes);

@@ -9,11 +9,9 @@
 Operations are recorded by Moire's compiler, which is the C++ one; nothing is compiled in Python.
 """
 
-from moire_native import ProgramError
-
 from moire.language.chunks import Buffer, Chunk, ReduceChunk
 from moire.language.policies import Instruction, ReplicationPolicy, ThreadblockPolicy
-from moire.language.program import MSCCLProgram, Ref, XML, Check, chunk, parallelize
+from moire.language.program import MSCCLProgram, Ref, XML, Check, ProgramError, chunk, parallelize
 
 __all__ = [
     "Buffer", "Check", "Chunk", "Instruction", "MSCCLProgram", "ProgramError", "ReduceChunk", "Ref",

@@ -54,6 +54,9 @@ class _SameBuffer(Collective):
 class AllReduce(_SameBuffer):
     name = "allreduce"
 
+    def __init__(self, num_ranks, chunk_factor, inplace, num_ranks_per_node=-1, **kwargs):
+        super().__init__(num_ranks, chunk_factor, inplace, **kwargs)
+
     def init_buffers(self):
         factor = self.chunk_factor
         return self._of_ranks(lambda rank: [Chunk(rank, i, -1, i) for i in range(factor)], factor)
@@ -93,6 +96,9 @@ class Reduce(_SameBuffer):
 
 class AllGather(Collective):
     name = "allgather"
+
+    def __init__(self, num_ranks, chunk_factor, inplace, create_all_chunks=False):
+        super().__init__(num_ranks, chunk_factor, inplace)
 
     def init_buffers(self):
         factor = self.chunk_factor

@@ -1,0 +1,1 @@
+compile all_reduce_ring --set gpus_per_node=200

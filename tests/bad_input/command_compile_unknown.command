@@ -1,0 +1,1 @@
+compile all_reduce_rings

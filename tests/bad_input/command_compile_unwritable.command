@@ -1,0 +1,1 @@
+compile all_reduce_ring --out /no/such/folder/x.xml
