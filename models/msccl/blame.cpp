@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "models/msccl/execution.hpp"
 
@@ -11,13 +12,16 @@ namespace {
 
 // A value that a step made, moved or joined. Number 0 is what nobody wrote.
 struct Event {
-  std::uint32_t first = 0;   // what it was made of; of an input: GPU and chunk
-  std::uint32_t second = 0;  // of a sum
-  std::uint32_t overwritten = 0;
+  std::uint32_t first = 0;        // what it was made of; of an input: GPU and chunk
+  std::uint32_t second = 0;       // of a sum
+  std::uint32_t replaced_by = 0;  // in its cell
   std::uint32_t cell = nobody;
   std::uint32_t block = nobody;  // nobody: an input
   std::int32_t step = 0;
   std::int32_t sender_step = none;  // of the block at the other end, where it was received
+  std::uint32_t reads = 0;          // of its cell before that was written again
+  std::uint32_t forwards = 0;
+  std::uint64_t number = 0;  // as number_of(), of the sum; 0: not defined
   bool is_sum = false;
   bool is_input() const { return block == nobody; }
 };
@@ -38,6 +42,7 @@ class History {
         Event input;
         input.first = static_cast<std::uint32_t>(gpu);
         input.second = static_cast<std::uint32_t>(chunk);
+        input.number = number_of({gpu, chunk});
         input.cell = layout.cell(gpu, Buffer::input, chunk);
         cells_[input.cell] = add(input);
       }
@@ -48,25 +53,37 @@ class History {
     sender_step_ = message.step;
     return message.event;
   }
-  Value read(std::uint32_t, std::int32_t, Buffer, std::int64_t, std::uint32_t cell) const { return cells_[cell]; }
+  Value read(std::uint32_t, std::int32_t, Buffer, std::int64_t, std::uint32_t cell) {
+    ++events_[cells_[cell]].reads;
+    return cells_[cell];
+  }
   Value sum(std::uint32_t b, std::int32_t s, Value first, Value second) {
     Event event = made(b, s);
     event.first = first;
     event.second = second;
     event.is_sum = true;
+    const std::uint64_t a = events_[first].number;
+    const std::uint64_t other = events_[second].number;
+    event.number = a == 0 || other == 0 ? 0 : a + other;
     return add(event);
   }
   Value write(std::uint32_t b, std::int32_t s, std::uint32_t cell, Value value) {
     Event event = made(b, s);
     event.first = value;
     event.cell = cell;
-    event.overwritten = cells_[cell];
-    return cells_[cell] = add(event);
+    event.number = events_[value].number;
+    const Value made_now = add(event);
+    events_[cells_[cell]].replaced_by = made_now;
+    return cells_[cell] = made_now;
   }
-  Message sent(std::uint32_t, std::int32_t s, Value value) const { return {value, s}; }
+  Message sent(std::uint32_t b, std::int32_t s, Value value) {
+    if (effect(wiring_.blocks[b].steps()[s].type).receives) ++events_[value].forwards;  // else it was read
+    return {value, s};
+  }
 
   Value at(std::uint32_t cell) const { return cells_[cell]; }
   const Event& operator[](Value event) const { return events_[event]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(events_.size()); }
 
  private:
   Event made(std::uint32_t b, std::int32_t s) const {
@@ -116,33 +133,31 @@ class Detective {
   Detective(const Wiring& wiring, const Layout& layout, const Goal& goal, const History& history)
       : wiring_(wiring), layout_(layout), goal_(goal), history_(history) {}
 
-  void explain(std::uint32_t lies_in, Wrong& wrong) {
+  void explain(Wrong& wrong) {
     wrong.expected = goal_.expected(wrong.gpu, wrong.chunk);
     const std::uint32_t last = history_.at(layout_.cell(wrong.gpu, Buffer::output, wrong.chunk));
-    if (!find_contents(last)) {  // too large a tale; who wrote it is known still
+    if (!find_content(last)) {  // too large a tale; who wrote it is known still
       accuse(last, Fault::incomplete, wrong);
       return;
     }
-    const Content& found = contents_.at(last);
+    const Content found = contents_.at(last);
     wrong.found = found.all;
     wrong.undefined = found.undefined;
-    if (lies_in != nobody) {
-      accuse(history_.at(lies_in), Fault::wrong_place, wrong);
-      return;
-    }
-    if (last == 0 || history_[last].is_input()) {
-      wrong.fault = Fault::nobody_wrote;
-      return;
-    }
     const std::int64_t sum = goal_.sum_at(wrong.gpu, wrong.chunk);
-    if (!clean(found)) {
-      accuse(first_unclean(last), Fault::added_wrongly, wrong);
-    } else if (!found.all.empty() && goal_.sum_of(found.all[0]) != sum) {
-      accuse(first_misplaced(last, goal_.sum_of(found.all[0])), Fault::wrong_place, wrong);
-    } else if (const std::uint32_t event = first_loss(wrong.expected, found); event != 0) {
-      accuse(event, Fault::overwrote, wrong);
-    } else {
-      accuse(last, Fault::incomplete, wrong);
+    if (!found.undefined && !clean(found)) {
+      accuse_of_joining(first_unclean(last), sum, wrong);
+      return;
+    }
+    if (!found.undefined && goal_.sum_of(found.all[0]) != sum) {
+      const std::uint32_t misplaced = first_misplaced(last, goal_.sum_of(found.all[0]));
+      accuse(misplaced == last ? taker(last, history_[last].first) : misplaced, Fault::wrong_place, wrong);
+      return;
+    }
+    const std::uint32_t origin = found.undefined ? first_undefined(last) : last;
+    if (found.undefined && history_[origin].is_sum) {
+      accuse(origin, Fault::added_wrongly, wrong);
+    } else if (!find_untaken(wrong, found, sum) && !find_joined(wrong, found)) {
+      accuse(origin, origin == 0 || history_[origin].is_input() ? Fault::nobody_wrote : Fault::incomplete, wrong);
     }
   }
 
@@ -150,27 +165,23 @@ class Detective {
   static constexpr std::size_t most_ancestors = 200'000;
   static constexpr std::size_t most_contributions = 4'000'000;
 
-  // Contents of an event, all it was made of, and what these replaced. False where that is too much.
-  bool find_contents(std::uint32_t last) {
-    std::vector<std::uint32_t> open = {last};
-    std::unordered_map<std::uint32_t, bool> seen;
-    for (; !open.empty();) {
+  // The content of an event and of all it was made of. False where that is too much.
+  bool find_content(std::uint32_t number) {
+    std::vector<std::uint32_t> open = {number};
+    for (std::size_t visits = 0; !open.empty(); ++visits) {
+      if (visits > most_ancestors) return false;
       const std::uint32_t event = open.back();
+      const std::size_t before = open.size();
+      const bool leaf = event == 0 || history_[event].is_input();
+      if (!leaf && contents_.count(history_[event].first) == 0) open.push_back(history_[event].first);
+      if (!leaf && history_[event].is_sum && contents_.count(history_[event].second) == 0)
+        open.push_back(history_[event].second);
+      if (open.size() > before) continue;
       open.pop_back();
-      if (!seen.try_emplace(event, true).second) continue;
-      ancestors_.push_back(event);
-      if (ancestors_.size() > most_ancestors) return false;
-      if (event == 0 || history_[event].is_input()) continue;
-      open.push_back(history_[event].first);
-      open.push_back(history_[event].overwritten);
-      if (history_[event].is_sum) open.push_back(history_[event].second);
-    }
-    std::sort(ancestors_.begin(), ancestors_.end());
-    std::size_t contributions = 0;
-    for (const std::uint32_t event : ancestors_) {
+      if (contents_.count(event) > 0) continue;
       const Content& content = contents_[event] = content_of(event);
-      contributions += content.all.size();
-      if (contributions > most_contributions) return false;
+      contributions_ += content.all.size();
+      if (contributions_ > most_contributions) return false;
     }
     return true;
   }
@@ -221,21 +232,112 @@ class Detective {
     return event.cell >= begin && event.cell < begin + outputs && goal_.sum_at(gpu, event.cell - begin) != sum;
   }
 
-  // The first that replaced a contribution which is missed in the end.
-  std::uint32_t first_loss(const std::vector<Contribution>& expected, const Content& found) const {
-    std::vector<Contribution> missing;
-    std::set_difference(expected.begin(), expected.end(), found.all.begin(), found.all.end(),
-                        std::back_inserter(missing));
-    for (const std::uint32_t number : ancestors_) {
-      if (number == 0 || history_[number].is_input() || history_[number].overwritten == 0) continue;
-      const std::vector<Contribution>& now = contents_.at(number).all;
-      for (const Contribution& lost : contents_.at(history_[number].overwritten).all) {
-        if (std::binary_search(missing.begin(), missing.end(), lost) &&
-            !std::binary_search(now.begin(), now.end(), lost))
-          return number;
+  // Who took a value that was meant for another: on the way of the value, the one step behind which it went two ways.
+  std::uint32_t taker(std::uint32_t event, std::uint32_t operand) const {
+    if (!goal_.uses_inputs_once()) return event;
+    std::uint32_t found = 0;
+    std::uint32_t takers = 0;
+    for (std::uint32_t by = event; operand != 0; by = std::exchange(operand, history_[operand].first)) {
+      if (history_[operand].reads + history_[operand].forwards > 1) {
+        ++takers;
+        found = by;
+      }
+      if (history_[operand].is_input() || history_[operand].is_sum) break;
+    }
+    return takers == 1 ? found : event;
+  }
+
+  // A sum of two clean values of different sums: whoever brought the one that does not belong.
+  void accuse_of_joining(std::uint32_t event, std::int64_t sum, Wrong& wrong) const {
+    std::uint32_t made = event;
+    while (made != 0 && !history_[made].is_input() && !history_[made].is_sum) made = history_[made].first;
+    if (made != 0 && history_[made].is_sum) {
+      for (const std::uint32_t operand : {history_[made].first, history_[made].second}) {
+        const Content& content = contents_.at(operand);
+        if (content.undefined || content.all.empty() || !clean(content) || goal_.sum_of(content.all[0]) == sum)
+          continue;
+        if (const std::uint32_t by = taker(made, operand); by != made) {
+          accuse(by, Fault::wrong_place, wrong);
+          return;
+        }
       }
     }
-    return 0;
+    accuse(event, Fault::added_wrongly, wrong);
+  }
+
+  // The first value with something that is missed that nobody took from where it was: what replaced it should have
+  // added to it, or it was put into the wrong place. False where there is none.
+  bool find_untaken(Wrong& wrong, const Content& found, std::int64_t sum) {
+    const std::vector<Contribution> missing = missing_in(wrong, found);
+    const auto is_missed = [&](std::uint32_t number) {
+      const Content& content = contents_.at(number);
+      return clean(content) && !content.all.empty() && goal_.sum_of(content.all[0]) == sum &&
+             std::any_of(content.all.begin(), content.all.end(),
+                         [&](const Contribution& c) { return std::binary_search(missing.begin(), missing.end(), c); });
+    };
+    constexpr std::size_t most_candidates = 1000;
+    std::size_t candidates = 0;
+    for (std::uint32_t number = 1; number < history_.size(); ++number) {
+      const Event& event = history_[number];
+      if (event.cell == nobody || event.reads > 0 || is_right_output(number)) continue;
+      if (event.is_input() && event.replaced_by == 0) continue;
+      if (++candidates > most_candidates || !find_content(number)) return false;
+      if (!is_missed(number)) continue;
+      const std::uint32_t by = event.replaced_by;
+      if (by != 0 && find_content(by) && clean(contents_.at(by)) && goal_.sum_of(contents_.at(by).all[0]) == sum) {
+        accuse(by, Fault::overwrote, wrong);
+        return true;
+      }
+      if (event.is_input()) continue;
+      accuse(number, Fault::wrong_place, wrong);
+      return true;
+    }
+    return false;
+  }
+
+  // The first sum that took something that is missed, and does not belong to it.
+  bool find_joined(Wrong& wrong, const Content& found) {
+    const std::vector<Contribution> missing = missing_in(wrong, found);
+    constexpr std::size_t most_sums = 100'000;
+    std::size_t sums = 0;
+    for (std::uint32_t number = 1; number < history_.size(); ++number) {
+      if (!history_[number].is_sum) continue;
+      if (++sums > most_sums || !find_content(number)) return false;
+      const Content& content = contents_.at(number);
+      if (content.undefined || clean(content)) continue;
+      if (std::none_of(content.all.begin(), content.all.end(),
+                       [&](const Contribution& c) { return std::binary_search(missing.begin(), missing.end(), c); }))
+        continue;
+      accuse(number, Fault::added_wrongly, wrong);
+      return true;
+    }
+    return false;
+  }
+
+  static std::vector<Contribution> missing_in(const Wrong& wrong, const Content& found) {
+    std::vector<Contribution> missing;
+    std::set_difference(wrong.expected.begin(), wrong.expected.end(), found.all.begin(), found.all.end(),
+                        std::back_inserter(missing));
+    return missing;
+  }
+
+  // The first on an undefined value's way that used what nobody wrote.
+  std::uint32_t first_undefined(std::uint32_t event) const {
+    while (event != 0 && !history_[event].is_input()) {
+      const Event& at = history_[event];
+      const std::uint32_t from = at.is_sum && !contents_.at(at.first).undefined ? at.second : at.first;
+      if (from == 0) break;
+      event = from;
+    }
+    return event;
+  }
+  bool is_right_output(std::uint32_t number) const {
+    const Event& event = history_[number];
+    if (event.is_input() || event.replaced_by != 0) return false;
+    const std::int32_t gpu = wiring_.blocks[event.block].gpu;
+    const std::uint32_t begin = layout_.cell(gpu, Buffer::output, 0);
+    if (event.cell < begin || event.cell >= begin + goal_.outputs(gpu)) return false;
+    return event.number == goal_.number_at(gpu, event.cell - begin);
   }
 
   void accuse(std::uint32_t number, Fault fault, Wrong& wrong) const {
@@ -253,17 +355,17 @@ class Detective {
   const Layout& layout_;
   const Goal& goal_;
   const History& history_;
-  std::vector<std::uint32_t> ancestors_;
   std::unordered_map<std::uint32_t, Content> contents_;
+  std::size_t contributions_ = 0;
 };
 
 }  // namespace
 
 void explain(const Wiring& wiring, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
-             std::uint32_t chunks_per_call, std::uint32_t lies_in, Wrong& wrong) {
+             std::uint32_t chunks_per_call, Wrong& wrong) {
   History history(wiring, layout, goal);
   carry<Message>(wiring, layout, order, chunks_per_call, history);
-  Detective(wiring, layout, goal, history).explain(lies_in, wrong);
+  Detective(wiring, layout, goal, history).explain(wrong);
 }
 
 }  // namespace moire::models::msccl

@@ -8,6 +8,6 @@ namespace moire::models::msccl {
 // Fills in what is wrong with output `wrong.chunk` of `wrong.gpu`. `lies_in` is an output of the same GPU that holds
 // what it should, or nobody.
 void explain(const Wiring& wiring, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
-             std::uint32_t chunks_per_call, std::uint32_t lies_in, Wrong& wrong);
+             std::uint32_t chunks_per_call, Wrong& wrong);
 
 }  // namespace moire::models::msccl

@@ -125,7 +125,7 @@ const std::map<std::string, std::vector<std::string>>& faults() {
       {"wrong_lost_reduction",
        {"wrong result", "holds i[1] of gpus 1-3", "gpu 0, tb 0, step 3 (line 7)", "replaces (type rcs)"}},
       {"wrong_pcie_hierarchical_published_example", {"wrong result", "i[0] of gpus 0-3"}},
-      {"wrong_pipeline_ring_published_example", {"wrong result", "nobody wrote it"}},
+      {"wrong_pipeline_ring_published_example", {"wrong result", "holds i[0] of gpu 0 (128 chunks are wrong)"}},
       {"wrong_place", {"wrong result", "gpu 0, tb 0, step 6 (line 10)", "wrong place"}},
       {"zero_cnt", {"gpu 0, tb 0, step 0", "cnt is 0"}},
   };

@@ -4,6 +4,28 @@
 
 namespace moire::models::msccl {
 
+std::uint64_t number_of(const Contribution& contribution) {
+  std::uint64_t x = (static_cast<std::uint64_t>(contribution.gpu) << 40) +
+                    static_cast<std::uint64_t>(contribution.chunk) + 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return (x ^ (x >> 31)) | 1;
+}
+
+Goal::Goal(const Algorithm& algorithm, CallPattern pattern)
+    : algorithm_(algorithm), pattern_(pattern), shape_(stated_shape(algorithm)) {
+  if (!shape_ || !sums()) return;
+  numbers_.resize(static_cast<std::size_t>(algorithm.chunks));
+  for (std::int32_t gpu = 0; gpu < algorithm.ranks(); ++gpu) {
+    for (std::int32_t chunk = 0; chunk < algorithm.chunks; ++chunk) numbers_[chunk] += number_of({gpu, chunk});
+  }
+}
+
+std::uint64_t Goal::number_at(std::int32_t gpu, std::int64_t chunk) const {
+  const Contribution first = expected_first(gpu, chunk);
+  return numbers_.empty() ? number_of(first) : numbers_[first.chunk];
+}
+
 bool Goal::sums() const {
   return algorithm_.collective == Collective::all_reduce || algorithm_.collective == Collective::reduce ||
          algorithm_.collective == Collective::reduce_scatter;

@@ -16,10 +16,12 @@ struct Contribution {
   auto operator<=>(const Contribution&) const = default;
 };
 
+// A number for each contribution so that no two different sums of them are alike, but for one chance in 2^64. Never 0.
+std::uint64_t number_of(const Contribution& contribution);
+
 class Goal {
  public:
-  Goal(const Algorithm& algorithm, CallPattern pattern)
-      : algorithm_(algorithm), pattern_(pattern), shape_(stated_shape(algorithm)) {}
+  Goal(const Algorithm& algorithm, CallPattern pattern);
 
   bool stated() const { return shape_.has_value(); }
   // Chunks of the input that hold something at the start.
@@ -29,7 +31,11 @@ class Goal {
   // What output `chunk` of a GPU must hold, in order.
   std::vector<Contribution> expected(std::int32_t gpu, std::int64_t chunk) const;
   Contribution expected_first(std::int32_t gpu, std::int64_t chunk) const;
-  // Contributions with the same number belong into one sum.
+  // Whether every input has one place to go, as a value or as a part of one sum.
+  bool uses_inputs_once() const { return sums() || algorithm_.collective == Collective::all_to_all; }
+  // The sum of the numbers of these. Sums over all GPUs are made once.
+  std::uint64_t number_at(std::int32_t gpu, std::int64_t chunk) const;
+  // Contributions with the same value belong into one sum.
   std::int64_t sum_of(const Contribution& contribution) const;
   std::int64_t sum_at(std::int32_t gpu, std::int64_t output) const { return sum_of(expected_first(gpu, output)); }
 
@@ -39,6 +45,7 @@ class Goal {
   const Algorithm& algorithm_;
   CallPattern pattern_;
   std::optional<Shape> shape_;
+  std::vector<std::uint64_t> numbers_;  // of each sum over all GPUs, where the collective sums
 };
 
 inline constexpr std::int32_t root = 0;  // of broadcast and reduce: files do not say

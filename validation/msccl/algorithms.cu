@@ -89,13 +89,14 @@ void note_load(Case& c, int gpus) {
 }
 
 // Every case once: whether it ends, and who waits for what if it does not. Results are checked as always.
-bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std::string& path) {
+bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std::string& command,
+              const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {
     std::perror(path.c_str());
     return false;
   }
-  write_provenance(file, gpus, "validation/msccl/run.sh");
+  write_provenance(file, gpus, command);
   std::fprintf(file, "file,ranks,bytes,should_end,ended,waiting\n");
   for (const Case& one : cases) {
     const Plan& plan = one.loaded->plan();
@@ -110,9 +111,8 @@ bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std:
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string command = "msccl_algorithms";
-  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   Collector c(argc, argv, "msccl_algorithms", 0);
+  const std::string command = c.option("--command", "msccl_algorithms");
   const std::vector<Plan> plans = read_plans(c.option("--plans", ""));
   const std::vector<Range> grid = read_grid(c.option("--grid", ""));
   const bool held_out = c.option("--held-out", "0") == "1";
@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
   }
   Bench bench(ranks, c.gpus(), c.sms(), most);
   const std::string once_table = c.option("--once", "");
-  if (!once_table.empty() && !run_once(bench, once, c.gpus(), once_table)) return 1;
+  if (!once_table.empty() && !run_once(bench, once, c.gpus(), command, once_table)) return 1;
   if (cases.empty()) return 0;
 
   // Every round visits all cases in another order, so that a drift of clocks or temperature meets all alike. The first

@@ -63,6 +63,7 @@ python3 "$here/micro.py" "$plans" || exit 1
 python3 "$here/flatten.py" "$plans"/*.xml >"$plans/micro.txt" || exit 1
 say "built"
 
+command="validation/msccl/run.sh --gpus $gpus --rounds $rounds --seconds $seconds"
 failed=
 wanted() { case ,$only, in *,"$1",*) return 0 ;; esac; return 1; }
 run() { # part, seconds at most, file, program, options
@@ -89,14 +90,15 @@ for part in algorithms held_out; do
   [ $part = held_out ] || more="--once $out/msccl_once.csv"
   # shellcheck disable=SC2086  # two words or none
   run $part $((seconds + 60)) "$file" msccl_algorithms --plans "$plans/algorithms.txt" --grid "$grid" \
-    --held-out "$([ $part = held_out ] && echo 1 || echo 0)" --rounds "$rounds" --seconds "$seconds" $more
+    --held-out "$([ $part = held_out ] && echo 1 || echo 0)" --rounds "$rounds" --seconds "$seconds" \
+    --command "$command ($part)" $more
 done
 for ranks in 4 8; do
   if ! wanted shared || [ "$gpus" -ge $ranks ]; then continue; fi
   awk -v r=$ranks '$1 == "algo" && $5 == r { found = 1 } END { exit !found }' "$plans/algorithms.txt" || continue
   once=$out/msccl_once_$ranks.csv
   timeout -k 5 90 "$build/msccl/msccl_algorithms" --gpus "$gpus" --ranks $ranks --out /dev/null --once "$once" \
-    --plans "$plans/algorithms.txt" --grid "$grid" || failed="$failed shared"
+    --plans "$plans/algorithms.txt" --grid "$grid" --command "$command (shared)" || failed="$failed shared"
   say "shared: $(grep -vc '^#' "$once") lines in $(basename "$once")"
 done
 [ -z "$failed" ] || { say "failed:$failed"; exit 1; }
