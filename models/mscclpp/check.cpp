@@ -7,16 +7,22 @@
 #include "models/mscclpp/goal.hpp"
 #include "models/mscclpp/reader.hpp"
 #include "models/mscclpp/rules.hpp"
+#include "sim/config/units.hpp"
 
 namespace moire::models::mscclpp {
 
 namespace {
 
 // Faults of several cuts: each once.
-void merge(Outcome outcome, Verdict& verdict) {
+void merge(const Plan& plan, Cut cut, Outcome outcome, Verdict& verdict) {
   for (Fault& fault : outcome.faults) {
+    if (cut.scratch_slots < cut.slices) {
+      fault.what += fmt::format(" (in messages above {}, whose chunks are larger than their scratch)",
+                                config::format_quantity(static_cast<double>(more_than_bytes(plan, cut.scratch_slots)),
+                                                        config::Dimension::bytes));
+    }
     const bool known = std::any_of(verdict.faults.begin(), verdict.faults.end(),
-                                   [&fault](const Fault& told) { return told.what == fault.what; });
+                                   [&fault](const Fault& told) { return fault.what.starts_with(told.what); });
     if (!known) verdict.faults.push_back(std::move(fault));
   }
   verdict.more = std::max(verdict.more, outcome.more);
@@ -59,7 +65,7 @@ Verdict check(const Plan& plan, config::Diagnostics& diagnostics) {
   for (const config::Diagnostic& error : broken.sorted()) diagnostics.error(error.place, error.what, error.remedy);
   if (!broken.ok()) return verdict;
   for (const Cut cut : cuts) {
-    merge(execute(plan, cut), verdict);
+    merge(plan, cut, execute(plan, cut), verdict);
     if (verdict.has(Fault::Kind::deadlock)) break;
   }
   verdict.judged = true;

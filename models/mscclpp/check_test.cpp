@@ -293,8 +293,22 @@ TEST(Check, RoundsOfAPipelineReuseScratchOnlyWithACredit) {
   EXPECT_EQ(errors_of(through_scratch(1)), "");
   EXPECT_THAT(errors_of(through_scratch(2)),
               HasSubstr("gpu 0 tb 0 op 0.2 (copy) writes gpu 0 scratch chunk 0, which gpu 0 tb 1 op 0.2 (copy) reads"));
+  EXPECT_THAT(errors_of(through_scratch(2)),
+              HasSubstr("(in messages above 1 MiB, whose chunks are larger than their scratch)"));
+  // Smaller messages do not come around.
+  Example small = through_scratch(2);
+  small.more += R"(, "max_message_size": 1048576)";
+  EXPECT_EQ(errors_of(small), "");
   EXPECT_THAT(errors_of(through_scratch(0)),
               HasSubstr("deadlock: gpu 0 tb 0 op 0.0 (sem_acquire) waits for semaphore 0, which was given 0 times"));
+}
+
+TEST(Check, SemaphoresAreLeftAsTheyWereFound) {
+  Example example = through_scratch(1);
+  example.gpus[0].push_back({semaphore("release", 0)});
+  EXPECT_THAT(errors_of(example),
+              HasSubstr("gpu 0 tb 0 op 0.0 (sem_acquire) uses semaphore 0, which is not released as "
+                        "often as it is acquired: the next call would begin with another value"));
 }
 
 TEST(Check, LimitsOfTheRuntimeAreTold) {
@@ -313,6 +327,13 @@ TEST(Check, ChunksMustBeThere) {
   EXPECT_THAT(errors_of(Example::of_two(
                   [](int, int) { return std::vector<Ops>{{move("put", {at("o", 0, 2)}, {peers(1, 0, 1)})}}; })),
               HasSubstr("moves 2 chunks to 1"));
+  Example one_sided = all_gather(enter(), leave());
+  one_sided.collective = "custom";
+  one_sided.in_place = false;
+  one_sided.input_chunks = 0;
+  for (auto& gpu : one_sided.gpus) gpu[0].insert(gpu[0].begin(), move("copy", {at("s", 0)}, {at("o", 0)}));
+  EXPECT_THAT(errors_of(one_sided), HasSubstr("gpu 0 tb 0 op 0 (copy) reads gpu 0 scratch chunk 0, which nobody wrote"))
+      << "what states no result may leave a buffer out";
   Example odd = all_gather(enter(), leave());
   odd.input_chunks = 2;
   EXPECT_THAT(errors_of(odd), HasSubstr("allgather: 2 input and 2 output chunks for 2 gpus"));

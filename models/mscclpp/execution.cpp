@@ -182,7 +182,8 @@ class Execution {
     return {w.gpu, w.block, static_cast<std::int32_t>(w.next), inside ? static_cast<std::int32_t>(w.inner) : -1};
   }
 
-  void fault(Fault::Kind kind, const Site& at, std::string what, std::string remedy, const std::string& key) {
+  void fault(Fault::Kind kind, const Site& at, std::string what, std::string remedy, const std::string& key,
+             bool after_call = false) {
     if (!told_.insert(key).second) return;
     if (outcome_.faults.size() == most_faults) {
       ++outcome_.more;
@@ -190,6 +191,7 @@ class Execution {
     }
     Fault& added = outcome_.faults.emplace_back();
     added.kind = kind;
+    added.after_call = after_call;
     if (at.op >= 0) {
       added.line = operation(at).line;
       added.col = operation(at).col;
@@ -598,7 +600,7 @@ class Execution {
                 fmt::format("race: the call of gpu {} may end before what {} writes to {} has arrived{}", g, name(at),
                             place(c), relaxed ? ": only relaxed signals follow it, which do not order memory" : ""),
                 fmt::format("a signal{} behind it that gpu {} waits for", relaxed ? " that is not relaxed" : "", g),
-                "end " + name(at));
+                "end " + name(at), true);
         }
         for (const Access& read : cell.reads) {
           if (ends[g].over.of(read.agent) >= read.time) continue;
@@ -608,7 +610,7 @@ class Execution {
                             place(c), name(at)),
                 read.agent >= workers_.size() ? "flush: a put over a port goes on after the operation"
                                               : fmt::format("a signal behind it that gpu {} waits for", g),
-                "end read " + name(at));
+                "end read " + name(at), true);
         }
       }
     }

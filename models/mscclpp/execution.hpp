@@ -17,6 +17,7 @@ struct Fault {
     unwritten,  // a read of what nobody wrote
     wrong,      // of the result
   } kind = Kind::race;
+  bool after_call = false;  // of a race: with what the user does once its call has ended
   int line = 0;
   int col = 0;
   std::string what;

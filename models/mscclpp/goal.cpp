@@ -71,18 +71,18 @@ std::string misfit(const Plan& plan) {
   const std::uint64_t in = gpu.input_chunks;
   const std::uint64_t out = gpu.output_chunks;
   const bool both = in > 0 && out > 0;
-  if (!both && !plan.in_place) return shown + ", out of place";
+  const bool lacks_one = !both && !plan.in_place;
   switch (plan.collective) {
     case Collective::all_reduce:
     case Collective::broadcast:
     case Collective::reduce:
-      return both && in != out ? shown : "";
+      return lacks_one || (both && in != out) ? shown : "";
     case Collective::all_to_all:
-      return (both && in != out) || std::max(in, out) % ranks != 0 ? shown : "";
+      return lacks_one || (both && in != out) || std::max(in, out) % ranks != 0 ? shown : "";
     case Collective::all_gather:
-      return (both && out != in * ranks) || (in == 0 && out % ranks != 0) ? shown : "";
+      return lacks_one || (both && out != in * ranks) || (in == 0 && out % ranks != 0) ? shown : "";
     case Collective::reduce_scatter:
-      return (both && in != out * ranks) || (out == 0 && in % ranks != 0) ? shown : "";
+      return lacks_one || (both && in != out * ranks) || (out == 0 && in % ranks != 0) ? shown : "";
     default:
       return "";
   }

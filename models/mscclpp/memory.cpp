@@ -43,13 +43,27 @@ std::vector<Cut> cuts_of(const Plan& plan) {
   if (unit == 0) return {{slices, slices}};
   // One round a chunk; some; and, where scratch is too small for a chunk, rounds that come around to the same place.
   std::vector<Cut> cuts = {{slices, slices}, {3 * slices, 3 * slices}};
-  if (!plan.reuse_scratch || scratch_outside || plan.gpus.empty() || plan.gpus[0].scratch_chunks == 0) return cuts;
-  const std::uint64_t chunk = reused_scratch_bytes / (plan.double_scratch ? 2 : 1) / plan.gpus[0].scratch_chunks;
-  const std::uint64_t slots = chunk / unit;
-  if (slots > 0 && slots + 2 <= most_slices) {
+  const std::uint64_t slots = scratch_chunk_bytes(plan) / unit;
+  if (plan.reuse_scratch && !scratch_outside && slots > 0 && slots + 2 <= most_slices) {
     cuts.push_back({static_cast<std::uint32_t>(slots + 2), static_cast<std::uint32_t>(slots)});
   }
+  while (cuts.size() > 1 && more_than_bytes(plan, cuts.back().slices - 1) >= plan.max_bytes) cuts.pop_back();
   return cuts;
+}
+
+std::uint64_t scratch_chunk_bytes(const Plan& plan) {
+  const std::uint64_t chunks = plan.gpus.empty() ? 0 : plan.gpus.front().scratch_chunks;
+  return chunks == 0 ? 0 : reused_scratch_bytes / (plan.double_scratch ? 2 : 1) / chunks;
+}
+
+std::uint64_t more_than_bytes(const Plan& plan, std::uint32_t slices) {
+  std::uint64_t unit = 0;
+  for (const Gpu& gpu : plan.gpus) {
+    for (const Block& block : gpu.blocks) {
+      for (const Operation& op : block.operations) unit = std::max(unit, op.unit_bytes);
+    }
+  }
+  return unit * slices * std::max(plan.gpus.front().input_chunks, plan.gpus.front().output_chunks);
 }
 
 Layout::Layout(const Plan& plan, Cut cut) : plan_(plan), cut_(cut) {

@@ -19,6 +19,11 @@ struct Cut {
 // The cuts at which a plan may behave differently. Empty where it cannot be cut as it shares its operations.
 std::vector<Cut> cuts_of(const Plan& plan);
 
+// Of scratch that is used again and again.
+std::uint64_t scratch_chunk_bytes(const Plan& plan);
+// Bytes of a message whose chunks are so many rounds of a pipeline: larger ones have more.
+std::uint64_t more_than_bytes(const Plan& plan, std::uint32_t slices);
+
 class Layout {
  public:
   Layout(const Plan& plan, Cut cut);

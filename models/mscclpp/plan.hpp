@@ -139,7 +139,7 @@ inline constexpr std::size_t most_channels = 16;    // of a block, of each type
 inline constexpr std::size_t most_operation_channels = 8;
 inline constexpr std::size_t most_operands = 10;  // of an operation, each way
 inline constexpr std::size_t most_barriers = 16;
-inline constexpr std::size_t most_semaphores = 16;
+inline constexpr std::size_t most_semaphores = 16;  // of an operation
 inline constexpr std::uint64_t reused_scratch_bytes = std::uint64_t{64} << 20;
 
 std::string_view to_string(ChannelType type);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "models/mscclpp/complaints.hpp"
+#include "models/mscclpp/memory.hpp"
 
 namespace moire::models::mscclpp {
 
@@ -43,12 +44,6 @@ class Rules {
   void limits() {
     for (std::size_t g = 0; g < plan_.gpus.size(); ++g) {
       for (std::size_t b = 0; b < plan_.gpus[g].blocks.size(); ++b) block_limits(g, b, plan_.gpus[g].blocks[b]);
-      if (plan_.gpus[g].semaphores.size() > most_semaphores) {
-        complaints_.error({plan_.source, plan_.gpus[g].line, plan_.gpus[g].col},
-                          fmt::format("gpu {} has {} semaphores; the runtime holds {}", g,
-                                      plan_.gpus[g].semaphores.size(), most_semaphores),
-                          "use fewer");
-      }
     }
     for_each_operation(plan_, [this](const Site& site) { operation_limits(site); });
   }
@@ -58,6 +53,7 @@ class Rules {
     for_each_operation(plan_, [this](const Site& site) { operation(site); });
     scratch_forms();
     barriers();
+    semaphores();
     signals();
   }
 
@@ -96,6 +92,10 @@ class Rules {
       wrong(site,
             fmt::format("has {} sources and {} destinations; the runtime takes {} each", site.op.sources.size(),
                         site.op.destinations.size(), most_operands),
+            "split it");
+    }
+    if (site.op.semaphores.size() > most_semaphores) {
+      wrong(site, fmt::format("names {} semaphores; the runtime takes {}", site.op.semaphores.size(), most_semaphores),
             "split it");
     }
     if (site.op.type == OpType::barrier && site.op.barrier >= most_barriers) {
@@ -346,6 +346,11 @@ class Rules {
 
   void pipeline(const Site& site) {
     if (site.op.inner.empty()) wrong(site, "is empty", "operations in ops");
+    const std::uint64_t scratch = scratch_chunk_bytes(plan_);
+    if (plan_.reuse_scratch && scratch > 0 && site.op.unit_bytes > scratch) {
+      wrong(site, fmt::format("has rounds of {} B; a chunk of reused scratch has {} B", site.op.unit_bytes, scratch),
+            "smaller rounds or fewer chunks of scratch");
+    }
     if (unit_ == 0) unit_ = site.op.unit_bytes;
     if (unit_ != site.op.unit_bytes) {
       wrong(site, fmt::format("has rounds of {} B where others have {} B: not modelled", site.op.unit_bytes, unit_),
@@ -419,6 +424,37 @@ class Rules {
               "equally often");
         break;
       }
+    }
+  }
+
+  // The runtime sets semaphores once, not in every call: each call must leave them as it found them.
+  void semaphores() {
+    struct Use {
+      std::map<std::uint32_t, std::size_t> taken;  // by chunks of the pipeline
+      std::map<std::uint32_t, std::size_t> given;
+      const Operation* op = nullptr;
+      std::size_t block = 0;
+      std::string number;
+    };
+    std::map<std::pair<std::size_t, std::uint32_t>, Use> used;
+    for_each_operation(plan_, [&](const Site& site) {
+      for (const std::uint32_t id : site.op.semaphores) {
+        Use& use = used[{site.gpu, id}];
+        ++(site.op.type == OpType::acquire ? use.taken : use.given)[site.pipeline ? site.pipeline->pipeline_chunks : 0];
+        if (use.op) continue;
+        use.op = &site.op;
+        use.block = site.block;
+        use.number = site.number;
+      }
+    });
+    for (const auto& [key, use] : used) {
+      if (use.taken == use.given) continue;
+      wrong(
+          Site{plan_, key.first, use.block, *use.op, use.number, nullptr},
+          fmt::format("uses semaphore {}, which is not released as often as it is acquired: the next call would begin "
+                      "with another value",
+                      key.second),
+          "one release for each acquire");
     }
   }
 

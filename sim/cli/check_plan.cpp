@@ -39,6 +39,11 @@ Counts count(const mscclpp::Plan& plan) {
   return counts;
 }
 
+bool inside_call(const mscclpp::Verdict& verdict) {
+  return std::any_of(verdict.faults.begin(), verdict.faults.end(),
+                     [](const Fault& fault) { return fault.kind == Fault::Kind::race && !fault.after_call; });
+}
+
 std::string result_of(const mscclpp::Plan& plan, const mscclpp::Verdict& verdict) {
   if (verdict.has(Fault::Kind::deadlock)) return "unchecked (deadlock)";
   if (verdict.has(Fault::Kind::wrong) || verdict.has(Fault::Kind::unwritten)) return "wrong";
@@ -58,7 +63,7 @@ std::string table_of(const std::string& file, const mscclpp::Plan& plan, const m
   row("thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks));
   row("operations", fmt::format("{}, at most {} a thread block", counts.operations, counts.most_operations));
   row("result", result_of(plan, verdict));
-  row("races", verdict.has(Fault::Kind::race) ? "yes" : "none");
+  row("races", !verdict.has(Fault::Kind::race) ? "none" : inside_call(verdict) ? "yes" : "with what follows the call");
   row("deadlock", verdict.has(Fault::Kind::deadlock) ? "yes" : "never");
   return text;
 }
@@ -79,6 +84,7 @@ nlohmann::ordered_json json_of(const std::string& file, const mscclpp::Plan& pla
                                  {"max_operations_per_tb", counts.most_operations},
                                  {"result", result_of(plan, verdict)},
                                  {"races", verdict.has(Fault::Kind::race)},
+                                 {"races_inside_call", inside_call(verdict)},
                                  {"deadlock", verdict.has(Fault::Kind::deadlock)},
                                  {"faults", nlohmann::ordered_json::array()}};
   for (const Fault& fault : verdict.faults) json["faults"].push_back({{"line", fault.line}, {"what", fault.what}});
