@@ -111,6 +111,35 @@ TEST_P(ShippedProgram, DoesWhatItsCollectiveAsks) {
   EXPECT_GE(done, 6);
 }
 
+TEST(ShippedPrograms, WithReceiveBlocksOfTheirOwnHangAtNoSize) {
+  int judged = 0;
+  for (const ProgramEntry& entry : programs()) {
+    config::Catalogue catalogue;
+    describe(catalogue);
+    if (catalogue.find(entry.name)->find("own_receive_blocks") == nullptr) continue;
+    SCOPED_TRACE(entry.name);
+    config::Diagnostics diagnostics;
+    const auto usual = compiled(entry.name, "{}", {2, 4}, diagnostics);
+    const auto own = compiled(entry.name, "{own_receive_blocks: true}", {2, 4}, diagnostics);
+    ASSERT_TRUE(usual && own) << diagnostics.str();
+    EXPECT_EQ(judge(*own), "");
+    EXPECT_TRUE(msccl::check(*own).deadlock.never());
+    if (!msccl::check(*usual).deadlock.never()) ++judged;
+  }
+  EXPECT_GE(judged, 6);
+}
+
+TEST(ShippedPrograms, CompileFor512Ranks) {
+  for (const char* name : {"all_to_all_two_step", "all_to_all_three_step"}) {
+    SCOPED_TRACE(name);
+    config::Diagnostics diagnostics;
+    const auto algorithm = compiled(name, "{}", {64, 8}, diagnostics);
+    ASSERT_TRUE(algorithm) << diagnostics.str();
+    EXPECT_TRUE(msccl::check_rules(*algorithm, diagnostics)) << diagnostics.str();
+    EXPECT_EQ(algorithm->ranks(), 512);
+  }
+}
+
 std::vector<std::string> names() {
   std::vector<std::string> all;
   for (const ProgramEntry& entry : programs()) all.push_back(entry.name);

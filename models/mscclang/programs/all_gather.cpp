@@ -34,12 +34,12 @@ struct Ring : CommonSpec {
   }
 };
 
-struct AllPairs : CommonSpec {
+struct AllPairs : PeersSpec {
   static constexpr const char* name = "all_gather_all_pairs";
 
   static void describe(Describer<AllPairs>& d) {
     d.component(name, "All-gather in one hop: every GPU sends its part to every other. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 512); }
   Options options(const Ranks& ranks) const {
@@ -50,13 +50,13 @@ struct AllPairs : CommonSpec {
   void write(Program& p, const Ranks& ranks) const {
     for (std::int32_t from = 0; from < ranks.all(); ++from) {
       for (std::int32_t to = 0; to < ranks.all(); ++to) {
-        if (from != to) p.chunk(from, output, from).copy(to, {.send_block = to, .recv_block = from});
+        if (from != to) p.chunk(from, output, from).copy(to, with_peer(from, to, ranks.all()));
       }
     }
   }
 };
 
-struct RecursiveDoubling : CommonSpec {
+struct RecursiveDoubling : PeersSpec {
   static constexpr const char* name = "all_gather_recursive_doubling";
 
   static void describe(Describer<RecursiveDoubling>& d) {
@@ -64,7 +64,7 @@ struct RecursiveDoubling : CommonSpec {
         name,
         "All-gather by exchange with the GPU 1, 2, 4, ... away of all that each has. A power of two of GPUs. In "
         "place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
   Options options(const Ranks& ranks) const {
@@ -76,7 +76,7 @@ struct RecursiveDoubling : CommonSpec {
     for (std::int32_t distance = 1; distance < ranks.all(); distance *= 2) {
       for (std::int32_t r = 0; r < ranks.all(); ++r) {
         const std::int32_t peer = r ^ distance;
-        p.chunk(r, output, r / distance * distance, distance).copy(peer, {.send_block = peer, .recv_block = r});
+        p.chunk(r, output, r / distance * distance, distance).copy(peer, with_peer(r, peer, ranks.all()));
       }
     }
   }

@@ -45,10 +45,7 @@ struct Ring : CommonSpec {
   }
 };
 
-// Thread blocks are named by the peer, so that local work can be dealt to them by hand.
-Placement with_peer(std::int32_t from, std::int32_t to) { return {.send_block = to, .recv_block = from}; }
-
-struct AllPairs : CommonSpec {
+struct AllPairs : PeersSpec {
   static constexpr const char* name = "all_reduce_all_pairs";
 
   static void describe(Describer<AllPairs>& d) {
@@ -56,7 +53,7 @@ struct AllPairs : CommonSpec {
         name,
         "All-reduce in two hops: GPU j gets the j-th part from every GPU, adds them up and sends the sum to all. "
         "The parts are cut once more, so that as many thread blocks as GPUs add. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
@@ -71,7 +68,7 @@ struct AllPairs : CommonSpec {
     const Buffer parts = p.scratch("parts");
     for (std::int32_t from = 0; from < n; ++from) {
       for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, to * n, n).copy(to, parts, with_peer(from, to));
+        if (from != to) p.chunk(from, input, to * n, n).copy(to, parts, with_peer(from, to, n));
       }
     }
     for (std::int32_t r = 0; r < n; ++r) {
@@ -81,13 +78,13 @@ struct AllPairs : CommonSpec {
     }
     for (std::int32_t from = 0; from < n; ++from) {
       for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, from * n, n).copy(to, with_peer(from, to));
+        if (from != to) p.chunk(from, input, from * n, n).copy(to, with_peer(from, to, n));
       }
     }
   }
 };
 
-struct AllPairsPacked : CommonSpec {
+struct AllPairsPacked : PeersSpec {
   static constexpr const char* name = "all_reduce_all_pairs_packed";
 
   static void describe(Describer<AllPairsPacked>& d) {
@@ -95,7 +92,7 @@ struct AllPairsPacked : CommonSpec {
         name,
         "All-reduce in two hops with one chunk a GPU: less to do than all_reduce_all_pairs, and the sum is made "
         "as a tree by several thread blocks. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
@@ -109,7 +106,7 @@ struct AllPairsPacked : CommonSpec {
     const Buffer parts = p.scratch("parts");
     for (std::int32_t from = 0; from < n; ++from) {
       for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, to).copy(to, parts, with_peer(from, to));
+        if (from != to) p.chunk(from, input, to).copy(to, parts, with_peer(from, to, n));
       }
     }
     for (std::int32_t r = 0; r < n; ++r) {
@@ -121,20 +118,20 @@ struct AllPairsPacked : CommonSpec {
     }
     for (std::int32_t from = 0; from < n; ++from) {
       for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, from).copy(to, with_peer(from, to));
+        if (from != to) p.chunk(from, input, from).copy(to, with_peer(from, to, n));
       }
     }
   }
 };
 
-struct OneStep : CommonSpec {
+struct OneStep : PeersSpec {
   static constexpr const char* name = "all_reduce_one_step";
 
   static void describe(Describer<OneStep>& d) {
     d.component(name,
                 "All-reduce in one hop: every GPU sends all of its buffer to every other and adds for itself. For the "
                 "smallest messages. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 64); }
   Options options(const Ranks& ranks) const {
@@ -149,7 +146,7 @@ struct OneStep : CommonSpec {
     const Buffer theirs = p.scratch("theirs");
     for (std::int32_t from = 0; from < n; ++from) {
       for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, 0, n).copy(to, theirs, with_peer(from, to));
+        if (from != to) p.chunk(from, input, 0, n).copy(to, theirs, with_peer(from, to, n));
       }
     }
     for (std::int32_t r = 0; r < n; ++r) {
@@ -160,7 +157,7 @@ struct OneStep : CommonSpec {
   }
 };
 
-struct HalvingDoubling : CommonSpec {
+struct HalvingDoubling : PeersSpec {
   static constexpr const char* name = "all_reduce_halving_doubling";
 
   static void describe(Describer<HalvingDoubling>& d) {
@@ -168,7 +165,7 @@ struct HalvingDoubling : CommonSpec {
         name,
         "All-reduce by recursive halving (half the data with the GPU half of all away, then a quarter, ...) and "
         "doubling back. A power of two of GPUs. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
   Options options(const Ranks& ranks) const {
@@ -183,13 +180,13 @@ struct HalvingDoubling : CommonSpec {
       for (std::int32_t r = 0; r < n; ++r) {
         const std::int32_t peer = r ^ distance;
         const std::int32_t first = peer / distance * distance;
-        p.chunk(peer, input, first, distance).reduce(p.chunk(r, input, first, distance), with_peer(r, peer));
+        p.chunk(peer, input, first, distance).reduce(p.chunk(r, input, first, distance), with_peer(r, peer, n));
       }
     }
     for (std::int32_t distance = 1; distance < n; distance *= 2) {
       for (std::int32_t r = 0; r < n; ++r) {
         const std::int32_t peer = r ^ distance;
-        p.chunk(r, input, r / distance * distance, distance).copy(peer, with_peer(r, peer));
+        p.chunk(r, input, r / distance * distance, distance).copy(peer, with_peer(r, peer, n));
       }
     }
   }

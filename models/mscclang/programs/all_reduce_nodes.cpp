@@ -77,6 +77,7 @@ struct PairsInNodes {
   Program& p;
   const Ranks& ranks;
   std::int32_t size;
+  std::function<Placement(std::int32_t from, std::int32_t to)> placed;
 
   template <class Visit>
   void each(Visit&& visit) const {
@@ -88,7 +89,6 @@ struct PairsInNodes {
       }
     }
   }
-  static Placement placed(std::int32_t from, std::int32_t to) { return {.send_block = to, .recv_block = from}; }
 
   void scatter(Buffer parts) const {
     each([&](std::int32_t n, std::int32_t from, std::int32_t to) {
@@ -110,7 +110,7 @@ struct PairsInNodes {
   }
 };
 
-struct TwoNodePairs : CommonSpec {
+struct TwoNodePairs : PeersSpec {
   static constexpr const char* name = "all_reduce_two_node_all_pairs";
 
   static void describe(Describer<TwoNodePairs>& d) {
@@ -118,7 +118,7 @@ struct TwoNodePairs : CommonSpec {
         name,
         "All-reduce on two nodes: all pairs inside each node, an exchange with the same GPU of the other node, all "
         "pairs again. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const {
     if (ranks.nodes == 2) return std::nullopt;
@@ -135,7 +135,7 @@ struct TwoNodePairs : CommonSpec {
     const std::int32_t g = ranks.gpus;
     const Buffer parts = p.scratch("parts");
     const Buffer theirs = p.scratch("theirs");
-    const PairsInNodes pairs{p, ranks, g};
+    const PairsInNodes pairs{p, ranks, g, [&](auto from, auto to) { return with_peer(from, to, g + 2); }};
     pairs.scatter(parts);
     pairs.reduce(parts, g);
     for (std::int32_t r = 0; r < ranks.all(); ++r) {
@@ -170,7 +170,7 @@ struct TwoDimensional : CommonSpec {
     const std::int32_t across = ranks.nodes;
     const std::int32_t gpus = ranks.gpus;
     const Buffer parts = p.scratch("parts");
-    const PairsInNodes pairs{p, ranks, across};
+    const PairsInNodes pairs{p, ranks, across, [](auto, auto) { return Placement{}; }};
     pairs.scatter(parts);
     pairs.reduce(parts, std::min(across, gpus));
     for (std::int32_t g = 0; g < gpus; ++g) {

@@ -19,6 +19,16 @@ struct CommonSpec {
   std::optional<Bytes> max_bytes;
 };
 
+// Of programs whose GPUs deal with many peers, each on a thread block of its own.
+struct PeersSpec : CommonSpec {
+  bool own_receive_blocks = false;
+
+  // Blocks are named by the peer, so that local work can be dealt to them by hand.
+  Placement with_peer(std::int32_t from, std::int32_t to, std::int32_t ranks) const {
+    return {.send_block = to, .recv_block = own_receive_blocks ? ranks + from : from};
+  }
+};
+
 // The ranks a program is written for.
 struct Ranks {
   std::int32_t nodes = 1;
@@ -52,6 +62,16 @@ void describe_common(config::Describer<Spec>& d) {
       .or_default();
   d.field("min_bytes", &Spec::min_bytes, "Smallest whole buffer it is chosen for; absent: no limit");
   d.field("max_bytes", &Spec::max_bytes, "Largest whole buffer it is chosen for; absent: no limit");
+}
+
+template <class Spec>
+void describe_peers(config::Describer<Spec>& d) {
+  describe_common(d);
+  d.field(
+       "own_receive_blocks", &Spec::own_receive_blocks,
+       "true: receives have thread blocks of their own, twice as many in all, and no size hangs; false: one for both "
+       "directions of a peer, which hangs where a connection does not hold what is sent before anything is received")
+      .or_default();
 }
 
 // Spec has: describe; name; static Refusal refuse(const Spec&, Ranks); Options options(Ranks) const;

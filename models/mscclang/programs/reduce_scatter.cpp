@@ -34,7 +34,7 @@ struct Ring : CommonSpec {
   }
 };
 
-struct AllPairs : CommonSpec {
+struct AllPairs : PeersSpec {
   static constexpr const char* name = "reduce_scatter_all_pairs";
 
   static void describe(Describer<AllPairs>& d) {
@@ -42,7 +42,7 @@ struct AllPairs : CommonSpec {
         name,
         "Reduce-scatter in one hop: every GPU gets its part from every other, and as many thread blocks as GPUs "
         "add. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
@@ -56,7 +56,7 @@ struct AllPairs : CommonSpec {
     const Buffer parts = p.scratch("parts");
     for (std::int32_t from = 0; from < n; ++from) {
       for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, to * n, n).copy(to, parts, {.send_block = to, .recv_block = from});
+        if (from != to) p.chunk(from, input, to * n, n).copy(to, parts, with_peer(from, to, ranks.all()));
       }
     }
     for (std::int32_t r = 0; r < n; ++r) {
@@ -67,12 +67,12 @@ struct AllPairs : CommonSpec {
   }
 };
 
-struct Halving : CommonSpec {
+struct Halving : PeersSpec {
   static constexpr const char* name = "reduce_scatter_halving";
 
   static void describe(Describer<Halving>& d) {
     d.component(name, "Reduce-scatter by recursive halving. A power of two of GPUs. In place.");
-    describe_common(d);
+    describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
   Options options(const Ranks& ranks) const {
@@ -86,7 +86,7 @@ struct Halving : CommonSpec {
         const std::int32_t peer = r ^ distance;
         const std::int32_t first = peer / distance * distance;
         p.chunk(peer, input, first, distance)
-            .reduce(p.chunk(r, input, first, distance), {.send_block = peer, .recv_block = r});
+            .reduce(p.chunk(r, input, first, distance), with_peer(r, peer, ranks.all()));
       }
     }
   }

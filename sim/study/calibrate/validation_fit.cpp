@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -37,6 +38,7 @@ constexpr int fitted_digits = 4;
 constexpr int evaluations_per_key = 40;
 constexpr int searches = 2;         // the second begins where the first ended
 constexpr double first_step = 0.5;  // of the binary logarithm
+constexpr std::array<double, 4> coarse_steps = {0.0625, 0.25, 4, 16};
 constexpr std::size_t named_cases = 8;
 
 double binary_logarithm(double x) { return core::logarithm(x) / core::logarithm(2); }
@@ -89,6 +91,7 @@ class ValidationFitting {
       if (!every_key_is_felt(fit)) return;
     }
     for (const Fit& fit : validation_.fits) {
+      scan(fit);
       for (int number = 0; number < searches; ++number) search(fit);
     }
     for (const Fit& fit : validation_.fits) state(fit, before.at(fit.name), simulated(fit), file, found);
@@ -169,6 +172,35 @@ class ValidationFitting {
     return diagnostics_.size() == before;
   }
 
+  // The mean square of the deviations, with the values as they stand.
+  double loss(const Fit& fit) {
+    const std::vector<Case> cases = simulated(fit);
+    double sum = 0;
+    for (const Case& one : cases) {
+      const double d = deviation(one.simulated, one.measured.value_or(one.simulated));
+      sum += d * d;
+    }
+    return sum / static_cast<double>(cases.size());
+  }
+
+  // Far from where it begins there may be a better place that no slope leads to: each value alone, in coarse steps.
+  void scan(const Fit& fit) {
+    double least = loss(fit);
+    for (const FitKey& key : fit.keys) {
+      const double start = values_.at(key.path);
+      double best = start;
+      for (const double factor : coarse_steps) {
+        values_[key.path] = std::clamp(start * factor, key.low, key.high);
+        const double now = loss(fit);
+        if (now < least) {
+          least = now;
+          best = values_.at(key.path);
+        }
+      }
+      values_[key.path] = best;
+    }
+  }
+
   // Binary logarithms of the values over where they begin.
   void search(const Fit& fit) {
     std::vector<double> from;
@@ -181,18 +213,11 @@ class ValidationFitting {
     const auto value = [&](const std::vector<double>& x, std::size_t i) {
       return std::clamp(from[i] * core::power(2, x[i]), fit.keys[i].low, fit.keys[i].high);
     };
-    const auto loss = [&](const std::vector<double>& x) {
-      for (std::size_t i = 0; i < x.size(); ++i) values_[fit.keys[i].path] = value(x, i);
-      const std::vector<Case> cases = simulated(fit);
-      double sum = 0;
-      for (const Case& one : cases) {
-        const double d = deviation(one.simulated, one.measured.value_or(one.simulated));
-        sum += d * d;
-      }
-      return sum / static_cast<double>(cases.size());
-    };
     const int evaluations = evaluations_per_key * static_cast<int>(fit.keys.size());
-    const std::vector<double> best = minimise(variables, evaluations, loss);
+    const std::vector<double> best = minimise(variables, evaluations, [&](const std::vector<double>& x) {
+      for (std::size_t i = 0; i < x.size(); ++i) values_[fit.keys[i].path] = value(x, i);
+      return loss(fit);
+    });
     for (std::size_t i = 0; i < best.size(); ++i) {
       const FitKey& key = fit.keys[i];
       values_[key.path] = std::clamp(rounded(value(best, i)), key.low, key.high);

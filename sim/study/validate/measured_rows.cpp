@@ -186,6 +186,7 @@ class Rows {
     const auto value = named(spec_.measured.value, "value");
     const auto low = named(spec_.measured.low, "low");
     const auto high = named(spec_.measured.high, "high");
+    const auto reference = named(spec_.measured.reference, "reference");
     const auto chosen = selection(*file);
     const auto names = case_columns(*file);
     check_set_columns(*file);
@@ -213,6 +214,7 @@ class Rows {
       if (one.value && *one.value <= 0) not_positive(row[*value].place, row[*value].text);
       if (low) one.low = optional_number(row[*low], *scale);
       if (high) one.high = optional_number(row[*high], *scale);
+      if (reference) one.reference = optional_number(row[*reference], *scale);
       row_ = &row;
       changes(file->columns, one);
       out_.cases.push_back(std::move(one));

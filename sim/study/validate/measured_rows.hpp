@@ -9,7 +9,7 @@ namespace moire::study::validate {
 struct MeasuredCase {
   std::string name;
   std::vector<std::pair<std::string, std::string>> named_by;  // columns of `case` and their values
-  std::optional<double> value, low, high;                     // in the metric's unit
+  std::optional<double> value, low, high, reference;          // in the metric's unit
   std::vector<config::Override> changes;
 };
 

@@ -23,6 +23,7 @@ struct Case {
   double simulated = 0;
   bool in_points = false;                                     // the error is simulated - measured, not their ratio
   std::vector<std::pair<std::string, std::string>> named_by;  // columns and values that make up the name
+  std::optional<double> reference;                            // measured of something else, in the same row
 
   // Percent of the measured value, or points. Of a measured 0 all else is 100 % off.
   std::optional<double> error() const;
@@ -52,7 +53,7 @@ struct Origin {
 
 struct GroupResult {
   std::string name;
-  std::string kind;   // "scenario", "difference", "effect", "measurements", "trace"
+  std::string kind;   // "scenario", "difference", "effect", "speedup", "measurements", "trace"
   std::string about;  // one line for people: what is compared
   std::string error_unit = "%";
   std::vector<Case> cases;
@@ -70,8 +71,10 @@ struct GroupResult {
   void summarise();  // fills in the four above from the cases
 };
 
-// Its errors are those of simulated values; differences and effects follow from other groups.
-inline bool has_own_errors(const GroupResult& group) { return group.kind != "difference" && group.kind != "effect"; }
+// Its errors are those of simulated values; differences, effects and speed-ups follow from other groups.
+inline bool has_own_errors(const GroupResult& group) {
+  return group.kind != "difference" && group.kind != "effect" && group.kind != "speedup";
+}
 
 struct ValidationResult {
   std::vector<GroupResult> groups;  // the groups of the file, then its differences

@@ -106,7 +106,7 @@ class ScenarioGroup : public Group {
       if (!value) return result;
       result.cases.push_back({one.measured.name, "", spec_.metric, std::string(unit_of(spec_.metric)),
                               one.measured.value, one.measured.low, one.measured.high, std::nullopt, *value, false,
-                              one.measured.named_by});
+                              one.measured.named_by, one.measured.reference});
     }
     result.summarise();
     apply(limits_, result);
@@ -148,6 +148,9 @@ void MeasuredSpec::describe(config::Describer<MeasuredSpec>& d) {
       .example("fused_us");
   d.field("low", &MeasuredSpec::low, "Column of the smallest repetition").example("fused_low_us");
   d.field("high", &MeasuredSpec::high, "Column of the largest repetition").example("fused_high_us");
+  d.field("reference", &MeasuredSpec::reference,
+          "Column of what was measured of something else, that `speedups` compare with")
+      .example("nccl_us");
   d.field("unit", &MeasuredSpec::unit, "What the columns are in; 1 for counts. Required with `file`").example("us");
   d.field("source", &MeasuredSpec::source, "Where the value was measured. Required without `file`")
       .example("our own run, 2026-11-21");

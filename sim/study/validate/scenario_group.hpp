@@ -19,6 +19,7 @@ struct MeasuredSpec {
   std::string value;
   std::optional<std::string> low;
   std::optional<std::string> high;
+  std::optional<std::string> reference;
   std::optional<std::string> unit;
   std::optional<std::string> source;
   static void describe(config::Describer<MeasuredSpec>& d);

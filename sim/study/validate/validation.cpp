@@ -123,6 +123,31 @@ void read_differences(const ValidationSpec& spec, const Node& tree, std::vector<
   }
 }
 
+void read_speedups(const ValidationSpec& spec, const Node& tree, std::vector<std::string>& names, Validation& out,
+                   Diagnostics& diagnostics) {
+  const Node* list = tree.find("speedups");
+  const Node* groups = tree.find("groups");
+  for (std::size_t i = 0; i < spec.speedups.size(); ++i) {
+    const SpeedupSpec& one = spec.speedups[i];
+    const Node& node = list->items[i];
+    Speedup made{one.name, {}, {}};
+    take_name(one.name, node, names, diagnostics);
+    if (one.of.empty()) diagnostics.error(place_in(node, "of"), "'of' names no group", "name one, of: [small]");
+    for (const std::string& group : one.of) {
+      const std::size_t number = group_number(out, group, node, "of", diagnostics);
+      made.of.push_back(number);
+      const bool known = number < out.group_names.size() && out.group_names[number] == group;
+      const Node* measured =
+          known && groups && number < groups->items.size() ? groups->items[number].find("measured") : nullptr;
+      if (known && (measured == nullptr || measured->find("reference") == nullptr))
+        diagnostics.error(place_in(node, "of"), fmt::format("group {} has no 'measured.reference'", in_quotes(group)),
+                          "name the column that it is compared with there");
+    }
+    made.limits = read_limits(one.limits, "%", diagnostics).value_or(Limits{});
+    out.speedups.push_back(std::move(made));
+  }
+}
+
 // From the tree, as groups are.
 void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
   const Node* list = tree.find("fit");
@@ -268,6 +293,9 @@ void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
   d.field("effects", &ValidationSpec::effects, "How a choice changes a group, and how often its sign is right")
       .example("[{name: strategies, of: c3, by: strategy, against: compute_first}]")
       .optional();
+  d.field("speedups", &ValidationSpec::speedups, "How many times faster than a column of their tables groups are")
+      .example("[{name: over NCCL, of: [small, large]}]")
+      .optional();
   d.field("fit", &ValidationSpec::fit, "What `moire calibrate` fits of a library's profile, in this order")
       .example("[{name: ll, groups: [ll], keys: {channels.ll.step_overhead: 0.4 us}}]")
       .optional();
@@ -303,6 +331,7 @@ std::optional<Validation> load(const std::filesystem::path& file, const std::vec
   std::vector<std::string> names = validation.group_names;
   read_differences(*spec, *tree, names, validation, diagnostics);
   read_effects(*spec, *tree, names, validation, diagnostics);
+  read_speedups(*spec, *tree, names, validation, diagnostics);
   if (spec->expected && !loading.predict) {
     const Node* at = tree->find("expected");
     validation.expected_file = spec->expected->string();
@@ -361,6 +390,7 @@ ValidationResult run_validation(const Validation& validation, std::size_t at_onc
   for (GroupResult& group : result.groups) group.summarise();
   for (const Validation::Difference& spec : validation.differences)
     result.groups.push_back(difference(spec, result.groups[spec.of], result.groups[spec.against]));
+  for (const Speedup& spec : validation.speedups) result.groups.push_back(speedup(spec, result.groups));
   for (const Effect& spec : validation.effects) result.groups.push_back(effect(spec, result.groups[spec.of]));
   result.overall = overall(result.groups);
   return result;

@@ -7,6 +7,7 @@
 //   differences:                               # of two groups, case by case
 //     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
 //   effects: [...]                             # of a choice within one group, see effects.hpp
+//   speedups: [...]                            # over a column of the groups' tables, see speedups.hpp
 //   fit: [...]                                 # what `moire calibrate` fits to which groups, see fit.hpp
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "sim/study/validate/fit.hpp"
 #include "sim/study/validate/group.hpp"
 #include "sim/study/validate/limits.hpp"
+#include "sim/study/validate/speedups.hpp"
 
 namespace moire::study::validate {
 
@@ -32,6 +34,7 @@ struct ValidationSpec {
   std::vector<config::Node> groups;
   std::vector<DifferenceSpec> differences;
   std::vector<EffectSpec> effects;
+  std::vector<SpeedupSpec> speedups;
   std::vector<config::Node> fit;
   std::optional<std::filesystem::path> expected;
   static void describe(config::Describer<ValidationSpec>& d);
@@ -55,6 +58,7 @@ struct Validation {
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<Difference> differences;
   std::vector<Effect> effects;
+  std::vector<Speedup> speedups;
   std::vector<Fit> fits;
   std::vector<Expectation> expected;
   std::string expected_file;
