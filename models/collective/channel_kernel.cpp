@@ -136,7 +136,7 @@ class ChannelKernel final : public program::KernelBody {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
     phase.proxied = true;
     phase.peer = to;
-    phase.bytes = Bytes{bytes};
+    phase.bytes = Bytes{std::ceil(bytes)};  // whole, so that what is sent and what arrives add up to the same
     phase.queue_pair = queue_pair;
     phase.flag = flag;
   }

@@ -103,7 +103,7 @@ class MessagesBody final : public program::KernelBody {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
     phase.proxied = true;
     phase.peer = to;
-    phase.bytes = Bytes{bytes};
+    phase.bytes = Bytes{std::ceil(bytes)};
     phase.queue_pair = queue_pair;
     phase.flag = flag;
   }
