@@ -114,6 +114,13 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
 
 }  // namespace
 
+std::optional<std::string> check_memory(Bytes bytes, const machine::SystemSpec& system) {
+  const Bytes memory = system.node.gpu.hbm.capacity;
+  if (bytes.value <= memory.value) return std::nullopt;
+  return fmt::format("{:.4g} GB at a rank do not fit its memory of {:.4g} GB; make the collective smaller",
+                     bytes.value * 1e-9, memory.value * 1e-9);
+}
+
 std::optional<std::string> check(const Collective& c, const machine::SystemSpec& system) {
   if (system.ranks() < 2) {
     return fmt::format(
@@ -128,11 +135,7 @@ std::optional<std::string> check(const Collective& c, const machine::SystemSpec&
                        system.ranks() - 1);
   }
   const double output = c.bytes.value * (c.kind == Kind::all_gather ? static_cast<double>(system.ranks()) : 1);
-  const double memory = system.node.gpu.hbm.capacity.value;
-  if (output > memory) {
-    return fmt::format("{:.4g} GB at a rank do not fit its memory of {:.4g} GB; make the collective smaller",
-                       output * 1e-9, memory * 1e-9);
-  }
+  if (auto problem = check_memory(Bytes{output}, system)) return problem;
   if (auto problem = check_algorithm(c, system)) return problem;
   switch (c.way.engine) {
     case Engine::cu:

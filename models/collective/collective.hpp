@@ -34,7 +34,8 @@ struct Collective {
   program::Rank offset = 1;  // send_recv: rank r sends to r + offset
 };
 
-// Says why a machine cannot run it and what would be right.
+// Say why a machine cannot run it and what would be right: a buffer of so many bytes at a rank, the collective.
+std::optional<std::string> check_memory(Bytes bytes, const machine::SystemSpec& system);
 std::optional<std::string> check(const Collective& collective, const machine::SystemSpec& system);
 
 void append(builder::Builder& build, const Collective& collective, const std::string& name);

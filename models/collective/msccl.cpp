@@ -11,7 +11,9 @@
 #include "models/msccl/check.hpp"
 #include "models/msccl/xml_reader.hpp"
 #include "models/mscclang/programs/registry.hpp"
+#include "sim/config/problem.hpp"
 #include "sim/config/spec.hpp"
+#include "sim/config/suggest.hpp"
 
 namespace moire::models::collective {
 
@@ -74,8 +76,12 @@ class Appending {
     if (library_ == nullptr || !library_->channels)
       return fail("an algorithm needs a collective library with channels to run it",
                   "write library: ../libraries/nccl.yaml here or in the system");
+    if (const auto problem = check_memory(spec_.bytes, build_.system)) {
+      config::report_problem(*problem, node_.place, diagnostics_);
+      return false;
+    }
     bytes_ = static_cast<std::uint64_t>(spec_.bytes.value);
-    if (static_cast<double>(bytes_) != spec_.bytes.value) return fail("a part of a byte", "write whole bytes");
+    if (static_cast<double>(bytes_) != spec_.bytes.value) return fail("bytes is no whole number", "write whole bytes");
     if (!spec_.files.empty()) return select();
     const Loaded algorithm = spec_.file ? load(*spec_.file) : compile(*spec_.program);
     return algorithm && (divides(*algorithm, bytes_, spec_.dtype) || fail_to_divide(*algorithm)) && append(algorithm);
@@ -116,12 +122,25 @@ class Appending {
     const config::Node::Entry& entry = program.entries.front();
     const mscclang::ProgramEntry* known = mscclang::find_program(entry.key);
     if (known == nullptr) {
-      diagnostics_.error(entry.key_place, fmt::format("there is no program '{}'", entry.key), help);
+      diagnostics_.error(entry.key_place, fmt::format("there is no program {}", config::in_quotes(entry.key)),
+                         config::suggestion(entry.key, names(), "programs"));
+      return nullptr;
+    }
+    if (!entry.value.is_map()) {
+      diagnostics_.error(entry.value.place,
+                         fmt::format("the parameters of {} are {}, not a map", entry.key, found(entry.value)),
+                         fmt::format("write {}: {{}} where the defaults will do", entry.key));
       return nullptr;
     }
     auto algorithm = known->compile(entry.value, diagnostics_, {build_.system.nodes, build_.system.node.gpus});
     if (!algorithm || !fits(*algorithm, entry.key)) return nullptr;
     return std::make_shared<const msccl::Algorithm>(std::move(*algorithm));
+  }
+
+  static std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const mscclang::ProgramEntry& program : mscclang::programs()) all.push_back(program.name);
+    return all;
   }
 
   bool fits(const msccl::Algorithm& algorithm, const std::string& name) {
@@ -159,8 +178,8 @@ class Appending {
     if (*kind == Kind::all_gather) own.bytes.value /= build_.ranks();
     own.element_bytes = builder::bytes_of(spec_.dtype);
     if (const auto problem = check(own, build_.system)) {
-      const std::size_t cut = std::min(problem->find("; "), problem->size());
-      return fail(problem->substr(0, cut), cut < problem->size() ? problem->substr(cut + 2) : "");
+      config::report_problem(*problem, node_.place, diagnostics_);
+      return false;
     }
     collective::append(build_, own, name_of(own.kind));
     return true;

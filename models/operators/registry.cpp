@@ -12,6 +12,7 @@
 #include "models/kernel/stream.hpp"
 #include "models/kernel/wg_trace.hpp"
 #include "models/operators/program_spec.hpp"
+#include "sim/config/problem.hpp"
 
 namespace moire::models::operators {
 
@@ -28,9 +29,7 @@ Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spe
             if (!spec) return false;
             const std::optional<std::string> problem = check ? check(*spec, build.system) : std::nullopt;
             if (problem) {
-              const std::size_t cut = std::min(problem->find("; "), problem->size());
-              diagnostics.error(node.place, problem->substr(0, cut),
-                                cut < problem->size() ? problem->substr(cut + 2) : "");
+              config::report_problem(*problem, node.place, diagnostics);
               return false;
             }
             append(build, *spec);

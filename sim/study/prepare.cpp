@@ -8,6 +8,7 @@
 #include "models/machine/machine.hpp"
 #include "models/operators/registry.hpp"
 #include "models/replay/replay.hpp"
+#include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/invariant.hpp"
 
@@ -44,12 +45,6 @@ std::optional<std::string> too_long(const program::Program& program) {
                      workgroups, most);
 }
 
-// "what is wrong; what would be right", as models state it.
-void report(const std::string& problem, const config::Node& node, config::Diagnostics& diagnostics) {
-  const std::size_t cut = std::min(problem.find("; "), problem.size());
-  diagnostics.error(node.place, problem.substr(0, cut), cut < problem.size() ? problem.substr(cut + 2) : "");
-}
-
 }  // namespace
 
 void check_system(const models::machine::SystemSpec& system, const config::Node& node,
@@ -59,7 +54,8 @@ void check_system(const models::machine::SystemSpec& system, const config::Node&
   without_engine.network.model = models::machine::NetworkModel::queue;
   core::RunLoop loop;
   std::string error;
-  if (!models::machine::Machine::build(without_engine, loop, error)) report(error, node, diagnostics);
+  if (!models::machine::Machine::build(without_engine, loop, error))
+    config::report_problem(error, node.place, diagnostics);
 }
 
 std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
@@ -77,7 +73,7 @@ std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, con
   auto problem = models::replay::does_not_fit(*program, system->node.gpu);
   if (!problem) problem = too_long(*program);
   if (problem) {
-    report(*problem, *program_node, diagnostics);
+    config::report_problem(*problem, program_node->place, diagnostics);
     return std::nullopt;
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && program->queues.size() < 2) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/study/validate/case_scenario.hpp"
 #include "sim/study/validate/limits.hpp"
@@ -68,9 +69,7 @@ class TraceGroup : public Group {
     }
     wg_compare::Comparison comparison = compare(trace_.record, *simulated.record);
     for (const std::string& mismatch : comparison.mismatches) {
-      const std::size_t cut = std::min(mismatch.find("; "), mismatch.size());
-      running.diagnostics->error(place_, mismatch.substr(0, cut),
-                                 cut < mismatch.size() ? mismatch.substr(cut + 2) : "");
+      config::report_problem(mismatch, place_, *running.diagnostics);
     }
     for (const wg_compare::Pair& pair : comparison.pairs) {
       Case one;
