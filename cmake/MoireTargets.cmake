@@ -8,7 +8,6 @@
 # moire_config_<name>_test for every <name>_test.cpp. SOURCES_FROM adds sub-folders.
 
 add_library(moire_options INTERFACE)
-target_include_directories(moire_options INTERFACE ${CMAKE_SOURCE_DIR})
 # The same bytes on any machine: no fused multiply-add where the processor happens to have one.
 target_compile_options(moire_options INTERFACE -ffp-contract=off)
 # -Wrestrict of g++ 12 reports std::string concatenation that is fine (GCC bug 105329).
@@ -27,6 +26,19 @@ endif()
 
 add_custom_target(benchmarks)
 
+# A folder is an include root of its own: a link to it, under its path, in build/roots. Who links moire::<name> sees the
+# folder and what its DEPS see, and no other one; moire::<name>_headers is the root alone.
+function(moire_include_root name)
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set(root ${CMAKE_BINARY_DIR}/roots/${name})
+  cmake_path(GET folder PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${root}/${parent})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${folder} SYMBOLIC)
+  add_library(moire_${name}_headers INTERFACE)
+  target_include_directories(moire_${name}_headers INTERFACE ${root})
+  add_library(moire::${name}_headers ALIAS moire_${name}_headers)
+endfunction()
+
 function(moire_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;SOURCES_FROM;TEST_DEPS" ${ARGN})
   set(patterns *.cpp)
@@ -37,12 +49,13 @@ function(moire_library name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  moire_include_root(${name})
   if(sources)
     add_library(moire_${name} STATIC ${sources})
-    target_link_libraries(moire_${name} PUBLIC moire_options ${ARG_DEPS})
+    target_link_libraries(moire_${name} PUBLIC moire_options moire_${name}_headers ${ARG_DEPS})
   else()
     add_library(moire_${name} INTERFACE)
-    target_link_libraries(moire_${name} INTERFACE moire_options ${ARG_DEPS})
+    target_link_libraries(moire_${name} INTERFACE moire_options moire_${name}_headers ${ARG_DEPS})
   endif()
   add_library(moire::${name} ALIAS moire_${name})
   file(GLOB benches CONFIGURE_DEPENDS *_bench.cpp)

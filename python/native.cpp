@@ -2,14 +2,14 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "models/msccl/check.hpp"
-#include "models/msccl/rules.hpp"
-#include "models/msccl/xml_writer.hpp"
-#include "models/mscclang/compile.hpp"
-#include "models/mscclang/program.hpp"
+#include "models/algorithms/msccl/check.hpp"
+#include "models/algorithms/msccl/rules.hpp"
+#include "models/algorithms/msccl/xml_writer.hpp"
+#include "models/algorithms/mscclang/compile.hpp"
+#include "models/algorithms/mscclang/program.hpp"
 
 namespace py = pybind11;
-using namespace moire::models;  // NOLINT: this file is the binding
+using namespace moire;  // NOLINT: this file is the binding
 using mscclang::Buffer;
 using mscclang::Chunk;
 using mscclang::Place;

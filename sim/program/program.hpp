@@ -1,8 +1,8 @@
 // What is replayed: per rank, queues of operations; operations are kernels of workgroups, copies and waits.
 //
 // A program is rank-symmetric: one description serves all ranks, and bodies answer for a given rank. Nothing here
-// knows an operator or a piece of hardware; generators (models/kernel, models/collective) and trace readers make
-// programs, models/replay runs them.
+// knows an operator or a piece of hardware; generators (models/workload/kernel, models/workload/collective) and trace
+// readers make programs, models/hardware/replay runs them.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/study/simulate.hpp"
+#include "app/study/simulate.hpp"
 
 namespace moire {
 namespace {
@@ -12,10 +12,10 @@ using program::Rank;
 using testing::AllOf;
 using testing::HasSubstr;
 
-models::machine::SystemSpec tiny_system() {
+machine::SystemSpec tiny_system() {
   config::Diagnostics diagnostics;
   const auto tree = config::load(MOIRE_SOURCE_DIR "/tests/data/tiny_node.yaml", {}, diagnostics);
-  auto spec = config::parse<models::machine::SystemSpec>(*tree, diagnostics);
+  auto spec = config::parse<machine::SystemSpec>(*tree, diagnostics);
   EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
   return *spec;
 }

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "sim/study/measurements.hpp"
+#include "app/evidence/measurements/measurements.hpp"
 
 namespace {
 
@@ -17,12 +17,12 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-std::string written(const study::Measurements& measurements) {
+std::string written(const measurements::Measurements& measurements) {
   std::string out = "# moire-measurements 1\n";
   for (const auto& [key, value] : measurements.header) out += "# " + key + ": " + value + "\n";
   out += "benchmark,parameters,metric,value,unit,repetitions,low,high\n";
-  for (const study::MeasuredValue& row : measurements.values) {
-    out += fmt::format("{},{},{},{},{},{},{},{}\n", row.benchmark, study::to_string(row.parameters), row.metric,
+  for (const measurements::MeasuredValue& row : measurements.values) {
+    out += fmt::format("{},{},{},{},{},{},{},{}\n", row.benchmark, measurements::to_string(row.parameters), row.metric,
                        row.value, row.unit, row.repetitions, row.low, row.high);
   }
   return out;
@@ -33,17 +33,17 @@ std::string written(const study::Measurements& measurements) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   config::Diagnostics diagnostics;
-  const auto measurements = study::read_measurements("input", bytes, diagnostics);
+  const auto measurements = measurements::read_measurements("input", bytes, diagnostics);
   require(measurements.has_value() == diagnostics.ok());
   require(diagnostics.size() <= 21);
   if (!measurements) return 0;
   require(!measurements->values.empty());
-  for (const study::MeasuredValue& row : measurements->values) {
+  for (const measurements::MeasuredValue& row : measurements->values) {
     require(row.low <= row.value && row.value <= row.high && std::isfinite(row.high));
     require(measurements->find(row.benchmark, row.metric, row.parameters) == &row);
   }
   const std::string text = written(*measurements);
-  const auto again = study::read_measurements("again", text, diagnostics);
+  const auto again = measurements::read_measurements("again", text, diagnostics);
   require(again.has_value() && written(*again) == text);
   return 0;
 }

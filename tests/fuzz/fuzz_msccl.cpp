@@ -4,16 +4,16 @@
 #include <cstdlib>
 #include <string>
 
-#include "models/msccl/check.hpp"
-#include "models/msccl/layout.hpp"
-#include "models/msccl/rules.hpp"
-#include "models/msccl/xml_reader.hpp"
-#include "models/msccl/xml_writer.hpp"
+#include "models/algorithms/msccl/check.hpp"
+#include "models/algorithms/msccl/layout.hpp"
+#include "models/algorithms/msccl/rules.hpp"
+#include "models/algorithms/msccl/xml_reader.hpp"
+#include "models/algorithms/msccl/xml_writer.hpp"
 
 namespace {
 
 using namespace moire;
-using namespace moire::models;
+using namespace moire;
 
 void require(bool condition) {
   if (!condition) std::abort();

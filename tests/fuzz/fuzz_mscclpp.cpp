@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "models/mscclpp/check.hpp"
+#include "models/algorithms/mscclpp/check.hpp"
 
 namespace {
 
@@ -16,7 +16,7 @@ void require(bool condition) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   moire::config::Diagnostics diagnostics;
-  const std::string right = moire::models::mscclpp::check_plan_text("plan.json", text, diagnostics);
+  const std::string right = moire::mscclpp::check_plan_text("plan.json", text, diagnostics);
   require(right.empty() == !diagnostics.ok());
   require(diagnostics.size() <= 60);
   return 0;

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "sim/study/import/nccl_graph.hpp"
-#include "sim/study/import/nccl_system.hpp"
+#include "app/import/nccl_graph.hpp"
+#include "app/import/nccl_system.hpp"
 
 namespace {
 
@@ -19,12 +19,12 @@ void require(bool condition) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Diagnostics of_graph;
-  require(study::importing::read_nccl_graphs("graph.xml", text, of_graph).has_value() == of_graph.ok());
+  require(importing::read_nccl_graphs("graph.xml", text, of_graph).has_value() == of_graph.ok());
 
-  study::importing::NcclTopoOptions options;
+  importing::NcclTopoOptions options;
   options.configs = MOIRE_SOURCE_DIR "/configs";
   config::Diagnostics diagnostics;
-  const auto imported = study::importing::import_nccl_topo_text("dump.xml", text, options, diagnostics);
+  const auto imported = importing::import_nccl_topo_text("dump.xml", text, options, diagnostics);
   require(imported.has_value() == diagnostics.ok());
   if (imported) {
     for (const char c : imported->yaml) require(c == '\n' || (c >= 0x20 && c < 0x7f));

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "sim/study/prepare.hpp"
+#include "app/study/prepare.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace moire;

@@ -1,0 +1,49 @@
+// How busy the parts of a machine are while both queues run, and after the first one has ended.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/study/metrics.hpp"
+#include "sim/program/observer.hpp"
+
+namespace moire::advise {
+
+// Shares of capacity over time, mean over the machine's parts of a kind: "HBM", "L2", "port out", "links", "NICs" as
+// the machine names them, "DMA engines" (time in which an engine copies) and "CUs" (time in which a workgroup works on
+// one).
+class Windows final : public program::Observer {
+ public:
+  // `ends`: where the windows end, ascending; the first one begins at 0.
+  Windows(std::vector<Time> ends, std::uint32_t ranks, std::int64_t cus, std::int64_t engines);
+
+  void load(std::string_view capacity, program::Rank rank, Time now, double units_per_second, double rate) override;
+  void copy(const program::CopySpan& span) override;
+  void workgroup(const program::WorkgroupSpan& span) override;
+
+  // "<window> <kind>" and the share, kinds in order of name.
+  std::vector<study::Metric> shares();
+
+ private:
+  struct Load {
+    std::string kind;
+    Time since;
+    double share = 0;
+  };
+  struct Span {
+    Time begin, end;
+  };
+  void spend(const std::string& kind, Time begin, Time end, double share);
+
+  const std::vector<Time> ends_;
+  const std::uint32_t ranks_;
+  const std::int64_t cus_;
+  const std::int64_t engines_;
+  std::map<std::string, Load> loads_;                // by capacity
+  std::map<std::string, std::size_t> members_;       // capacities of a kind
+  std::map<std::string, std::vector<double>> busy_;  // seconds by kind and window
+  std::vector<std::vector<Span>> working_;           // by CU: times in which something works on it
+};
+
+}  // namespace moire::advise

@@ -1,0 +1,79 @@
+// moire advise: searches the schedules of a scenario of two queues.
+#include "app/advise/advise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/errors.hpp"
+#include "app/cli/exit_status.hpp"
+#include "app/cli/files.hpp"
+#include "app/cli/scenario_file.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct AdviseArguments {
+  std::string file;
+  std::vector<std::string> sets;
+  std::vector<std::string> formats = {"table"};
+  std::string out;
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+};
+
+int advise(const AdviseArguments& arguments) {
+  config::Diagnostics diagnostics;
+  std::optional<advise::Advice> advice;
+  const auto scenario = load_scenario_file(arguments.file, arguments.sets, diagnostics);
+  if (scenario && diagnostics.ok()) advice = advise::advise(*scenario, arguments.jobs, diagnostics);
+  if (!diagnostics.ok()) {
+    print_errors(diagnostics);
+    return bad_input;
+  }
+  if (!arguments.out.empty()) make_folder(arguments.out);
+  for (const std::string& format : arguments.formats) {
+    const std::string text = format == "json" ? report_json(*scenario, *advice) : report_table(*scenario, *advice);
+    if (arguments.out.empty()) {
+      fmt::print("{}", text);
+    } else {
+      write_file(fs::path(arguments.out) / (scenario->name + ".advice" + (format == "table" ? ".txt" : ".json")), text);
+    }
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_advise(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<AdviseArguments>();
+  CLI::App* command =
+      app.add_subcommand("advise", "Search the schedules of a scenario of two queues: the fastest, and why");
+  command->add_option("FILE", arguments->file, "The scenario; its variants are not looked at")
+      ->required()
+      ->type_name("");
+  command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+  command->add_option("--format", arguments->formats, "table (the default), json, or both joined by a comma")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("LIST");
+  command
+      ->add_option("--out", arguments->out,
+                   "Write each format to DIR/<scenario>.advice.<txt|json> instead of printing it")
+      ->type_name("DIR");
+  command
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Schedules simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command->callback([arguments, &action] { action = [arguments] { return advise(*arguments); }; });
+}
+
+}  // namespace moire::cli

@@ -1,0 +1,166 @@
+// moire calibrate: a hardware file, or a library's profile, from measurements; a profile from a validation file.
+#include "app/evidence/calibrate/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/errors.hpp"
+#include "app/cli/exit_status.hpp"
+#include "app/cli/files.hpp"
+#include "app/evidence/calibrate/library_file.hpp"
+#include "app/evidence/calibrate/report.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+using link::Wiring;
+
+struct CalibrateArguments {
+  std::vector<std::string> files;
+  std::string hardware;
+  std::string library;
+  std::string out;
+  std::vector<std::string> formats;
+  std::string wiring = "nvswitch";
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+
+  bool from_validation() const { return files.front().ends_with(".yaml"); }
+};
+
+const std::map<std::string, Wiring> wirings = {
+    {"nvswitch", Wiring::nvswitch}, {"full_mesh", Wiring::full_mesh}, {"pcie", Wiring::pcie}};
+
+std::string text_of(const std::string& format, const measurements::Measurements& measurements,
+                    const calibrate::Found& found) {
+  if (format == "json") return report_json(measurements, found);
+  if (format == "csv") return report_csv(found);
+  return report_table(measurements, found);
+}
+
+std::string text_of(const std::string& format, const calibrate::ValidationFit& found) {
+  if (format == "json") return report_json(found);
+  if (format == "csv") return report_csv(found);
+  return report_table(found);
+}
+
+// `text` answers what was found in a format.
+template <class Text>
+int print(const CalibrateArguments& arguments, const std::string& yaml, const Text& text) {
+  if (!arguments.out.empty()) write_file(arguments.out, yaml);
+  for (const std::string& format : arguments.formats) fmt::print("{}", text(format));
+  if (arguments.out.empty() && arguments.formats.empty()) {
+    fmt::print("{}", yaml);
+    fmt::print(stderr, "{}", text("table"));
+  }
+  return done;
+}
+
+int calibrate_by_validation(const CalibrateArguments& arguments) {
+  config::Diagnostics diagnostics;
+  const auto found =
+      calibrate::fit_to_validation(arguments.files.front(), arguments.library, arguments.jobs, diagnostics);
+  if (!found) {
+    print_errors(diagnostics);
+    return bad_input;
+  }
+  if (!found->deadlock.empty()) {
+    fmt::print(stderr, "{}{}", found->deadlock, found->deadlock.ends_with('\n') ? "" : "\n");
+    return deadlock;
+  }
+  return print(arguments, found->yaml, [&](const std::string& format) { return text_of(format, *found); });
+}
+
+int calibrate(const CalibrateArguments& arguments) {
+  config::Diagnostics diagnostics;
+  const auto measurements = measurements::load_joined(arguments.files, diagnostics);
+  auto hardware = calibrate::HardwareFile::load(arguments.hardware, diagnostics);
+  calibrate::Options options;
+  options.wiring = wirings.at(arguments.wiring);
+  if (measurements && hardware && !arguments.library.empty()) {
+    const auto gpu = hardware->spec(diagnostics);
+    const auto fitted =
+        gpu ? calibrate_library(*measurements, arguments.library, *gpu, diagnostics, options) : std::nullopt;
+    if (fitted)
+      return print(arguments, fitted->yaml,
+                   [&](const std::string& format) { return text_of(format, *measurements, *fitted); });
+  } else if (measurements && hardware) {
+    const auto calibration = calibrate::calibrate(*measurements, std::move(*hardware), diagnostics, options);
+    if (calibration)
+      return print(arguments, calibration->hardware.yaml(),
+                   [&](const std::string& format) { return text_of(format, *measurements, *calibration); });
+  }
+  print_errors(diagnostics);
+  return bad_input;
+}
+
+// A validation file says itself on what machine its cases ran.
+void check_options(const CalibrateArguments& arguments, const CLI::App& command) {
+  if (!arguments.from_validation()) {
+    if (arguments.hardware.empty()) throw CLI::RequiredError("--hardware");
+    return;
+  }
+  if (arguments.files.size() > 1) throw CLI::ExtrasError({arguments.files.begin() + 1, arguments.files.end()});
+  if (arguments.library.empty()) throw CLI::RequiredError("--library");
+  for (const char* option : {"--hardware", "--wiring"}) {
+    if (command.count(option) > 0) throw CLI::ExcludesError("a validation file", option);
+  }
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CalibrateArguments>();
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Fit a GPU's hardware file, or a library's profile, to measurements");
+  command
+      ->add_option("MEASUREMENTS", arguments->files,
+                   "What validation/collect wrote; several files of one kind of GPU are joined, the first one's header "
+                   "counts. Or one validation file (.yaml) with 'fit', to whose cases --library is fitted")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--hardware", arguments->hardware,
+                   "The GPU to start from; what nothing measured stays as it is there. Not for a validation file")
+      ->type_name("FILE");
+  command
+      ->add_option("--library", arguments->library,
+                   "Fit this collective library's profile instead; the hardware file is taken as it stands")
+      ->type_name("FILE");
+  command
+      ->add_option("--out", arguments->out,
+                   "Write what was fitted there, also over an old one; without it and --format it goes to stdout")
+      ->type_name("FILE");
+  command
+      ->add_option("--format", arguments->formats,
+                   "Print what was found as table, json or csv (every point), or several joined by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("LIST");
+  command
+      ->add_option("--wiring", arguments->wiring,
+                   "How the GPUs reach each other: nvswitch (the default), full_mesh, pcie")
+      ->check(CLI::IsMember({"nvswitch", "full_mesh", "pcie"}))
+      ->type_name("WIRING");
+  command
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Cases of a validation file simulated side by side; the machine's processors if nothing is said. "
+                   "Changes no result")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command->callback([arguments, command, &action] {
+    check_options(*arguments, *command);
+    action = [arguments] {
+      CalibrateArguments given = *arguments;
+      if (given.formats.empty() && !given.out.empty()) given.formats = {"table"};
+      return given.from_validation() ? calibrate_by_validation(given) : calibrate(given);
+    };
+  });
+}
+
+}  // namespace moire::cli

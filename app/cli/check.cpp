@@ -1,0 +1,235 @@
+// moire check: validates files without simulating them.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/advise/space.hpp"
+#include "app/cli/check_algorithm.hpp"
+#include "app/cli/check_plan.hpp"
+#include "app/cli/commands.hpp"
+#include "app/cli/errors.hpp"
+#include "app/cli/exit_status.hpp"
+#include "app/cli/file_kind.hpp"
+#include "app/evidence/measurements/measurements.hpp"
+#include "app/evidence/validate/validation.hpp"
+#include "app/import/nccl_graph.hpp"
+#include "app/import/nccl_topology.hpp"
+#include "app/import/text_file.hpp"
+#include "app/import/xml_text.hpp"
+#include "app/study/prepare.hpp"
+#include "models/algorithms/msccl/xml_reader.hpp"
+#include "models/workload/libraries/collective_library.hpp"
+#include "models/workload/libraries/gemm_library.hpp"
+#include "sim/config/units.hpp"
+#include "sim/program/wg_trace_reader.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+struct CheckArguments {
+  std::vector<std::string> files;
+  std::vector<std::string> sets;
+  std::optional<std::uint64_t> bytes;
+  std::string format = "table";
+};
+
+// A whole number of bytes, 1 or more.
+std::uint64_t parse_bytes(const std::string& text) {
+  Bytes bytes{};
+  if (const auto problem = config::parse_quantity(text, bytes))
+    throw CLI::ValidationError("--bytes", problem->what + "; " + problem->remedy);
+  constexpr double most = 1e15;
+  if (!(bytes.value >= 1) || bytes.value > most || bytes.value != std::floor(bytes.value))
+    throw CLI::ValidationError("--bytes", "is " + text + "; 1 B to 1 PB, a whole number of bytes");
+  return static_cast<std::uint64_t>(bytes.value);
+}
+
+// "6 runs": what a scenario would do. Empty where something is wrong.
+std::string check_scenario(const std::string& file, const std::vector<std::string>& sets,
+                           config::Diagnostics& diagnostics) {
+  const auto scenario = study::load_scenario(file, sets, diagnostics);
+  if (!scenario) return {};
+  study::check_runs(*scenario, diagnostics);
+  if (diagnostics.ok() && scenario->tree.find("advise")) advise::space_of(*scenario, diagnostics);
+  return fmt::format("scenario, {} run{}", scenario->runs(), scenario->runs() == 1 ? "" : "s");
+}
+
+std::string check_validation(const std::string& file, const std::vector<std::string>& sets,
+                             config::Diagnostics& diagnostics) {
+  const auto validation = validate::load_validation(file, sets, false, diagnostics);
+  if (!validation) return {};
+  return fmt::format("validation, {} case{}", validation->cases(), validation->cases() == 1 ? "" : "s");
+}
+
+std::string check_system(const config::Node& tree, config::Diagnostics& diagnostics) {
+  const auto spec = config::parse<machine::SystemSpec>(tree, diagnostics);
+  if (!spec) return {};
+  study::check_system(*spec, tree, diagnostics);
+  return fmt::format("system, {} GPU{}", spec->ranks(), spec->ranks() == 1 ? "" : "s");
+}
+
+template <config::Described Spec>
+std::string check_part(FileKind kind, const config::Node& tree, config::Diagnostics& diagnostics) {
+  const auto spec = config::parse<Spec>(tree, diagnostics);
+  if (!spec) return {};
+  if constexpr (requires { spec->name; }) return fmt::format("{}, {}", to_string(kind), spec->name);
+  return std::string(to_string(kind));
+}
+
+std::string check_trace(const std::string& file, config::Diagnostics& diagnostics) {
+  auto reader = program::WgTraceReader::open(file, diagnostics);
+  if (!reader) return {};
+  std::size_t rows = 0;
+  for (program::WgTraceRow row; reader->next(row);) ++rows;
+  return fmt::format("WG trace, {} ranks, {} rows", reader->header().ranks, rows);
+}
+
+std::string check_measurements(const std::string& file, config::Diagnostics& diagnostics) {
+  const auto measurements = measurements::load_measurements(file, diagnostics);
+  if (!measurements) return {};
+  return fmt::format("measurements of {}x {}, {} values", measurements->gpus, measurements->gpu,
+                     measurements->values.size());
+}
+
+std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnostics& diagnostics) {
+  switch (kind) {
+    case FileKind::system:
+      return check_system(tree, diagnostics);
+    case FileKind::gpu:
+      return check_part<machine::GpuSpec>(kind, tree, diagnostics);
+    case FileKind::nic:
+      return check_part<nic::NicSpec>(kind, tree, diagnostics);
+    case FileKind::library:
+      return check_part<libraries::LibrarySpec>(kind, tree, diagnostics);
+    case FileKind::gemm_library:
+      return check_part<libraries::GemmLibrarySpec>(kind, tree, diagnostics);
+    case FileKind::scenario:
+    case FileKind::validation:
+    case FileKind::wg_trace:
+      break;  // not told by keys alone
+  }
+  return {};
+}
+
+std::string check_yaml(const std::string& file, const std::vector<std::string>& sets,
+                       config::Diagnostics& diagnostics) {
+  config::Diagnostics loading;
+  const auto tree = config::load(file, config::parse_sets(sets, loading), loading);
+  if (!tree) {
+    diagnostics = std::move(loading);
+    return {};
+  }
+  const auto kind = kind_of(*tree);
+  if (kind && *kind == FileKind::scenario) return check_scenario(file, sets, diagnostics);
+  if (kind && *kind == FileKind::validation) return check_validation(file, sets, diagnostics);
+  diagnostics = std::move(loading);
+  if (kind) return check_kind(*kind, *tree, diagnostics);
+  diagnostics.error(tree->place, "cannot tell what this file is by its top-level keys",
+                    "a scenario has system and program, a validation groups, a system nodes and node, a GPU compute "
+                    "and hbm; see 'moire explain'");
+  return {};
+}
+
+// A dump of NCCL, by its root element.
+bool is_topology(const std::string& file) {
+  if (!msccl::is_xml(file)) return false;
+  config::Diagnostics ignored;  // told when it is read
+  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, ignored);
+  return text && (importing::starts_with_element(*text, "system") || importing::starts_with_element(*text, "graphs"));
+}
+
+std::string check_topology(const std::string& file, config::Diagnostics& diagnostics) {
+  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, diagnostics);
+  if (!text) return {};
+  if (importing::starts_with_element(*text, "graphs")) {
+    const auto graphs = importing::read_nccl_graphs(file, *text, diagnostics);
+    return graphs ? fmt::format("NCCL graph dump, {} graph{}", graphs->size(), graphs->size() == 1 ? "" : "s") : "";
+  }
+  const auto topology = importing::read_nccl_topology(file, *text, diagnostics);
+  if (!topology) return {};
+  return fmt::format("NCCL topology dump, {} GPU{}; 'moire import nccl-topo' makes a system of it",
+                     topology->gpus.size(), topology->gpus.size() == 1 ? "" : "s");
+}
+
+// One file of any kind: what is wrong goes to `diagnostics`.
+struct FileCheck {
+  int status = done;
+  std::string table;
+  nlohmann::ordered_json json;
+};
+
+FileCheck check_file(const CheckArguments& arguments, const std::string& file, config::Diagnostics& diagnostics) {
+  if (is_topology(file)) {
+    const std::string what = check_topology(file, diagnostics);
+    if (!diagnostics.ok()) return {bad_input, {}, {{"file", file}, {"ok", false}}};
+    return {done, fmt::format("{}: ok ({})\n", file, what), {{"file", file}, {"kind", what}, {"ok", true}}};
+  }
+  if (is_plan(file)) {
+    PlanCheck checked = check_plan(file, diagnostics);
+    return {checked.status, std::move(checked.table), std::move(checked.json)};
+  }
+  if (msccl::is_xml(file)) {
+    AlgorithmCheck checked = check_algorithm(file, arguments.bytes, diagnostics);
+    return {checked.status, std::move(checked.table), std::move(checked.json)};
+  }
+  const std::string what = measurements::is_measurements(file) ? check_measurements(file, diagnostics)
+                           : is_wg_trace(file)                 ? check_trace(file, diagnostics)
+                                                               : check_yaml(file, arguments.sets, diagnostics);
+  if (!diagnostics.ok()) return {bad_input, {}, {{"file", file}, {"ok", false}}};
+  return {done, fmt::format("{}: ok ({})\n", file, what), {{"file", file}, {"kind", what}, {"ok", true}}};
+}
+
+// The worst: what cannot be read, before what fails a check.
+int worse(int a, int b) { return a == bad_input || b == done ? a : b; }
+
+int check(const CheckArguments& arguments) {
+  const bool as_json = arguments.format == "json";
+  int status = done;
+  auto all = nlohmann::ordered_json::array();
+  for (const std::string& file : arguments.files) {
+    config::Diagnostics diagnostics;
+    FileCheck checked = check_file(arguments, file, diagnostics);
+    status = worse(status, checked.status);
+    if (as_json) {
+      all.push_back(std::move(checked.json));
+    } else {
+      fmt::print("{}", checked.table);
+    }
+    print_warnings(diagnostics);
+    if (!diagnostics.ok()) print_errors(diagnostics);
+  }
+  // Names in a file may be no UTF-8.
+  if (as_json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return status;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
+  command
+      ->add_option("FILE", arguments->files,
+                   "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, "
+                   "measurements, NCCL topology and graph dumps, MSCCL algorithms and MSCCL++ plans (1 where one is "
+                   "wrong, races or hangs)")
+      ->required()
+      ->type_name("");
+  command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+  command
+      ->add_option_function<std::string>(
+          "--bytes", [arguments](const std::string& text) { arguments->bytes = parse_bytes(text); },
+          "Whether algorithms end with a buffer of this size, as '64 MiB'; that of all ranks' parts together for "
+          "all-gather, reduce-scatter and all-to-all")
+      ->type_name("SIZE");
+  command->add_option("--format", arguments->format, "table (the default) or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("FORMAT");
+  command->callback([arguments, &action] { action = [arguments] { return check(*arguments); }; });
+}
+
+}  // namespace moire::cli

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/exit_status.hpp"
+#include "app/study/child.hpp"
+#include "sim/config/diagnostics.hpp"
+#include "sim/config/suggest.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+// As a shell would read it again.
+std::string shell_word(const std::string& word) {
+  const auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=-+:,%@";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+int report_bug(const char* what, int argc, char** argv) {
+  std::vector<std::string> words = {"moire"};
+  for (int i = 1; i < argc; ++i) words.push_back(shell_word(argv[i]));
+  fmt::print(
+      stderr,
+      "moire: internal error: {}\nThis is a bug in Moire, not in your input; please report it with the command\n  {}\n",
+      what, config::join(words, " "));
+  return our_bug;
+}
+
+int unknown_kind(const CLI::App& command, const std::vector<std::string>& words) {
+  std::vector<std::string> kinds;
+  for (const CLI::App* kind : command.get_subcommands([](const CLI::App*) { return true; }))
+    kinds.push_back(kind->get_name());
+  const std::string& name = command.get_name();
+  if (words.empty()) {
+    fmt::print(stderr, "moire: nothing to {}; kinds: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
+  } else {
+    fmt::print(stderr, "moire: unknown kind {}; {}; see 'moire {} --help'\n", config::in_quotes(words.front()),
+               config::suggestion(words.front(), kinds, "kinds"), name);
+  }
+  return bad_input;
+}
+
+int wrong_command_line(const CLI::App& app, const CLI::ParseError& error) {
+  const auto all = [](const CLI::App*) { return true; };
+  const auto chosen = app.get_subcommands();
+  if (!chosen.empty()) {
+    const CLI::App* command = chosen.front();
+    const auto kinds = command->get_subcommands(all);
+    if (!kinds.empty() && command->get_subcommands().empty()) return unknown_kind(*command, app.remaining(true));
+    const std::string name = kinds.empty() ? "" : " " + command->get_subcommands().front()->get_name();
+    fmt::print(stderr, "moire: {}; see 'moire {}{} --help'\n", error.what(), command->get_name(), name);
+    return bad_input;
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands(all)) commands.push_back(command->get_name());
+  const std::vector<std::string> words = app.remaining();
+  if (words.empty()) {
+    fmt::print(stderr, "moire: no command; commands: {}; see 'moire --help'\n", config::join(commands));
+  } else {
+    fmt::print(stderr, "moire: unknown command {}; {}; see 'moire --help'\n", config::in_quotes(words.front()),
+               config::suggestion(words.front(), commands, "commands"));
+  }
+  return bad_input;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Moire, a discrete-event simulator of multi-node GPU systems.", "moire");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "moire " MOIRE_VERSION);
+  app.footer(
+      "Exit status: 0 done, 1 a check failed, 2 the input is wrong, 3 the simulated program deadlocked, "
+      "70 a bug in Moire.");
+  Action action;
+  add_run(app, action);
+  add_advise(app, action);
+  add_check(app, action);
+  add_validate(app, action);
+  add_calibrate(app, action);
+  add_compile(app, action);
+  add_import(app, action);
+  add_explain(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return error.get_exit_code() == 0 ? app.exit(error) : wrong_command_line(app, error);
+  }
+  try {
+    return action();
+  } catch (const core::RunFailure& failure) {
+    fmt::print(stderr, "moire: {}\n", failure.what());
+    return bad_input;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "moire: this needs more memory than there is; simulate fewer ranks\n");
+    return bad_input;
+  } catch (const std::exception& bug) {
+    return report_bug(bug.what(), argc, argv);
+  }
+}
+
+}  // namespace moire::cli

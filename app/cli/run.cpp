@@ -1,0 +1,95 @@
+// moire run: simulates a scenario and reports.
+#include <fmt/format.h>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/errors.hpp"
+#include "app/cli/exit_status.hpp"
+#include "app/cli/files.hpp"
+#include "app/cli/scenario_file.hpp"
+#include "app/study/report.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunArguments {
+  std::string file;
+  std::vector<std::string> sets;
+  std::vector<std::string> formats = {"table"};
+  std::string out;
+  std::string timeline;
+  bool stats = false;
+};
+
+std::string text_of(const std::string& format, const study::Scenario& scenario, const study::StudyResult& result) {
+  if (format == "json") return report_json(scenario, result);
+  if (format == "csv") return report_csv(scenario, result);
+  return report_table(scenario, result);
+}
+
+void print_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
+  const std::string label = run_of(scenario, result.runs.size() - 1).label();
+  if (!label.empty()) fmt::print(stderr, "run {} of {} ({})\n", result.runs.size(), scenario.runs(), label);
+  const std::string& report = result.runs.back().deadlock;
+  fmt::print(stderr, "{}{}", report, report.ends_with('\n') ? "" : "\n");
+}
+
+int run(const RunArguments& arguments) {
+  config::Diagnostics diagnostics;
+  const auto scenario = load_scenario_file(arguments.file, arguments.sets, diagnostics);
+  if (scenario) study::check_runs(*scenario, diagnostics);
+  if (!diagnostics.ok()) {
+    print_errors(diagnostics);
+    return bad_input;
+  }
+  if (!arguments.out.empty()) make_folder(arguments.out);
+  study::StudyOptions options;
+  if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
+  const study::StudyResult result = study::run_study(*scenario, options);
+  if (arguments.stats) fmt::print(stderr, "{}", report_stats(*scenario, result));
+  if (result.deadlocked()) {
+    print_deadlock(*scenario, result);
+    return deadlock;
+  }
+  for (const std::string& format : arguments.formats) {
+    const std::string text = text_of(format, *scenario, result);
+    if (arguments.out.empty()) {
+      fmt::print("{}", text);
+    } else {
+      write_file(fs::path(arguments.out) / (scenario->name + (format == "table" ? ".txt" : "." + format)), text);
+    }
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Simulate a scenario: metrics and, with variants, their comparison");
+  command->add_option("FILE", arguments->file, "The scenario")->required()->type_name("");
+  command
+      ->add_option("--set", arguments->sets,
+                   "Change a value, path=value; may be repeated, the last one of a path counts")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+  command->add_option("--format", arguments->formats, "table (the default), json, csv, or several joined by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("LIST");
+  command
+      ->add_option("--out", arguments->out, "Write each format to DIR/<scenario>.<txt|json|csv> instead of printing it")
+      ->type_name("DIR");
+  command
+      ->add_option("--timeline", arguments->timeline,
+                   "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
+                   "extension: out.pftrace, out.fused.pftrace")
+      ->type_name("FILE");
+  command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace moire::cli

@@ -1,0 +1,126 @@
+// moire validate: measured cases beside their simulation, and whether the errors are within their limits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/errors.hpp"
+#include "app/cli/exit_status.hpp"
+#include "app/cli/file_kind.hpp"
+#include "app/cli/files.hpp"
+#include "app/evidence/validate/expected.hpp"
+#include "app/evidence/validate/report.hpp"
+
+namespace moire::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ValidateArguments {
+  std::string file;
+  std::vector<std::string> sets;
+  std::vector<std::string> formats = {"table"};
+  std::string out;
+  std::string report;
+  bool predict = false;
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+};
+
+// A file that is plainly something else deserves a better answer than its keys being unknown.
+bool is_a_validation(const ValidateArguments& arguments, config::Diagnostics& diagnostics) {
+  config::Diagnostics ignored;  // told when the file is loaded
+  const auto tree = config::load(arguments.file, {}, ignored);
+  const auto kind = tree ? kind_of(*tree) : std::nullopt;
+  if (!kind || kind == FileKind::validation) return true;
+  diagnostics.error(tree->place, fmt::format("this is a {}, not a validation file", to_string(*kind)),
+                    fmt::format("'moire {} {}' takes it; a validation file has groups",
+                                kind == FileKind::scenario ? "run" : "check", arguments.file));
+  return false;
+}
+
+std::string text_of(const std::string& format, const validate::Validation& validation,
+                    const validate::ValidationResult& result) {
+  if (format == "json") return report_json(validation, result);
+  if (format == "csv") return report_csv(result);
+  return report_table(validation, result);
+}
+
+int validate_file(const ValidateArguments& arguments) {
+  config::Diagnostics diagnostics;
+  std::optional<validate::Validation> validation;
+  if (is_a_validation(arguments, diagnostics))
+    validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
+  if (!diagnostics.ok()) {
+    print_errors(diagnostics);
+    return bad_input;
+  }
+  if (!arguments.out.empty()) make_folder(arguments.out);
+  const validate::ValidationResult result = run_validation(*validation, arguments.jobs, diagnostics);
+  if (!diagnostics.ok()) {
+    print_errors(diagnostics);
+    return bad_input;
+  }
+  if (!result.deadlock.empty()) {
+    fmt::print(stderr, "{}{}", result.deadlock, result.deadlock.ends_with('\n') ? "" : "\n");
+    return deadlock;
+  }
+  if (arguments.predict) {
+    fmt::print("{}", predictions_csv(*validation, result));
+    return done;
+  }
+  for (const std::string& format : arguments.formats) {
+    const std::string text = text_of(format, *validation, result);
+    if (arguments.out.empty()) {
+      fmt::print("{}", text);
+    } else {
+      write_file(fs::path(arguments.out) / (validation->name + (format == "table" ? ".txt" : "." + format)), text);
+    }
+  }
+  if (!arguments.report.empty()) write_file(arguments.report, report_html(*validation, result, MOIRE_VERSION));
+  if (result.passed()) return done;
+  std::fflush(stdout);
+  fmt::print(stderr, "{}", beyond_limits(result));
+  return check_failed;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<ValidateArguments>();
+  CLI::App* command =
+      app.add_subcommand("validate", "Simulate measured cases: measured, simulated, error; 1 where a limit is passed");
+  command->add_option("FILE", arguments->file, "The validation file")->required()->type_name("");
+  command
+      ->add_option("--set", arguments->sets,
+                   "Change a value, path=value; system.* and program.* in every scenario, all else in FILE")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+  auto* format =
+      command->add_option("--format", arguments->formats, "table (the default), json, csv, or several joined by commas")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->check(CLI::IsMember({"table", "json", "csv"}))
+          ->type_name("LIST");
+  auto* out = command
+                  ->add_option("--out", arguments->out,
+                               "Write each format to DIR/<validation>.<txt|json|csv> instead of printing it")
+                  ->type_name("DIR");
+  auto* report = command->add_option("--report", arguments->report, "Write a page with tables and figures")
+                     ->type_name("FILE.html");
+  command
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Cases simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command
+      ->add_flag("--predict", arguments->predict,
+                 "Print what is simulated as a table that 'expected' may name; measured values are not read")
+      ->excludes(format)
+      ->excludes(out)
+      ->excludes(report);
+  command->callback([arguments, &action] { action = [arguments] { return validate_file(*arguments); }; });
+}
+
+}  // namespace moire::cli

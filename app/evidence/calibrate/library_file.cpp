@@ -1,0 +1,263 @@
+#include "app/evidence/calibrate/library_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+
+#include "app/evidence/calibrate/file_nodes.hpp"
+#include "app/evidence/calibrate/fit.hpp"
+#include "app/evidence/calibrate/library_nodes.hpp"
+#include "app/evidence/microbench/library.hpp"
+
+namespace moire::calibrate {
+
+namespace {
+
+using config::Node;
+using libraries::LibrarySpec;
+
+constexpr double us = 1e6;  // base units
+constexpr int fitted_digits = 4;
+constexpr int evaluations_per_parameter = 40;
+constexpr int searches = 2;  // the second begins where the first ended
+
+// Where the search begins does not depend on what the file has.
+struct Parameter {
+  std::string section;  // maps from the top, "" there
+  std::string key;
+  config::Dimension dimension;
+  double start;  // in base units
+  double low;
+  double high;
+  std::function<double(LibrarySpec&)> get;
+  std::function<void(LibrarySpec&, double)> set;
+
+  std::string path() const { return section.empty() ? key : section + "." + key; }
+  libraries::Path place() const { return {section, key}; }
+};
+
+Parameter time(std::string section, std::string key, double start_us, Time& (*of)(LibrarySpec&)) {
+  return {std::move(section),
+          std::move(key),
+          config::Dimension::time,
+          start_us * us,
+          0,
+          100 * us,
+          [of](LibrarySpec& l) { return static_cast<double>(of(l).ps); },
+          [of](LibrarySpec& l, double value) { of(l) = Time{std::llround(value)}; }};
+}
+
+Parameter ratio(std::string section, std::string key, double start, double low, double high,
+                double& (*of)(LibrarySpec&)) {
+  return {std::move(section),
+          std::move(key),
+          config::Dimension::ratio,
+          start,
+          low,
+          high,
+          [of](LibrarySpec& l) { return of(l); },
+          [of](LibrarySpec& l, double value) { of(l) = value; }};
+}
+
+// What is fitted together to the same rows.
+struct Group {
+  std::string source;  // key of it
+  std::string about;
+  std::vector<std::string> benchmarks;
+  std::vector<Parameter> parameters;
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = {
+      {"fitted",
+       "messages between pairs",
+       {"all_to_all_nccl"},
+       {time("", "setup", 4, [](LibrarySpec& l) -> Time& { return l.setup; }),
+        time("", "step_overhead", 2, [](LibrarySpec& l) -> Time& { return l.step_overhead; }),
+        ratio("", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.copy_cost; }),
+        ratio("", "link_cost", 1.1, 1, 10, [](LibrarySpec& l) -> double& { return l.link_cost; }),
+        time("low_latency", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.low_latency->step_overhead; })}},
+      {"fitted_channels",
+       "rings",
+       {"all_gather_nccl", "all_reduce_nccl", "reduce_scatter_nccl"},
+       {time("channels", "setup", 4, [](LibrarySpec& l) -> Time& { return l.channels->setup; }),
+        ratio("channels", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),
+        ratio("channels", "link_cost", 1.1, 1, 10, [](LibrarySpec& l) -> double& { return l.channels->link_cost; }),
+        time("channels.simple", "step_overhead", 2,
+             [](LibrarySpec& l) -> Time& { return l.channels->simple.step_overhead; }),
+        ratio("channels.simple", "step_spread", 0.5, 0, 1,
+              [](LibrarySpec& l) -> double& { return l.channels->simple.step_spread; }),
+        time("channels.ll", "batch_pause", 0.1, [](LibrarySpec& l) -> Time& { return l.channels->ll->batch_pause; }),
+        time("channels.ll", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll->step_overhead; }),
+        time("channels.ll128", "batch_pause", 0.1,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll128->batch_pause; }),
+        time("channels.ll128", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll128->step_overhead; })}},
+      {"fitted_algorithms",
+       "steps of algorithms",
+       {"msccl_copy", "msccl_steps", "msccl_dependency", "msccl_reduce", "msccl_ping", "msccl_stream", "msccl_kind",
+        "msccl_sends"},
+       {time("channels", "setup", 2, [](LibrarySpec& l) -> Time& { return l.channels->setup; }),
+        ratio("channels", "copy_cost", 1, 0.5, 10, [](LibrarySpec& l) -> double& { return l.channels->copy_cost; }),
+        ratio("channels", "link_cost", 1.1, 1, 10, [](LibrarySpec& l) -> double& { return l.channels->link_cost; }),
+        time("channels", "local_overhead", 0.5, [](LibrarySpec& l) -> Time& { return l.channels->local_overhead; }),
+        time("channels", "order_overhead", 0.3, [](LibrarySpec& l) -> Time& { return l.channels->order_overhead; }),
+        time("channels.simple", "step_overhead", 1,
+             [](LibrarySpec& l) -> Time& { return l.channels->simple.step_overhead; }),
+        time("channels.simple", "posting", 0.5, [](LibrarySpec& l) -> Time& { return l.channels->simple.posting; }),
+        time("channels.simple", "empty_slice", 0.5,
+             [](LibrarySpec& l) -> Time& { return l.channels->simple.empty_slice; }),
+        time("channels.ll", "batch_pause", 0.1, [](LibrarySpec& l) -> Time& { return l.channels->ll->batch_pause; }),
+        time("channels.ll", "step_overhead", 0.2,
+             [](LibrarySpec& l) -> Time& { return l.channels->ll->step_overhead; })}},
+  };
+  return all;
+}
+
+double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fitted_digits)); }
+
+class Fitting {
+ public:
+  Fitting(const measurements::Measurements& measurements, const machine::SystemSpec& system, LibrarySpec& library,
+          LibraryCalibration& found)
+      : measurements_(measurements), system_(system), library_(library), found_(found) {}
+
+  void fit(const Group& group, Node& root, const std::string& gpu) {
+    const Rows rows = rows_of(group);
+    if (rows.empty()) return;
+    std::vector<const Parameter*> free;
+    for (const Parameter& parameter : group.parameters) {
+      if (library_section(root, parameter.section) != nullptr) free.push_back(&parameter);
+    }
+    if (free.empty()) return;
+    for (const Parameter* parameter : free) parameter->set(library_, parameter->start);
+    search(free, rows);
+    state(group, free, rows, root, gpu);
+  }
+
+  using Rows = std::vector<const measurements::MeasuredValue*>;
+  Rows rows_of(const Group& group) const {
+    Rows rows;
+    for (const measurements::MeasuredValue& value : measurements_.values) {
+      if (value.value > 0 && value.metric == "time" &&
+          std::find(group.benchmarks.begin(), group.benchmarks.end(), value.benchmark) != group.benchmarks.end())
+        rows.push_back(&value);
+    }
+    return rows;
+  }
+
+ private:
+  std::vector<double> simulated(const Rows& rows) {
+    found_.simulations += static_cast<int>(rows.size());
+    return simulate(rows, system_, microbench::with_library(library_));
+  }
+
+  // Section by section, since a protocol's parameters move few of the rows, then all together; and so again.
+  void search(const std::vector<const Parameter*>& free, const Rows& rows) {
+    std::map<std::string, std::vector<const Parameter*>> sections;
+    for (const Parameter* parameter : free) sections[parameter->section].push_back(parameter);
+    for (int number = 0; number < searches; ++number) {
+      if (sections.size() > 1) {
+        for (const auto& [section, own] : sections) minimise_over(own, rows);
+      }
+      minimise_over(free, rows);
+    }
+  }
+
+  void minimise_over(const std::vector<const Parameter*>& free, const Rows& rows) {
+    const auto loss = [&](const std::vector<double>& values) {
+      for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, values[i]);
+      const std::vector<double> now = simulated(rows);
+      double sum = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i) sum += soft_square(deviation(now[i], rows[i]->value));
+      return sum / static_cast<double>(rows.size());
+    };
+    std::vector<Variable> variables;
+    for (const Parameter* parameter : free)
+      variables.push_back({parameter->get(library_), parameter->low, parameter->high});
+    const int evaluations = evaluations_per_parameter * static_cast<int>(free.size());
+    const std::vector<double> best = minimise(variables, evaluations, loss);
+    for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, rounded(best[i]));
+  }
+
+  void state(const Group& group, const std::vector<const Parameter*>& free, const Rows& rows, Node& root,
+             const std::string& gpu) {
+    const std::vector<double> values = simulated(rows);
+    const Errors errors = errors_of(rows, values);
+    std::vector<std::string> counts;
+    for (const std::string& benchmark : group.benchmarks) {
+      const auto count = std::count_if(rows.begin(), rows.end(), [&](const measurements::MeasuredValue* row) {
+        return row->benchmark == benchmark;
+      });
+      if (count > 0) counts.push_back(fmt::format("{} time ({} points)", benchmark, count));
+    }
+    add_source(root, group.source,
+               fmt::format("{}: all that {} of the library add to the machine of {}; fitted to {}; rms {:.1f} %, worst "
+                           "point {:+.1f} %",
+                           provenance(measurements_, rows), group.about, gpu, config::join(counts), errors.rms * 100,
+                           errors.worst * 100));
+    for (const Parameter* parameter : free) {
+      const std::string before = library_text(root, parameter->place());
+      Node& node = library_entry(root, parameter->place());
+      node = sourced(config::format_quantity(parameter->get(library_), parameter->dimension), group.source);
+      node.entries.push_back({"residual", {}, scalar(fmt::format("{:.1f} %", errors.rms * 100))});
+      found_.changes.push_back({parameter->path(), before, library_text(root, parameter->place()), group.source,
+                                rows.size(), errors.rms, errors.worst});
+    }
+    for (const std::string& benchmark : group.benchmarks) {
+      measurements::Curve curve{benchmark, rows.front()->metric, rows.front()->unit, {}};
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i]->benchmark == benchmark) curve.points.push_back({rows[i], values[i], 0});
+      }
+      if (!curve.points.empty()) found_.curves.push_back(std::move(curve));
+    }
+  }
+
+  const measurements::Measurements& measurements_;
+  const machine::SystemSpec& system_;
+  LibrarySpec& library_;
+  LibraryCalibration& found_;
+};
+
+}  // namespace
+
+std::optional<LibraryCalibration> calibrate_library(const measurements::Measurements& measurements,
+                                                    const std::string& file, const machine::GpuSpec& gpu,
+                                                    config::Diagnostics& diagnostics, const Options& options) {
+  auto root = config::load(file, {}, diagnostics);
+  if (!root) return std::nullopt;
+  auto library = config::parse<LibrarySpec>(*root, diagnostics);
+  if (!library || !diagnostics.ok()) return std::nullopt;
+  std::ifstream in(file, std::ios::binary);
+  const Comments comments = comments_of(*root, std::string(std::istreambuf_iterator<char>(in), {}));
+
+  const machine::SystemSpec system = measurements::measured_system(measurements, gpu, options.wiring);
+  LibraryCalibration found;
+  Fitting fitting(measurements, system, *library, found);
+  measurements::Measurements own = measurements;
+  own.values.clear();
+  std::vector<std::string> names;
+  for (const Group& group : groups()) {
+    for (const measurements::MeasuredValue* row : fitting.rows_of(group)) own.values.push_back(*row);
+    names.insert(names.end(), group.benchmarks.begin(), group.benchmarks.end());
+  }
+  if (own.values.empty()) {
+    diagnostics.error({measurements.source, 1, 1}, fmt::format("no row of {}", config::join(names)),
+                      "a library's profile is fitted to the rows of these benchmarks");
+    return std::nullopt;
+  }
+  measurements::check_simulations(own, system, microbench::with_library(*library), diagnostics);
+  if (!diagnostics.ok()) return std::nullopt;
+  for (const Group& group : groups()) fitting.fit(group, *root, gpu.name);
+  found.yaml = in_layout(*root, comments);
+  return found;
+}
+
+}  // namespace moire::calibrate

@@ -1,0 +1,437 @@
+#include "app/evidence/calibrate/stages.hpp"
+
+#include <algorithm>
+
+namespace moire::calibrate {
+
+namespace {
+
+constexpr double ns = 1e3;  // base units
+constexpr double us = 1e6;
+constexpr double giga = 1e9;
+constexpr double mega = 1e6;
+
+double parameter(const microbench::Parameters& parameters, const std::string& name) {
+  const auto it = parameters.find(name);
+  return it == parameters.end() ? 0 : it->second;
+}
+
+// A device property, in base units.
+Reading property(std::string path, std::string metric, double unit) {
+  Reading reading;
+  reading.path = std::move(path);
+  reading.stage = "device";
+  reading.about = "device property " + metric;
+  reading.read = [metric = std::move(metric), unit](const Context& context) -> std::optional<Reading::Found> {
+    const measurements::MeasuredValue* row = context.measurements.find("property", metric, {});
+    if (!row) return std::nullopt;
+    return Reading::Found{row->value * unit, {row}};
+  };
+  return reading;
+}
+
+std::optional<Reading::Found> largest_cluster(const Context& context) {
+  const measurements::MeasuredValue* largest = nullptr;
+  for (const measurements::MeasuredValue* row : context.measurements.all("cluster_limit", "clusters")) {
+    if (row->value < 1) continue;
+    if (!largest || parameter(row->parameters, "cluster") > parameter(largest->parameters, "cluster")) largest = row;
+  }
+  if (!largest) return std::nullopt;
+  return Reading::Found{parameter(largest->parameters, "cluster"), {largest}};
+}
+
+// The most that an SM was ever asked for at once: what it takes in flight is not less.
+std::optional<Reading::Found> most_asked_for(const Context& context) {
+  const measurements::MeasuredValue* most = nullptr;
+  double bytes = 0;
+  const auto consider = [&](const measurements::MeasuredValue* row, double own) {
+    if (own <= bytes) return;
+    bytes = own;
+    most = row;
+  };
+  for (const measurements::MeasuredValue* row : context.measurements.all("gather", "bandwidth")) {
+    consider(row, parameter(row->parameters, "wgs_per_sm") * parameter(row->parameters, "in_flight_bytes"));
+  }
+  for (const measurements::MeasuredValue* row : context.measurements.all("loaded_latency", "background_bandwidth")) {
+    if (row->value > 0) consider(row, parameter(row->parameters, "background_in_flight_bytes"));
+  }
+  if (!most) return std::nullopt;
+  return Reading::Found{bytes, {most}};
+}
+
+// The median over all rows of a metric, in base units.
+std::function<std::optional<double>(const Context&)> median_of(std::string benchmark, std::string metric, double unit,
+                                                               double factor = 1) {
+  return [=, b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
+    std::vector<double> values;
+    for (const measurements::MeasuredValue* row : context.measurements.all(b, m)) values.push_back(row->value);
+    if (values.empty()) return std::nullopt;
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2] * unit * factor;
+  };
+}
+
+enum class Extreme { least, most };
+
+std::function<std::optional<double>(const Context&)> extreme_of(Extreme which, std::string benchmark,
+                                                                std::string metric, double unit) {
+  return [=, b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
+    const auto rows = context.measurements.all(b, m);
+    if (rows.empty()) return std::nullopt;
+    double value = rows.front()->value;
+    for (const measurements::MeasuredValue* row : rows) {
+      value = which == Extreme::most ? std::max(value, row->value) : std::min(value, row->value);
+    }
+    return value * unit;
+  };
+}
+std::function<std::optional<double>(const Context&)> largest_of(std::string benchmark, std::string metric,
+                                                                double unit) {
+  return extreme_of(Extreme::most, std::move(benchmark), std::move(metric), unit);
+}
+std::function<std::optional<double>(const Context&)> least_of(std::string benchmark, std::string metric, double unit) {
+  return extreme_of(Extreme::least, std::move(benchmark), std::move(metric), unit);
+}
+
+bool lone(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") == 1; }
+bool several(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") > 1; }
+
+// Footprints of which the cache holds next to nothing, and those that it holds in part.
+bool from_memory(const microbench::Parameters& p, const Context& context) {
+  return parameter(p, "footprint_bytes") > 50 * context.hardware.number("l2.capacity").value_or(0);
+}
+bool lone_from_memory(const microbench::Parameters& p, const Context& c) { return lone(p, c) && from_memory(p, c); }
+bool several_from_memory(const microbench::Parameters& p, const Context& c) {
+  return several(p, c) && from_memory(p, c);
+}
+bool partly_cached(const microbench::Parameters& p, const Context& c) {
+  const bool beyond = parameter(p, "footprint_bytes") > c.hardware.number("l2.capacity").value_or(0);
+  return beyond && !from_memory(p, c);
+}
+bool several_partly_cached(const microbench::Parameters& p, const Context& c) {
+  return several(p, c) && partly_cached(p, c);
+}
+
+// A batch is part latency, part its wavefronts' own time; of these there are several.
+std::optional<double> part_of_lone_gather(const Context& context) {
+  double most = 0;
+  for (const measurements::MeasuredValue* row : context.measurements.all("gather", "bandwidth_per_wg")) {
+    if (lone_from_memory(row->parameters, context)) most = std::max(most, row->value * giga);
+  }
+  return most > 0 ? std::optional(most / 4) : std::nullopt;
+}
+bool idle_copy(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "background") == 0 && parameter(p, "remote") == 0;
+}
+bool loaded_copy(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "background") > 0 && parameter(p, "remote") == 0;
+}
+bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
+}
+// The model does not know which stores are neighbours: those of each workgroup in a place of its own, as kernels store.
+bool stored_apart(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "store_bytes") > 0 && parameter(p, "side_by_side") == 0;
+}
+bool in_cache(const microbench::Parameters& p, const Context& context) {
+  return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
+}
+// As many stores as it takes to fill the port; more take longer to simulate and tell no more.
+bool many_stores(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "wgs") >= 32 && parameter(p, "wgs") <= 132;
+}
+
+// The rate of one workgroup's stores times the latency until they are seen.
+std::optional<double> store_window(const Context& context) {
+  double most = 0;
+  for (const measurements::MeasuredValue* row : context.measurements.all("peer_store", "bandwidth")) {
+    if (lone(row->parameters, context)) most = std::max(most, row->value * giga);
+  }
+  const auto latency = context.hardware.number("port.store_latency");
+  if (most == 0 || !latency) return std::nullopt;
+  return most * *latency * 1e-12;
+}
+
+bool nothing_stored(const microbench::Parameters& p, const Context&) { return parameter(p, "store_bytes") == 0; }
+bool stored_to_a_peer(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "store_bytes") > 0 && parameter(p, "remote") == 1;
+}
+std::optional<double> half_the_flight(const Context& context) {
+  const auto latency = context.hardware.number("port.store_latency");
+  return latency ? std::optional(*latency / 2) : std::nullopt;
+}
+
+bool with_room(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs_per_sm") > 1; }
+bool idle_copy_to_a_peer(const microbench::Parameters& p, const Context&) {
+  return parameter(p, "background") == 0 && parameter(p, "remote") == 1;
+}
+
+using Start = std::function<std::optional<double>(const Context&)>;
+
+// Where nothing in the file gives a first guess: a usual value, so that the search does not depend on where the
+// hardware file stands.
+Start usually(double value) {
+  return [value](const Context&) { return std::optional(value); };
+}
+
+// The time of the smallest batch of one workgroup: next to nothing but latency.
+Start shortest_batch(std::string benchmark, std::string metric) {
+  return [b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
+    std::optional<double> shortest;
+    for (const measurements::MeasuredValue* row : context.measurements.all(b, m)) {
+      if (!lone(row->parameters, context) || row->value <= 0) continue;
+      const double time = parameter(row->parameters, "in_flight_bytes") / row->value * ns;
+      shortest = shortest ? std::min(*shortest, time) : time;
+    }
+    return shortest;
+  };
+}
+
+Start scaled(Start start, double factor) {
+  return [s = std::move(start), factor](const Context& context) -> std::optional<double> {
+    const auto value = s(context);
+    return value ? std::optional(*value * factor) : std::nullopt;
+  };
+}
+
+// The most that SMs of a group got, each.
+std::optional<double> rate_of_an_sm(const Context& context) {
+  double most = 0;
+  for (const measurements::MeasuredValue* row : context.measurements.all("gpc_read", "bandwidth")) {
+    most = std::max(most, row->value / parameter(row->parameters, "sms") * giga);
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
+// All SMs at the rate of one.
+std::optional<double> vector_rate(const Context& context) {
+  const auto one = largest_of("vector_rate", "flops_per_sm", giga)(context);
+  return one && context.sms() > 0 ? std::optional(*one * context.sms()) : std::nullopt;
+}
+
+// The rate of the largest copy by an engine.
+std::optional<double> engine_rate(const Context& context) {
+  double most = 0;
+  for (const measurements::MeasuredValue* row : context.measurements.all("copy_single", "time")) {
+    if (parameter(row->parameters, "remote") == 1 && row->value > 0) {
+      most = std::max(most, parameter(row->parameters, "bytes") / row->value * mega);
+    }
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
+// Kernels and copies by kernels of the driver (1, 3) among copies by an engine (2).
+bool between_engines(const microbench::Parameters& p, const Context&) {
+  const auto engine = [&](const char* name) { return parameter(p, name) == 2; };
+  const bool second = parameter(p, "second") > 0 && engine("first") != engine("second");
+  return second || (parameter(p, "third") > 0 && engine("second") != engine("third"));
+}
+// Whether a look comes in time for a copy's end is chance: the slowest repetition waited for one look more than the
+// fastest.
+std::optional<double> between_looks(const Context& context) {
+  double most = 0;
+  for (const measurements::MeasuredValue* row : context.measurements.all("copy_behind", "time")) {
+    const microbench::Parameters& p = row->parameters;
+    if (parameter(p, "first") == 2 && parameter(p, "second") == 1 && parameter(p, "third") == 0) {
+      most = std::max(most, (row->high - row->low) * us);
+    }
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+bool within_a_gpu(const microbench::Parameters& p, const Context&) { return parameter(p, "remote") == 0; }
+bool to_a_peer(const microbench::Parameters& p, const Context&) { return parameter(p, "remote") == 1; }
+
+}  // namespace
+
+double Context::sms() const {
+  config::Diagnostics ignored;
+  const auto gpu = hardware.spec(ignored);
+  return gpu ? static_cast<double>(gpu->compute.total_cus()) : 0;
+}
+
+const std::vector<Reading>& readings() {
+  static const std::vector<Reading> table = {
+      property("compute.threads_per_cu", "threads_per_sm", 1),
+      property("compute.workgroups_per_cu", "wgs_per_sm", 1),
+      property("compute.registers_per_cu", "registers_per_sm", 1),
+      property("compute.lds_per_cu", "shared_bytes_per_sm", 1),
+      property("compute.clock", "clock", mega),
+      property("l2.capacity", "l2_bytes", 1),
+      property("hbm.capacity", "memory_bytes", 1),
+      property("dma.engines", "copy_engines", 1),
+      property("port.links", "link_count", 1),
+      property("port.link_bandwidth", "link_rate", giga),
+      {"compute.bytes_in_flight_per_cu", "in_flight",
+       "the most bytes that an SM was asked for at once; no limit below was met", 0, most_asked_for},
+      {"compute.cluster_max", "clusters", "largest size of which a cluster is resident", 0, largest_cluster},
+  };
+  return table;
+}
+
+const std::vector<Stage>& stages() {
+  static const std::vector<Stage> table = {
+      {"launch_interval",
+       "the first wave of empty workgroups starts in turns of all groups, launch_interval apart",
+       {{"compute.launch_interval", 1, 1 * us, {}, usually(1 * ns)}},
+       {{"dispatch", "first_wave_span"}}},
+      {"slot_refill",
+       "from the end of a workgroup to the start of a pending one in its place, and between two on one SM",
+       {{"compute.slot_refill", 1 * ns, 100 * us, {}, least_of("dispatch", "slot_refill", ns)},
+        {"compute.refill_interval", 0, 100 * us, {}, usually(20 * ns)}},
+       {{"dispatch", "slot_refill"}}},
+      {"latency",
+       "dependent loads of one thread out of the memory",
+       {{"hbm.unloaded_latency", 50 * ns, 10 * us, {}, largest_of("chase", "latency", ns)}},
+       {{"chase", "latency", from_memory}}},
+      {"cache_latency",
+       "the same out of the cache",
+       {{"l2.hit_latency", 10 * ns, 10 * us, {}, least_of("chase", "latency", ns)}},
+       {{"chase", "latency", in_cache}}},
+      {"lone_workgroup",
+       "one workgroup against its bytes in flight: a wavefront's batch takes the latency of the slowest of its loads "
+       "and "
+       "its own time",
+       {{"hbm.latency_spread", 0, 10 * us, {}, scaled(shortest_batch("gather", "bandwidth_per_wg"), 0.1)},
+        {"compute.load_per_wavefront", 0.1 * giga, 10e3 * giga, {}, part_of_lone_gather}},
+       {{"gather", "bandwidth_per_wg", lone_from_memory}, {"hbm_read", "bandwidth_per_wg", lone}}},
+      {"group_loads",
+       "SMs of one group alone, a few and all of them",
+       {{"compute.load_store_per_cu", 1 * giga, 10e3 * giga, {}, rate_of_an_sm},
+        {"compute.load_per_group", 1 * giga, 1e6 * giga, {}, largest_of("gpc_read", "bandwidth", giga)}},
+       {{"gpc_read", "bandwidth", with_room, 24}}},
+      {"lone_copy",
+       "one workgroup that copies or stores against one that loads",
+       {{"compute.store_cost", 0.1, 10, {}, usually(2)}},
+       {{"hbm_copy", "bandwidth_per_wg", lone},
+        {"hbm_write", "bandwidth_per_wg", lone},
+        {"loaded_latency", "victim_bandwidth", idle_copy}}},
+      {"memory_reads",
+       "all SMs together reach what the memory gives to contiguous reads, and wait longer the fuller it is",
+       {{"hbm.bandwidth", 1 * giga, 1e6 * giga, "hbm.peak", largest_of("hbm_read", "bandwidth", giga)},
+        {"hbm.latency_growth", 0, 10, {}, usually(1)},
+        {"hbm.latency_exponent", 0.5, 12, {}, usually(5)}},
+       {{"hbm_read", "bandwidth", several}, {"gather", "bandwidth", several_from_memory}},
+       true},
+      {"memory_rows",
+       "random rows out of the memory, against contiguous reads",
+       {{"hbm.random_access_cost", 0, 256, {}, usually(16)}},
+       {{"gather", "bandwidth", several_from_memory}}},
+      {"memory_writes",
+       "stores of all SMs against loads",
+       {{"hbm.write_cost", 0.1, 10, {}, usually(1)}},
+       {{"hbm_write", "bandwidth", several}}},
+      {"memory_copies",
+       "reads and writes that alternate, half of each, few writes among many reads and stores between gathers, against "
+       "both alone",
+       {{"hbm.turnaround", 0, 4, {}, usually(0.2)}, {"hbm.turnaround_exponent", 0.01, 1, {}, usually(0.5)}},
+       {{"hbm_copy", "bandwidth", several},
+        {"gather_store", "time", stored_apart, 8},
+        {"loaded_latency", "background_bandwidth", loaded_copy},
+        {"loaded_latency", "background_bandwidth", loaded_peer_copy, 6}}},
+      {"cached_rows",
+       "random rows of a footprint beyond the cache: what is faster than out of the memory was in it",
+       {{"l2.usable_share", 0.01, 1, {}, usually(0.5)}},
+       {{"gather", "bandwidth", several_partly_cached}, {"l2_read", "bandwidth", partly_cached}}},
+      {"cache",
+       "a footprint that fits the cache, read by all SMs",
+       {{"l2.bandwidth", 1 * giga, 1e6 * giga, {}, largest_of("l2_read", "bandwidth", giga)}},
+       {{"l2_read", "bandwidth", in_cache}}},
+      {"vector",
+       "fp32 FMA on every SM",
+       {{"compute.vector_fp32", 1e9, 1e18, {}, vector_rate}},
+       {{"vector_rate", "flops_per_sm"}}},
+      {"matrix",
+       "bf16 matrix instructions of an SM over the datasheet's rate",
+       {{"compute.matrix_efficiency", 0.01, 1, {}, usually(0.8)}},
+       {{"matrix_rate", "flops_per_sm"}}},
+      {"peer_flag",
+       "a flag to a peer and back",
+       {{"port.store_latency", 10 * ns, 1e3 * us, {}, median_of("flag", "round_trip", ns, 0.5)}},
+       {{"flag", "round_trip"}}},
+      {"peer_stores",
+       "stores of all workgroups fill the links",
+       {{"port.payload_efficiency", 0.01, 1, {}, usually(0.8)}},
+       {{"peer_store", "bandwidth", many_stores, 8}, {"peer_fan_in", "bandwidth"}}},
+      {"peer_copies",
+       "one workgroup that loads its own memory and stores to a peer: a stored byte over a loaded one in the SM",
+       {{"compute.peer_store_cost", 0.1, 100, {}, usually(4)}},
+       {{"peer_copy", "bandwidth", lone}, {"loaded_latency", "victim_bandwidth", idle_copy_to_a_peer}}},
+      {"peer_store_window",
+       "stores of one workgroup are limited by what its SM may have under way",
+       {{"port.store_window_per_cu", 100, 1e8, {}, store_window}},
+       {{"peer_store", "bandwidth", lone}}},
+      {"peer_loads",
+       "one workgroup that loads from a peer, a batch at a time",
+       {{"port.load_latency", 10 * ns, 1e3 * us, {}, shortest_batch("peer_load", "bandwidth")}},
+       {{"peer_load", "bandwidth", lone}}},
+      {"fence",
+       "a system fence of one workgroup with nothing to wait for",
+       {{"port.fence", 1 * ns, 100 * us, {}, least_of("fence", "time", ns)}},
+       {{"fence", "time", nothing_stored}}},
+      {"fence_of_stores",
+       "a system fence behind stores to a peer, less their way there",
+       {{"port.store_return", 1 * ns, 100 * us, {}, half_the_flight}},
+       {{"fence", "time", stored_to_a_peer}}},
+      {"enqueue",
+       "host time of one enqueue",
+       {{"host.enqueue", 1 * ns, 1e3 * us, {}, median_of("launch", "host_call", us)}},
+       {{"launch", "host_call"}}},
+      {"kernel_start",
+       "from the host's call to the kernel's first store, less the call and the store's way",
+       {{"host.kernel_start", 1 * ns, 1e3 * us, {}, scaled(least_of("launch", "host_to_store", us), 0.5)}},
+       {{"launch", "host_to_store"}}},
+      {"queue_gap",
+       "between kernels of a queue",
+       {{"host.queue_gap", 1 * ns, 1e3 * us, {}, median_of("launch", "queue_gap", ns)}},
+       {{"launch", "queue_gap"}}},
+      {"event_pair",
+       "between two events around one and two empty kernels, less the kernels",
+       {{"host.event_pair", 1 * ns, 1e3 * us, {}, least_of("launch", "event_pair", us)}},
+       {{"launch", "event_pair"}, {"launch", "event_pair_2"}}},
+      {"copy_engine",
+       "a copy takes its command and its bytes at the engine's rate",
+       {{"dma.bandwidth", 1 * giga, 1e5 * giga, {}, engine_rate},
+        {"dma.first_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
+       {{"copy_single", "time", to_a_peer}}},
+      {"copy_port",
+       "copies of several GPUs into one share its port",
+       {{"port.copy_efficiency", 0.01, 1, {}, usually(1)}},
+       {{"copy_fan_in", "time"}}},
+      {"copy_chunks",
+       "copies behind others of their stream",
+       {{"dma.next_command", 10 * ns, 1e3 * us, {}, usually(2 * us)}},
+       {{"copy_chunked", "time"}}},
+      {"copy_switch",
+       "copies of a GPU on several streams follow each other: the first ends, then the next",
+       {{"dma.switch_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
+       {{"copy_streams", "time"}, {"copy_fan_out", "time"}}},
+      {"copy_local",
+       "copies within a GPU, from the command to the end",
+       {{"dma.local_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
+       {{"copy_single", "time", within_a_gpu}}},
+      {"hand_over",
+       "kernels behind copies by an engine and such copies behind kernels: who waits looks once in a while",
+       {{"host.poll_interval", 10 * ns, 1e3 * us, {}, between_looks},
+        {"dma.completion", 0, 100 * us, {}, scaled(between_looks, 0.5)}},
+       {{"copy_behind", "time", between_engines, 100}},
+       true},
+      {"copy_concurrency",
+       "copies of a GPU on several streams: how many make progress together",
+       {{"dma.peer_concurrency", 1, 16, "dma.engines", usually(1)}},
+       {{"copy_streams", "time"},
+        {"copy_streams", "first_end"},
+        {"copy_fan_out", "time"},
+        {"copy_fan_out", "first_end"}}},
+  };
+  return table;
+}
+
+const std::vector<std::vector<std::string>>& joint_stages() {
+  static const std::vector<std::vector<std::string>> table = {
+      {"lone_workgroup", "memory_reads", "memory_rows", "memory_writes", "memory_copies"},
+      {"copy_engine", "copy_port", "copy_chunks", "copy_switch"},
+  };
+  return table;
+}
+
+}  // namespace moire::calibrate

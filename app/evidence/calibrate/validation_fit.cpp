@@ -1,0 +1,315 @@
+#include "app/evidence/calibrate/validation_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "app/evidence/calibrate/file_nodes.hpp"
+#include "app/evidence/calibrate/fit.hpp"
+#include "app/evidence/calibrate/library_nodes.hpp"
+#include "app/evidence/validate/validation.hpp"
+#include "app/study/prepare.hpp"
+#include "app/study/progress.hpp"
+#include "app/study/study.hpp"
+#include "models/workload/libraries/collective_library.hpp"
+#include "sim/config/suggest.hpp"
+#include "sim/core/power.hpp"
+
+namespace moire::calibrate {
+
+namespace {
+
+using config::Diagnostics;
+using config::in_quotes;
+using config::Node;
+using config::Override;
+using validate::Case;
+using validate::Fit;
+using validate::FitKey;
+using validate::Validation;
+
+constexpr int fitted_digits = 4;
+constexpr int evaluations_per_key = 40;
+constexpr int searches = 2;         // the second begins where the first ended
+constexpr double first_step = 0.5;  // of the binary logarithm
+constexpr std::array<double, 4> coarse_steps = {0.0625, 0.25, 4, 16};
+constexpr std::size_t named_cases = 8;
+
+double binary_logarithm(double x) { return core::logarithm(x) / core::logarithm(2); }
+
+double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fitted_digits)); }
+
+Override change_of_library(const std::string& path, Node value) {
+  Override change;
+  change.path = {"system", "library"};
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t dot = std::min(path.find('.', begin), path.size());
+    change.path.push_back(path.substr(begin, dot - begin));
+    begin = dot + 1;
+  }
+  change.text = "calibration of " + (path.empty() ? "the library" : path);
+  change.place = value.place;
+  change.value = std::move(value);
+  return change;
+}
+
+class ValidationFitting {
+ public:
+  ValidationFitting(const Validation& validation, std::size_t at_once, Diagnostics& diagnostics)
+      : validation_(validation), at_once_(at_once), diagnostics_(diagnostics) {
+    for (const Fit& fit : validation.fits) evaluations_ += evaluations_of(fit);
+  }
+
+  // All errors of the profile's file that are about the fits.
+  bool check_sections(Node& file, const std::filesystem::path& name) {
+    const std::size_t before = diagnostics_.size();
+    for (const Fit& fit : validation_.fits) {
+      for (const FitKey& key : fit.keys) {
+        const libraries::Path path = libraries::split_path(key.path);
+        if (library_section(file, path.section) == nullptr)
+          diagnostics_.error(key.place, fmt::format("{} has no '{}'", in_quotes(name.string()), path.section),
+                             "write that section there, or fit none of its values");
+      }
+    }
+    return diagnostics_.size() == before;
+  }
+
+  // Throws Deadlocked; stops with errors in the diagnostics.
+  void run(Node& file, ValidationFit& found) {
+    std::map<std::string, std::vector<Case>> before;
+    for (const Fit& fit : validation_.fits) before[fit.name] = simulated(fit);
+    for (const Fit& fit : validation_.fits) {
+      for (const FitKey& key : fit.keys) values_[key.path] = rounded(key.start);
+    }
+    for (const Fit& fit : validation_.fits) {
+      if (!every_key_is_felt(fit)) return;
+    }
+    for (const Fit& fit : validation_.fits) {
+      scan(fit);
+      for (int number = 0; number < searches; ++number) search(fit);
+    }
+    for (const Fit& fit : validation_.fits) state(fit, before.at(fit.name), simulated(fit), file, found);
+    found.simulations = simulations_;
+  }
+
+ private:
+  static int evaluations_of(const Fit& fit) {
+    return searches * evaluations_per_key * static_cast<int>(fit.keys.size());
+  }
+
+  // The cases of a fit's groups, with the values as they stand.
+  std::vector<Case> simulated(const Fit& fit) {
+    progress_.run(std::min(++evaluation_, evaluations_), evaluations_, "fit " + fit.name);
+    std::vector<study::Scenario> changed;
+    std::map<const study::Scenario*, std::size_t> number;
+    for (const std::size_t group : fit.groups) {
+      for (const study::Scenario* scenario : validation_.groups[group]->scenarios()) {
+        number[scenario] = changed.size();
+        study::Scenario& copy = changed.emplace_back(*scenario);
+        for (const auto& [path, value] : values_) {
+          const FitKey& key = key_of(path);
+          Node text = scalar(config::format_quantity(value, key.dimension));
+          text.place = key.place;
+          copy.sets.push_back(change_of_library(path, std::move(text)));
+        }
+      }
+    }
+    std::vector<const study::Scenario*> pointers;
+    for (const study::Scenario& one : changed) pointers.push_back(&one);
+    const std::vector<study::RunResult> results = study::run_all(
+        pointers, at_once_, [](std::size_t) {}, [this] { progress_.tick(); });
+    simulations_ += static_cast<int>(results.size());
+
+    validate::Running running;
+    running.diagnostics = &diagnostics_;
+    running.begin = [](const std::string&) {};
+    running.tick = [] {};
+    running.simulated = [&](const study::Scenario& scenario) -> const study::RunResult& {
+      return results[number.at(&scenario)];
+    };
+    std::vector<Case> cases;
+    for (const std::size_t group : fit.groups) {
+      validate::GroupResult result = validation_.groups[group]->run(running);
+      for (const validate::Origin& origin : result.origins) tables_[fit.name].insert(origin.file);
+      for (Case& one : result.cases) {
+        one.curve = validation_.group_names[group];
+        cases.push_back(std::move(one));
+      }
+    }
+    return cases;
+  }
+
+  const FitKey& key_of(const std::string& path) const {
+    for (const Fit& fit : validation_.fits) {
+      for (const FitKey& key : fit.keys) {
+        if (key.path == path) return key;
+      }
+    }
+    throw std::logic_error("no fit has the key " + path);
+  }
+
+  // A value that moves no case would end anywhere.
+  bool every_key_is_felt(const Fit& fit) {
+    const std::vector<Case> here = simulated(fit);
+    const std::size_t before = diagnostics_.size();
+    for (const FitKey& key : fit.keys) {
+      const double start = values_[key.path];
+      values_[key.path] = std::min(2 * start, key.high);
+      if (values_[key.path] <= start) values_[key.path] = std::max(start / 2, key.low);
+      const std::vector<Case> there = simulated(fit);
+      values_[key.path] = start;
+      const bool same = std::equal(here.begin(), here.end(), there.begin(), there.end(),
+                                   [](const Case& a, const Case& b) { return a.simulated == b.simulated; });
+      if (same)
+        diagnostics_.error(key.place, fmt::format("no case of fit {} changes with '{}'", in_quotes(fit.name), key.path),
+                           "fit it to cases that use it; an operator with a library of its own does not see the "
+                           "system's");
+    }
+    return diagnostics_.size() == before;
+  }
+
+  // The mean square of the deviations, with the values as they stand.
+  double loss(const Fit& fit) {
+    const std::vector<Case> cases = simulated(fit);
+    double sum = 0;
+    for (const Case& one : cases) {
+      const double d = deviation(one.simulated, one.measured.value_or(one.simulated));
+      sum += d * d;
+    }
+    return sum / static_cast<double>(cases.size());
+  }
+
+  // Far from where it begins there may be a better place that no slope leads to: each value alone, in coarse steps.
+  void scan(const Fit& fit) {
+    double least = loss(fit);
+    for (const FitKey& key : fit.keys) {
+      const double start = values_.at(key.path);
+      double best = start;
+      for (const double factor : coarse_steps) {
+        values_[key.path] = std::clamp(start * factor, key.low, key.high);
+        const double now = loss(fit);
+        if (now < least) {
+          least = now;
+          best = values_.at(key.path);
+        }
+      }
+      values_[key.path] = best;
+    }
+  }
+
+  // Binary logarithms of the values over where they begin.
+  void search(const Fit& fit) {
+    std::vector<double> from;
+    std::vector<Variable> variables;
+    for (const FitKey& key : fit.keys) {
+      const double start = values_.at(key.path);
+      from.push_back(start);
+      variables.push_back({0, binary_logarithm(key.low / start), binary_logarithm(key.high / start), first_step});
+    }
+    const auto value = [&](const std::vector<double>& x, std::size_t i) {
+      return std::clamp(from[i] * core::power(2, x[i]), fit.keys[i].low, fit.keys[i].high);
+    };
+    const int evaluations = evaluations_per_key * static_cast<int>(fit.keys.size());
+    const std::vector<double> best = minimise(variables, evaluations, [&](const std::vector<double>& x) {
+      for (std::size_t i = 0; i < x.size(); ++i) values_[fit.keys[i].path] = value(x, i);
+      return loss(fit);
+    });
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      const FitKey& key = fit.keys[i];
+      values_[key.path] = std::clamp(rounded(value(best, i)), key.low, key.high);
+    }
+  }
+
+  std::string source_text(const Fit& fit, const std::vector<Case>& cases, const Errors& errors) const {
+    std::vector<std::string> tables;
+    for (const std::string& file : tables_.at(fit.name))
+      tables.push_back(std::filesystem::path(file).filename().string());
+    std::vector<std::string> names;
+    for (const Case& one : cases) names.push_back(one.name);
+    if (names.size() > named_cases) {
+      names.resize(named_cases);
+      names.emplace_back("...");
+    }
+    return fmt::format("Moire calibration, {}.yaml: fitted to {} case{}{} ({}); rms {:.1f} %, worst {:+.1f} %",
+                       validation_.name, cases.size(), cases.size() == 1 ? "" : "s",
+                       tables.empty() ? "" : " of " + config::join(tables), config::join(names, "; "), errors.rms * 100,
+                       errors.worst * 100);
+  }
+
+  void state(const Fit& fit, const std::vector<Case>& before, const std::vector<Case>& after, Node& file,
+             ValidationFit& found) {
+    Errors errors;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const Case& one = after[i];
+      const double measured = one.measured.value_or(one.simulated);
+      const double error = one.simulated / measured - 1;
+      errors.rms += error * error;
+      if (std::abs(error) > std::abs(errors.worst)) errors.worst = error;
+      found.cases.push_back({fit.name, one.curve, one.name, one.unit, measured, before[i].simulated, one.simulated});
+    }
+    errors.rms = std::sqrt(errors.rms / static_cast<double>(after.size()));
+    const std::string source = "fitted_" + fit.name;
+    add_source(file, source, source_text(fit, after, errors));
+    for (const FitKey& key : fit.keys) {
+      const libraries::Path path = libraries::split_path(key.path);
+      const std::string was = library_text(file, path);
+      Node& node = library_entry(file, path);
+      node = sourced(config::format_quantity(values_.at(key.path), key.dimension), source);
+      node.entries.push_back({"residual", {}, scalar(fmt::format("{:.1f} %", errors.rms * 100))});
+      found.changes.push_back(
+          {key.path, was, library_text(file, path), source, after.size(), errors.rms, errors.worst});
+      const double value = values_.at(key.path);
+      if (value <= key.low || value >= key.high) found.at_bound.push_back(key.path);
+    }
+  }
+
+  const Validation& validation_;
+  const std::size_t at_once_;
+  Diagnostics& diagnostics_;
+  std::map<std::string, double> values_;  // of the keys, in base units; empty: as the file has them
+  std::map<std::string, std::set<std::string>> tables_;
+  study::Progress progress_;
+  std::size_t evaluation_ = 0, evaluations_ = 0;
+  int simulations_ = 0;
+};
+
+}  // namespace
+
+std::optional<ValidationFit> fit_to_validation(const std::filesystem::path& validation_file,
+                                               const std::filesystem::path& library, std::size_t at_once,
+                                               Diagnostics& diagnostics) {
+  auto profile = config::load(library, {}, diagnostics);
+  if (!profile || !config::parse<libraries::LibrarySpec>(*profile, diagnostics)) return std::nullopt;
+  // As written: a section in a file of its own stays there.
+  auto file = config::load(library, {}, diagnostics, {.includes = false});
+  const auto validation =
+      validate::load_validation(validation_file, {change_of_library("", std::move(*profile))}, diagnostics);
+  if (!validation || !file || !diagnostics.ok()) return std::nullopt;
+  if (validation->fits.empty()) {
+    diagnostics.error({std::make_shared<config::Source>(config::Source{validation_file.string(), {}, true, {}}), 1, 1},
+                      "there is no 'fit'", "write fit: [{name: ll, groups: [...], keys: {...}}]");
+    return std::nullopt;
+  }
+  std::ifstream in(library, std::ios::binary);
+  const Comments comments = comments_of(*file, std::string(std::istreambuf_iterator<char>(in), {}));
+  ValidationFit found;
+  ValidationFitting fitting(*validation, at_once, diagnostics);
+  if (!fitting.check_sections(*file, library)) return std::nullopt;
+  try {
+    fitting.run(*file, found);
+  } catch (const validate::Deadlocked& deadlocked) {
+    found.deadlock = fmt::format("case {}\n{}", in_quotes(deadlocked.label), deadlocked.report);
+    return found;
+  }
+  if (!diagnostics.ok()) return std::nullopt;
+  found.yaml = in_layout(*file, comments);
+  return found;
+}
+
+}  // namespace moire::calibrate

@@ -1,0 +1,111 @@
+#include "app/evidence/measurements/curves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+namespace moire::measurements {
+
+double CurvePoint::error() const {
+  const double difference = simulated - measured->value;
+  const double beyond = std::max(0.0, std::abs(difference) - resolution);
+  return std::copysign(beyond, difference) / measured->value;
+}
+
+double Curve::mean_error() const {
+  double sum = 0;
+  for (const CurvePoint& point : points) sum += std::abs(point.error());
+  return sum / static_cast<double>(points.size());
+}
+
+const CurvePoint& Curve::worst() const {
+  return *std::max_element(points.begin(), points.end(), [](const CurvePoint& a, const CurvePoint& b) {
+    return std::abs(a.error()) < std::abs(b.error());
+  });
+}
+
+bool within_limits(const Curve& curve) {
+  return curve.mean_error() <= curve_mean_limit && std::abs(curve.worst().error()) <= curve_worst_limit;
+}
+
+machine::SystemSpec measured_system(const Measurements& measurements, const machine::GpuSpec& gpu,
+                                    link::Wiring wiring) {
+  machine::SystemSpec system;
+  system.node.gpus = measurements.gpus;
+  system.node.gpu = gpu;
+  system.node.wiring = measurements.gpus > 1 ? wiring : link::Wiring::none;
+  return system;
+}
+
+std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const machine::SystemSpec& system,
+                             const std::vector<Benchmark>& known) {
+  std::vector<double> out(values.size(), std::numeric_limits<double>::quiet_NaN());
+  std::map<std::tuple<std::string, Parameters>, microbench::Values> ran;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const MeasuredValue& value = *values[i];
+    const auto benchmark =
+        std::find_if(known.begin(), known.end(), [&](const Benchmark& b) { return b.name == value.benchmark; });
+    if (benchmark == known.end() || !benchmark->run) continue;
+    const auto [it, fresh] = ran.try_emplace({value.benchmark, value.parameters});
+    if (fresh) it->second = benchmark->run(system, value.parameters);
+    if (const auto metric = it->second.find(value.metric); metric != it->second.end()) out[i] = metric->second;
+  }
+  return out;
+}
+
+void check_simulations(const Measurements& measurements, const machine::SystemSpec& system,
+                       const std::vector<Benchmark>& known, config::Diagnostics& diagnostics) {
+  std::set<std::pair<std::string, Parameters>> ran;
+  for (const MeasuredValue& value : measurements.values) {
+    if (!ran.emplace(value.benchmark, value.parameters).second) continue;
+    try {
+      simulate({&value}, system, known);
+    } catch (const std::invalid_argument& error) {
+      diagnostics.error(measurements.place(value),
+                        fmt::format("{} {} cannot be: {}", value.benchmark, to_string(value.parameters), error.what()),
+                        "the parameters must be possible on the hardware file's GPU");
+    }
+  }
+}
+
+namespace {
+
+// A single difference of two stamps, a few steps of the timer long, is known to half a step (a median of several); what
+// is a mean over many or long against a step needs no such care.
+double resolution_of(const MeasuredValue& value, const Measurements& measurements) {
+  if (value.benchmark != "dispatch" || value.metric != "first_wave_span") return 0;
+  const MeasuredValue* step = measurements.find("timer", "resolution", {});
+  return step ? step->value / 2 : 0;
+}
+
+}  // namespace
+
+std::vector<Curve> curves(const Measurements& measurements, const machine::SystemSpec& system,
+                          const std::vector<Benchmark>& known) {
+  std::vector<const MeasuredValue*> values;
+  for (const MeasuredValue& value : measurements.values) {
+    if (value.value > 0) values.push_back(&value);
+  }
+  const std::vector<double> simulated = simulate(values, system, known);
+  std::vector<Curve> out;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isnan(simulated[i])) continue;
+    const MeasuredValue& value = *values[i];
+    auto curve = std::find_if(out.begin(), out.end(), [&](const Curve& c) {
+      return c.benchmark == value.benchmark && c.metric == value.metric;
+    });
+    if (curve == out.end()) {
+      out.push_back({value.benchmark, value.metric, value.unit, {}});
+      curve = out.end() - 1;
+    }
+    curve->points.push_back({&value, simulated[i], resolution_of(value, measurements)});
+  }
+  return out;
+}
+
+}  // namespace moire::measurements

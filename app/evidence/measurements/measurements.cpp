@@ -1,0 +1,380 @@
+#include "app/evidence/measurements/measurements.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "sim/config/suggest.hpp"
+
+namespace moire::measurements {
+
+namespace {
+
+constexpr std::string_view magic_line = "# moire-measurements 1";
+constexpr std::string_view columns = "benchmark,parameters,metric,value,unit,repetitions,low,high";
+constexpr std::string_view example =
+    "launch,wgs=1,queue_gap,1540,ns,9,1510,1570: benchmark, parameters, metric, value, unit, repetitions, low and high";
+constexpr std::array<std::string_view, 5> required = {"gpu", "gpus", "driver", "date", "command"};
+constexpr std::size_t most_errors = 20;
+constexpr std::uintmax_t largest_file = 64 << 20;
+constexpr std::int64_t most_gpus = 72;  // of one node
+
+using config::in_quotes;
+
+struct Cell {
+  std::string_view text;
+  int col = 0;
+};
+
+std::vector<Cell> split(std::string_view line, char separator, int col) {
+  std::vector<Cell> cells;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(line.find(separator, begin), line.size());
+    cells.push_back({line.substr(begin, end - begin), col + static_cast<int>(begin)});
+    if (end == line.size()) return cells;
+    begin = end + 1;
+  }
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+class Reader {
+ public:
+  Reader(const std::string& name, config::Diagnostics& diagnostics, const std::vector<Benchmark>& known)
+      : diagnostics_(diagnostics), known_(known) {
+    out_.source = std::make_shared<config::Source>(config::Source{name, {}, true, {}});
+  }
+
+  std::optional<Measurements> read(std::string_view text) {
+    if (text.empty()) {
+      fail(0, "the file is empty", fmt::format("its first line is '{}'", magic_line));
+      return std::nullopt;
+    }
+    while (!text.empty() && !stopped_) {
+      ++line_;
+      const std::size_t end = text.find('\n');
+      if (end == std::string_view::npos) {
+        fail(1, "the last line has no end: the file may be cut off", "end each line with a newline");
+        break;
+      }
+      read_line(text.substr(0, end));
+      text.remove_prefix(end + 1);
+    }
+    if (!stopped_) finish();
+    if (errors_ > 0) return std::nullopt;
+    return std::move(out_);
+  }
+
+ private:
+  enum class State { magic, header, rows };
+
+  bool fail(int col, std::string what, std::string remedy) {
+    if (stopped_) return false;
+    diagnostics_.error({out_.source, col == 0 ? 0 : line_, col}, std::move(what), std::move(remedy));
+    if (++errors_ == most_errors) {
+      diagnostics_.error({out_.source, line_, std::max(col, 1)}, "too many errors; the rest of the file was not read");
+      stopped_ = true;
+    }
+    return false;
+  }
+  void fatal(int col, std::string what, std::string remedy) {
+    fail(col, std::move(what), std::move(remedy));
+    stopped_ = true;
+  }
+
+  void read_line(std::string_view line) {
+    if (line.ends_with('\r')) {
+      return fatal(static_cast<int>(line.size()), "the line ends in a carriage return", "write lines that end in \\n");
+    }
+    if (state_ == State::magic) {
+      if (line != magic_line)
+        return fatal(1, fmt::format("this is {}, no measurements file", in_quotes(line)), first_line());
+      state_ = State::header;
+    } else if (state_ == State::header && line.starts_with('#')) {
+      read_header(line);
+    } else if (state_ == State::header) {
+      end_header();
+      if (line != columns) {
+        return fatal(1, fmt::format("the columns are {}", in_quotes(line)), fmt::format("they must be {}", columns));
+      }
+      state_ = State::rows;
+    } else {
+      read_row(line);
+    }
+  }
+
+  static std::string first_line() { return fmt::format("the first line must be '{}'", magic_line); }
+
+  void read_header(std::string_view line) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("# ") || colon == std::string_view::npos || colon == 2 || colon + 2 == line.size()) {
+      fail(1, fmt::format("{} is no header line", in_quotes(line)), "write '# key: value'");
+      return;
+    }
+    const std::string key(line.substr(2, colon - 2));
+    const std::string value(line.substr(colon + 2));
+    for (const auto& [other, text] : out_.header) {
+      if (other == key) {
+        fail(3, fmt::format("the header states {} twice", in_quotes(key)), "each key once");
+        return;
+      }
+    }
+    out_.header.emplace_back(key, value);
+    if (key == "gpu") out_.gpu = value;
+    if (key == "driver") out_.driver = value;
+    if (key == "date") out_.date = value;
+    if (key == "gpus") {
+      const auto gpus = number_in<std::int64_t>(value);
+      out_.gpus = gpus.value_or(0);
+      if (!gpus || *gpus < 1 || *gpus > most_gpus) {
+        fail(static_cast<int>(colon) + 3, fmt::format("gpus is {}", in_quotes(value)),
+             fmt::format("it must be 1 to {}", most_gpus));
+      }
+    }
+  }
+
+  void end_header() {
+    for (const std::string_view key : required) {
+      const bool there =
+          std::any_of(out_.header.begin(), out_.header.end(), [key](const auto& entry) { return entry.first == key; });
+      if (!there) fail(1, fmt::format("the header has no {}", key), fmt::format("write '# {}: ...' above", key));
+    }
+  }
+
+  void read_row(std::string_view line) {
+    const std::vector<Cell> cells = split(line, ',', 1);
+    if (line.starts_with('#')) {
+      fail(1, "a header line between the rows", "put it at the top of the file");
+    } else if (cells.size() != 8) {
+      fail(1, fmt::format("a row of {} field{}, not 8", cells.size(), cells.size() == 1 ? "" : "s"),
+           fmt::format("a row is like {}", example));
+    } else {
+      MeasuredValue row;
+      row.line = line_;
+      const std::size_t before = errors_;
+      const Benchmark* benchmark = read_benchmark(cells[0], row);
+      read_parameters(cells[1], benchmark, row);
+      read_metric(cells[2], cells[4], benchmark, row);
+      read_numbers(cells, row);
+      if (errors_ == before) keep(std::move(row));
+    }
+  }
+
+  const Benchmark* read_benchmark(const Cell& cell, MeasuredValue& row) {
+    row.benchmark = cell.text;
+    const auto it = std::find_if(known_.begin(), known_.end(), [&](const Benchmark& b) { return b.name == cell.text; });
+    if (it != known_.end()) return &*it;
+    std::vector<std::string> names;
+    for (const Benchmark& benchmark : known_) names.push_back(benchmark.name);
+    fail(cell.col, fmt::format("unknown benchmark {}", in_quotes(cell.text)),
+         config::suggestion(cell.text, names, "known benchmarks"));
+    return nullptr;
+  }
+
+  void read_parameters(const Cell& all, const Benchmark* benchmark, MeasuredValue& row) {
+    bool good = true;
+    if (!all.text.empty()) {
+      for (const Cell& cell : split(all.text, ' ', all.col)) good = read_parameter(cell, row) && good;
+    }
+    if (benchmark && good) check_names(all, *benchmark, row.parameters);
+  }
+
+  bool read_parameter(const Cell& cell, MeasuredValue& row) {
+    const std::size_t equals = cell.text.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      return fail(cell.col, fmt::format("the parameter {} is not 'name=number'", in_quotes(cell.text)),
+                  "write them like wgs=132 wgs_per_sm=1, one space between two");
+    }
+    const std::string name(cell.text.substr(0, equals));
+    const std::string_view digits = cell.text.substr(equals + 1);
+    const auto value = number_in<double>(digits);
+    if (!value || !std::isfinite(*value) || *value < 0) {
+      return fail(cell.col + static_cast<int>(equals) + 1,
+                  fmt::format("the parameter {} is {}", in_quotes(name), in_quotes(digits)),
+                  "it must be a number, 0 or more, without a unit");
+    }
+    if (!row.parameters.emplace(name, *value).second) {
+      return fail(cell.col, fmt::format("the parameter {} stands there twice", in_quotes(name)), "state it once");
+    }
+    return true;
+  }
+
+  void check_names(const Cell& cell, const Benchmark& benchmark, const Parameters& parameters) {
+    std::set<std::string> given;
+    for (const auto& [name, value] : parameters) given.insert(name);
+    std::vector<std::string> sets;
+    std::vector<std::string> names;
+    for (const auto& set : benchmark.parameters) {
+      if (given == std::set<std::string>(set.begin(), set.end())) return;
+      sets.push_back(set.empty() ? "no parameters" : config::join(set, " "));
+      names.insert(names.end(), set.begin(), set.end());
+    }
+    if (sets.empty()) {
+      if (given.empty()) return;
+      sets.emplace_back("no parameters");
+    }
+    const std::string takes = fmt::format("{} takes {}", benchmark.name, config::join(sets, ", or "));
+    for (const std::string& name : given) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      fail(cell.col, fmt::format("unknown parameter {} of {}", in_quotes(name), benchmark.name), takes);
+      return;
+    }
+    fail(cell.col, fmt::format("the parameters of {} are {}", benchmark.name, in_quotes(cell.text)), takes);
+  }
+
+  void read_metric(const Cell& cell, const Cell& unit, const Benchmark* benchmark, MeasuredValue& row) {
+    row.metric = cell.text;
+    row.unit = unit.text;
+    if (!benchmark) return;
+    std::vector<std::string> names;
+    for (const auto& metric : benchmark->metrics) {
+      if (metric.name != cell.text) {
+        names.push_back(metric.name);
+      } else if (metric.unit == unit.text) {
+        return;
+      } else {
+        fail(unit.col, fmt::format("{} in {}", cell.text, in_quotes(unit.text)),
+             fmt::format("it is measured in {}", in_quotes(metric.unit)));
+        return;
+      }
+    }
+    fail(cell.col, fmt::format("unknown metric {} of {}", in_quotes(cell.text), benchmark->name),
+         config::suggestion(cell.text, names, "its metrics"));
+  }
+
+  bool read_number(const Cell& cell, std::string_view what, double& out) {
+    const auto value = number_in<double>(cell.text);
+    if (value && std::isfinite(*value) && *value >= 0) {
+      out = *value;
+      return true;
+    }
+    const std::string_view how = !value ? "no number" : !std::isfinite(*value) ? "not finite" : "negative";
+    return fail(cell.col, fmt::format("{} is {}: {}", what, in_quotes(cell.text), how),
+                "write a number, 0 or more, in the unit of the row");
+  }
+
+  void read_numbers(const std::vector<Cell>& cells, MeasuredValue& row) {
+    bool good = read_number(cells[3], "value", row.value);
+    const auto repetitions = number_in<std::int64_t>(cells[5].text);
+    if (repetitions && *repetitions >= 1) {
+      row.repetitions = *repetitions;
+    } else {
+      fail(cells[5].col, fmt::format("repetitions is {}", in_quotes(cells[5].text)), "it must be 1 or more");
+    }
+    good = read_number(cells[6], "low", row.low) && good;
+    good = read_number(cells[7], "high", row.high) && good;
+    if (good && row.low > row.value) {
+      fail(cells[6].col, fmt::format("low {} is above the value {}", row.low, row.value),
+           "low is the smallest of the repetitions");
+    }
+    if (good && row.high < row.value) {
+      fail(cells[7].col, fmt::format("high {} is below the value {}", row.high, row.value),
+           "high is the largest of the repetitions");
+    }
+  }
+
+  void keep(MeasuredValue row) {
+    const std::string key = fmt::format("{},{},{}", row.benchmark, to_string(row.parameters), row.metric);
+    const auto [first, fresh] = seen_.emplace(key, line_);
+    if (!fresh) {
+      fail(1, fmt::format("{} of {} was measured in line {} already", row.metric, row.benchmark, first->second),
+           "state each value once: the median of its repetitions");
+      return;
+    }
+    out_.values.push_back(std::move(row));
+  }
+
+  void finish() {
+    if (state_ == State::header) {
+      end_header();
+      fail(0, "there are no columns", fmt::format("after the header comes '{}'", columns));
+    } else if (errors_ == 0 && out_.values.empty()) {
+      fail(0, "there are no rows", fmt::format("a row is like {}", example));
+    }
+  }
+
+  config::Diagnostics& diagnostics_;
+  const std::vector<Benchmark>& known_;
+  Measurements out_;
+  std::map<std::string, int> seen_;
+  State state_ = State::magic;
+  int line_ = 0;
+  std::size_t errors_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Collection Measurements::collection(std::size_t file) const {
+  return file == 0 ? Collection{source, gpus, driver, date} : later.at(file - 1);
+}
+
+std::vector<const MeasuredValue*> Measurements::all(std::string_view benchmark, std::string_view metric) const {
+  std::vector<const MeasuredValue*> found;
+  for (const MeasuredValue& value : values) {
+    if (value.benchmark == benchmark && value.metric == metric) found.push_back(&value);
+  }
+  return found;
+}
+
+const MeasuredValue* Measurements::find(std::string_view benchmark, std::string_view metric,
+                                        const Parameters& parameters) const {
+  for (const MeasuredValue& value : values) {
+    if (value.benchmark == benchmark && value.metric == metric && value.parameters == parameters) return &value;
+  }
+  return nullptr;
+}
+
+bool is_measurements(const std::filesystem::path& file) {
+  return file.filename().string().ends_with(".measurements.csv");
+}
+
+std::optional<Measurements> load_measurements(const std::filesystem::path& file, config::Diagnostics& diagnostics,
+                                              const std::vector<Benchmark>& known) {
+  const auto reject = [&](std::string what, std::string remedy) {
+    const auto source = std::make_shared<config::Source>(config::Source{file.string(), {}, true, {}});
+    diagnostics.error({source, 0, 0}, std::move(what), std::move(remedy));
+    return std::nullopt;
+  };
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    return reject("this is a folder", "name a measurements file, as 'validation/collect' writes it");
+  }
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (!error && size > largest_file) return reject("the file is larger than 64 MiB", "measurements files are small");
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in.good() && !in.eof()) {
+    return reject(fmt::format("cannot be read: {}", std::strerror(errno == 0 ? EIO : errno)),
+                  "name a measurements file, as 'validation/collect' writes it");
+  }
+  return read_measurements(file.string(), text, diagnostics, known);
+}
+
+std::optional<Measurements> read_measurements(const std::string& name, const std::string& text,
+                                              config::Diagnostics& diagnostics, const std::vector<Benchmark>& known) {
+  return Reader(name, diagnostics, known).read(text);
+}
+
+std::string to_string(const Parameters& parameters) {
+  std::string out;
+  for (const auto& [name, value] : parameters) out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, value);
+  return out;
+}
+
+}  // namespace moire::measurements

@@ -1,0 +1,78 @@
+// Closed-form expectations on the machine of round numbers: copy engines that take 10 us for a first command, 2 us for
+// one behind it and 10 us for a megabyte; a copy within the GPU takes 5 us for its command and 2 us for a megabyte.
+#include <gmock/gmock.h>
+
+#include "app/evidence/microbench/microbench.hpp"
+#include "models/hardware/machine/example_system.hpp"
+
+namespace moire::microbench {
+namespace {
+
+constexpr double kernel = 1, peer = 2, local = 3;
+constexpr double near = 0.01;  // a kernel of 1 ns, the ramp of a copy within the GPU
+
+machine::SystemSpec with_host() {
+  machine::SystemSpec system = machine::example_system(2);
+  system.node.gpu.host = {.enqueue = Time::from_us(7),
+                          .kernel_start = Time::from_us(3),
+                          .queue_gap = Time::from_us(1),
+                          .event_pair = Time::from_us(4)};
+  system.node.gpu.dma.local_command = Time::from_us(5);
+  return system;
+}
+
+machine::SystemSpec with_hand_overs() {
+  machine::SystemSpec system = with_host();
+  system.node.gpu.host.poll_interval = Time::from_us(8);
+  system.node.gpu.dma.completion = Time::from_us(3);
+  return system;
+}
+
+double time(const machine::SystemSpec& system, double first, double second = 0, double third = 0) {
+  return find("copy_behind")
+      ->run(system, {{"first", first}, {"second", second}, {"third", third}, {"bytes", 1e6}})
+      .at("time");
+}
+
+TEST(CopyBehind, AloneIsWhatTwoEventsSee) {
+  for (const machine::SystemSpec& system : {with_host(), with_hand_overs()}) {
+    EXPECT_NEAR(time(system, kernel), 4, near);
+    EXPECT_NEAR(time(system, kernel, kernel, kernel), 4 + 2 * 1, near);
+    EXPECT_NEAR(time(system, peer), 10 + 10, near);
+    EXPECT_NEAR(time(system, peer, peer), 10 + 10 + 2 + 10, near);
+    EXPECT_NEAR(time(system, local), 5 + 2, near);
+    EXPECT_NEAR(time(system, local, local), 5 + 2 + 1 - 4 + 5 + 2, near);
+  }
+}
+
+TEST(CopyBehind, WhoWaitsForAnotherEngineLooksNowAndThen) {
+  const machine::SystemSpec system = with_hand_overs();
+  // The command is read beside the kernel; the engine looks again 8 us later if that was longer.
+  EXPECT_NEAR(time(system, kernel, peer), 20, near);
+  EXPECT_NEAR(time(system, local, peer), 20, near);
+  EXPECT_NEAR(time(system, local, local, peer), 10 + 8 + 10, near) << "11 us of copies, then a queue gap";
+  // The copy's end is seen at 23 us, by whom looks at 8, 16, 24...
+  EXPECT_NEAR(time(system, peer, kernel), 24 + 1, near);
+  EXPECT_NEAR(time(system, peer, kernel, kernel), 24 + 1 + 1, near);
+  EXPECT_NEAR(time(system, peer, local), 24 + 1 - 4 + 5 + 2, near);
+  // The kernel ends at 4 us: 12, 20, 28...
+  EXPECT_NEAR(time(system, kernel, peer, kernel), 28 + 1, near);
+  EXPECT_NEAR(time(system, peer, kernel, peer), 10 + 3 * 8 + 10, near) << "26 us is missed by the kernel's 1 ns";
+}
+
+TEST(CopyBehind, WithoutThemACopyTakesItsWholeCommand) {
+  const machine::SystemSpec system = with_host();
+  EXPECT_NEAR(time(system, kernel, peer), 4 + 1 - 4 + 10 + 10, near);
+  EXPECT_NEAR(time(system, peer, kernel), 20 + 1, near);
+  EXPECT_NEAR(time(system, peer, local), 20 + 1 - 4 + 5 + 2, near);
+}
+
+TEST(CopyBehind, RefusesWhatThereIsNot) {
+  EXPECT_THROW(time(with_host(), 0), std::invalid_argument);
+  EXPECT_THROW(time(with_host(), 4), std::invalid_argument);
+  EXPECT_THROW(time(machine::example_system(1), peer), std::invalid_argument);
+  EXPECT_NEAR(time(machine::example_system(1), kernel), 0, near);
+}
+
+}  // namespace
+}  // namespace moire::microbench

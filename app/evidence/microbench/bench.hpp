@@ -1,0 +1,129 @@
+// What the benchmarks share: programs from plain functions, time stamps as the collector takes them, rates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/evidence/microbench/microbench.hpp"
+#include "models/hardware/machine/spec.hpp"
+#include "models/hardware/replay/replay.hpp"
+
+namespace moire::microbench {
+
+using machine::SystemSpec;
+using program::Phase;
+using program::PhaseShape;
+using program::Rank;
+
+// The benchmarks of one file each; all() joins them.
+std::vector<Benchmark> launch_benchmarks();
+std::vector<Benchmark> dispatch_benchmarks();
+std::vector<Benchmark> memory_benchmarks();
+std::vector<Benchmark> loaded_latency_benchmarks();
+std::vector<Benchmark> rate_benchmarks();
+std::vector<Benchmark> peer_benchmarks();
+std::vector<Benchmark> fence_benchmarks();
+std::vector<Benchmark> copy_benchmarks();
+std::vector<Benchmark> behind_benchmarks();
+std::vector<Benchmark> gemm_benchmarks();
+std::vector<Benchmark> collective_benchmarks();
+std::vector<Benchmark> msccl_benchmarks();
+
+constexpr std::int64_t default_threads = 256;
+
+// A parameter that must be there.
+double number(const Parameters& parameters, const std::string& name);
+std::int64_t count(const Parameters& parameters, const std::string& name);
+
+// The first GPU alone, and one node without NICs. Launches cost nothing: they are not part of what is measured.
+SystemSpec one_gpu(const SystemSpec& system);
+SystemSpec one_node(const SystemSpec& system);
+// Refuses what asks for more GPUs than the node has, or for links it does not have.
+void need_gpus(const SystemSpec& system, std::int64_t gpus);
+
+class Body final : public program::KernelBody {
+ public:
+  using Count = std::function<std::int64_t(Rank)>;
+  using Answer = std::function<bool(Rank, std::int64_t workgroup, std::uint32_t step, Phase&)>;
+  Body(Count count, Answer answer) : count_(std::move(count)), answer_(std::move(answer)) {}
+  std::int64_t workgroups(Rank rank) const override { return count_(rank); }
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    return answer_(rank, workgroup, step, phase);
+  }
+
+ private:
+  Count count_;
+  Answer answer_;
+};
+
+// A kernel of which exactly `per_cu` workgroups fit on a CU: the collector launches whole multiples of the CUs, which
+// an idle GPU spreads evenly.
+program::Kernel kernel(const std::string& name, const machine::GpuSpec& gpu, std::int64_t per_cu, Body::Count count,
+                       std::vector<PhaseShape> shapes, Body::Answer answer, std::int64_t threads = default_threads);
+program::Queue queue(const std::string& name, std::vector<program::Operation> operations);
+// Workgroups that fill `wgs` evenly: how many of them a CU holds.
+std::int64_t spread(const machine::GpuSpec& gpu, std::int64_t wgs);
+
+// First and last stamp of every workgroup, as it would take them itself.
+class Stamps final : public program::Observer {
+ public:
+  // With `only`, stamps are those of phases of that name.
+  explicit Stamps(std::string only = "") : only_(std::move(only)) {}
+  struct Stamp {
+    Time begin = Time::max();
+    Time end;
+    std::uint32_t cu = 0;
+  };
+  void workgroup(const program::WorkgroupSpan& span) override;
+  const std::vector<Stamp>& of(const std::string& kernel, Rank rank = 0) const;
+  // Only of those that did something.
+  std::vector<Stamp> worked(const std::string& kernel, Rank rank = 0) const;
+
+ private:
+  std::string only_;
+  std::map<std::pair<std::string, Rank>, std::vector<Stamp>> stamps_;
+};
+
+Time first_begin(const std::vector<Stamps::Stamp>& stamps);
+Time last_end(const std::vector<Stamps::Stamp>& stamps);
+// Bytes over the span of all, and over the mean time of one, in GB/s.
+struct Rate {
+  double total = 0;
+  double per_wg = 0;
+};
+Rate rate(const std::vector<Stamps::Stamp>& stamps, double bytes_per_wg);
+
+// The CU of every workgroup of a grid that fills an idle GPU, by workgroup number.
+std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu, std::int64_t threads = default_threads);
+
+// The group that the collector calls `gpc`: it numbers them by their lowest SM, and those that fill first as a whole
+// have the highest. Throws where there is none.
+std::uint32_t group_number(const machine::GpuSpec& gpu, std::int64_t gpc);
+
+// A kernel on some CUs only, as the collector does it: a grid that fills the GPU with `per_cu` workgroups a CU takes
+// all places; then those on `cus` do `amount` units of `shape`, the others end.
+std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::CuId>& cus, std::int64_t per_cu,
+                                  const PhaseShape& shape, double amount);
+
+// Runs a program; a deadlock is a bug of the benchmark.
+replay::Result simulate(const SystemSpec& system, const program::Program& program,
+                        program::Observer* observer = nullptr);
+
+inline bool work(Phase& phase, double amount, Rank peer = 0, std::uint16_t shape = 0) {
+  phase.kind = Phase::Kind::work;
+  phase.amount = amount;
+  phase.peer = peer;
+  phase.shape = shape;
+  return true;
+}
+inline bool delay(Phase& phase, Time duration) {
+  phase.kind = Phase::Kind::delay;
+  phase.duration = duration;
+  return true;
+}
+
+}  // namespace moire::microbench

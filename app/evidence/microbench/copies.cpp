@@ -1,0 +1,166 @@
+// Copies by the engines. Times run from the release of all streams: launches are hidden.
+#include <algorithm>
+#include <random>
+
+#include "app/evidence/microbench/bench.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+// Copies of one rank, a list a stream.
+struct Job {
+  Rank peer = 0;
+  double bytes = 0;
+};
+using Streams = std::vector<std::vector<Job>>;
+
+struct Ends {
+  Time first = Time::max();
+  Time last;
+};
+
+class Watch final : public program::Observer {
+ public:
+  void copy(const program::CopySpan& span) override {
+    if (span.bytes.value == 0) return;
+    ends.first = std::min(ends.first, span.end);
+    ends.last = std::max(ends.last, span.end);
+  }
+  Ends ends;
+};
+
+// A program is the same on all ranks: where one has no copy, it has one of no byte. Those come behind its copies and
+// delay none of them.
+Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
+  const SystemSpec node = one_node(system);
+  const auto ranks = static_cast<Rank>(node.node.gpus);
+  std::vector<Streams> streams;
+  std::vector<std::size_t> longest;  // per stream
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    streams.push_back(streams_of(rank));
+    longest.resize(std::max(longest.size(), streams.back().size()));
+    for (std::size_t s = 0; s < streams.back().size(); ++s) longest[s] = std::max(longest[s], streams.back()[s].size());
+  }
+  program::Program program(ranks);
+  for (std::size_t s = 0; s < longest.size(); ++s) {
+    std::vector<program::Operation> copies;
+    for (std::size_t i = 0; i < longest[s]; ++i) {
+      copies.emplace_back(
+          program::Copy{"copy", [&streams, s, i](Rank rank) {
+                          const Streams& own = streams[rank];
+                          if (s >= own.size() || i >= own[s].size()) {
+                            return program::Transfer{rank, Bytes{}, program::no_flag};
+                          }
+                          return program::Transfer{own[s][i].peer, Bytes{own[s][i].bytes}, program::no_flag};
+                        }});
+    }
+    program.queues.push_back(queue("stream " + std::to_string(s), std::move(copies)));
+  }
+  Watch watch;
+  simulate(node, program, &watch);
+  return watch.ends;
+}
+
+Values both(const Ends& ends) { return {{"time", ends.last.us()}, {"first_end", ends.first.us()}}; }
+Values time_only(const Ends& ends) { return {{"time", ends.last.us()}}; }
+
+Streams of_first(Rank rank, Streams streams) { return rank == 0 ? std::move(streams) : Streams{}; }
+
+Values single(const SystemSpec& system, const Parameters& parameters) {
+  const bool remote = number(parameters, "remote") != 0;
+  const double bytes = number(parameters, "bytes");
+  if (!remote) return time_only(copy(one_gpu(system), [=](Rank) { return Streams{{{0, bytes}}}; }));
+  need_gpus(system, 2);
+  return time_only(copy(system, [=](Rank rank) { return of_first(rank, {{{1, bytes}}}); }));
+}
+
+Values chunked(const SystemSpec& system, const Parameters& parameters) {
+  need_gpus(system, 2);
+  const auto chunks = static_cast<std::size_t>(count(parameters, "chunks"));
+  const Job chunk{1, number(parameters, "bytes") / static_cast<double>(chunks)};
+  return time_only(copy(system, [=](Rank rank) { return of_first(rank, {std::vector<Job>(chunks, chunk)}); }));
+}
+
+Values on_streams(const SystemSpec& system, const Parameters& parameters) {
+  need_gpus(system, 2);
+  const std::vector<Job> one{{1, number(parameters, "bytes")}};
+  const auto copies = static_cast<std::size_t>(count(parameters, "copies"));
+  return both(copy(system, [=](Rank rank) { return of_first(rank, Streams(copies, one)); }));
+}
+
+Values fan_out(const SystemSpec& system, const Parameters& parameters) {
+  const std::int64_t peers = count(parameters, "peers");
+  need_gpus(system, peers + 1);
+  const double bytes = number(parameters, "bytes");
+  return both(copy(system, [=](Rank rank) {
+    Streams streams;
+    for (Rank peer = 1; rank == 0 && peer <= peers; ++peer) streams.push_back({{peer, bytes}});
+    return streams;
+  }));
+}
+
+Values fan_in(const SystemSpec& system, const Parameters& parameters) {
+  const std::int64_t senders = count(parameters, "senders");
+  need_gpus(system, senders + 1);
+  const double bytes = number(parameters, "bytes");
+  return both(copy(system, [=](Rank rank) {
+    return rank >= 1 && rank <= senders ? Streams{{{0, bytes}}} : Streams{};
+  }));
+}
+
+Values pairs(const SystemSpec& system, const Parameters& parameters) {
+  need_gpus(system, 2);
+  const double bytes = number(parameters, "bytes");
+  return both(copy(system, [=](Rank rank) { return rank < 2 ? Streams{{{1 - rank, bytes}}} : Streams{}; }));
+}
+
+// A GPU's engine takes the copies of its streams in an order that differs from run to run and from GPU to GPU; where
+// senders meet at a receiver they share its port while other ports idle. As the collector's repetitions, several orders
+// give the median. The same orders every time.
+double of_many_orders(const SystemSpec& system, Rank gpus, double bytes) {
+  constexpr std::size_t orders = 31;
+  std::mt19937 random(1);
+  std::vector<double> times;
+  for (std::size_t i = 0; i < orders; ++i) {
+    std::vector<Streams> streams(gpus);
+    for (Rank rank = 0; rank < gpus; ++rank) {
+      for (Rank turn = 1; turn < gpus; ++turn) streams[rank].push_back({{(rank + turn) % gpus, bytes}});
+      // By hand: std::shuffle differs between libraries.
+      for (std::size_t n = streams[rank].size(); n > 1; --n)
+        std::swap(streams[rank][n - 1], streams[rank][random() % n]);
+    }
+    times.push_back(copy(system, [&](Rank rank) { return rank < gpus ? streams[rank] : Streams{}; }).last.us());
+  }
+  std::nth_element(times.begin(), times.begin() + orders / 2, times.end());
+  return times[orders / 2];
+}
+
+Values all_to_all(const SystemSpec& system, const Parameters& parameters) {
+  const auto gpus = static_cast<Rank>(count(parameters, "gpus"));
+  need_gpus(system, gpus);
+  const double bytes = number(parameters, "bytes");
+  if (count(parameters, "streams") != 1) return {{"time", of_many_orders(system, gpus, bytes)}};
+  return time_only(copy(system, [=](Rank rank) {
+    Streams streams(rank < gpus ? 1 : 0);
+    for (Rank turn = 1; rank < gpus && turn < gpus; ++turn) streams[0].push_back({(rank + turn) % gpus, bytes});
+    return streams;
+  }));
+}
+
+}  // namespace
+
+std::vector<Benchmark> copy_benchmarks() {
+  const std::vector<Quantity> time{{"time", "us"}}, ends{{"time", "us"}, {"first_end", "us"}};
+  return {
+      {"copy_single", "One copy.", {{"bytes", "remote"}}, time, single},
+      {"copy_chunked", "A copy cut into chunks on one stream.", {{"bytes", "chunks"}}, time, chunked},
+      {"copy_streams", "Copies to one peer on as many streams.", {{"bytes", "copies"}}, ends, on_streams},
+      {"copy_fan_out", "One copy to each of several peers.", {{"bytes", "peers"}}, ends, fan_out},
+      {"copy_fan_in", "One copy of each of several peers into one GPU.", {{"bytes", "senders"}}, ends, fan_in},
+      {"copy_pairs", "Two GPUs copy to each other.", {{"bytes"}}, ends, pairs},
+      {"copy_all_to_all", "Every GPU copies to every other.", {{"bytes", "gpus", "streams"}}, time, all_to_all},
+  };
+}
+
+}  // namespace moire::microbench

@@ -1,0 +1,113 @@
+// What a release of stores costs, on an idle machine and beside the stores of all workgroups.
+#include <algorithm>
+#include <stdexcept>
+
+#include "app/evidence/microbench/bench.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+bool fence(Phase& phase, const machine::GpuSpec& gpu) {
+  phase.kind = Phase::Kind::fence;
+  phase.duration = gpu.port.fence;
+  return true;
+}
+
+bool post(Phase& phase, double bytes, Rank peer, std::uint16_t shape) {
+  phase.posted = true;
+  return work(phase, bytes, peer, shape);
+}
+
+PhaseShape stores(const machine::GpuSpec& gpu, bool remote, std::int64_t per_cu) {
+  PhaseShape shape;
+  shape.name = "store";
+  (remote ? shape.peer_write : shape.write) = 1;
+  shape.in_flight = gpu.compute.bytes_in_flight_per_cu / static_cast<double>(per_cu);
+  return shape;
+}
+
+Values idle(const SystemSpec& system, const Parameters& parameters) {
+  const bool remote = number(parameters, "remote") != 0;
+  const SystemSpec node = remote ? one_node(system) : one_gpu(system);
+  if (remote) need_gpus(node, 2);
+  const machine::GpuSpec& gpu = node.node.gpu;
+  const double bytes = number(parameters, "store_bytes");
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  program.queues = {queue(
+      "main", {kernel(
+                  "release", node.node.gpu, 1, [](Rank rank) { return rank == 0 ? 1 : 0; }, {stores(gpu, remote, 1)},
+                  [=, &gpu](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
+                    return step == 0 ? post(phase, bytes, remote ? 1 : 0, 0) : step == 1 ? fence(phase, gpu) : false;
+                  })})};
+  return {{"time", simulate(node, program).end.ns()}};
+}
+
+class Fences final : public program::Observer {
+ public:
+  void workgroup(const program::WorkgroupSpan& span) override {
+    if (span.phase == "fence") times_[span.workgroup].push_back((span.end - span.begin).ns());
+  }
+  // Median over all workgroups and rounds from `first` on.
+  double median(std::size_t first) const {
+    std::vector<double> all;
+    for (const auto& [workgroup, times] : times_) {
+      for (std::size_t round = first; round < times.size(); ++round) all.push_back(times[round]);
+    }
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+  }
+
+ private:
+  std::map<std::int64_t, std::vector<double>> times_;
+};
+
+constexpr std::uint32_t rounds = 16, settled = 4;  // as the collector: the first rounds build the load up
+
+Values loaded(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = one_node(system);
+  const machine::GpuSpec& gpu = node.node.gpu;
+  const std::int64_t per_cu = count(parameters, "wgs_per_sm"), peers = count(parameters, "peers");
+  if (peers < 1) throw std::invalid_argument("no peer to store to");
+  need_gpus(node, peers + 1);
+  const double gathered = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
+  const std::int64_t wgs = per_cu * gpu.compute.total_cus();
+  PhaseShape gather;
+  gather.name = "gather";
+  gather.read = 1;
+  gather.pipelined = false;
+  gather.random_rows = true;
+  gather.in_flight = Bytes{32 * 1024.0};  // 8 loads a thread
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  program.queues = {queue("main", {kernel(
+                                      "rounds", gpu, per_cu, [=](Rank rank) { return rank == 0 ? wgs : 0; },
+                                      {gather, stores(gpu, true, per_cu)},
+                                      [=, &gpu](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
+                                        if (step >= 3 * rounds) return false;
+                                        const auto peer = static_cast<Rank>(1 + wg % peers);
+                                        return step % 3 == 0   ? work(phase, gathered)
+                                               : step % 3 == 1 ? post(phase, stored, peer, 1)
+                                                               : fence(phase, gpu);
+                                      })})};
+  Fences fences;
+  simulate(node, program, &fences);
+  return {{"time", fences.median(settled)}};
+}
+
+}  // namespace
+
+std::vector<Benchmark> fence_benchmarks() {
+  return {{"fence",
+           "First store to the return of a system fence, one workgroup.",
+           {{"remote", "store_bytes"}},
+           {{"time", "ns"}},
+           idle},
+          {"loaded_fence",
+           "A system fence behind gather and store, all workgroups busy.",
+           {{"wgs_per_sm", "gather_bytes", "store_bytes", "peers"}},
+           {{"time", "ns"}},
+           loaded}};
+}
+
+}  // namespace moire::microbench

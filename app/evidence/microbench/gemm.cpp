@@ -1,0 +1,114 @@
+// GEMMs of the GPU's library and element-wise kernels, alone and beside workgroups that hold SMs.
+#include "models/workload/kernel/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "app/evidence/microbench/bench.hpp"
+#include "models/workload/kernel/stream.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+// Operations of one queue, as a scenario has them.
+void append_gemm(builder::Builder& build, const Parameters& parameters) {
+  kernel::GemmSpec spec;
+  spec.m = count(parameters, "m");
+  spec.n = count(parameters, "n");
+  spec.k = count(parameters, "k");
+  if (const auto problem = kernel::check_gemm(spec, build.system)) throw std::invalid_argument(*problem);
+  kernel::append_gemm(build, spec);
+}
+
+// As the collector's kernel: 256 threads, four loads of 16 B each of every array, then the stores.
+void append_stream(builder::Builder& build, const Parameters& parameters) {
+  kernel::StreamSpec spec;
+  spec.inputs = count(parameters, "inputs");
+  spec.bytes = Bytes{number(parameters, "bytes")};
+  spec.schedule = number(parameters, "grid_stride") != 0 ? kernel::StreamSchedule::grid_stride
+                                                         : kernel::StreamSchedule::workgroup_a_block;
+  kernel::append_stream(build, spec);
+}
+
+// Workgroups of a whole CU that are there before and stay behind; with `traffic` they copy.
+program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool traffic, Time stay) {
+  constexpr std::int64_t threads = 512;
+  PhaseShape copy;
+  copy.name = "copy";
+  copy.read = copy.write = 1e9;
+  copy.pipelined = false;
+  copy.threads = copy.active_threads = threads;
+  copy.in_flight = Bytes{32 * 1024.0};
+  // More than it will have done by the time that the measured kernel ends.
+  const double copies = stay.seconds() * gpu.compute.load_store_per_cu.value / copy.read;
+  return kernel(
+      "blockers", gpu, 1, [=](Rank) { return number; }, {copy},
+      [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
+        return step == 0 && (traffic ? work(phase, copies) : delay(phase, stay));
+      },
+      threads);
+}
+
+using Append = void (*)(builder::Builder&, const Parameters&);
+
+// Between two events: what they add is the host's event_pair.
+Values time(const SystemSpec& system, const Parameters& parameters, Append append, std::int64_t resident,
+            bool traffic) {
+  SystemSpec gpu = one_gpu(system);
+  gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;  // in front of the kernel that adds up a split k
+  if (resident >= gpu.node.gpu.compute.total_cus()) {
+    throw std::invalid_argument(fmt::format("{} workgroups of a whole SM leave no SM; the GPU has {}", resident,
+                                            gpu.node.gpu.compute.total_cus()));
+  }
+  const Time placed = Time::from_us(5);
+  program::Program program(1);
+  if (resident > 0) {
+    // Where the measured kernel ends is not known before: the blockers stay longer than it can take.
+    program.queues.push_back(queue("blockers", {blockers(gpu.node.gpu, resident, traffic, Time::from_us(2e5))}));
+  }
+  program::Queue& measured = program.queues.emplace_back();
+  measured.name = "main";
+  measured.operations.emplace_back(program::Delay{"blockers first", placed});
+  builder::Builder build{gpu, program, measured, "gemm"};
+  append(build, parameters);
+  const replay::Result result = simulate(gpu, program);
+  const auto first = static_cast<std::size_t>(resident > 0 ? 2 : 1);
+  const Time end = result.operations.back().end;
+  return {{"time", (end - result.operations[first].first_workgroup + system.node.gpu.host.event_pair).us()}};
+}
+
+template <Append append>
+Values alone(const SystemSpec& system, const Parameters& parameters) {
+  return time(system, parameters, append, 0, false);
+}
+
+template <Append append>
+Values beside(const SystemSpec& system, const Parameters& parameters) {
+  return time(system, parameters, append, count(parameters, "blockers"), number(parameters, "traffic") != 0);
+}
+
+}  // namespace
+
+std::vector<Benchmark> gemm_benchmarks() {
+  const std::vector<Quantity> us{{"time", "us"}};
+  return {{"gemm", "A matrix product of the GPU's library.", {{"m", "n", "k"}}, us, alone<append_gemm>},
+          {"gemm_beside",
+           "The same beside workgroups that hold SMs.",
+           {{"m", "n", "k", "blockers", "traffic"}},
+           us,
+           beside<append_gemm>},
+          {"stream",
+           "An element-wise kernel of one or two arrays.",
+           {{"inputs", "bytes", "grid_stride"}},
+           us,
+           alone<append_stream>},
+          {"stream_beside",
+           "The same beside workgroups that hold SMs.",
+           {{"inputs", "bytes", "grid_stride", "blockers", "traffic"}},
+           us,
+           beside<append_stream>}};
+}
+
+}  // namespace moire::microbench

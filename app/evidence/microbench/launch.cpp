@@ -1,0 +1,73 @@
+// Launch and event cost.
+#include "app/evidence/microbench/bench.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+program::Kernel spin(const std::string& name, const machine::GpuSpec& gpu, std::int64_t wgs, Time time) {
+  return kernel(
+      name, gpu, spread(gpu, wgs), [=](Rank) { return wgs; }, {},
+      [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); });
+}
+
+// What two events see of `kernels` empty kernels between them: as metric between_events_us. All wait in the queue.
+double between_events(const SystemSpec& system, int kernels) {
+  SystemSpec gpu = one_gpu(system);
+  gpu.node.gpu.host = system.node.gpu.host;
+  gpu.node.gpu.host.enqueue = {};
+  program::Program program(1);
+  program.queues = {queue("main", {})};
+  for (int i = 0; i < kernels; ++i) {
+    program.queues[0].operations.emplace_back(spin("empty " + std::to_string(i), gpu.node.gpu, 1, Time::from_ns(1)));
+  }
+  const replay::Result result = simulate(gpu, program);
+  return (result.end - result.operations[0].first_workgroup + gpu.node.gpu.host.event_pair).us();
+}
+
+// One kernel on an idle GPU. The host polls for its store, which is taken to be as long under way as one to a peer.
+Values launch_one(const SystemSpec& system) {
+  SystemSpec gpu = one_gpu(system);
+  gpu.node.gpu.host = system.node.gpu.host;
+  program::Program program(1);
+  program.queues = {queue("main", {spin("store", gpu.node.gpu, 1, Time::from_ns(1))})};
+  const replay::Result result = simulate(gpu, program);
+  const Time seen = result.operations[0].first_workgroup + gpu.node.gpu.port.store_latency;
+  return {{"host_call", gpu.node.gpu.host.enqueue.us()},
+          {"host_to_store", seen.us()},
+          {"event_pair", between_events(system, 1)},
+          {"event_pair_2", between_events(system, 2)}};
+}
+
+// Two kernels that were queued long before the first of them ended.
+Values queue_gap(const SystemSpec& system, std::int64_t wgs) {
+  SystemSpec gpu = one_gpu(system);
+  gpu.node.gpu.host = system.node.gpu.host;
+  const Time lead = gpu.node.gpu.host.enqueue * 2 + gpu.node.gpu.host.kernel_start + Time::from_us(10);
+  program::Program program(1);
+  program.queues = {
+      queue("main", {spin("first", gpu.node.gpu, wgs, lead), spin("second", gpu.node.gpu, wgs, Time::from_ns(1))})};
+  Stamps stamps;
+  simulate(gpu, program, &stamps);
+  return {{"queue_gap", (first_begin(stamps.of("second")) - last_end(stamps.of("first"))).ns()}};
+}
+
+Values run(const SystemSpec& system, const Parameters& parameters) {
+  return parameters.count("wgs") == 0 ? launch_one(system) : queue_gap(system, count(parameters, "wgs"));
+}
+
+}  // namespace
+
+std::vector<Benchmark> launch_benchmarks() {
+  return {{"launch",
+           "What the host and the queue cost around a kernel.",
+           {{}, {"wgs"}},
+           {{"host_call", "us"},
+            {"host_to_store", "us"},
+            {"event_pair", "us"},
+            {"event_pair_2", "us"},
+            {"queue_gap", "ns"}},
+           run}};
+}
+
+}  // namespace moire::microbench

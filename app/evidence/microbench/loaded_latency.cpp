@@ -1,0 +1,163 @@
+// Copy workgroups beside workgroups that only read: what bytes in flight are worth when the memory is busy.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "app/evidence/microbench/bench.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+constexpr std::int64_t victim_threads = 512, background_threads = 1024;
+// The collector's loop of 32 rounds of two batches in few phases: within one, rates are steady.
+constexpr std::uint32_t steps = 4;
+constexpr double batches_per_step = 16;
+
+// Spans of all workgroups of a kernel, to be cut at the end of the window that both kernels share.
+class Spans final : public program::Observer {
+ public:
+  void workgroup(const program::WorkgroupSpan& span) override {
+    if (span.phase != "copy" && span.phase != "read") return;  // waits for the others
+    Kernel& kernel = span.phase == "copy" ? victims : background;
+    kernel.spans.push_back({span.begin, span.end});
+    Time& end = kernel.ends[span.workgroup];
+    end = std::max(end, span.end);
+  }
+  struct Kernel {
+    std::vector<std::pair<Time, Time>> spans;
+    std::map<std::int64_t, Time> ends;
+    // Steps done by `until`; one that is under way counts in part.
+    double done(Time until) const {
+      double sum = 0;
+      for (const auto& [begin, end] : spans) {
+        if (begin < until) sum += (std::min(end, until) - begin).seconds() / (end - begin).seconds();
+      }
+      return sum;
+    }
+  };
+  Kernel victims, background;
+};
+
+struct Case {
+  bool remote;
+  std::int64_t victims, background;
+  double victim_bytes, background_bytes;  // a step
+};
+
+struct Rates {
+  double victim;  // mean of one
+  double background;
+};
+
+// `order` are the CUs of the first GPU in random order: first those of the victims, then those of the readers.
+Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& order, double stores) {
+  const machine::GpuSpec& gpu = node.node.gpu;
+  PhaseShape copy;
+  copy.name = "copy";
+  copy.read = 1;
+  (c.remote ? copy.peer_write : copy.write) = 1;
+  copy.pipelined = false;
+  copy.active_threads = victim_threads;
+  copy.in_flight = Bytes{c.victim_bytes / batches_per_step};
+  copy.mixed_stores = c.remote ? 0 : stores;
+  PhaseShape read;
+  read.name = "read";
+  read.read = 1;
+  read.pipelined = false;
+  read.in_flight = Bytes{c.background_bytes / batches_per_step};
+  read.mixed_stores = c.remote ? 0 : stores;
+
+  // As the collector: a workgroup on every SM, each with its role, all from one moment on.
+  enum class Role { idle, victim, reader };
+  std::vector<Role> roles(order.size());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(c.victims + c.background); ++i) {
+    roles[order[i]] = i < static_cast<std::size_t>(c.victims) ? Role::victim : Role::reader;
+  }
+  const std::int64_t wgs = gpu.compute.total_cus();
+  const std::vector<cu::CuId> at = places(gpu, 1, background_threads);
+  const Time placed = gpu.compute.launch_interval * wgs + Time::from_us(1);
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  program.queues = {queue("main", {kernel(
+                                      "loaded", gpu, 1, [=](Rank rank) { return rank == 0 ? wgs : 0; }, {copy, read},
+                                      [&, placed](Rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
+                                        if (step == 0) return delay(phase, placed);
+                                        if (step > steps) return false;
+                                        switch (roles[at[static_cast<std::size_t>(wg)]]) {
+                                          case Role::victim:
+                                            return work(phase, c.victim_bytes, c.remote ? 1 : 0, 0);
+                                          case Role::reader:
+                                            return work(phase, c.background_bytes, 0, 1);
+                                          case Role::idle:
+                                            break;
+                                        }
+                                        return false;
+                                      },
+                                      background_threads)})};
+  Spans spans;
+  simulate(node, program, &spans);
+  // Both run long; rates are those while all of them run.
+  Time until = Time::max();
+  for (const Spans::Kernel* kernel : {&spans.victims, &spans.background}) {
+    for (const auto& [workgroup, end] : kernel->ends) until = std::min(until, end);
+  }
+  Time from = Time::max();
+  for (const auto& [first, last] : spans.victims.spans) from = std::min(from, first);
+  const double ns = (until - from).ns();
+  return {spans.victims.done(until) * c.victim_bytes / static_cast<double>(std::max<std::int64_t>(c.victims, 1)) / ns,
+          spans.background.done(until) * c.background_bytes / ns};
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Which CUs work is another choice in every repetition, as the collector does it; the same choices every time.
+Values run(const SystemSpec& system, const Parameters& parameters) {
+  constexpr int repetitions = 3;
+  Case c{};
+  c.remote = number(parameters, "remote") != 0;
+  const SystemSpec node = c.remote ? one_node(system) : one_gpu(system);
+  if (c.remote) need_gpus(node, 2);
+  c.victims = count(parameters, "victims");
+  c.background = count(parameters, "background");
+  const std::int64_t cus = node.node.gpu.compute.total_cus();
+  if (c.victims + c.background > cus) {
+    throw std::invalid_argument(
+        fmt::format("{} workgroups on SMs of their own; the GPU has {}", c.victims + c.background, cus));
+  }
+  c.victim_bytes = number(parameters, "in_flight_bytes") * batches_per_step;
+  c.background_bytes = number(parameters, "background_in_flight_bytes") * batches_per_step;
+  std::mt19937 random(1);
+  std::vector<double> victim, background;
+  for (int i = 0; i < repetitions; ++i) {
+    std::vector<cu::CuId> order(static_cast<std::size_t>(cus));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t n = order.size(); n > 1; --n) std::swap(order[n - 1], order[random() % n]);
+    Rates rates = once(node, c, order, 0);
+    if (!c.remote && c.background > 0) {  // the share of stores in the memory's traffic is known from their rates
+      const double stored = rates.victim * static_cast<double>(c.victims);
+      rates = once(node, c, order, stored / (2 * stored + rates.background));
+    }
+    victim.push_back(rates.victim);
+    background.push_back(rates.background);
+  }
+  return {{"victim_bandwidth", median(victim)}, {"background_bandwidth", median(background)}};
+}
+
+}  // namespace
+
+std::vector<Benchmark> loaded_latency_benchmarks() {
+  return {{"loaded_latency",
+           "Copy workgroups beside workgroups that read.",
+           {{"victims", "in_flight_bytes", "background", "background_in_flight_bytes", "remote"}},
+           {{"victim_bandwidth", "GB/s"}, {"background_bandwidth", "GB/s"}},
+           run}};
+}
+
+}  // namespace moire::microbench

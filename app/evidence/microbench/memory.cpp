@@ -1,0 +1,213 @@
+// Bandwidth and latency of a GPU's own memory and cache: loads come a batch at a time, stores are not waited for.
+#include <algorithm>
+#include <stdexcept>
+
+#include "app/evidence/microbench/bench.hpp"
+#include "models/hardware/memory/cache.hpp"
+#include "sim/core/power.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+struct Traffic {
+  PhaseShape shape;
+  std::int64_t wgs = 0;
+  std::int64_t per_cu = 0;
+  double bytes_per_wg = 0;  // amount of the shape
+  std::int64_t threads = default_threads;
+};
+
+// One phase a workgroup: rates are steady from the first byte to the last.
+Stamps stamps_of(const SystemSpec& system, const Traffic& traffic) {
+  const SystemSpec gpu = one_gpu(system);
+  program::Program program(1);
+  program.queues = {
+      queue("main", {kernel(
+                        "traffic", gpu.node.gpu, traffic.per_cu, [&](Rank) { return traffic.wgs; }, {traffic.shape},
+                        [&](Rank, std::int64_t, std::uint32_t step, Phase& phase) {
+                          return step == 0 && work(phase, traffic.bytes_per_wg);
+                        },
+                        traffic.threads)})};
+  Stamps stamps;
+  simulate(gpu, program, &stamps);
+  return stamps;
+}
+
+Rate run_traffic(const SystemSpec& system, const Traffic& traffic) {
+  return rate(stamps_of(system, traffic).of("traffic"), traffic.bytes_per_wg);
+}
+
+Time run_span(const SystemSpec& system, const Traffic& traffic) {
+  const Stamps stamps = stamps_of(system, traffic);
+  return last_end(stamps.of("traffic")) - first_begin(stamps.of("traffic"));
+}
+
+Values as_values(const Rate& rate) { return {{"bandwidth", rate.total}, {"bandwidth_per_wg", rate.per_wg}}; }
+
+// Long against the latency and against the dispatch of the first wave, as the collector's.
+constexpr double stream_bytes = 2 << 20;
+
+Traffic stream(const Parameters& parameters) {
+  Traffic traffic;
+  traffic.wgs = count(parameters, "wgs");
+  traffic.per_cu = count(parameters, "wgs_per_sm");
+  traffic.bytes_per_wg = stream_bytes;
+  traffic.shape.name = "stream";
+  return traffic;
+}
+
+void loads_in_batches(Traffic& traffic, const Parameters& parameters) {
+  traffic.shape.read = 1;
+  traffic.shape.pipelined = false;
+  traffic.shape.in_flight = Bytes{number(parameters, "in_flight_bytes")};
+}
+
+double miss_ratio(const machine::GpuSpec& gpu, double footprint) {
+  return 1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{footprint});
+}
+
+Values gather(const SystemSpec& system, const Parameters& parameters) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  Traffic traffic = stream(parameters);
+  loads_in_batches(traffic, parameters);
+  traffic.shape.random_rows = true;
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
+  const double footprint = number(parameters, "footprint_bytes");
+  // In the middle repetition the cache holds what those before it read: with few workgroups not all of the footprint.
+  constexpr double rows_per_wg = 4096, repetitions_before = 5;
+  const double read_before =
+      repetitions_before * static_cast<double>(traffic.wgs) * rows_per_wg * number(parameters, "row_bytes");
+  const double seen = 1 - 1 / core::power(2.718281828459045, std::min(50.0, read_before / footprint));
+  traffic.shape.read_miss = 1 - (1 - miss_ratio(gpu, footprint)) * seen;
+  return as_values(run_traffic(system, traffic));
+}
+
+// Tasks of some batches of rows and a store; the rows are far more than the cache holds.
+Values gather_store(const SystemSpec& system, const Parameters& parameters) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  const double rows = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
+  Traffic traffic = stream(parameters);
+  loads_in_batches(traffic, parameters);
+  traffic.bytes_per_wg = rows * number(parameters, "tasks");
+  traffic.shape.random_rows = true;
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
+  traffic.shape.read_miss = miss_ratio(gpu, static_cast<double>(int64_t{4} << 30));
+  traffic.shape.write = stored / rows;
+  const double all = traffic.bytes_per_wg * static_cast<double>(traffic.wgs);
+  traffic.shape.written_back =
+      memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{all * traffic.shape.write}, Bytes{all});
+  return {{"time", run_span(system, traffic).us()}};
+}
+
+Values hbm_read(const SystemSpec& system, const Parameters& parameters) {
+  Traffic traffic = stream(parameters);
+  loads_in_batches(traffic, parameters);
+  return as_values(run_traffic(system, traffic));
+}
+
+// Nobody waits for a store: a CU has as many under way as it can hold.
+Values hbm_write(const SystemSpec& system, const Parameters& parameters) {
+  Traffic traffic = stream(parameters);
+  traffic.shape.write = 1;
+  traffic.shape.in_flight = system.node.gpu.compute.bytes_in_flight_per_cu / static_cast<double>(traffic.per_cu);
+  return as_values(run_traffic(system, traffic));
+}
+
+Values hbm_copy(const SystemSpec& system, const Parameters& parameters) {
+  Traffic traffic = stream(parameters);
+  loads_in_batches(traffic, parameters);
+  traffic.shape.write = 1;
+  return as_values(run_traffic(system, traffic));
+}
+
+// Every workgroup reads all of the footprint again and again: what the cache cannot hold comes from memory.
+Values l2_read(const SystemSpec& system, const Parameters& parameters) {
+  Traffic traffic = stream(parameters);
+  loads_in_batches(traffic, parameters);
+  traffic.shape.read_miss = miss_ratio(system.node.gpu, number(parameters, "footprint_bytes"));
+  return {{"bandwidth", run_traffic(system, traffic).total}};
+}
+
+// Dependent loads of one thread, a sector each.
+Values chase(const SystemSpec& system, const Parameters& parameters) {
+  constexpr double sector = 32, hops = 1000;
+  Traffic traffic;
+  traffic.wgs = 1;
+  traffic.per_cu = 1;
+  traffic.threads = 1;
+  traffic.bytes_per_wg = sector * hops;
+  traffic.shape.name = "chase";
+  traffic.shape.read = 1;
+  traffic.shape.pipelined = false;
+  traffic.shape.in_flight = Bytes{sector};
+  traffic.shape.read_miss = miss_ratio(system.node.gpu, number(parameters, "footprint_bytes"));
+  return {{"latency", sector / run_traffic(system, traffic).per_wg}};
+}
+
+// Gathers of 512-byte rows by the first `sms` CUs of a group; the others do nothing.
+Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
+  constexpr double row = 512;
+  const SystemSpec gpu = one_gpu(system);
+  const cu::CuArray array(gpu.node.gpu.compute);
+  const std::uint32_t group = group_number(gpu.node.gpu, count(parameters, "gpc"));
+  const auto sms = static_cast<std::size_t>(count(parameters, "sms"));
+  std::vector<cu::CuId> cus;
+  for (cu::CuId cu = 0; cu < array.cus() && cus.size() < sms; ++cu) {
+    if (array.group_of(cu) == group) cus.push_back(cu);
+  }
+  if (sms == 0 || cus.size() < sms) throw std::invalid_argument("SMs that the group does not have");
+  Traffic traffic;
+  loads_in_batches(traffic, parameters);
+  traffic.shape.name = "gather";
+  traffic.shape.random_rows = true;
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.node.gpu.hbm, Bytes{row});
+  // Every workgroup reads 4,096 rows again and again.
+  const auto wgs = static_cast<double>(sms) * static_cast<double>(count(parameters, "wgs_per_sm"));
+  traffic.shape.read_miss = miss_ratio(gpu.node.gpu, wgs * 4096 * row);
+  const auto stamps = run_on(gpu, cus, count(parameters, "wgs_per_sm"), traffic.shape, stream_bytes);
+  return {{"bandwidth", rate(stamps, stream_bytes).total}};
+}
+
+const std::vector<Quantity> rates{{"bandwidth", "GB/s"}, {"bandwidth_per_wg", "GB/s"}};
+
+}  // namespace
+
+std::vector<Benchmark> memory_benchmarks() {
+  return {
+      {"gather",
+       "Random rows, a batch at a time.",
+       {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "footprint_bytes"}},
+       rates,
+       gather},
+      {"gather_store",
+       "Random rows, a batch at a time, with stores between them.",
+       {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "gather_bytes", "store_bytes", "side_by_side", "tasks"}},
+       {{"time", "us"}},
+       gather_store},
+      {"gpc_read",
+       "Random rows, read by SMs of one group alone.",
+       {{"gpc", "sms", "wgs_per_sm", "in_flight_bytes"}},
+       {{"bandwidth", "GB/s"}},
+       gpc_read},
+      {"sm_share",
+       "What each SM gets while all gather; SMs have no numbers in the model.",
+       {{"sm", "wgs_per_sm", "in_flight_bytes"}},
+       {{"bandwidth", "GB/s"}},
+       {}},
+      {"hbm_read", "Contiguous loads, a batch at a time.", {{"wgs", "wgs_per_sm", "in_flight_bytes"}}, rates, hbm_read},
+      {"hbm_write", "Contiguous stores.", {{"wgs", "wgs_per_sm"}}, rates, hbm_write},
+      {"hbm_copy",
+       "Contiguous loads, a batch at a time, and stores of the same.",
+       {{"wgs", "wgs_per_sm", "in_flight_bytes"}},
+       rates,
+       hbm_copy},
+      {"chase", "Dependent loads of one thread.", {{"footprint_bytes"}}, {{"latency", "ns"}}, chase},
+      {"l2_read",
+       "Every workgroup reads all of the footprint again and again.",
+       {{"footprint_bytes", "wgs", "wgs_per_sm", "in_flight_bytes"}},
+       {{"bandwidth", "GB/s"}},
+       l2_read}};
+}
+
+}  // namespace moire::microbench

@@ -1,0 +1,96 @@
+#include "app/evidence/microbench/microbench.hpp"
+
+#include <iterator>
+
+#include "app/evidence/microbench/bench.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+Benchmark victim(std::string name, std::string description, std::string metric, std::string unit) {
+  return {std::move(name),
+          std::move(description),
+          {{"m", "n", "k", "stream_bytes", "zeros", "times", "unroll"},
+           {"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "unroll"}},
+          {{std::move(metric), std::move(unit)}},
+          {}};
+}
+
+// What there is to know of a GPU without running a program on it.
+std::vector<Benchmark> facts() {
+  return {
+      {"property",
+       "What the driver says of the GPU.",
+       {{}},
+       {{"sms", "1"},
+        {"l2_bytes", "B"},
+        {"memory_bytes", "B"},
+        {"memory_peak", "GB/s"},
+        {"clock", "MHz"},
+        {"threads_per_sm", "1"},
+        {"wgs_per_sm", "1"},
+        {"registers_per_sm", "1"},
+        {"shared_bytes_per_sm", "B"},
+        {"copy_engines", "1"},
+        {"link_count", "1"},
+        {"link_rate", "GB/s"}},
+       {}},
+      {"peer_store_way",
+       "Instructions and layouts of stores to a peer; the models know one.",
+       {{"way", "interleaved", "threads", "wgs", "wg_bytes"}},
+       {{"bandwidth", "GB/s"}},
+       {}},
+      {"nccl_all_to_all",
+       "NCCL's grouped send and receive of every rank, its own share included.",
+       {{"bytes", "gpus", "max_ctas"}},
+       {{"time", "us"}},
+       {}},
+      {"clock",
+       "The clock of an SM while a GEMM or a stream runs.",
+       {{"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "window_us", "from_us"}},
+       {{"clock", "MHz"}},
+       {}},
+      {"busy_time",
+       "Each of a series of them, with idle time in between.",
+       {{"m", "n", "k", "stream_bytes", "zeros", "times", "idle_us", "number"}},
+       {{"time", "us"}},
+       {}},
+      victim("victim_chase", "A chain of loads beside them.", "latency", "ns"),
+      victim("victim_copy", "A workgroup that copies beside them.", "bandwidth", "GB/s"),
+      victim("victim_peer", "The same to a peer's memory.", "bandwidth", "GB/s"),
+      {"timer", "The GPU's own timer.", {{}}, {{"resolution", "ns"}, {"read_cost", "ns"}, {"sm_clock", "MHz"}}, {}},
+      {"power",
+       "Clocks and power, before and after all benchmarks.",
+       {{"when"}},
+       {{"sm_clock", "MHz"}, {"memory_clock", "MHz"}, {"power", "W"}},
+       {}},
+  };
+}
+
+std::vector<Benchmark> join() {
+  std::vector<Benchmark> all = facts();
+  for (auto part : {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks,
+                    rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks,
+                    gemm_benchmarks, collective_benchmarks, msccl_benchmarks}) {
+    std::vector<Benchmark> some = part();
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Benchmark>& all() {
+  static const std::vector<Benchmark> benchmarks = join();
+  return benchmarks;
+}
+
+const Benchmark* find(const std::string& name) {
+  for (const Benchmark& benchmark : all()) {
+    if (benchmark.name == name) return &benchmark;
+  }
+  return nullptr;
+}
+
+}  // namespace moire::microbench

@@ -1,0 +1,96 @@
+#include "app/evidence/microbench/msccl.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "app/evidence/microbench/library.hpp"
+#include "models/hardware/machine/example_system.hpp"
+
+namespace moire::microbench {
+namespace {
+
+// Overheads of whole microseconds, on a machine whose memory and links hardly take time for chunks of 16 bytes.
+libraries::LibrarySpec interpreter() {
+  libraries::LibrarySpec library;
+  library.name = "interpreter";
+  library.max_channels = 64;
+  library.threads = 544;
+  library.registers_per_thread = 32;
+  library.slots = 8;
+  library.bytes_in_flight = {64e3};
+  library.node = {.channels_per_peer = 1, .slot = {4096}, .smallest_share = {4096}, .largest_share = {4096}};
+  libraries::ChannelsSpec channels;
+  channels.channels = 64;
+  channels.setup = Time::from_us(3);
+  channels.local_overhead = Time::from_us(5);
+  channels.simple.threads = 544;
+  channels.simple.chunk = {2 << 20};
+  channels.simple.slices = 2;
+  channels.simple.smallest_slice = {32768};
+  channels.simple.slots = 4;
+  channels.simple.bytes_in_flight = {65536};
+  channels.simple.step_overhead = Time::from_us(7);
+  library.channels = channels;
+  return library;
+}
+
+double inside(const std::string& name, Parameters parameters) {
+  for (const Benchmark& benchmark : with_library(interpreter())) {
+    if (benchmark.name != name) continue;
+    EXPECT_TRUE(benchmark.run) << name;
+    machine::SystemSpec system = machine::example_system(2);
+    system.node.gpu.host.event_pair = Time::from_us(4);
+    parameters.try_emplace("ll", 0.0);
+    parameters.try_emplace("chunk_bytes", 16.0);
+    const Values values = benchmark.run(system, parameters);
+    EXPECT_DOUBLE_EQ(values.at("time"), values.at("inside") + 4) << name;
+    return values.at("inside");
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+TEST(Msccl, NeedsALibraryWithChannels) {
+  EXPECT_FALSE(find("msccl_ping")->run) << "which library?";
+  libraries::LibrarySpec plain = interpreter();
+  plain.channels.reset();
+  for (const Benchmark& benchmark : with_library(plain)) {
+    if (benchmark.name == "msccl_ping") {
+      EXPECT_FALSE(benchmark.run);
+    }
+  }
+}
+
+TEST(Msccl, EveryStepHasItsOverhead) {
+  EXPECT_NEAR(inside("msccl_steps", {{"steps", 9}}) - inside("msccl_steps", {{"steps", 1}}), 8 * 5, 0.01);
+  // And the way of the flag: a store of 500 ns, a poll of 100 ns.
+  EXPECT_NEAR(inside("msccl_ping", {{"hops", 9}}) - inside("msccl_ping", {{"hops", 1}}), 8 * (7 + 0.6), 0.8);
+}
+
+TEST(Msccl, BlocksWorkSideBySide) {
+  EXPECT_NEAR(inside("msccl_copy", {{"blocks", 4}}), inside("msccl_copy", {{"blocks", 1}}), 0.1);
+  EXPECT_NEAR(inside("msccl_stream", {{"connections", 2}, {"both", 1}}),
+              inside("msccl_stream", {{"connections", 1}, {"both", 0}}), 0.5);
+}
+
+TEST(Msccl, TurnsOfTwoBlocksTakeLongerThanStepsOfOne) {
+  EXPECT_GT(inside("msccl_dependency", {{"hops", 8}}), inside("msccl_steps", {{"steps", 8}}));
+}
+
+TEST(Msccl, EveryPlanEnds) {
+  EXPECT_GT(inside("msccl_reduce", {{"sources", 3}, {"blocks", 2}}), 8);
+  EXPECT_GT(inside("msccl_sends", {{"steps", 6}}), 7 * 6);
+  for (const double kind : {0, 1, 2, 3}) EXPECT_GT(inside("msccl_kind", {{"kind", kind}, {"connections", 2}}), 7);
+}
+
+TEST(Msccl, RefusesWhatIsNoPlan) {
+  EXPECT_THROW(inside("msccl_kind", {{"kind", 4}, {"connections", 1}}), std::invalid_argument);
+  EXPECT_THROW(inside("msccl_steps", {{"steps", 1}, {"ll", 2}}), std::invalid_argument);
+  EXPECT_THROW(inside("msccl_steps", {{"steps", 1}, {"chunk_bytes", 0}}), std::invalid_argument);
+  EXPECT_THROW(inside("msccl_steps", {}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace moire::microbench

@@ -1,0 +1,166 @@
+// Stores and copies of workgroups to the memory of other GPUs of the node, and flags between two of them.
+#include <algorithm>
+#include <stdexcept>
+
+#include "app/evidence/microbench/bench.hpp"
+
+namespace moire::microbench {
+
+namespace {
+
+constexpr double mib = 1 << 20;
+
+struct Sending {
+  PhaseShape shape;
+  std::int64_t wgs = 0;
+  std::function<std::int64_t(Rank)> peers_of;              // how many peers a rank sends to; 0: it is no sender
+  std::function<Rank(Rank, std::int64_t workgroup)> peer;  // of a workgroup
+};
+
+// As the collector: more bytes for few workgroups, so that all cases are long against what launches cost.
+double wg_bytes(std::int64_t wgs) { return (wgs <= 32 ? 8 : wgs <= 264 ? 2 : 1) * mib; }
+
+struct Sent {
+  double per_sender = 0;  // of the slowest
+  double per_wg = 0;      // mean
+  double into_receiver = 0;
+};
+
+Sent send(const SystemSpec& system, const Sending& sending) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  const auto ranks = static_cast<Rank>(system.node.gpus);
+  const double bytes = wg_bytes(sending.wgs);
+  program::Program program(ranks);
+  program.queues = {
+      queue("main", {kernel(
+                        "send", gpu, spread(gpu, sending.wgs),
+                        [&](Rank rank) { return sending.peers_of(rank) > 0 ? sending.wgs : 0; }, {sending.shape},
+                        [&](Rank rank, std::int64_t wg, std::uint32_t step, Phase& phase) {
+                          return step == 0 && work(phase, bytes, sending.peer(rank, wg));
+                        })})};
+  Stamps stamps;
+  simulate(system, program, &stamps);
+  Sent sent;
+  double senders = 0, seconds_per_wg = 0;
+  Time begin = Time::max(), end;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    if (sending.peers_of(rank) == 0) continue;
+    ++senders;
+    const Rate own = rate(stamps.of("send", rank), bytes);
+    sent.per_sender = senders == 1 ? own.total : std::min(sent.per_sender, own.total);
+    seconds_per_wg += 1 / own.per_wg;
+    begin = std::min(begin, first_begin(stamps.of("send", rank)));
+    end = std::max(end, last_end(stamps.of("send", rank)));
+  }
+  sent.per_wg = senders / seconds_per_wg;
+  sent.into_receiver = bytes * static_cast<double>(sending.wgs) * senders / (end - begin).seconds() / 1e9;
+  return sent;
+}
+
+PhaseShape stores(const machine::GpuSpec& gpu, std::int64_t wgs) {
+  PhaseShape shape;
+  shape.name = "store";
+  shape.peer_write = 1;
+  // Nobody waits for a store: a CU has as many under way as it can hold.
+  shape.in_flight = gpu.compute.bytes_in_flight_per_cu / static_cast<double>(spread(gpu, wgs));
+  return shape;
+}
+
+// `senders` GPUs, each to its next `peers`, workgroup by workgroup in turn.
+Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, std::int64_t peers,
+                std::int64_t senders) {
+  if (peers < 1 || senders < 1) throw std::invalid_argument("no peer or no sender");
+  need_gpus(system, std::max(peers + 1, senders));
+  const std::int64_t gpus = system.node.gpus;
+  return {std::move(shape), wgs, [=](Rank rank) { return rank < senders ? peers : 0; },
+          [=](Rank rank, std::int64_t wg) { return static_cast<Rank>((rank + 1 + wg % peers) % gpus); }};
+}
+
+Values as_values(const Sent& sent) { return {{"bandwidth", sent.per_sender}, {"bandwidth_per_wg", sent.per_wg}}; }
+
+// chunk_bytes changes nothing here: rows of 512 B took as long as contiguous stores on every GPU measured.
+Values peer_store(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = one_node(system);
+  const std::int64_t wgs = count(parameters, "wgs");
+  return as_values(send(
+      node, to_next(node, stores(node.node.gpu, wgs), wgs, count(parameters, "peers"), count(parameters, "senders"))));
+}
+
+Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = one_node(system);
+  PhaseShape shape;
+  shape.name = "copy";
+  shape.read = 1;
+  shape.peer_write = 1;
+  shape.pipelined = false;
+  shape.in_flight = Bytes{number(parameters, "in_flight_bytes")};
+  return as_values(send(
+      node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), count(parameters, "senders"))));
+}
+
+// Loads go to the peers in turn, workgroup by workgroup.
+Values peer_load(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = one_node(system);
+  PhaseShape shape;
+  shape.name = "load";
+  shape.peer_read = 1;
+  shape.pipelined = false;
+  shape.in_flight = Bytes{number(parameters, "in_flight_bytes")};
+  return as_values(send(node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), 1)));
+}
+
+Values peer_fan_in(const SystemSpec& system, const Parameters& parameters) {
+  const SystemSpec node = one_node(system);
+  const std::int64_t wgs = count(parameters, "wgs"), senders = count(parameters, "senders");
+  need_gpus(node, senders + 1);
+  const Sending sending{stores(node.node.gpu, wgs), wgs,
+                        [=](Rank rank) { return rank >= 1 && rank <= senders ? 1 : 0; },
+                        [](Rank, std::int64_t) { return Rank{0}; }};
+  return {{"bandwidth", send(node, sending).into_receiver}};
+}
+
+// One workgroup on each of two GPUs answers the other's flag.
+Values flag(const SystemSpec& system, const Parameters&) {
+  constexpr std::int64_t rounds = 16;
+  const SystemSpec node = one_node(system);
+  need_gpus(node, 2);
+  program::Program program(static_cast<Rank>(node.node.gpus));
+  const program::FlagBlock flags = program.add_flags({"ball", 1, {}});
+  program.queues = {queue("main", {kernel(
+                                      "ping-pong", node.node.gpu, 1, [](Rank rank) { return rank < 2 ? 1 : 0; }, {},
+                                      [=](Rank rank, std::int64_t, std::uint32_t step, Phase& phase) {
+                                        const std::int64_t round = step / 2;
+                                        const bool sends = (step + rank) % 2 == 0;  // rank 0 serves
+                                        phase.kind = sends ? Phase::Kind::signal : Phase::Kind::wait;
+                                        phase.peer = 1 - rank;
+                                        phase.flag = flags.at(sends ? phase.peer : rank, 0);
+                                        phase.target = round + 1;
+                                        return round < rounds;
+                                      })})};
+  const replay::Result result = simulate(node, program);
+  const double ns = result.end.ns() / rounds;
+  return {{"round_trip", ns}};
+}
+
+const std::vector<Quantity> rates{{"bandwidth", "GB/s"}, {"bandwidth_per_wg", "GB/s"}};
+
+}  // namespace
+
+std::vector<Benchmark> peer_benchmarks() {
+  return {
+      {"peer_store", "Stores to the next peers.", {{"wgs", "peers", "senders", "chunk_bytes"}}, rates, peer_store},
+      {"peer_fan_in", "Stores of several GPUs to one.", {{"wgs", "senders"}}, {{"bandwidth", "GB/s"}}, peer_fan_in},
+      {"peer_load", "Loads from peers, a batch at a time.", {{"wgs", "peers", "in_flight_bytes"}}, rates, peer_load},
+      {"peer_copy",
+       "Loads of own memory, a batch at a time, stored to the next peers.",
+       {{"wgs", "peers", "senders", "in_flight_bytes"}},
+       rates,
+       peer_copy},
+      {"flag",
+       "Ping-pong of a flag between two GPUs.",
+       {{}},
+       {{"round_trip", "ns"}, {"round_trip_fastest", "ns"}},
+       flag}};
+}
+
+}  // namespace moire::microbench

@@ -1,0 +1,139 @@
+#include "app/evidence/validate/effects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace moire::validate {
+
+namespace {
+
+// All columns of a case but one, for a key; and the value of that one.
+std::optional<std::string> without(const Case& one, const std::string& column, std::string& value) {
+  std::string rest;
+  bool has = false;
+  for (const auto& [name, text] : one.named_by) {
+    if (name == column) {
+      value = text;
+      has = true;
+    } else {
+      rest += fmt::format("{}={} ", name, text);
+    }
+  }
+  return has ? std::optional(rest + one.metric) : std::nullopt;
+}
+
+std::optional<double> change(const std::optional<double>& value, const std::optional<double>& reference) {
+  if (!value || !reference || *reference == 0) return std::nullopt;
+  return 100 * (*value / *reference - 1);
+}
+
+// Percent of choices that are bad; nothing where none was measured.
+std::optional<double> bad_choices(const Effect& spec, const GroupResult& group) {
+  struct Choice {
+    double simulated = 0, measured = 0, best = 0;
+    std::size_t of = 0;
+  };
+  std::map<std::string, Choice> choices;
+  std::string value;
+  for (const Case& one : group.cases) {
+    const auto rest = without(one, spec.by, value);
+    if (!rest || !one.measured) continue;
+    Choice& choice = choices[*rest];
+    if (choice.of == 0 || one.simulated < choice.simulated) {
+      choice.simulated = one.simulated;
+      choice.measured = *one.measured;
+    }
+    choice.best = choice.of == 0 ? *one.measured : std::min(choice.best, *one.measured);
+    ++choice.of;
+  }
+  double bad = 0;
+  double made = 0;
+  for (const auto& [rest, choice] : choices) {
+    if (choice.of < 2) continue;
+    ++made;
+    if (choice.measured > choice.best * (1 + good_choice_percent / 100)) ++bad;
+  }
+  return made > 0 ? std::optional(100 * bad / made) : std::nullopt;
+}
+
+}  // namespace
+
+void EffectSpec::describe(config::Describer<EffectSpec>& d) {
+  d.component("effect",
+              "How a choice changes a group of a validation file, and how often the simulation has its sign.");
+  d.field("name", &EffectSpec::name, "Name of the effect").example("strategies");
+  d.field("of", &EffectSpec::of, "Group whose metric changes").example("c3");
+  d.field("by", &EffectSpec::by, "Column of the group's `case` that holds the choice").example("strategy");
+  d.field("against", &EffectSpec::against, "Its value that the others are compared with").example("compute_first");
+  d.field("same_within", &EffectSpec::same_within,
+          "Changes up to so much, measured and simulated, are none, whatever their signs; 0 % if nothing is said")
+      .example("2 %")
+      .optional();
+  d.field("most_bad_choices", &EffectSpec::most_bad_choices,
+          "Share of the choices by the simulation that may be measured more than 5 % above the best measured one")
+      .example("20 %")
+      .optional();
+  d.field("most_wrong", &EffectSpec::most_wrong, "Share of the cases that may have the wrong sign")
+      .example("10 %")
+      .optional();
+}
+
+bool is_right(double measured_percent, double simulated_percent, double same_within) {
+  const bool none = std::abs(measured_percent) <= same_within && std::abs(simulated_percent) <= same_within;
+  return none || measured_percent * simulated_percent > 0 || measured_percent == simulated_percent;
+}
+
+GroupResult effect(const Effect& spec, const GroupResult& group) {
+  GroupResult result;
+  result.name = spec.name;
+  result.kind = "effect";
+  result.about = fmt::format("change of {} by {} from {}", group.name, spec.by, spec.against);
+  result.error_unit = "points";
+  std::map<std::string, const Case*> references;
+  std::string value;
+  for (const Case& one : group.cases) {
+    const auto rest = without(one, spec.by, value);
+    if (rest && value == spec.against) references.emplace(*rest, &one);
+  }
+  double wrong = 0;
+  double judged = 0;
+  for (const Case& one : group.cases) {
+    const auto rest = without(one, spec.by, value);
+    if (!rest || value == spec.against) continue;
+    const auto reference = references.find(*rest);
+    const auto simulated =
+        reference == references.end() ? std::nullopt : change(one.simulated, reference->second->simulated);
+    if (!simulated) {
+      result.left_out.push_back(one.name);
+      continue;
+    }
+    Case made;
+    made.name = one.name;
+    made.curve = value;
+    made.metric = "change_percent";
+    made.unit = "%";
+    made.in_points = true;
+    made.simulated = *simulated;
+    made.measured = change(one.measured, reference->second->measured);
+    made.expected = change(one.expected, reference->second->expected);
+    if (made.measured) {
+      ++judged;
+      if (!is_right(*made.measured, made.simulated, spec.same_within)) ++wrong;
+    }
+    result.cases.push_back(std::move(made));
+  }
+  result.summarise();
+  if (judged == 0) return result;
+  result.metrics.push_back({"wrong_percent", 100 * wrong / judged});
+  if (spec.most_wrong) result.limits.push_back({"wrong_percent", *spec.most_wrong, 100 * wrong / judged, ""});
+  if (const auto bad = bad_choices(spec, group)) {
+    result.metrics.push_back({"bad_choices_percent", *bad});
+    if (spec.most_bad_choices) result.limits.push_back({"bad_choices_percent", *spec.most_bad_choices, *bad, ""});
+  }
+  return result;
+}
+
+}  // namespace moire::validate

@@ -1,0 +1,64 @@
+#include "app/evidence/validate/effects.hpp"
+
+#include <gmock/gmock.h>
+
+namespace moire::validate {
+namespace {
+
+Case of(const std::string& pair, const std::string& strategy, std::optional<double> measured, double simulated) {
+  Case made;
+  made.name = pair + " " + strategy;
+  made.metric = "time_us";
+  made.unit = "us";
+  made.measured = measured;
+  made.simulated = simulated;
+  made.named_by = {{"pair", pair}, {"strategy", strategy}};
+  return made;
+}
+
+const Effect strategies{"strategies", 0, "strategy", "plain", 2, 30, 40};
+
+TEST(Effects, ARightSignIsEnough) {
+  EXPECT_TRUE(is_right(10, 1, 0));
+  EXPECT_TRUE(is_right(-10, -90, 0));
+  EXPECT_FALSE(is_right(10, -1, 0));
+  EXPECT_FALSE(is_right(10, 0, 0)) << "an effect that is not seen";
+  EXPECT_TRUE(is_right(0, 0, 0));
+}
+
+TEST(Effects, NextToNoneHasNoSign) {
+  EXPECT_TRUE(is_right(1.5, -1.5, 2));
+  EXPECT_FALSE(is_right(1.5, -2.5, 2));
+  EXPECT_FALSE(is_right(-2.5, 0, 2));
+}
+
+TEST(Effects, AreChangesAgainstTheSameCaseWithTheOtherChoice) {
+  GroupResult group;
+  group.name = "c3";
+  group.cases = {of("a", "plain", 100, 200), of("a", "dma", 80, 150), of("b", "dma", 60, 66),
+                 of("b", "plain", 50, 60),   of("b", "late", 55, 57), of("c", "dma", 1, 1),
+                 of("d", "plain", {}, 10),   of("d", "dma", {}, 5)};
+  const GroupResult result = effect(strategies, group);
+  ASSERT_EQ(result.cases.size(), 4);
+  EXPECT_DOUBLE_EQ(*result.cases[0].measured, -20);
+  EXPECT_DOUBLE_EQ(result.cases[0].simulated, -25);
+  EXPECT_DOUBLE_EQ(*result.cases[1].measured, 20);
+  EXPECT_NEAR(result.cases[1].simulated, 10, 1e-9);
+  EXPECT_NEAR(result.cases[2].simulated, -5, 1e-9) << "measured +10: wrong";
+  EXPECT_DOUBLE_EQ(result.cases[3].simulated, -50);
+  EXPECT_FALSE(result.cases[3].measured);
+  EXPECT_THAT(result.left_out, testing::ElementsAre("c dma"));
+  ASSERT_EQ(result.metrics.size(), 2);
+  EXPECT_NEAR(result.metrics[0].value, 100.0 / 3, 1e-9);
+  ASSERT_EQ(result.limits.size(), 2);
+  EXPECT_FALSE(result.limits[0].held());
+  // a: dma, the best. b: late is chosen and took 10 % longer than plain. c and d are no choices.
+  EXPECT_DOUBLE_EQ(result.metrics[1].value, 50);
+  EXPECT_FALSE(result.limits[1].held());
+  ASSERT_EQ(result.curves.size(), 2) << "by choice";
+  EXPECT_EQ(result.curves[0].name, "dma");
+  EXPECT_EQ(result.curves[0].summary.cases, 2);
+}
+
+}  // namespace
+}  // namespace moire::validate

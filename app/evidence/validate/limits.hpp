@@ -1,0 +1,32 @@
+// Limits on the errors of a group: `limits: {case: 15 %, mean: 6 %}`.
+#pragma once
+
+#include "app/evidence/validate/result.hpp"
+#include "sim/config/config.hpp"
+
+namespace moire::validate {
+
+// Values such as "15 %", or "4 points" for differences; parsed by read_limits().
+struct LimitsSpec {
+  config::Node each;
+  config::Node mean;
+  config::Node median;
+  config::Node percentile_95;
+  config::Node curve;
+  static void describe(config::Describer<LimitsSpec>& d);
+};
+
+struct Limits {
+  std::optional<double> each, mean, median, percentile_95, curve;
+};
+
+// `unit` is "%" or "points".
+std::optional<Limits> read_limits(const LimitsSpec& spec, const std::string& unit, config::Diagnostics& diagnostics);
+
+// "15 %" as 15; nothing, and a diagnostic, for another unit.
+std::optional<double> read_limit(const config::Node& node, const std::string& unit, config::Diagnostics& diagnostics);
+
+// What the summary of a group has to stand against.
+void apply(const Limits& limits, GroupResult& group);
+
+}  // namespace moire::validate

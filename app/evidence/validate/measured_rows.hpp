@@ -1,0 +1,26 @@
+// The measured side of a scenario group: which rows of the table are cases, what they are called and what was measured.
+#pragma once
+
+#include "app/evidence/validate/csv_file.hpp"
+#include "app/evidence/validate/scenario_group.hpp"
+
+namespace moire::validate {
+
+struct MeasuredCase {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> named_by;  // columns of `case` and their values
+  std::optional<double> value, low, high, reference;          // in the metric's unit
+  std::vector<config::Override> changes;
+};
+
+struct MeasuredCases {
+  std::vector<MeasuredCase> cases;
+  std::vector<std::string> left_out;  // rows chosen that have no measured value
+  std::vector<Origin> origins;
+};
+
+// `node` is the group's, for the places of errors.
+std::optional<MeasuredCases> read_measured(const ScenarioGroupSpec& spec, const config::Node& node, bool predict,
+                                           config::Diagnostics& diagnostics);
+
+}  // namespace moire::validate

@@ -1,0 +1,237 @@
+#include "app/evidence/validate/measurements_group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/evidence/measurements/curves.hpp"
+#include "app/evidence/measurements/measurements.hpp"
+#include "app/evidence/microbench/library.hpp"
+#include "app/evidence/validate/curve_figures.hpp"
+#include "app/study/child.hpp"
+#include "app/study/prepare.hpp"
+#include "models/hardware/machine/spec.hpp"
+#include "sim/config/suggest.hpp"
+
+namespace moire::validate {
+
+namespace {
+
+using config::in_quotes;
+
+std::string name_of(const measurements::MeasuredValue& value) {
+  const std::string parameters = measurements::to_string(value.parameters);
+  return parameters.empty() ? value.benchmark : value.benchmark + " " + parameters;
+}
+
+// Cases have no unit where the file writes 1.
+std::string unit_of_case(const measurements::MeasuredValue& value) { return value.unit == "1" ? "" : value.unit; }
+
+class MeasurementsGroup : public Group {
+ public:
+  MeasurementsGroup(std::string name, Limits limits, measurements::Measurements measurements,
+                    std::vector<std::size_t> chosen, machine::SystemSpec system,
+                    std::vector<microbench::Benchmark> known)
+      : name_(std::move(name)),
+        limits_(limits),
+        measurements_(std::move(measurements)),
+        system_(std::move(system)),
+        known_(std::move(known)) {
+    for (const std::size_t number : chosen) {
+      const measurements::MeasuredValue& value = measurements_.values[number];
+      if (benchmarks_.empty() || benchmarks_.back().front()->benchmark != value.benchmark) benchmarks_.emplace_back();
+      benchmarks_.back().push_back(&value);
+      ++cases_;
+    }
+  }
+
+  std::size_t runs() const override { return benchmarks_.size(); }
+  std::size_t cases() const override { return cases_; }
+
+  GroupResult run(const Running& running) const override {
+    GroupResult result;
+    result.name = name_;
+    result.kind = "measurements";
+    result.about = fmt::format("{} microbenchmark{} of {} {}", benchmarks_.size(), benchmarks_.size() == 1 ? "" : "s",
+                               measurements_.gpus, measurements_.gpu);
+    result.origins.push_back({measurements_.source->name, measurements_.header});
+    for (const auto& values : benchmarks_) {
+      running.begin(values.front()->benchmark);
+      const std::vector<double> simulated = simulate_apart(values, running);
+      for (std::size_t i = 0; i < values.size(); ++i) add(*values[i], simulated[i], result);
+    }
+    result.summarise();
+    apply(limits_, result);
+    add_figures(result);
+    return result;
+  }
+
+ private:
+  // The values of one benchmark, in a process of its own.
+  std::vector<double> simulate_apart(const std::vector<const measurements::MeasuredValue*>& values,
+                                     const Running& running) const {
+    const auto work = [&] {
+      nlohmann::json numbers = nlohmann::json::array();
+      for (const double value : simulate(values, system_, known_)) {
+        if (std::isnan(value)) {
+          numbers.push_back(nullptr);
+        } else {
+          numbers.push_back(value);
+        }
+      }
+      return numbers.dump();
+    };
+    const nlohmann::json numbers = nlohmann::json::parse(study::run_in_child(work, running.tick).text);
+    std::vector<double> simulated;
+    for (const nlohmann::json& number : numbers)
+      simulated.push_back(number.is_null() ? std::nan("") : number.get<double>());
+    return simulated;
+  }
+
+  static void add(const measurements::MeasuredValue& value, double simulated, GroupResult& result) {
+    // Nothing where nothing was: a copy without readers beside it says as little of a model as what it does not know.
+    if (std::isnan(simulated) || (value.value == 0 && simulated == 0)) {
+      result.left_out.push_back(name_of(value) + " " + value.metric);
+      return;
+    }
+    Case one;
+    one.name = name_of(value);
+    one.curve = value.benchmark + " " + value.metric;
+    one.metric = value.metric;
+    one.unit = unit_of_case(value);
+    one.measured = value.value;
+    one.low = value.low;
+    one.high = value.high;
+    one.simulated = simulated;
+    result.cases.push_back(std::move(one));
+  }
+
+  void add_figures(GroupResult& result) const {
+    std::size_t next = 0;  // of the cases, which are in the order of the values
+    std::map<std::string, std::vector<CurveValue>> values;
+    std::vector<const measurements::MeasuredValue*> firsts;
+    for (const auto& benchmark : benchmarks_) {
+      for (const measurements::MeasuredValue* value : benchmark) {
+        if (next == result.cases.size()) break;
+        const Case& one = result.cases[next];
+        if (one.name != name_of(*value) || one.metric != value->metric) continue;  // left out
+        ++next;
+        auto& own = values[one.curve];
+        if (own.empty()) firsts.push_back(value);
+        own.push_back({value->parameters, value->value, value->low, value->high, one.simulated});
+      }
+    }
+    for (const measurements::MeasuredValue* first : firsts) {
+      const auto& own = values.at(first->benchmark + " " + first->metric);
+      for (report::Figure& figure : curve_figures(first->benchmark, first->metric, first->unit, own))
+        result.figures.push_back(std::move(figure));
+    }
+  }
+
+  const std::string name_;
+  const Limits limits_;
+  const measurements::Measurements measurements_;
+  const machine::SystemSpec system_;
+  const std::vector<microbench::Benchmark> known_;
+  std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // chosen, benchmark by benchmark
+  std::size_t cases_ = 0;
+};
+
+// Rows of the benchmarks asked for that there is a simulation of, benchmark by benchmark in the order of the file.
+std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
+                                const measurements::Measurements& measurements,
+                                const std::vector<microbench::Benchmark>& known, config::Diagnostics& diagnostics) {
+  std::vector<std::string> there;
+  for (const measurements::MeasuredValue& value : measurements.values)
+    if (std::find(there.begin(), there.end(), value.benchmark) == there.end()) there.push_back(value.benchmark);
+  const auto check = [&](const char* key, const std::vector<std::string>& names) {
+    const config::Node* list = node.find(key);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (std::find(there.begin(), there.end(), names[i]) != there.end()) continue;
+      diagnostics.error(list->items[i].place,
+                        fmt::format("no benchmark {} in {}", in_quotes(names[i]), in_quotes(measurements.source->name)),
+                        config::suggestion(names[i], there, "benchmarks there"));
+    }
+  };
+  check("benchmarks", spec.benchmarks);
+  check("without", spec.without);
+  const auto in = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<std::size_t> chosen;
+  for (const std::string& name : there) {
+    const auto benchmark =
+        std::find_if(known.begin(), known.end(), [&](const microbench::Benchmark& b) { return b.name == name; });
+    if (benchmark == known.end() || !benchmark->run || in(spec.without, name)) continue;
+    if (!spec.benchmarks.empty() && !in(spec.benchmarks, name)) continue;
+    for (std::size_t i = 0; i < measurements.values.size(); ++i)
+      if (measurements.values[i].benchmark == name) chosen.push_back(i);
+  }
+  if (chosen.empty())
+    diagnostics.error(
+        node.place, "no row of the measurements can be simulated",
+        "name benchmarks that docs/reference/measurements.md lists; a library's benchmarks need 'library' too");
+  return chosen;
+}
+
+// Each set of parameters once: those that the machine cannot have are errors at their rows.
+void check_parameters(const measurements::Measurements& measurements, const std::vector<std::size_t>& chosen,
+                      const machine::SystemSpec& system, const std::vector<microbench::Benchmark>& known,
+                      config::Diagnostics& diagnostics) {
+  measurements::Measurements some;
+  some.source = measurements.source;
+  for (const std::size_t number : chosen) some.values.push_back(measurements.values[number]);
+  measurements::check_simulations(some, system, known, diagnostics);
+}
+
+}  // namespace
+
+void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d) {
+  d.component("measurements_group",
+              "Microbenchmarks of a measurements file beside the same ones on a simulated machine.");
+  d.field("name", &MeasurementsGroupSpec::name, "Name of the group").example("microbenchmarks");
+  d.field("measurements", &MeasurementsGroupSpec::measurements, "What validation/collect wrote, *.measurements.csv")
+      .example("../traces/h200x4/h200x4.measurements.csv")
+      .exists();
+  d.field("system", &MeasurementsGroupSpec::system, "The machine; one node of it runs the benchmarks")
+      .example("../configs/systems/4xh200.yaml");
+  d.field("library", &MeasurementsGroupSpec::library,
+          "The collective library of the benchmarks of one (nccl_all_to_all, all_gather_nccl, ...)")
+      .example("../configs/libraries/nccl.yaml")
+      .optional();
+  d.field("benchmarks", &MeasurementsGroupSpec::benchmarks, "Only these; none named: all that can be simulated")
+      .example("[gather, hbm_read]")
+      .optional();
+  d.field("without", &MeasurementsGroupSpec::without, "Not these").example("[loaded_fence]").optional();
+  d.field("limits", &MeasurementsGroupSpec::limits, "How large the errors may be")
+      .example("{curve: 5 %, case: 15 %}")
+      .optional();
+}
+
+std::unique_ptr<Group> read_measurements_group(const config::Node& node, const std::string& path,
+                                               const Loading& loading, config::Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.size();
+  const auto spec = config::parse<MeasurementsGroupSpec>(node, diagnostics, nullptr, path);
+  if (!spec) return nullptr;
+  const auto limits = read_limits(spec->limits, "%", diagnostics);
+  auto measurements = measurements::load_measurements(spec->measurements, diagnostics);
+  config::Node tree = node;
+  for (const config::Override& change : loading.sets)
+    if (change.path.front() == "system") config::apply(change, tree, diagnostics);
+  const config::Node* system_node = tree.find("system");
+  const auto system = config::parse<machine::SystemSpec>(*system_node, diagnostics, nullptr, path + ".system");
+  if (system) study::check_system(*system, *system_node, diagnostics);
+  std::vector<microbench::Benchmark> known =
+      spec->library ? microbench::with_library(*spec->library) : microbench::all();
+  std::vector<std::size_t> chosen;
+  if (measurements) chosen = choose(*spec, node, *measurements, known, diagnostics);
+  if (!system || !measurements || !limits || diagnostics.size() > before) return nullptr;
+  check_parameters(*measurements, chosen, *system, known, diagnostics);
+  if (diagnostics.size() > before) return nullptr;
+  return std::make_unique<MeasurementsGroup>(spec->name, *limits, std::move(*measurements), std::move(chosen), *system,
+                                             std::move(known));
+}
+
+}  // namespace moire::validate

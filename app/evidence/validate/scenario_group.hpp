@@ -1,0 +1,43 @@
+// A group of cases that are a scenario with changes each, measured values in a table (or in the file itself):
+//
+//   - name: fused
+//     scenario: ../configs/scenarios/embedding.yaml
+//     measured: {file: ../traces/h200x4/operator.csv, value: fused_us, low: fused_low_us, high: fused_high_us, unit:
+//     us} rows: {gpus: 4}                                    # only rows with these values case: name # column, or
+//     columns, that name the case set: {program.queues.main.0.gemm.m: $m}            # $column is the row's value
+//     metric: time_us
+//     limits: {case: 15 %, mean: 6 %}
+#pragma once
+
+#include "app/evidence/validate/group.hpp"
+#include "app/evidence/validate/limits.hpp"
+
+namespace moire::validate {
+
+struct MeasuredSpec {
+  std::optional<std::filesystem::path> file;
+  std::string value;
+  std::optional<std::string> low;
+  std::optional<std::string> high;
+  std::optional<std::string> reference;
+  std::optional<std::string> unit;
+  std::optional<std::string> source;
+  static void describe(config::Describer<MeasuredSpec>& d);
+};
+
+struct ScenarioGroupSpec {
+  std::string name;
+  config::Node scenario;
+  MeasuredSpec measured;
+  std::vector<std::pair<std::string, config::Node>> rows;
+  config::Node case_columns;
+  std::vector<std::pair<std::string, config::Node>> set;
+  std::string metric = "time_us";
+  LimitsSpec limits;
+  static void describe(config::Describer<ScenarioGroupSpec>& d);
+};
+
+std::unique_ptr<Group> read_scenario_group(const config::Node& node, const std::string& path, const Loading& loading,
+                                           config::Diagnostics& diagnostics);
+
+}  // namespace moire::validate

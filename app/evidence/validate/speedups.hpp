@@ -1,0 +1,30 @@
+// How many times faster the cases of some groups are than what was measured of something else in the same rows.
+//
+//   speedups:
+//     - {name: over NCCL, of: [small, large], limits: {case: 15 %}}
+//
+// Each of these groups names the column of the other value: `measured: {..., value: msccl_us, reference: nccl_us}`.
+#pragma once
+
+#include "app/evidence/validate/group.hpp"
+#include "app/evidence/validate/limits.hpp"
+
+namespace moire::validate {
+
+struct SpeedupSpec {
+  std::string name;
+  std::vector<std::string> of;
+  LimitsSpec limits;
+  static void describe(config::Describer<SpeedupSpec>& d);
+};
+
+struct Speedup {
+  std::string name;
+  std::vector<std::size_t> of;  // numbers of groups
+  Limits limits;
+};
+
+// Measured: reference / measured value. Simulated: reference / simulated value.
+GroupResult speedup(const Speedup& spec, const std::vector<GroupResult>& groups);
+
+}  // namespace moire::validate

@@ -1,0 +1,401 @@
+#include "app/evidence/validate/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "app/evidence/validate/expected.hpp"
+#include "app/study/progress.hpp"
+#include "app/study/study.hpp"
+#include "sim/config/suggest.hpp"
+
+namespace moire::validate {
+
+namespace {
+
+using config::Diagnostics;
+using config::in_quotes;
+using config::Node;
+
+bool changes_scenarios(const config::Override& set) {
+  return set.path.front() == "system" || set.path.front() == "program";
+}
+
+const GroupKind& kind_of(const Node& group) {
+  const std::vector<GroupKind>& kinds = group_kinds();
+  for (const GroupKind& kind : kinds)
+    if (group.find(kind.key)) return kind;
+  return kinds.back();
+}
+
+std::string name_of(const Node& group) {
+  const Node* name = group.find("name");
+  return name && name->is_scalar() ? name->text : "";
+}
+
+// From the tree, not the spec: a wrong key beside the groups must not hide what is wrong with them.
+void read_groups(const Node& tree, const Loading& loading, Validation& out, Diagnostics& diagnostics) {
+  const Node* groups = tree.find("groups");
+  if (!groups || !groups->is_sequence()) return;  // told by the spec
+  if (groups->items.empty())
+    diagnostics.error(groups->place, "'groups' has no group", "write one, {name: ..., scenario: ..., measured: ...}");
+  for (std::size_t i = 0; i < groups->items.size(); ++i) {
+    const Node& node = groups->items[i];
+    const std::string name = name_of(node);
+    if (!name.empty() && std::find(out.group_names.begin(), out.group_names.end(), name) != out.group_names.end())
+      diagnostics.error(node.find("name")->place, fmt::format("two groups are called {}", in_quotes(name)),
+                        "give each a name of its own");
+    out.group_names.push_back(name);
+    if (auto group = kind_of(node).read(node, fmt::format("groups.{}", i), loading, diagnostics))
+      out.groups.push_back(std::move(group));
+  }
+}
+
+const config::Place& place_in(const Node& node, const char* key) {
+  const Node* at = node.find(key);
+  return at ? at->place : node.place;
+}
+
+// The number of the group that a key of a difference or an effect names.
+std::size_t group_number(const Validation& validation, const std::string& group, const Node& node, const char* key,
+                         Diagnostics& diagnostics) {
+  const std::vector<std::string>& names = validation.group_names;
+  const auto known = std::find(names.begin(), names.end(), group);
+  if (known != names.end()) return static_cast<std::size_t>(known - names.begin());
+  diagnostics.error(place_in(node, key), fmt::format("'{}' names no group: {}", key, in_quotes(group)),
+                    config::suggestion(group, names, "groups"));
+  return 0;
+}
+
+void take_name(const std::string& name, const Node& node, std::vector<std::string>& names, Diagnostics& diagnostics) {
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    diagnostics.error(node.place, fmt::format("{} is the name of another group, difference or effect", in_quotes(name)),
+                      "give each a name of its own");
+  names.push_back(name);
+}
+
+void read_effects(const ValidationSpec& spec, const Node& tree, std::vector<std::string>& names, Validation& out,
+                  Diagnostics& diagnostics) {
+  const Node* list = tree.find("effects");
+  for (std::size_t i = 0; i < spec.effects.size(); ++i) {
+    const EffectSpec& one = spec.effects[i];
+    const Node& node = list->items[i];
+    Effect made{one.name, group_number(out, one.of, node, "of", diagnostics), one.by, one.against, 0, {}, {}};
+    take_name(one.name, node, names, diagnostics);
+    if (!one.same_within.is_null()) made.same_within = read_limit(one.same_within, "%", diagnostics).value_or(0);
+    if (!one.most_wrong.is_null()) made.most_wrong = read_limit(one.most_wrong, "%", diagnostics);
+    if (!one.most_bad_choices.is_null()) made.most_bad_choices = read_limit(one.most_bad_choices, "%", diagnostics);
+    // Without all groups the numbers are those of names.
+    if (out.groups.size() == out.group_names.size() && made.of < out.groups.size()) {
+      const auto columns = out.groups[made.of]->named_by();
+      const auto column = columns.find(one.by);
+      if (column == columns.end()) {
+        std::vector<std::string> known;
+        for (const auto& [name, values] : columns) known.push_back(name);
+        diagnostics.error(place_in(node, "by"), fmt::format("no column {} names the cases", in_quotes(one.by)),
+                          config::suggestion(one.by, known, "columns in 'case' of its group"));
+      } else if (!column->second.contains(one.against)) {
+        diagnostics.error(place_in(node, "against"),
+                          fmt::format("no case has {} in column '{}'", in_quotes(one.against), one.by),
+                          config::suggestion(one.against, {column->second.begin(), column->second.end()}, "values"));
+      }
+    }
+    out.effects.push_back(std::move(made));
+  }
+}
+
+void read_differences(const ValidationSpec& spec, const Node& tree, std::vector<std::string>& names, Validation& out,
+                      Diagnostics& diagnostics) {
+  const Node* list = tree.find("differences");
+  for (std::size_t i = 0; i < spec.differences.size(); ++i) {
+    const DifferenceSpec& one = spec.differences[i];
+    const Node& node = list->items[i];
+    Validation::Difference made{one.name,
+                                group_number(out, one.of, node, "of", diagnostics),
+                                group_number(out, one.against, node, "against", diagnostics),
+                                {}};
+    if (made.of == made.against && one.of == one.against)
+      diagnostics.error(node.place, "'of' and 'against' are the same group", "compare two");
+    take_name(one.name, node, names, diagnostics);
+    made.limits = read_limits(one.limits, "points", diagnostics).value_or(Limits{});
+    out.differences.push_back(std::move(made));
+  }
+}
+
+void read_speedups(const ValidationSpec& spec, const Node& tree, std::vector<std::string>& names, Validation& out,
+                   Diagnostics& diagnostics) {
+  const Node* list = tree.find("speedups");
+  const Node* groups = tree.find("groups");
+  for (std::size_t i = 0; i < spec.speedups.size(); ++i) {
+    const SpeedupSpec& one = spec.speedups[i];
+    const Node& node = list->items[i];
+    Speedup made{one.name, {}, {}};
+    take_name(one.name, node, names, diagnostics);
+    if (one.of.empty()) diagnostics.error(place_in(node, "of"), "'of' names no group", "name one, of: [small]");
+    for (const std::string& group : one.of) {
+      const std::size_t number = group_number(out, group, node, "of", diagnostics);
+      made.of.push_back(number);
+      const bool known = number < out.group_names.size() && out.group_names[number] == group;
+      const Node* measured =
+          known && groups && number < groups->items.size() ? groups->items[number].find("measured") : nullptr;
+      if (known && (measured == nullptr || measured->find("reference") == nullptr))
+        diagnostics.error(place_in(node, "of"), fmt::format("group {} has no 'measured.reference'", in_quotes(group)),
+                          "name the column that it is compared with there");
+    }
+    made.limits = read_limits(one.limits, "%", diagnostics).value_or(Limits{});
+    out.speedups.push_back(std::move(made));
+  }
+}
+
+// From the tree, as groups are.
+void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
+  const Node* list = tree.find("fit");
+  if (!list || !list->is_sequence()) return;  // told by the spec
+  std::map<std::string, std::string> fitted;  // path to the fit that has it
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    const auto spec = config::parse<FitSpec>(list->items[i], diagnostics, nullptr, fmt::format("fit.{}", i));
+    if (!spec) continue;
+    Fit fit = read_fit(*spec, list->items[i], out.group_names, diagnostics);
+    for (const Fit& other : out.fits) {
+      if (other.name == fit.name)
+        diagnostics.error(fit.place, fmt::format("two fits are called {}", in_quotes(fit.name)),
+                          "give each a name of its own");
+    }
+    for (const FitKey& key : fit.keys) {
+      const auto [known, fresh] = fitted.emplace(key.path, fit.name);
+      if (!fresh)
+        diagnostics.error(key.place,
+                          fmt::format("'{}' is fitted twice, first by {}", key.path, in_quotes(known->second)),
+                          "fit it once, to the groups that tell it best");
+    }
+    // Without all groups the numbers are those of names.
+    for (const std::size_t number : fit.groups) {
+      if (out.groups.size() == out.group_names.size() && out.groups[number]->scenarios().empty())
+        diagnostics.error(fit.place, fmt::format("group {} has no scenario", in_quotes(out.group_names[number])),
+                          "a profile is fitted to groups with 'scenario' and 'measured'");
+    }
+    out.fits.push_back(std::move(fit));
+  }
+}
+
+std::optional<double> reduction(const std::optional<double>& of, const std::optional<double>& against) {
+  if (!of || !against || *against == 0) return std::nullopt;
+  return 100 * (1 - *of / *against);
+}
+
+// How much less the one is than the other, measured and simulated.
+GroupResult difference(const Validation::Difference& spec, const GroupResult& of, const GroupResult& against) {
+  GroupResult result;
+  result.name = spec.name;
+  result.kind = "difference";
+  result.about = fmt::format("reduction of {} against {}", of.name, against.name);
+  result.error_unit = "points";
+  for (const Case& one : of.cases) {
+    const auto other = std::find_if(against.cases.begin(), against.cases.end(), [&one](const Case& candidate) {
+      return candidate.name == one.name && candidate.unit == one.unit;
+    });
+    const auto simulated = other == against.cases.end() ? std::nullopt : reduction(one.simulated, other->simulated);
+    if (!simulated) {
+      result.left_out.push_back(one.name);
+      continue;
+    }
+    Case made;
+    made.name = one.name;
+    made.metric = "reduction_percent";
+    made.unit = "%";
+    made.in_points = true;
+    made.simulated = *simulated;
+    made.measured = reduction(one.measured, other->measured);
+    made.expected = reduction(one.expected, other->expected);
+    result.cases.push_back(std::move(made));
+  }
+  result.summarise();
+  apply(spec.limits, result);
+  return result;
+}
+
+Summary overall(const std::vector<GroupResult>& groups) {
+  std::vector<double> errors;
+  for (const GroupResult& group : groups) {
+    if (!has_own_errors(group) || group.kind == "trace") continue;
+    for (const Case& one : group.cases)
+      if (const auto error = one.error()) errors.push_back(*error);
+  }
+  return summarise(errors);
+}
+
+// What makes two scenarios the same: all of their values, and where a file name among them is read from.
+void add_text(const Node& node, std::string& text) {
+  text += fmt::format("{}|{}|{}|{}|", static_cast<int>(node.kind), node.quoted, node.text,
+                      node.is_scalar() && node.place.source ? node.place.source->folder.string() : "");
+  for (const Node& item : node.items) add_text(item, text);
+  for (const Node::Entry& entry : node.entries) {
+    text += entry.key + ":";
+    add_text(entry.value, text);
+  }
+  text += ";";
+}
+
+// The runs of all groups' scenarios.
+class Simulations {
+ public:
+  explicit Simulations(const Validation& validation) {
+    std::map<std::string, std::size_t> known;
+    for (std::size_t g = 0; g < validation.groups.size(); ++g) {
+      for (const study::Scenario* scenario : validation.groups[g]->scenarios()) {
+        std::string text;
+        add_text(scenario->tree, text);
+        const auto [same, fresh] = known.emplace(std::move(text), scenarios_.size());
+        number_[scenario] = same->second;
+        if (!fresh) continue;
+        scenarios_.push_back(scenario);
+        labels_.push_back(validation.group_names[g] + ", " + scenario->name);
+      }
+    }
+  }
+  std::size_t count() const { return scenarios_.size(); }
+  void run(std::size_t at_once, std::size_t of, study::Progress& progress) {
+    results_ = study::run_all(
+        scenarios_, at_once, [&](std::size_t i) { progress.run(i + 1, of, labels_[i]); }, [&] { progress.tick(); });
+  }
+  const study::RunResult& of(const study::Scenario& scenario) const { return results_[number_.at(&scenario)]; }
+
+ private:
+  std::vector<const study::Scenario*> scenarios_;
+  std::vector<std::string> labels_;
+  std::vector<study::RunResult> results_;
+  std::map<const study::Scenario*, std::size_t> number_;
+};
+
+}  // namespace
+
+void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
+  d.component("difference",
+              "By how much one group of a validation file is less than another, in percent, case by case.");
+  d.field("name", &DifferenceSpec::name, "Name of the difference").example("reduction by fusion");
+  d.field("of", &DifferenceSpec::of, "Group that is expected to be less").example("fused");
+  d.field("against", &DifferenceSpec::against, "Group it is compared with; cases are matched by name").example("bulk");
+  d.field("limits", &DifferenceSpec::limits,
+          "How far simulated and measured reduction may be apart, in points of percent")
+      .example("{mean: 4 points}")
+      .optional();
+}
+
+void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
+  d.component("validation", "What `moire validate` runs: measured cases beside their simulation.");
+  d.field("description", &ValidationSpec::description, "What is validated; the title of its tables");
+  d.field("groups", &ValidationSpec::groups, "Groups of cases; a group is told by its keys, see validation_group")
+      .example("[{name: fused, scenario: ..., measured: {...}}]");
+  d.field("differences", &ValidationSpec::differences, "What one group is less than another")
+      .example("[{name: reduction by fusion, of: fused, against: bulk}]")
+      .optional();
+  d.field("effects", &ValidationSpec::effects, "How a choice changes a group, and how often its sign is right")
+      .example("[{name: strategies, of: c3, by: strategy, against: compute_first}]")
+      .optional();
+  d.field("speedups", &ValidationSpec::speedups, "How many times faster than a column of their tables groups are")
+      .example("[{name: over NCCL, of: [small, large]}]")
+      .optional();
+  d.field("fit", &ValidationSpec::fit, "What `moire calibrate` fits of a library's profile, in this order")
+      .example("[{name: ll, groups: [ll], keys: {channels.ll.step_overhead: 0.4 us}}]")
+      .optional();
+  d.field("expected", &ValidationSpec::expected, "Table that `moire validate --predict` printed before the measurement")
+      .example("expected.csv");
+}
+
+std::size_t Validation::cases() const {
+  std::size_t count = 0;
+  for (const auto& group : groups) count += group->cases();
+  return count;
+}
+
+void describe(config::Catalogue& catalogue) {
+  catalogue.add<ValidationSpec>();
+  catalogue.add<FitSpec>();
+  for (const GroupKind& kind : group_kinds()) kind.describe(catalogue);
+}
+
+namespace {
+
+std::optional<Validation> load(const std::filesystem::path& file, const std::vector<config::Override>& own,
+                               const Loading& loading, Diagnostics& diagnostics) {
+  const auto tree = config::load(file, own, diagnostics);
+  if (!tree) return std::nullopt;
+  const auto spec = config::parse<ValidationSpec>(*tree, diagnostics);
+  Validation validation;
+  validation.name = file.stem().string();
+  read_groups(*tree, loading, validation, diagnostics);
+  read_fits(*tree, validation, diagnostics);
+  if (!spec) return std::nullopt;
+  validation.description = spec->description;
+  std::vector<std::string> names = validation.group_names;
+  read_differences(*spec, *tree, names, validation, diagnostics);
+  read_effects(*spec, *tree, names, validation, diagnostics);
+  read_speedups(*spec, *tree, names, validation, diagnostics);
+  if (spec->expected && !loading.predict) {
+    const Node* at = tree->find("expected");
+    validation.expected_file = spec->expected->string();
+    if (auto table = read_expected(*spec->expected, at ? at->place : tree->place, diagnostics))
+      validation.expected = std::move(*table);
+  }
+  if (!diagnostics.ok()) return std::nullopt;
+  return validation;
+}
+
+}  // namespace
+
+std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                                          bool predict, Diagnostics& diagnostics) {
+  Loading loading;
+  loading.predict = predict;
+  std::vector<config::Override> own;
+  for (config::Override& set : config::parse_sets(sets, diagnostics))
+    (changes_scenarios(set) ? loading.sets : own).push_back(std::move(set));
+  return load(file, own, loading, diagnostics);
+}
+
+std::optional<Validation> load_validation(const std::filesystem::path& file,
+                                          const std::vector<config::Override>& changes, Diagnostics& diagnostics) {
+  Loading loading;
+  loading.sets = changes;
+  return load(file, {}, loading, diagnostics);
+}
+
+ValidationResult run_validation(const Validation& validation, std::size_t at_once, Diagnostics& diagnostics) {
+  ValidationResult result;
+  study::Progress progress;
+  Simulations simulations(validation);
+  std::size_t runs = simulations.count();
+  for (const auto& group : validation.groups) runs += group->runs();
+  simulations.run(at_once, runs, progress);
+  std::size_t number = simulations.count();
+  for (std::size_t g = 0; g < validation.groups.size(); ++g) {
+    Running running;
+    running.diagnostics = &diagnostics;
+    running.begin = [&](const std::string& label) {
+      progress.run(++number, runs, validation.group_names[g] + ", " + label);
+    };
+    running.tick = [&] { progress.tick(); };
+    running.simulated = [&](const study::Scenario& scenario) -> const study::RunResult& {
+      return simulations.of(scenario);
+    };
+    try {
+      result.groups.push_back(validation.groups[g]->run(running));
+    } catch (const Deadlocked& deadlocked) {
+      result.deadlock = fmt::format("group {}, case {}\n{}", in_quotes(validation.group_names[g]),
+                                    in_quotes(deadlocked.label), deadlocked.report);
+      return result;
+    }
+    if (!diagnostics.ok()) return result;
+  }
+  result.unused_expected = add_expectations(validation.expected, result.groups);
+  for (GroupResult& group : result.groups) group.summarise();
+  for (const Validation::Difference& spec : validation.differences)
+    result.groups.push_back(difference(spec, result.groups[spec.of], result.groups[spec.against]));
+  for (const Speedup& spec : validation.speedups) result.groups.push_back(speedup(spec, result.groups));
+  for (const Effect& spec : validation.effects) result.groups.push_back(effect(spec, result.groups[spec.of]));
+  result.overall = overall(result.groups);
+  return result;
+}
+
+}  // namespace moire::validate

@@ -1,0 +1,85 @@
+// A validation file: measured cases beside their simulation, and how far apart they may be.
+//
+//   description: Fused and bulk-synchronous embedding + All-to-All on four H200
+//   expected: expected.csv                     # what --predict said before it was measured
+//   groups:
+//     - {name: fused, scenario: ..., measured: ..., limits: {case: 15 %, mean: 6 %}}      # see scenario_group.hpp
+//   differences:                               # of two groups, case by case
+//     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
+//   effects: [...]                             # of a choice within one group, see effects.hpp
+//   speedups: [...]                            # over a column of the groups' tables, see speedups.hpp
+//   fit: [...]                                 # what `moire calibrate` fits to which groups, see fit.hpp
+#pragma once
+
+#include <memory>
+
+#include "app/evidence/validate/effects.hpp"
+#include "app/evidence/validate/fit.hpp"
+#include "app/evidence/validate/group.hpp"
+#include "app/evidence/validate/limits.hpp"
+#include "app/evidence/validate/speedups.hpp"
+
+namespace moire::validate {
+
+struct DifferenceSpec {
+  std::string name;
+  std::string of;
+  std::string against;
+  LimitsSpec limits;
+  static void describe(config::Describer<DifferenceSpec>& d);
+};
+
+struct ValidationSpec {
+  std::string description;
+  std::vector<config::Node> groups;
+  std::vector<DifferenceSpec> differences;
+  std::vector<EffectSpec> effects;
+  std::vector<SpeedupSpec> speedups;
+  std::vector<config::Node> fit;
+  std::optional<std::filesystem::path> expected;
+  static void describe(config::Describer<ValidationSpec>& d);
+};
+
+// A value of the expected table.
+struct Expectation {
+  std::string group, name, metric, unit;
+  double value = 0;
+};
+
+struct Validation {
+  struct Difference {
+    std::string name;
+    std::size_t of = 0, against = 0;  // numbers of groups
+    Limits limits;
+  };
+  std::string name;  // the file's, without folder and extension
+  std::string description;
+  std::vector<std::string> group_names;
+  std::vector<std::unique_ptr<Group>> groups;
+  std::vector<Difference> differences;
+  std::vector<Effect> effects;
+  std::vector<Speedup> speedups;
+  std::vector<Fit> fits;
+  std::vector<Expectation> expected;
+  std::string expected_file;
+
+  std::size_t cases() const;
+};
+
+// All keys of validation files, for `moire explain`.
+void describe(config::Catalogue& catalogue);
+
+// `sets` of system.* and program.* change every scenario, others the file itself. Nothing, and the reasons, where
+// something is wrong.
+std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                                          bool predict, config::Diagnostics& diagnostics);
+// The same, with `changes` of every scenario after all others.
+std::optional<Validation> load_validation(const std::filesystem::path& file,
+                                          const std::vector<config::Override>& changes,
+                                          config::Diagnostics& diagnostics);
+
+// Simulates all cases, up to `at_once` of those of scenarios side by side, and shows the progress on a terminal. With
+// an error in `diagnostics` the result is of no use.
+ValidationResult run_validation(const Validation& validation, std::size_t at_once, config::Diagnostics& diagnostics);
+
+}  // namespace moire::validate

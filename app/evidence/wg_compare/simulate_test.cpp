@@ -1,0 +1,130 @@
+// The traces of this repository beside their replay and beside the generated kernel of the same shape.
+#include "app/evidence/wg_compare/simulate.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "app/evidence/wg_compare/compare.hpp"
+#include "app/evidence/wg_compare/trace.hpp"
+#include "app/study/prepare.hpp"
+#include "app/study/simulate.hpp"
+#include "sim/program/wg_trace_reader.hpp"
+
+namespace moire::wg_compare {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::filesystem::path root = MOIRE_SOURCE_DIR;
+const std::filesystem::path trace_file = root / "traces/h200x4/fused_embedding_alltoall.wgtrace.csv.zst";
+
+Trace trace() {
+  config::Diagnostics diagnostics;
+  auto trace = read_trace(trace_file, diagnostics);
+  EXPECT_TRUE(trace) << diagnostics.str();
+  return *trace;
+}
+
+study::Scenario scenario(const std::filesystem::path& file, const std::vector<std::string>& sets) {
+  config::Diagnostics diagnostics;
+  auto scenario = study::load_scenario(file, sets, diagnostics);
+  EXPECT_TRUE(scenario && diagnostics.ok()) << diagnostics.str();
+  study::check_runs(*scenario, diagnostics);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
+  return *scenario;
+}
+
+std::filesystem::path temporary_scenario(const std::string& program) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("moire_wg_compare_" + std::to_string(getpid()) + ".yaml");
+  std::ofstream(file) << "description: of a test\n"
+                      << "system: " << (root / "configs/systems/4xh200.yaml").string() << "\n"
+                      << "program: " << program << "\n";
+  return file;
+}
+
+double metric(const std::vector<study::Metric>& metrics, const std::string& name) {
+  for (const study::Metric& metric : metrics) {
+    if (metric.name == name) return metric.value;
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+TEST(WgComparison, OfAReplay) {
+  const Trace measured = trace();
+  const study::Scenario replay = scenario(root / "configs/scenarios/h200x4_trace.yaml", {});
+  const Recorded simulated = simulate_recorded(replay, study::run_of(replay, 0), measured.record.kernel);
+  ASSERT_TRUE(simulated.record);
+  EXPECT_EQ(simulated.record->kernel, measured.record.kernel);
+
+  // What the run itself says of the kernel.
+  config::Diagnostics diagnostics;
+  const auto prepared = prepare(replay, study::run_of(replay, 0), diagnostics);
+  const study::RunResult run = simulate(*prepared, nullptr);
+  EXPECT_DOUBLE_EQ(simulated.record->makespan.us(), metric(run.metrics, "fused_embedding_alltoall_kernel_us"));
+  EXPECT_DOUBLE_EQ(measured.record.makespan.us(), metric(run.metrics, "recorded_fused_embedding_alltoall_kernel_us"));
+  double bytes = 0;
+  for (const Store& store : simulated.record->stores) bytes += store.bytes;
+  EXPECT_DOUBLE_EQ(bytes, metric(run.metrics, "scale_up_bytes"));
+
+  const Comparison result = compare(measured.record, *simulated.record);
+  EXPECT_THAT(result.mismatches, IsEmpty());
+  EXPECT_THAT(result.metrics, SizeIs(metric_infos().size()));
+}
+
+// With the recorded time of every gather, a task takes what is recorded, less the issue of its stores.
+TEST(WgComparison, OfAReplayWithRecordedTimes) {
+  config::Diagnostics diagnostics;
+  auto reader = program::WgTraceReader::open(trace_file, diagnostics);
+  Time computing;
+  std::size_t tasks = 0;
+  for (program::WgTraceRow row; reader->next(row);) {
+    if (row.kind == program::WgTraceRow::Kind::wait) continue;
+    computing += program::whole_ns(row.compute_end_ns - row.start_ns);
+    ++tasks;
+  }
+  const study::Scenario replay = scenario(root / "configs/scenarios/h200x4_trace.yaml", {});
+  ASSERT_EQ(replay.variants[2].name, "recorded gathers");
+  const Recorded simulated = simulate_recorded(replay, study::run_of(replay, 2), reader->header().kernel);
+  ASSERT_TRUE(simulated.record);
+  Time simulating;
+  for (const Task& task : simulated.record->tasks) simulating += task.end - task.begin;
+  EXPECT_EQ(simulated.record->tasks.size(), tasks);
+  EXPECT_EQ(simulating, computing);
+}
+
+// The generator makes the recorded tasks and bytes of every rank and link out of the trace's header.
+TEST(WgComparison, OfTheGeneratedKernel) {
+  const Trace measured = trace();
+  const std::filesystem::path file =
+      temporary_scenario("{queues: {main: [{embedding_all_to_all: {schedule: fused, index_bytes: 4 B}}]}}");
+  const study::Scenario generated =
+      scenario(file, shape_sets(measured.header, "program.queues.main.0.embedding_all_to_all"));
+  const Recorded simulated = simulate_recorded(generated, study::run_of(generated, 0), measured.record.kernel);
+  std::filesystem::remove(file);
+  ASSERT_TRUE(simulated.record);
+  EXPECT_EQ(simulated.record->kernel, "fused_embedding");
+  const Comparison result = compare(measured.record, *simulated.record);
+  EXPECT_THAT(result.mismatches, IsEmpty());
+  EXPECT_THAT(result.metrics, SizeIs(metric_infos().size()));
+  EXPECT_EQ(simulated.record->workgroups_per_rank, measured.record.workgroups_per_rank);
+}
+
+// Which of two kernels the trace is of cannot be told; which there are is.
+TEST(WgComparison, OfAScenarioWithOtherKernels) {
+  const std::filesystem::path file =
+      temporary_scenario("{queues: {main: [{gemm: {m: 1024, n: 1024, k: 64}}, {gemm: {m: 1024, n: 1024, k: 64}}]}}");
+  const study::Scenario two = scenario(file, {});
+  const Recorded simulated = simulate_recorded(two, study::run_of(two, 0), "fused_embedding_alltoall");
+  std::filesystem::remove(file);
+  EXPECT_FALSE(simulated.record);
+  EXPECT_THAT(simulated.deadlock, IsEmpty());
+  EXPECT_THAT(simulated.kernels, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace moire::wg_compare

@@ -1,0 +1,308 @@
+#include "app/import/nccl_system.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "app/import/text_file.hpp"
+#include "app/import/xml_text.hpp"
+#include "models/hardware/machine/spec.hpp"
+#include "sim/config/load.hpp"
+#include "sim/config/spec.hpp"
+
+namespace moire::importing {
+namespace {
+
+namespace fs = std::filesystem;
+using link::Wiring;
+using machine::SystemSpec;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+const fs::path source = MOIRE_SOURCE_DIR;
+
+NcclTopoOptions options() {
+  NcclTopoOptions options;
+  options.configs = source / "configs";
+  options.out_folder = source / "configs/systems";
+  return options;
+}
+
+// Everything a system says but its description: path and value of every key.
+std::vector<std::pair<std::string, std::string>> said(const config::Node& tree) {
+  config::Diagnostics diagnostics;
+  std::vector<config::Provenance> provenance;
+  EXPECT_TRUE(config::parse<SystemSpec>(tree, diagnostics, &provenance).has_value()) << diagnostics.str();
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const config::Provenance& value : provenance) {
+    if (value.path != "description") all.emplace_back(value.path, value.value);
+  }
+  return all;
+}
+
+config::Node tree_of(const std::string& yaml) {
+  config::Diagnostics diagnostics;
+  const auto tree = config::load_text((source / "configs/systems/imported.yaml").string(), yaml, {}, diagnostics);
+  EXPECT_EQ(diagnostics.str(), "");
+  return tree.value_or(config::Node{});
+}
+
+SystemSpec system_of(const Imported& imported) {
+  config::Diagnostics diagnostics;
+  return config::parse<SystemSpec>(tree_of(imported.yaml), diagnostics).value_or(SystemSpec{});
+}
+
+TEST(NcclSystem, OurOwnDumpIsTheShippedSystem) {
+  config::Diagnostics diagnostics;
+  NcclTopoOptions with_graph = options();
+  with_graph.graph = (source / "tests/import/h200x4.graph.xml").string();
+  const auto imported =
+      import_nccl_topo((source / "tests/import/h200x4.topology.xml").string(), with_graph, diagnostics);
+  ASSERT_TRUE(imported.has_value()) << diagnostics.str();
+  const auto shipped = config::load(source / "configs/systems/4xh200.yaml", {}, diagnostics);
+  ASSERT_TRUE(shipped.has_value());
+  const auto of_import = said(tree_of(imported->yaml));
+  EXPECT_GT(of_import.size(), 100U);
+  EXPECT_EQ(of_import, said(*shipped));
+}
+
+struct Built {
+  std::optional<Imported> imported;
+  std::string errors;
+};
+
+Built build(const std::string& inside, const NcclTopoOptions& how = options()) {
+  config::Diagnostics diagnostics;
+  Built built;
+  built.imported = import_nccl_topo_text("dump.xml", "<system version=\"1\">" + inside + "</system>", how, diagnostics);
+  built.errors = diagnostics.str();
+  EXPECT_EQ(built.imported.has_value(), diagnostics.ok());
+  return built;
+}
+
+std::string gpu(int number, const std::string& device, const std::string& inside) {
+  return fmt::format(
+      "<pci busid=\"g{0}\" class=\"0x030200\" vendor=\"0x10de\" device=\"{1}\" link_speed=\"32.0 GT/s PCIe\" "
+      "link_width=\"16\"><gpu dev=\"{0}\" rank=\"{0}\">{2}</gpu></pci>",
+      number, device, inside);
+}
+const char* const to_switch = "<nvlink target=\"s\" count=\"18\" tclass=\"0x068000\"/>";
+std::string nic(const std::string& name, int megabits, const std::string& device = "0x1021") {
+  return fmt::format(
+      "<pci busid=\"n{0}\" class=\"0x020700\" vendor=\"0x15b3\" device=\"{2}\" link_speed=\"32.0 GT/s PCIe\" "
+      "link_width=\"16\"><nic><net name=\"{0}\" speed=\"{1}\" guid=\"0x1\" gdr=\"1\"/></nic></pci>",
+      name, megabits, device);
+}
+std::string cpu(const std::string& inside) { return "<cpu>" + inside + "</cpu>"; }
+
+TEST(NcclSystem, GpusBehindASwitchWithNics) {
+  const Built built = build(
+      cpu(gpu(0, "0x2330", to_switch) + gpu(1, "0x2330", to_switch) + nic("mlx5_0", 400000) + nic("mlx5_1", 400000)));
+  ASSERT_TRUE(built.imported.has_value()) << built.errors;
+  const SystemSpec system = system_of(*built.imported);
+  EXPECT_EQ(system.node.gpus, 2);
+  EXPECT_EQ(system.node.wiring, Wiring::nvswitch);
+  EXPECT_EQ(system.node.nics, 2);
+  EXPECT_EQ(system.node.nic->bandwidth.value, 50e9);
+  EXPECT_THAT(built.imported->yaml, HasSubstr("gpu: ../hardware/h100_sxm.yaml"));
+  EXPECT_THAT(built.imported->yaml, HasSubstr("nic: ../hardware/ndr400.yaml"));
+}
+
+TEST(NcclSystem, ANoteIsInTheFileToo) {
+  const Built built = build(cpu(gpu(0, "0x2330", to_switch) + gpu(1, "0x2330", to_switch) + nic("mlx5_0", 400000) +
+                                nic("mlx5_1", 100000) + "<nic><net name=\"eth0\" speed=\"25000\"/></nic>"));
+  ASSERT_TRUE(built.imported.has_value()) << built.errors;
+  EXPECT_THAT(built.imported->notes, Contains("left out: eth0 (25 Gb/s), no RDMA NIC; sockets are not modelled"));
+  EXPECT_THAT(built.imported->notes, Contains("left out, since NICs are equal here: mlx5_1 (100 Gb/s)"));
+  EXPECT_EQ(system_of(*built.imported).node.nics, 1);
+  for (const std::string& note : built.imported->notes) {
+    EXPECT_THAT(built.imported->yaml, HasSubstr("# - " + note.substr(0, 60)));
+  }
+}
+
+TEST(NcclSystem, OtherNumbersThanTheHardwareFileAreTold) {
+  const std::string few = "<nvlink target=\"s\" count=\"8\" tclass=\"0x068000\"/>";
+  NcclTopoOptions how = options();
+  how.nic = (source / "configs/hardware/hdr200.yaml").string();
+  const Built built = build(cpu(gpu(0, "0x2330", few) + gpu(1, "0x2330", few) + nic("mlx5_0", 400000)), how);
+  ASSERT_TRUE(built.imported.has_value()) << built.errors;
+  EXPECT_THAT(built.imported->notes, Contains("the dump says 8 links a GPU, h100_sxm.yaml has 18; to take the dump's: "
+                                              "--set system.node.gpu.port.links=8"));
+  EXPECT_THAT(built.imported->notes, Contains("the dump says 400 Gb/s a NIC, hdr200.yaml 200; to take the dump's: "
+                                              "--set system.node.nic.bandwidth='400 Gb/s'"));
+  EXPECT_THAT(built.imported->notes,
+              Contains("the NIC's PCIe slot moves 63.0 GB/s, hdr200.yaml says 26.8 GB/s of payload"));
+}
+
+TEST(NcclSystem, APartialMeshIsASwitchThatIsSaidToBeTooFast) {
+  const auto to = [](int peer) {
+    return fmt::format("<nvlink target=\"g{}\" count=\"6\" tclass=\"0x030200\"/>", peer);
+  };
+  const Built built =
+      build(cpu(gpu(0, "0x20b2", to(1)) + gpu(1, "0x20b2", to(0)) + gpu(2, "0x20b2", to(3)) + gpu(3, "0x20b2", to(2))));
+  ASSERT_TRUE(built.imported.has_value()) << built.errors;
+  EXPECT_THAT(built.imported->notes, Contains(HasSubstr("only 2 of 6 pairs of GPUs have links (6 a GPU)")));
+  EXPECT_EQ(system_of(*built.imported).node.wiring, Wiring::nvswitch);
+  NcclTopoOptions how = options();
+  how.wiring = Wiring::pcie;
+  const Built chosen = build(cpu(gpu(0, "0x20b2", to(1)) + gpu(1, "0x20b2", to(0)) + gpu(2, "0x20b2", "")), how);
+  ASSERT_TRUE(chosen.imported.has_value()) << chosen.errors;
+  EXPECT_EQ(system_of(*chosen.imported).node.wiring, Wiring::pcie);
+  EXPECT_THAT(chosen.imported->notes, Contains("the wiring is pcie, as --wiring says"));
+}
+
+TEST(NcclSystem, WhatCannotBeToldNamesTheOption) {
+  EXPECT_THAT(build(cpu(gpu(0, "0x1eb8", ""))).errors, HasSubstr("no hardware file ships for the T4"));
+  EXPECT_THAT(build(cpu(gpu(0, "0x0001", ""))).errors,
+              HasSubstr("unknown GPU: PCI device 0x10de:0x0001; name a hardware file by --gpu FILE"));
+  EXPECT_THAT(build(cpu(gpu(0, "0x2330", "") + gpu(1, "0x2335", ""))).errors, HasSubstr("the GPUs are not equal"));
+  EXPECT_THAT(build(cpu(gpu(0, "0x2330", "") + gpu(1, "0x2330", ""))).errors,
+              HasSubstr("the dump has no link between GPUs, and the port of h100_sxm.yaml is not PCIe"));
+  EXPECT_THAT(build(cpu(gpu(0, "0x2330", to_switch) + gpu(1, "0x2330", ""))).errors,
+              HasSubstr("some GPUs have links to a switch and some have none"));
+  EXPECT_THAT(build(cpu(gpu(0, "0x2330", "") + nic("mlx5_0", 25000))).errors,
+              HasSubstr("no hardware file ships for the NIC: 'mlx5_0' of 25 Gb/s (PCI device 0x15b3:0x1021); name one "
+                        "by --nic FILE"));
+  NcclTopoOptions elsewhere = options();
+  elsewhere.configs = "nowhere";
+  EXPECT_THAT(build(cpu(gpu(0, "0x2330", "")), elsewhere).errors,
+              HasSubstr("no such file 'nowhere/hardware/h100_sxm.yaml'"));
+  NcclTopoOptions no_yaml = options();
+  no_yaml.gpu = (source / "README.md").string();
+  EXPECT_THAT(build(cpu(gpu(0, "0x2330", "")), no_yaml).errors, HasSubstr("is no hardware file"));
+}
+
+TEST(NcclSystem, WhatMoireCannotSimulateIsRefused) {
+  // The MI210's port has 3 links; a mesh of five needs 4.
+  std::string gpus;
+  for (int g = 0; g < 5; ++g) {
+    std::string links;
+    for (int peer = 0; peer < 5; ++peer) {
+      if (peer != g) links += fmt::format("<xgmi target=\"g{}\" count=\"1\" tclass=\"0x038000\"/>", peer);
+    }
+    gpus += fmt::format(
+        "<pci busid=\"g{0}\" class=\"0x038000\" vendor=\"0x1002\" device=\"0x740f\"><gpu dev=\"{0}\" sm=\"104\" "
+        "gcn=\"gfx90a\">{1}</gpu></pci>",
+        g, links);
+  }
+  EXPECT_THAT(build(cpu(gpus)).errors, HasSubstr("a full mesh of 5 GPUs needs 4 links"));
+}
+
+TEST(NcclSystem, NamesOfTheDumpCannotWriteYaml) {
+  const Built built = build(cpu(gpu(0, "0x2330", "") + "<nic><net name=\"eth0&#10;nodes: 9&#133;x: 1\"/></nic>"));
+  ASSERT_TRUE(built.imported.has_value()) << built.errors;
+  EXPECT_EQ(system_of(*built.imported).nodes, 1);
+  EXPECT_THAT(built.imported->notes, Contains(HasSubstr("eth0?nodes: 9??x: 1 (10 Gb/s)")));
+}
+
+// The files of other people, each with its outcome. Read where they lie.
+struct Foreign {
+  const char* file;
+  const char* gpu;  // options that the file needs; "" where none
+  const char* nic;
+  const char* wiring;
+  std::int64_t gpus;
+  Wiring expected;
+  std::int64_t nics;
+  const char* hardware;  // of the GPU
+};
+
+class ForeignDumps : public ::testing::TestWithParam<Foreign> {};
+
+fs::path shared_data() {
+  if (const char* folder = std::getenv("MOIRE_SHARED_DATA")) return folder;
+  return source / "../shared/data";
+}
+
+TEST_P(ForeignDumps, BecomesTheSystemItIs) {
+  const Foreign& foreign = GetParam();
+  const fs::path file = shared_data() / "nccl-topo" / foreign.file;
+  if (!fs::exists(file)) GTEST_SKIP() << "third-party file " << file << " is not here";
+  config::Diagnostics diagnostics;
+  NcclTopoOptions how = options();
+  if (*foreign.gpu) how.gpu = (source / "configs/hardware" / foreign.gpu).string();
+  if (*foreign.nic) {
+    how.nic = std::string(foreign.nic) == "none" ? "none" : (source / "configs/hardware" / foreign.nic).string();
+  }
+  if (std::string(foreign.wiring) == "nvswitch") how.wiring = Wiring::nvswitch;
+  const auto imported = import_nccl_topo(file.string(), how, diagnostics);
+  ASSERT_TRUE(imported.has_value()) << diagnostics.str();
+  const SystemSpec system = system_of(*imported);
+  EXPECT_EQ(system.node.gpus, foreign.gpus);
+  EXPECT_EQ(system.node.wiring, foreign.expected);
+  EXPECT_EQ(system.node.nics, foreign.nics);
+  EXPECT_THAT(imported->yaml, HasSubstr(fmt::format("gpu: ../hardware/{}", foreign.hardware)));
+  EXPECT_TRUE(system.library.has_value());
+  // Nothing else may have to be named: the same without the options fails, and says each of them.
+  if (*foreign.gpu || *foreign.nic || *foreign.wiring) {
+    config::Diagnostics wrong;
+    EXPECT_FALSE(import_nccl_topo(file.string(), options(), wrong).has_value());
+    if (*foreign.gpu) {
+      EXPECT_THAT(wrong.str(), HasSubstr("--gpu"));
+    }
+    if (*foreign.nic) {
+      EXPECT_THAT(wrong.str(), HasSubstr("--nic"));
+    }
+    if (*foreign.wiring) {
+      EXPECT_THAT(wrong.str(), HasSubstr("--wiring"));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, ForeignDumps,
+    ::testing::Values(Foreign{"azure-ncv4-topo.xml", "", "", "", 4, Wiring::pcie, 0, "a100_80g_pcie.yaml"},
+                      Foreign{"azure-ndv2-topo.xml", "v100_sxm2.yaml", "edr100.yaml", "nvswitch", 8, Wiring::nvswitch,
+                              1, "v100_sxm2.yaml"},
+                      Foreign{"azure-ndv4-topo.xml", "a100_80g_sxm.yaml", "hdr200.yaml", "nvswitch", 8,
+                              Wiring::nvswitch, 8, "a100_80g_sxm.yaml"},
+                      Foreign{"azure-ndv5-topo.xml", "h100_sxm.yaml", "ndr400.yaml", "nvswitch", 8, Wiring::nvswitch, 8,
+                              "h100_sxm.yaml"},
+                      Foreign{"aws-p4d-24xl-topo.xml", "", "none", "", 8, Wiring::nvswitch, 0, "a100_80g_sxm.yaml"},
+                      Foreign{"aws-p4de-24xl-topo.xml", "", "edr100.yaml", "", 8, Wiring::nvswitch, 4,
+                              "a100_80g_sxm.yaml"},
+                      Foreign{"made-hgx-a100-8gpu-topo.xml", "", "", "", 8, Wiring::nvswitch, 8, "a100_80g_sxm.yaml"},
+                      Foreign{"made-hgx-h100-8gpu-topo.xml", "", "", "", 8, Wiring::nvswitch, 8, "h100_sxm.yaml"},
+                      Foreign{"rccl-topo_8p_940.xml", "", "", "", 8, Wiring::full_mesh, 8, "mi300x.yaml"},
+                      Foreign{"rccl-topo_8p_940vm.xml", "", "", "", 8, Wiring::full_mesh, 8, "mi300x.yaml"},
+                      Foreign{"rccl-topo_8p_90a.xml", "", "", "", 8, Wiring::nvswitch, 0, "mi210.yaml"},
+                      Foreign{"rccl-topo_16p1h.xml", "", "", "", 16, Wiring::nvswitch, 8, "mi210.yaml"},
+                      Foreign{"rccl-topo_8p6l_6nic.xml", "mi210.yaml", "", "", 8, Wiring::nvswitch, 6, "mi210.yaml"},
+                      Foreign{"rccl-topo_8p_rome_4n_1.xml", "mi210.yaml", "", "", 8, Wiring::nvswitch, 4, "mi210.yaml"},
+                      Foreign{"rccl-topo_collnet_n4.xml", "mi210.yaml", "", "", 8, Wiring::nvswitch, 4, "mi210.yaml"}),
+    [](const auto& tested) {
+      std::string name;
+      for (const char c : std::string(tested.param.file)) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+      return name;
+    });
+
+TEST(NcclSystem, ForeignFilesThatAreNoDumpsAreTold) {
+  const fs::path folder = shared_data() / "nccl-topo";
+  if (!fs::exists(folder)) GTEST_SKIP() << "third-party files " << folder << " are not here";
+  const auto errors = [&folder](const char* file) {
+    config::Diagnostics diagnostics;
+    EXPECT_FALSE(import_nccl_topo((folder / file).string(), options(), diagnostics).has_value());
+    return diagnostics.str();
+  };
+  EXPECT_THAT(errors("aws-g5.48xl-topo.xml"), HasSubstr("9 PCI devices have neither class nor device"));
+  EXPECT_THAT(errors("azure-ncv4-graph.xml"), HasSubstr("this is a graph dump"));
+  EXPECT_THAT(errors("made-hgx-h100-nvidia-smi-topo-m.txt"), HasSubstr("the text of 'nvidia-smi topo -m'"));
+  EXPECT_THAT(errors("README.md"), HasSubstr("this is no XML"));
+}
+
+TEST(NcclSystem, AGraphOfTheSameMachineAgrees) {
+  const fs::path folder = shared_data() / "nccl-topo";
+  if (!fs::exists(folder)) GTEST_SKIP() << "third-party files " << folder << " are not here";
+  NcclTopoOptions how = options();
+  how.graph = (folder / "azure-ncv4-graph.xml").string();
+  config::Diagnostics diagnostics;
+  const auto imported = import_nccl_topo((folder / "azure-ncv4-topo.xml").string(), how, diagnostics);
+  ASSERT_TRUE(imported.has_value()) << diagnostics.str();
+  EXPECT_THAT(imported->yaml, HasSubstr("ring: 2 channels of 12 GB/s, worst path SYS"));
+  EXPECT_THAT(imported->notes, ::testing::Not(Contains(HasSubstr("NCCL's rings take"))));
+}
+
+}  // namespace
+}  // namespace moire::importing

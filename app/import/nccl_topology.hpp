@@ -1,0 +1,86 @@
+// What a topology dump of NCCL or RCCL (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE) says of one machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/diagnostics.hpp"
+
+namespace moire::importing {
+
+struct PciDevice {
+  std::string bus_id;
+  std::uint32_t pci_class = 0;  // 0x030200; 0: not said
+  std::uint32_t vendor = 0;     // 0: not said
+  std::uint32_t device = 0;
+  double transfers = 0;  // GT/s of the slot; 0: not said
+  std::int64_t width = 16;
+  std::vector<std::size_t> path;  // elements from the root down to it, itself included
+  std::size_t cpu = 0;
+  config::Place place;
+
+  double raw_bandwidth() const;  // B/s per direction, after line coding; 0: not said
+};
+
+enum class LinkKind { nvlink, xgmi, c2c };
+
+struct TopologyLink {
+  LinkKind kind = LinkKind::nvlink;
+  std::string target;
+  std::int64_t count = 0;
+  std::uint32_t target_class = 0;
+  config::Place place;
+};
+
+struct TopologyGpu {
+  PciDevice pci;
+  bool described = false;  // it has a <gpu> element; files of clouds have none
+  std::int64_t order = 0;  // rank, else dev, else as written
+  std::int64_t sm = 0;     // NVIDIA: compute capability x 10; AMD: compute units
+  std::string gcn;         // AMD: "gfx942", or "910" for gfx90a
+  std::vector<TopologyLink> links;
+};
+
+struct TopologyNic {
+  std::string name;
+  std::int64_t order = 0;  // dev, else as written
+  std::int64_t megabits = 0;
+  bool rdma = false;                  // else sockets on a network interface
+  bool gpu_direct = false;            // gdr
+  bool in_network_reduction = false;  // coll
+  std::optional<PciDevice> pci;       // none directly under a CPU
+  config::Place place;
+};
+
+struct Topology {
+  std::int64_t version = 0;
+  std::vector<TopologyGpu> gpus;         // by order
+  std::vector<TopologyNic> nics;         // by order
+  std::vector<PciDevice> network_cards;  // PCI devices of class 0x02.. without a <net>
+  std::size_t unclassed = 0;             // PCI devices without a class or anything inside
+  std::size_t cpus = 0;
+  std::size_t bridges = 0;
+  std::size_t hosts = 1;  // different host_hash
+  bool uneven_gpus = false;
+  std::vector<std::string> unknown;  // elements that were not looked at, each name once
+  config::Place place;
+
+  bool described() const { return !gpus.empty() && gpus.front().described; }
+};
+
+inline constexpr std::size_t most_gpus = 72;  // of a node
+
+// Nothing, and all errors, where it is no such dump.
+std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,
+                                           config::Diagnostics& diagnostics);
+
+// Whether the first element of an XML text is <name>. Looks no further.
+bool starts_with_element(std::string_view text, std::string_view name);
+
+// What the text is if it is no topology dump: "the text of nvidia-smi topo -m". Empty where it may be one.
+std::string other_than_topology(const std::string& text);
+
+}  // namespace moire::importing

@@ -1,0 +1,27 @@
+// A system file with what was taken from where in its comments.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace moire::importing {
+
+struct SystemFile {
+  std::string title;               // first comment
+  std::vector<std::string> facts;  // what the source says
+  std::vector<std::string> notes;  // what the system does not say, or says otherwise
+  std::string description;
+  std::int64_t gpus = 1;
+  std::filesystem::path gpu;
+  std::string wiring;
+  std::int64_t nics = 0;
+  std::filesystem::path nic;
+  std::filesystem::path library;  // empty: none
+};
+
+// Paths are written relative to `folder`.
+std::string to_yaml(const SystemFile& system, const std::filesystem::path& folder);
+
+}  // namespace moire::importing

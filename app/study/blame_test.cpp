@@ -1,0 +1,126 @@
+#include "app/study/blame.hpp"
+
+#include <gmock/gmock.h>
+
+#include "app/study/study.hpp"
+
+namespace moire::study {
+namespace {
+
+using machine::Apart;
+
+// Two queues on four tiny GPUs that meet everywhere: memory, links, CUs.
+std::string scenario_of(const std::string& queues, const std::string& system = "tests/data/tiny_node.yaml") {
+  return "description: x\nsystem: " MOIRE_SOURCE_DIR "/" + system + "\nprogram:\n" + queues;
+}
+const std::string library = "library: " MOIRE_SOURCE_DIR "/tests/data/tiny_library.yaml";
+const std::string stream = "    a: [{stream: {read: 8 MB, write: 4 MB}}]\n";
+const std::string gemm = "    a: [{gemm: {m: 512, n: 512, k: 256}}]\n";
+const std::string stream_too = "    b: [{stream: {read: 64 MB, write: 32 MB}}]\n";
+const std::string exchange = "    b: [{all_to_all: {bytes_per_peer: 512 KiB, " + library + "}}]\n";
+const std::string copies = "    b: [{all_to_all: {bytes_per_peer: 512 KiB, engine: dma}}]\n";
+const std::string exchange_too = "    a: [{all_to_all: {bytes_per_peer: 256 KiB, " + library + "}}]\n";
+const std::string copies_too = "    a: [{all_to_all: {bytes_per_peer: 256 KiB, engine: dma}}]\n";
+
+PreparedRun prepared(const std::string& text) {
+  config::Diagnostics diagnostics;
+  auto tree = config::load_text("s.yaml", text, {}, diagnostics);
+  const Scenario scenario = read_scenario(std::move(*tree), {}, diagnostics);
+  auto run = prepare(scenario, run_of(scenario, 0), diagnostics);
+  EXPECT_TRUE(run) << diagnostics.str();
+  return std::move(*run);
+}
+
+std::vector<QueueResult> each_alone(const PreparedRun& run) {
+  std::vector<QueueResult> alone;
+  for (std::uint32_t q = 0; q < run.program->queues.size(); ++q) {
+    const PreparedRun one{run.system, std::make_unique<program::Program>(run.program->only(q))};
+    alone.push_back(simulate(one, nullptr).queues.front());
+    alone.back().number = q;
+  }
+  return alone;
+}
+
+std::vector<QueueBlame> blame_of(const PreparedRun& run, int* simulations = nullptr) {
+  return blame(run, simulate(run, nullptr).queues, each_alone(run), [&](const Apart& apart) {
+    if (simulations != nullptr) ++*simulations;
+    return simulate(run, nullptr, apart);
+  });
+}
+
+class Pairs : public testing::TestWithParam<std::string> {};
+
+// The law that makes the parts a sum: who shares nothing with others takes the time it takes alone.
+TEST_P(Pairs, WithEverythingApartQueuesEndAsTheyDoAlone) {
+  const PreparedRun run = prepared(GetParam());
+  Apart apart{.queues = static_cast<std::uint32_t>(run.program->queues.size()),
+              .memory = true,
+              .links = true,
+              .engines = true,
+              .cus = true,
+              .clock = true,
+              .slots = true,
+              .host = true};
+  EXPECT_EQ(simulate(run, nullptr, apart).queues, each_alone(run));
+}
+
+TEST_P(Pairs, PartsAddUpToTheDifference) {
+  const PreparedRun run = prepared(GetParam());
+  const std::vector<QueueResult> together = simulate(run, nullptr).queues;
+  const std::vector<QueueResult> alone = each_alone(run);
+  const std::vector<QueueBlame> queues = blame_of(run);
+  ASSERT_EQ(queues.size(), alone.size());
+  for (std::size_t q = 0; q < queues.size(); ++q) EXPECT_EQ(queues[q].sum(), together[q].end - alone[q].end);
+}
+
+// What is left out because it could change nothing changes nothing.
+TEST_P(Pairs, NothingApartIsTheRunItself) {
+  const PreparedRun run = prepared(GetParam());
+  const RunResult result = simulate(run, nullptr);
+  EXPECT_EQ(simulate(run, nullptr, {.queues = 2}).queues, result.queues);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Blame, Pairs,
+    testing::Values(scenario_of("  queues:\n" + stream + exchange), scenario_of("  queues:\n" + gemm + exchange),
+                    scenario_of("  queues:\n" + stream + copies), scenario_of("  queues:\n" + exchange_too + exchange),
+                    scenario_of("  queues:\n" + copies_too + copies),
+                    scenario_of("  queues:\n" + exchange_too + copies),
+                    scenario_of("  order: serial\n  queues:\n" + stream + exchange),
+                    scenario_of("  launch: [b, a]\n  queues:\n" + stream + exchange),
+                    scenario_of("  queues:\n" + exchange_too + exchange, "tests/data/tiny_cluster.yaml"),
+                    scenario_of("  queues:\n    a: [{gemm: {m: 2048, n: 2048, k: 1024}}]\n" + stream_too,
+                                "configs/systems/4xh200.yaml")));
+
+TEST(Blame, CopiesLeaveTheCusAlone) {
+  int simulations = 0;
+  const auto queues = blame_of(prepared(scenario_of("  queues:\n" + stream + copies)), &simulations);
+  EXPECT_EQ(simulations, 1) << "memory is all they share";
+  EXPECT_GT(queues[0].of(Lost::memory), Time{});
+  EXPECT_EQ(queues[0].sum(), queues[0].of(Lost::memory));
+}
+
+TEST(Blame, CopiesOfTwoQueuesWaitForEnginesAndLinks) {
+  const auto queues = blame_of(prepared(scenario_of("  queues:\n" + copies_too + copies)));
+  EXPECT_GT(queues[1].of(Lost::engine_queue), Time{});
+  EXPECT_EQ(queues[1].of(Lost::cu_wait), Time{});
+}
+
+// One behind the other: they share nothing at a time, the second one waits for its turn.
+TEST(Blame, SerialQueuesLoseTheirTurn) {
+  const PreparedRun run = prepared(scenario_of("  order: serial\n  queues:\n" + stream + exchange));
+  const auto queues = blame_of(run);
+  EXPECT_EQ(queues[0].sum(), Time{});
+  EXPECT_EQ(queues[1].sum(), queues[1].of(Lost::launch));
+  EXPECT_GT(queues[1].of(Lost::launch), each_alone(run)[0].end - Time::from_us(10));
+}
+
+// A kernel that fills the GPU for a long time holds the other's first workgroup off; the first one loses nothing by it.
+TEST(Blame, WaitingForTheFirstPlaceIsToldFromLaterWaves) {
+  const std::string big = "    a: [{gemm: {m: 4096, n: 4096, k: 256}}]\n";
+  const auto queues = blame_of(prepared(scenario_of("  queues:\n" + big + exchange)));
+  EXPECT_GT(queues[1].of(Lost::cu_wait).us(), 0.9 * queues[1].sum().us());
+}
+
+}  // namespace
+}  // namespace moire::study

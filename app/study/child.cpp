@@ -1,0 +1,175 @@
+#include "app/study/child.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <new>
+
+#include "sim/core/invariant.hpp"
+
+// There in coverage builds only. NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" void __gcov_dump() __attribute__((weak));
+
+namespace moire::study {
+
+namespace {
+
+constexpr int tick_ms = 200;
+
+// First byte of what a child sends.
+constexpr char sent_result = 'r';
+constexpr char sent_bug = 'b';
+constexpr char sent_failure = 'f';
+
+std::string message_of(const std::function<std::string()>& work) {
+  try {
+    return sent_result + work();
+  } catch (const std::bad_alloc&) {
+    return sent_failure + std::string("the run needs more memory than there is");
+  } catch (const core::RunFailure& problem) {
+    return sent_failure + std::string(problem.what());
+  } catch (const std::exception& problem) {
+    return sent_bug + std::string(problem.what());
+  }
+}
+
+void write_all(int to, const std::string& text) {
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t n = write(to, text.data() + sent, text.size() - sent);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // the parent is gone
+    sent += static_cast<std::size_t>(n);
+  }
+}
+
+[[noreturn]] void be_the_child(int to, const std::function<std::string()>& work) {
+  write_all(to, message_of(work));
+  close(to);
+  if (__gcov_dump != nullptr) __gcov_dump();
+  _exit(0);  // not exit(): the parent's static objects and output buffers are not ours to end
+}
+
+// A process at work.
+class Child {
+ public:
+  explicit Child(const std::function<std::string()>& work) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) throw core::RunFailure(fmt::format("cannot open a pipe: {}", std::strerror(errno)));
+    std::fflush(nullptr);  // or the child would print it again
+    process_ = fork();
+    if (process_ < 0) {
+      const std::string why = std::strerror(errno);
+      close(ends[0]);
+      close(ends[1]);
+      throw core::RunFailure("cannot start a process: " + why);
+    }
+    if (process_ == 0) {
+      close(ends[0]);
+      be_the_child(ends[1], work);
+    }
+    close(ends[1]);
+    from_ = ends[0];
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (from_ >= 0) close(from_);
+    if (!ended_) {
+      int status = 0;
+      kill(process_, SIGKILL);
+      waitpid(process_, &status, 0);
+    }
+  }
+
+  int from() const { return from_; }
+
+  // Takes what has come; false at its end.
+  bool read_more() {
+    std::array<char, 65536> buffer{};
+    const ssize_t n = read(from_, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) return false;
+    message_.append(buffer.data(), static_cast<std::size_t>(n));
+    return true;
+  }
+
+  ChildReport report() {
+    int status = 0;
+    rusage usage{};
+    while (wait4(process_, &status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    ended_ = true;
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin_;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+      throw core::RunFailure("the system ended the run (out of memory?)");
+    if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));
+    if (message_.empty())
+      throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));
+    if (message_[0] == sent_failure) throw core::RunFailure(message_.substr(1));
+    if (message_[0] == sent_bug) throw core::InvariantError(message_.substr(1));
+    return {message_.substr(1), wall.count(), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  pid_t process_ = -1;
+  int from_ = -1;
+  bool ended_ = false;
+  std::string message_;
+};
+
+}  // namespace
+
+ChildReport run_in_child(const std::function<std::string()>& work, const std::function<void()>& tick) {
+  return run_in_children(
+             {work}, 1, [](std::size_t) {}, tick)
+      .front();
+}
+
+std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
+                                         const std::function<void(std::size_t)>& begin,
+                                         const std::function<void()>& tick) {
+  std::vector<ChildReport> reports(works.size());
+  std::vector<std::exception_ptr> failures(works.size());
+  std::map<std::size_t, Child> running;  // by number of the work
+  for (std::size_t next = 0; next < works.size() || !running.empty();) {
+    while (next < works.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
+      begin(next);
+      running.try_emplace(next, works[next]);
+      ++next;
+    }
+    std::vector<pollfd> ready;
+    for (const auto& [number, child] : running) ready.push_back({child.from(), POLLIN, 0});
+    const int events = poll(ready.data(), ready.size(), tick_ms);
+    if (events == 0) tick();
+    if (events <= 0) continue;
+    std::size_t at = 0;
+    for (auto it = running.begin(); it != running.end(); ++at) {
+      const auto here = it++;
+      if (ready[at].revents == 0 || here->second.read_more()) continue;
+      try {
+        reports[here->first] = here->second.report();
+      } catch (...) {
+        failures[here->first] = std::current_exception();
+      }
+      running.erase(here);
+    }
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return reports;
+}
+
+}  // namespace moire::study

@@ -1,0 +1,264 @@
+#include "app/study/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/config/suggest.hpp"
+
+namespace moire::study {
+
+namespace {
+
+constexpr std::size_t most_runs = 10'000;  // keeps a slip in an axis from filling the machine for days
+
+// "128" for a value, "h200x4" for a value that is a file, "value 2" for what has no short name.
+std::string label_of(const config::Node& value, std::size_t index) {
+  if (value.is_scalar()) return value.text;
+  if (value.top && value.place.source) return std::filesystem::path(value.place.source->name).stem().string();
+  return fmt::format("value {}", index + 1);
+}
+
+class ScenarioReader {
+ public:
+  ScenarioReader(Scenario& scenario, config::Diagnostics& diagnostics)
+      : scenario_(scenario), diagnostics_(diagnostics) {}
+
+  void variants(const config::Node& node) {
+    if (node.is_null()) return;
+    if (!node.is_map() || node.entries.empty()) {
+      reject(node, "'variants' is " + found(node) + ", not a map of names",
+             "write variants: {base: {}, other: {path: value}}");
+      return;
+    }
+    for (const auto& entry : node.entries) scenario_.variants.push_back(choice(entry, "variant"));
+  }
+
+  void sweep(const config::Node& node) {
+    if (node.is_null()) return;
+    if (!node.is_map() || node.entries.empty()) {
+      reject(node, "'sweep' is " + found(node) + ", not a map of axes", "write sweep: {system.nodes: [2, 4]}");
+      return;
+    }
+    for (const auto& entry : node.entries) axis(entry);
+    double runs = static_cast<double>(std::max<std::size_t>(1, scenario_.variants.size()));
+    for (const Axis& one : scenario_.axes) runs *= static_cast<double>(one.points.size());
+    if (runs > most_runs) {
+      reject(node, fmt::format("the axes and variants make {:.0f} runs", runs),
+             fmt::format("at most {} are run", most_runs));
+      scenario_.axes.clear();
+    }
+  }
+
+  void compare(const CompareSpec& spec, const config::Node& node) {
+    if (!spec.to && !spec.ideal && !spec.blame) {
+      reject(node, "'compare' compares with nothing", "write to: <variant>, or ideal: overlap");
+      return;
+    }
+    scenario_.ideal = spec.ideal;
+    scenario_.blame = spec.blame.value_or(spec.ideal == Ideal::overlap);
+    const config::Node* ideal = node.find("ideal");
+    scenario_.ideal_place = ideal ? ideal->place : node.place;
+    const config::Node* blame = node.find("blame");
+    if (spec.ideal == Ideal::none && spec.blame == true) {
+      reject(*blame, "'compare.blame' without an ideal to fall short of", "take 'ideal: none' out");
+    }
+    if (!spec.to) {
+      if (!spec.summary.empty())
+        reject(*node.find("summary"), "'compare.summary' sums up a comparison, and 'to' is missing", "name a variant");
+      return;
+    }
+    const config::Node& at = *node.find("to");
+    std::vector<std::string> names;
+    for (const Choice& variant : scenario_.variants) names.push_back(variant.name);
+    const auto known = std::find(names.begin(), names.end(), *spec.to);
+    if (known != names.end()) {
+      scenario_.compare_to = static_cast<std::size_t>(known - names.begin());
+      scenario_.summary = spec.summary;
+    } else if (names.empty()) {
+      reject(at, "'compare' needs variants to compare", "write variants: {" + *spec.to + ": {}, other: {path: value}}");
+    } else {
+      reject(at, "'compare.to' names no variant: " + config::in_quotes(*spec.to),
+             config::suggestion(*spec.to, names, "variants"));
+    }
+  }
+
+ private:
+  void reject(const config::Node& at, std::string what, std::string remedy) {
+    if (!at.broken) diagnostics_.error(at.place, std::move(what), std::move(remedy));
+  }
+
+  void axis(const config::Node::Entry& entry) {
+    Axis made{entry.key, {}};
+    const config::Node& values = entry.value;
+    if (values.is_map() && !values.top) {
+      for (const auto& point : values.entries) made.points.push_back(choice(point, "point"));
+    } else if (values.is_sequence()) {
+      for (std::size_t i = 0; i < values.items.size(); ++i) {
+        const config::Node& value = values.items[i];
+        Choice point{label_of(value, i), {}};
+        const auto same = [&point](const Choice& other) { return other.name == point.name; };
+        if (std::any_of(made.points.begin(), made.points.end(), same)) {
+          reject(value, fmt::format("axis '{}' has {} twice", entry.key, config::in_quotes(point.name)),
+                 "keep one of them");
+        }
+        change(entry.key, value, point);
+        made.points.push_back(std::move(point));
+      }
+    } else {
+      reject(values, fmt::format("axis '{}' is {}", entry.key, found(values)),
+             "write a list of values, or a map of named points, each {path: value}");
+      return;
+    }
+    if (made.points.empty()) {
+      reject(values, fmt::format("axis '{}' has no points", entry.key), "name at least one value");
+      return;
+    }
+    scenario_.axes.push_back(std::move(made));
+  }
+
+  Choice choice(const config::Node::Entry& entry, std::string_view kind) {
+    Choice made{entry.key, {}};
+    if (entry.value.is_map()) {
+      for (const auto& setting : entry.value.entries) change(setting.key, setting.value, made);
+    } else if (!entry.value.is_null()) {
+      reject(entry.value, fmt::format("{} '{}' is {}, not a map", kind, entry.key, found(entry.value)),
+             "write {path: value}, or {} for no change");
+    }
+    return made;
+  }
+
+  void change(const std::string& path, const config::Node& value, Choice& into) {
+    constexpr std::array<std::string_view, 2> allowed = {"system", "program"};
+    auto made = config::make_override(path, value, diagnostics_);
+    if (!made) return;
+    if (std::find(allowed.begin(), allowed.end(), made->path.front()) == allowed.end()) {
+      reject(value, fmt::format("'{}' can not be varied", path), "a path starts with 'system.' or 'program.'");
+      return;
+    }
+    into.changes.push_back(std::move(*made));
+  }
+
+  Scenario& scenario_;
+  config::Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void CompareSpec::describe(config::Describer<CompareSpec>& d) {
+  d.component("compare", "What the runs are compared with: one of the variants, an ideal.");
+  d.field("to", &CompareSpec::to,
+          "Name of the variant that reduction and speedup refer to; its queues alone are the ideal's")
+      .example("bulk_synchronous");
+  d.field("summary", &CompareSpec::summary, "Rows under the comparison, over all points")
+      .choices({{"mean", SummaryKind::mean}, {"max", SummaryKind::max}})
+      .optional();
+  d.field("ideal", &CompareSpec::ideal,
+          "overlap: every run is held against queues that run beside each other as fast as alone, the metrics "
+          "<queue>_isolated_us to fraction_of_ideal; none: not. Absent: overlap for programs of two queues")
+      .choices({{"overlap", Ideal::overlap}, {"none", Ideal::none}})
+      .optional();
+  d.field("blame", &CompareSpec::blame,
+          "Also say what each queue lost its time to, <queue>_lost_<part>_us; costs up to six simulations a run. "
+          "Absent: true where ideal is written as overlap")
+      .optional();
+}
+
+void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
+  d.component("scenario", "What `moire run` runs: a system, a program and how to vary them.");
+  d.field("description", &ScenarioSpec::description, "What the scenario shows; the title of its table");
+  d.field("system", &ScenarioSpec::system, "The machine: a file of configs/systems, or its keys")
+      .example("../systems/h200x4.yaml");
+  d.field("program", &ScenarioSpec::program, "What every rank does").example("{queues: {main: [...]}}");
+  d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point")
+      .example("{base: {}, other: {system.network.model: flow}}")
+      .optional();
+  d.field("sweep", &ScenarioSpec::sweep,
+          "Axes, crossed: {path: [values]}, or {name: {point: {path: value}}} for points that change several keys")
+      .example("{system.nodes: [2, 4, 8]}")
+      .optional();
+  d.field("compare", &ScenarioSpec::compare, "Reduction and speedup of the variants")
+      .example("{to: base, summary: [mean, max]}")
+      .optional();
+  d.field("advise", &ScenarioSpec::advise, "What `moire advise` may change (`moire explain advise`)")
+      .example("{channels: [4, 8, 16]}")
+      .optional();
+}
+
+std::size_t Scenario::points() const {
+  std::size_t count = 1;
+  for (const Axis& axis : axes) count *= axis.points.size();
+  return count;
+}
+
+std::size_t Scenario::runs() const { return points() * std::max<std::size_t>(1, variants.size()); }
+
+std::string Run::label() const {
+  std::vector<std::string> names;
+  for (const Choice* choice : choices) names.push_back(choice->name);
+  return config::join(names);
+}
+
+Run run_of(const Scenario& scenario, std::size_t number) {
+  Run run;
+  const std::size_t variants = std::max<std::size_t>(1, scenario.variants.size());
+  run.point = number / variants;
+  std::size_t rest = run.point;
+  run.choices.resize(scenario.axes.size());
+  for (std::size_t a = scenario.axes.size(); a-- > 0;) {
+    const std::vector<Choice>& points = scenario.axes[a].points;
+    run.choices[a] = &points[rest % points.size()];
+    rest /= points.size();
+  }
+  if (!scenario.variants.empty()) {
+    run.variant = number % variants;
+    run.choices.push_back(&scenario.variants[*run.variant]);
+  }
+  return run;
+}
+
+std::string label_of_point(const Scenario& scenario, std::size_t point) {
+  Run run = run_of(scenario, point * std::max<std::size_t>(1, scenario.variants.size()));
+  if (run.variant) run.choices.pop_back();
+  return run.label();
+}
+
+bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics) {
+  static const config::ListForm queue{{"program", "queues", "*"}, "operations"};
+  return config::apply(change, tree, diagnostics, &queue);
+}
+
+Scenario read_scenario(config::Node tree, std::vector<config::Override> sets, config::Diagnostics& diagnostics) {
+  Scenario scenario;
+  scenario.sets = std::move(sets);
+  scenario.tree = std::move(tree);
+  const auto spec = config::parse<ScenarioSpec>(scenario.tree, diagnostics);
+  const auto part = [&scenario](std::string_view key) {
+    const config::Node* node = scenario.tree.find(key);
+    return node ? *node : config::Node{};
+  };
+  ScenarioReader reader(scenario, diagnostics);
+  reader.variants(part("variants"));
+  reader.sweep(part("sweep"));
+  if (spec) {
+    scenario.description = spec->description;
+    if (spec->compare) reader.compare(*spec->compare, part("compare"));
+  }
+  return scenario;
+}
+
+std::optional<Scenario> load_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                                      config::Diagnostics& diagnostics) {
+  auto overrides = config::parse_sets(sets, diagnostics);
+  auto tree = config::load(file, {}, diagnostics);
+  if (!tree) return std::nullopt;
+  for (const config::Override& change : overrides) {
+    if (!apply_change(change, *tree, diagnostics)) tree->broken = true;
+  }
+  Scenario scenario = read_scenario(std::move(*tree), std::move(overrides), diagnostics);
+  scenario.name = file.stem().string();
+  return scenario;
+}
+
+}  // namespace moire::study

@@ -1,0 +1,182 @@
+#include "app/study/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/hardware/machine/machine.hpp"
+#include "models/hardware/replay/replay.hpp"
+#include "sim/core/invariant.hpp"
+
+namespace moire::study {
+
+namespace {
+
+double percent(double share) { return std::round(share * 1e8) / 1e6; }  // more digits say nothing
+
+struct Busy {
+  double hbm = 0;       // mean over ranks
+  double scale_up = 0;  // most used
+  double network = 0;   // most used
+};
+
+Busy busy(machine::Machine& machine, Time end) {
+  Busy busy;
+  const auto& info = machine.capacity_info();
+  const std::vector<double> served = machine.sharing().served();
+  for (core::CapacityId id = 0; id < info.size(); ++id) {
+    const double share = served[id] / (machine.sharing().capacity(id).rate * end.seconds());
+    if (info[id].kind == machine::CapacityKind::memory) busy.hbm += share / machine.ranks();
+    if (info[id].kind == machine::CapacityKind::scale_up_link) busy.scale_up = std::max(busy.scale_up, share);
+  }
+  if (machine.network()) {
+    for (const core::LinkUse& link : machine.network()->use()) {
+      busy.network = std::max(busy.network, static_cast<double>(link.busy.ps) / static_cast<double>(end.ps));
+    }
+  }
+  return busy;
+}
+
+// Shapes of one name are one phase.
+std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>& phases) {
+  std::vector<program::PhaseTotal> merged;
+  for (const program::PhaseTotal& phase : phases) {
+    const auto same = std::find_if(merged.begin(), merged.end(),
+                                   [&](const program::PhaseTotal& known) { return known.name == phase.name; });
+    if (same == merged.end()) {
+      merged.push_back(phase);
+      continue;
+    }
+    same->count += phase.count;
+    same->total += phase.total;
+  }
+  return merged;
+}
+
+// Means; and what a workgroup spends in all, for kernels that have a record: these sums explain its length.
+void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::int64_t workgroups,
+                std::vector<Metric>& metrics) {
+  for (const program::PhaseTotal& phase : by_name(phases)) {
+    if (phase.count == 0) continue;
+    const double mean_us = std::round(phase.mean_us() * 1e6) / 1e6;  // to the picosecond
+    metrics.push_back({word + "_" + metric_word(phase.name) + "_mean_us", mean_us});
+    if (workgroups == 0) continue;
+    const double all_us = std::round(phase.total.us() / static_cast<double>(workgroups) * 1e6) / 1e6;
+    metrics.push_back({word + "_" + metric_word(phase.name) + "_per_workgroup_us", all_us});
+  }
+}
+
+void add_operation(const replay::OperationTimes& operation, bool recorded, std::vector<Metric>& metrics) {
+  const std::string word = metric_word(operation.name);
+  metrics.push_back({word + "_us", microseconds(operation.end - operation.begin)});
+  metrics.push_back({word + "_begin_us", microseconds(operation.begin)});
+  metrics.push_back({word + "_end_us", microseconds(operation.end)});
+  if (operation.phases.empty() || operation.first_workgroup == Time::max()) return;
+  metrics.push_back({word + "_kernel_us", microseconds(operation.end - operation.first_workgroup)});
+  add_phases(word, operation.phases, recorded ? operation.workgroups : 0, metrics);
+}
+
+void add_recorded(const program::RecordedKernel& kernel, std::vector<Metric>& metrics) {
+  const std::string word = "recorded_" + metric_word(kernel.kernel);
+  metrics.push_back({word + "_kernel_us", microseconds(kernel.duration)});
+  add_phases(word, kernel.phases, kernel.workgroups, metrics);
+}
+
+struct Begin {
+  Time time = Time::max();
+  bool kernel = false;
+};
+// Of the first workgroup or copy: neither enqueueing nor launch are in it.
+Begin first_begin(const replay::Result& result) {
+  Begin first;
+  for (const replay::OperationTimes& operation : result.operations) {
+    const bool is_kernel = operation.first_workgroup != Time::max();
+    const Time begin = is_kernel ? operation.first_workgroup : operation.begin;
+    if (begin < first.time) first = {begin, is_kernel};
+  }
+  return first;
+}
+
+// Events wait in the queue, not on the host.
+Time between_events(const replay::Result& result, const host::HostSpec& host) {
+  const Begin first = first_begin(result);
+  return result.end - first.time + (first.kernel ? host.event_pair : Time{});
+}
+
+// The host enqueues ahead, until it is what takes longest.
+Time repeated(const replay::Result& result, const host::HostSpec& host) {
+  const Begin first = first_begin(result);
+  const Time enqueued{host.enqueue.ps * static_cast<std::int64_t>(result.operations.size())};
+  return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
+}
+
+std::vector<Metric> metrics_of(const replay::Result& result, const program::Program& program,
+                               machine::Machine& machine) {
+  const auto end = static_cast<double>(result.end.ps);
+  const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
+  const Busy used = busy(machine, result.end);
+  std::vector<Metric> metrics;
+  metrics.push_back({"time_us", microseconds(result.end)});
+  metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
+  metrics.push_back({"repeated_us", microseconds(repeated(result, machine.gpu().host))});
+  metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
+  for (const replay::OperationTimes& operation : result.operations) {
+    const bool recorded =
+        std::any_of(program.recorded.begin(), program.recorded.end(),
+                    [&](const program::RecordedKernel& kernel) { return kernel.kernel == operation.name; });
+    add_operation(operation, recorded, metrics);
+  }
+  for (const program::RecordedKernel& kernel : program.recorded) add_recorded(kernel, metrics);
+  metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
+  metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
+  metrics.push_back({"puts", static_cast<double>(result.puts)});
+  metrics.push_back({"put_bytes", result.put_bytes.value});
+  metrics.push_back({"scale_up_bytes", std::round(result.scale_up_bytes.value)});
+  metrics.push_back({"network_bytes", machine.network() ? machine.network()->delivered().value : 0});
+  metrics.push_back({"hbm_busy_percent", percent(used.hbm)});
+  metrics.push_back({"scale_up_busy_percent", percent(used.scale_up)});
+  metrics.push_back({"network_busy_percent", percent(used.network)});
+  return metrics;
+}
+
+std::vector<QueueResult> queues_of(const replay::Result& result, const program::Program& program) {
+  std::vector<QueueResult> queues;
+  std::size_t operation = 0;
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const std::size_t operations = program.queues[q].operations.size();
+    if (operations == 0) continue;
+    QueueResult& queue = queues.emplace_back(QueueResult{program.queues[q].name, q, result.queue_end[q], Time{}});
+    for (std::size_t i = 0; i < operations; ++i, ++operation) {
+      const replay::OperationTimes& times = result.operations[operation];
+      if (times.first_workgroup != Time::max()) queue.waited += times.first_workgroup - times.begin;
+    }
+  }
+  return queues;
+}
+
+}  // namespace
+
+double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
+
+RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
+  core::RunLoop loop;
+  std::string error;
+  const auto machine = machine::Machine::build(run.system, loop, error, apart);
+  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error);
+  replay::Replay replay(*machine, *run.program, observer);
+  const replay::Result replayed = replay.run();
+  RunResult result;
+  result.stats.events = loop.calendar().fired();
+  result.stats.instants = loop.instants();
+  result.stats.solves = machine->sharing().solves();
+  result.deadlock = replayed.deadlock;
+  if (!result.deadlock.empty()) return result;
+  MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");
+  result.time = replayed.end;
+  result.queues = queues_of(replayed, *run.program);
+  result.metrics = metrics_of(replayed, *run.program, *machine);
+  return result;
+}
+
+}  // namespace moire::study

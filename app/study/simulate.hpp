@@ -1,0 +1,47 @@
+// One simulation: a machine, a replay, its figures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/study/metrics.hpp"
+#include "app/study/prepare.hpp"
+#include "models/hardware/machine/machine.hpp"
+#include "sim/core/quantity.hpp"
+#include "sim/program/observer.hpp"
+
+namespace moire::study {
+
+// What the simulation itself cost. Never part of a result.
+struct RunStats {
+  std::uint64_t events = 0;
+  std::uint64_t instants = 0;
+  std::uint64_t solves = 0;  // of the sharing law
+  double wall_seconds = 0;
+  std::uint64_t peak_memory_bytes = 0;
+};
+
+// A queue that has operations.
+struct QueueResult {
+  std::string name;
+  std::uint32_t number = 0;  // in the program
+  Time end;                  // latest over ranks, from the run's begin
+  Time waited;               // its kernels in all, from launch to their first workgroup's place
+  bool operator==(const QueueResult&) const = default;
+};
+
+struct RunResult {
+  Time time;
+  std::vector<QueueResult> queues;
+  std::vector<Metric> metrics;
+  std::string deadlock;  // the report; empty where every operation ended
+  RunStats stats;
+};
+
+double microseconds(Time time);  // exact to the last digit of its decimal form
+
+// `apart`: what queues do not share, in a counterfactual run.
+RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart = {});
+
+}  // namespace moire::study

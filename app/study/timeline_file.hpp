@@ -1,0 +1,28 @@
+// A timeline written beside a run.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "app/study/prepare.hpp"
+#include "app/timeline/perfetto_timeline.hpp"
+#include "sim/program/observer.hpp"
+
+namespace moire::study {
+
+class TimelineFile {
+ public:
+  // `run` outlives it. Throws core::RunFailure where the file cannot be written.
+  TimelineFile(std::filesystem::path path, const PreparedRun& run);
+
+  program::Observer* observer() { return timeline_.get(); }
+  void finish();  // throws core::RunFailure where something could not be written
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream out_;
+  std::unique_ptr<timeline::PerfettoTimeline> timeline_;
+};
+
+}  // namespace moire::study

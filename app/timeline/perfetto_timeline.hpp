@@ -1,0 +1,72 @@
+// A timeline of a replay that ui.perfetto.dev opens. What its tracks mean: docs/how-to/read-a-timeline.md.
+//
+// It streams: a span is written when it is over and not kept. Memory is one entry for each track and lane, and for
+// each of the first 65,536 different texts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+#include "app/timeline/packet_writer.hpp"
+#include "app/timeline/tracks.hpp"
+#include "sim/program/observer.hpp"
+
+namespace moire::timeline {
+
+struct Options {
+  // Spans (of workgroups, operations, copies, puts) after which no more workgroup spans are written; all else still
+  // is. A workgroup span takes about 60 bytes.
+  std::uint64_t max_events = 2'000'000;
+};
+
+// What was told, and written unless it says otherwise.
+struct Totals {
+  std::uint64_t workgroups = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t puts = 0;
+  std::uint64_t loads = 0;
+  std::uint64_t workgroups_left_out = 0;  // not written; not among `workgroups`
+
+  std::uint64_t spans() const { return workgroups + operations + copies + puts; }
+};
+
+class PerfettoTimeline final : public program::Observer {
+ public:
+  // `out` and `program` outlive the timeline.
+  PerfettoTimeline(std::ostream& out, const program::Program& program, Layout layout = {}, Options options = {});
+  PerfettoTimeline(const PerfettoTimeline&) = delete;  // its tracks refer to it
+  PerfettoTimeline& operator=(const PerfettoTimeline&) = delete;
+
+  void operation(const program::OperationSpan& span) override;
+  void workgroup(const program::WorkgroupSpan& span) override;
+  void put(const program::PutSpan& span) override;
+  void copy(const program::CopySpan& span) override;
+  void load(std::string_view capacity, program::Rank rank, Time now, double units_per_second, double rate) override;
+
+  // After the run, also one that deadlocked. False when the stream did not take all bytes.
+  bool finish();
+
+  const Totals& totals() const { return totals_; }
+
+ private:
+  GpuTracks& gpu(program::Rank rank);
+  void begin_slice(TrackId track, std::string_view category, std::string_view name, Time begin, Time end);
+  void end_slice(TrackId track, Time end);
+  void note(Time at, std::string_view text);
+
+  const program::Program& program_;
+  Layout layout_;
+  Options options_;
+  PacketWriter writer_;
+  std::vector<std::unique_ptr<GpuTracks>> gpus_;  // by rank, made when first used
+  Totals totals_;
+  TrackId notes_ = root;
+  Time last_left_out_;
+  std::uint64_t flows_ = 0;
+};
+
+}  // namespace moire::timeline

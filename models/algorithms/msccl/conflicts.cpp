@@ -1,0 +1,156 @@
+#include "models/algorithms/msccl/conflicts.hpp"
+
+#include <algorithm>
+
+namespace moire::msccl {
+
+namespace {
+
+// How far each block of a GPU knows the others to be, through dependencies alone.
+class LocalOrder {
+ public:
+  LocalOrder(const Wiring& wiring, std::int32_t gpu)
+      : wiring_(wiring), begin_(wiring.first[gpu]), blocks_(wiring.first[gpu + 1] - begin_), known_(blocks_) {
+    first_step_.push_back(0);
+    for (std::uint32_t b = 0; b < blocks_; ++b) first_step_.push_back(first_step_.back() + steps(b).size());
+    waited_for_.assign(first_step_.back(), 0);
+    for (std::uint32_t b = 0; b < blocks_; ++b) {
+      for (const Step& step : steps(b)) {
+        if (step.depends_block == none) continue;
+        const auto on = static_cast<std::uint32_t>(step.depends_block);
+        ++waited_for_[first_step_[on] + publishing_step(steps(on), step.depends_step)];
+      }
+    }
+    published_.resize(first_step_.back());
+  }
+
+  void begin(const Call& call) {
+    const std::uint32_t b = call.block - begin_;
+    const Step& step = steps(b)[call.step];
+    if (call.first != 0 || step.depends_block == none) return;
+    const auto on = static_cast<std::uint32_t>(step.depends_block);
+    if (on == b) return;
+    const std::vector<std::uint32_t>& learnt =
+        published_[first_step_[on] + publishing_step(steps(on), step.depends_step)];
+    std::vector<std::uint32_t>& known = known_[b];
+    if (known.empty()) known.resize(blocks_);
+    for (std::uint32_t other = 0; other < blocks_; ++other) known[other] = std::max(known[other], learnt[other]);
+  }
+  void end(const Call& call) {
+    const std::uint32_t b = call.block - begin_;
+    if (!call.last || waited_for_[first_step_[b] + call.step] == 0) return;
+    std::vector<std::uint32_t>& learnt = published_[first_step_[b] + call.step];
+    learnt = known_[b];
+    if (learnt.empty()) learnt.resize(blocks_);
+    learnt[b] = call.number + 1;
+  }
+  // Whether the touch is over before the block at hand goes on.
+  bool is_before(const Touch& touch, std::uint32_t block) const {
+    if (touch.block == block) return true;
+    const std::vector<std::uint32_t>& known = known_[block - begin_];
+    return !known.empty() && known[touch.block - begin_] > touch.call;
+  }
+
+ private:
+  const std::vector<Step>& steps(std::uint32_t b) const { return wiring_.blocks[begin_ + b].steps(); }
+
+  const Wiring& wiring_;
+  const std::uint32_t begin_;
+  const std::uint32_t blocks_;
+  std::vector<std::vector<std::uint32_t>> known_;  // calls of each other block; empty: nothing
+  std::vector<std::size_t> first_step_;
+  std::vector<std::uint32_t> waited_for_;
+  std::vector<std::vector<std::uint32_t>> published_;
+};
+
+class Memory {
+ public:
+  Memory(std::uint32_t first, std::uint32_t cells, const LocalOrder& order, std::vector<Conflict>& conflicts)
+      : first_(first), cells_(cells), order_(order), conflicts_(conflicts) {}
+
+  void read(std::uint32_t cell, const Touch& touch) {
+    Cell& at = cells_[cell - first_];
+    compare(at.last_write, touch, cell);
+    if (at.reads != nobody && reads_[at.reads].touch.block == touch.block) {
+      reads_[at.reads].touch = touch;  // behind its earlier one
+    } else {
+      reads_.push_back({touch, at.reads});
+      at.reads = static_cast<std::uint32_t>(reads_.size() - 1);
+    }
+  }
+  void write(std::uint32_t cell, const Touch& touch) {
+    Cell& at = cells_[cell - first_];
+    compare(at.last_write, touch, cell);
+    for (std::uint32_t i = at.reads; i != nobody; i = reads_[i].next) compare(reads_[i].touch, touch, cell);
+    at = {touch, nobody};
+  }
+
+ private:
+  struct Cell {
+    Touch last_write;
+    std::uint32_t reads = nobody;
+  };
+  struct Read {
+    Touch touch;
+    std::uint32_t next;
+  };
+
+  void compare(const Touch& first, const Touch& second, std::uint32_t cell) {
+    if (first.block == nobody || order_.is_before(first, second.block)) return;
+    conflicts_.push_back({first, second, cell});
+  }
+
+  const std::uint32_t first_;
+  std::vector<Cell> cells_;
+  std::vector<Read> reads_;
+  const LocalOrder& order_;
+  std::vector<Conflict>& conflicts_;
+};
+
+void touch_all(const Wiring& wiring, const Layout& layout, const Call& call, Memory& memory) {
+  const Wiring::Block& block = wiring.blocks[call.block];
+  const Step& step = block.steps()[call.step];
+  const Effect does = effect(step.type);
+  const Touch read{call.block, call.number, call.step, false};
+  const Touch write{call.block, call.number, call.step, true};
+  const auto cell = [&](Buffer buffer, std::int32_t offset, std::uint32_t chunk) {
+    return layout.cell(block.gpu, buffer, std::int64_t{offset} + chunk);
+  };
+  const std::uint32_t behind = call.first + call.count;
+  for (std::uint32_t c = call.first; does.reads_src && c < behind; ++c)
+    memory.read(cell(step.src_buffer, step.src_offset, c), read);
+  for (std::uint32_t c = call.first; does.reads_dst && c < behind; ++c)
+    memory.read(cell(step.dst_buffer, step.dst_offset, c), read);
+  for (std::uint32_t c = call.first; does.writes_dst && c < behind; ++c)
+    memory.write(cell(step.dst_buffer, step.dst_offset, c), write);
+}
+
+}  // namespace
+
+std::vector<Conflict> find_conflicts(const Wiring& wiring, const Layout& layout,
+                                     const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call) {
+  const std::int32_t gpus = wiring.algorithm.ranks();
+  // Calls sorted by GPU, in order on each.
+  std::vector<std::size_t> begin(static_cast<std::size_t>(gpus) + 1);
+  for (const std::uint32_t b : order) ++begin[wiring.blocks[b].gpu + 1];
+  for (std::int32_t g = 0; g < gpus; ++g) begin[g + 1] += begin[g];
+  std::vector<std::uint32_t> on_gpus(order.size());
+  std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+  for (const std::uint32_t b : order) on_gpus[next[wiring.blocks[b].gpu]++] = b;
+
+  std::vector<Conflict> conflicts;
+  Replay replay(wiring, chunks_per_call);
+  for (std::int32_t gpu = 0; gpu < gpus; ++gpu) {
+    LocalOrder local(wiring, gpu);
+    Memory memory(layout.first(gpu), layout.cells(gpu), local, conflicts);
+    for (std::size_t i = begin[gpu]; i < begin[gpu + 1]; ++i) {
+      const Call call = replay.next(on_gpus[i]);
+      local.begin(call);
+      touch_all(wiring, layout, call, memory);
+      local.end(call);
+    }
+  }
+  return conflicts;
+}
+
+}  // namespace moire::msccl

@@ -1,0 +1,67 @@
+// Carries values of any kind through an algorithm's steps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/algorithms/msccl/layout.hpp"
+#include "models/algorithms/msccl/schedule.hpp"
+
+namespace moire::msccl {
+
+// What waits in one connection, in order.
+template <class Value>
+class Queue {
+ public:
+  void push(const Value& value) { values_.push_back(value); }
+  Value pop() {
+    Value value = values_[head_++];
+    if (head_ == values_.size()) {
+      values_.clear();
+      head_ = 0;
+    } else if (head_ >= 1024 && head_ * 2 > values_.size()) {
+      values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(head_));
+      head_ = 0;
+    }
+    return value;
+  }
+
+ private:
+  std::vector<Value> values_;
+  std::size_t head_ = 0;
+};
+
+// `values` answers, for the step (block, number) and one of its chunks:
+//   Value received(block, number, Message)          what came out of a connection
+//   Value read(block, number, buffer, chunk, cell)
+//   Value sum(block, number, first, second)
+//   Value write(block, number, cell, value)         what goes on from there
+//   Message sent(block, number, value)
+template <class Message, class Values>
+void carry(const Wiring& wiring, const Layout& layout, const std::vector<std::uint32_t>& order,
+           std::uint32_t chunks_per_call, Values& values) {
+  std::vector<Queue<Message>> queues(wiring.connections.size());
+  Replay replay(wiring, chunks_per_call);
+  for (const std::uint32_t b : order) {
+    const Call call = replay.next(b);
+    const Wiring::Block& block = wiring.blocks[b];
+    const Step& step = block.steps()[call.step];
+    const Effect does = effect(step.type);
+    for (std::uint32_t chunk = call.first; chunk < call.first + call.count; ++chunk) {
+      const std::int64_t src = std::int64_t{step.src_offset} + chunk;
+      const std::int64_t dst = std::int64_t{step.dst_offset} + chunk;
+      typename Values::Value value{};
+      if (does.receives) value = values.received(b, call.step, queues[block.in].pop());
+      if (does.reads_dst)
+        value = values.read(b, call.step, step.dst_buffer, dst, layout.cell(block.gpu, step.dst_buffer, dst));
+      if (does.reads_src) {
+        const auto read = values.read(b, call.step, step.src_buffer, src, layout.cell(block.gpu, step.src_buffer, src));
+        value = does.reduces ? values.sum(b, call.step, value, read) : read;
+      }
+      if (does.writes_dst) value = values.write(b, call.step, layout.cell(block.gpu, step.dst_buffer, dst), value);
+      if (does.sends) queues[block.out].push(values.sent(b, call.step, value));
+    }
+  }
+}
+
+}  // namespace moire::msccl

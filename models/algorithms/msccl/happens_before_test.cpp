@@ -1,0 +1,105 @@
+#include "models/algorithms/msccl/happens_before.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/algorithms/msccl/examples_for_test.hpp"
+
+namespace moire::msccl {
+namespace {
+
+// Sends and receptions of a part are on different blocks, so that only the way over the other GPU orders them.
+Algorithm over_the_other(std::int32_t n, bool with_dependency) {
+  Maker maker(Collective::all_reduce, Protocol::ll, n, n, true);
+  maker.buffers(n, 0, n);
+  for (std::int32_t gpu = 0; gpu < n; ++gpu) {
+    std::vector<Made> came(static_cast<std::size_t>(n));
+    for (std::int32_t peer = 0; peer < n; ++peer) {
+      if (peer == gpu) continue;
+      maker.step(gpu, maker.block(gpu, peer, none), StepType::send, i(peer), s(0));
+      came[peer] = maker.step(gpu, maker.block(gpu, none, peer), StepType::recv, i(0), s(peer));
+    }
+    Made last;
+    for (std::int32_t peer = 0; peer < n; ++peer) {
+      if (peer != gpu)
+        last = maker.step(gpu, maker.block(gpu, none, none), StepType::reduce, s(peer), i(gpu), 1, {came[peer]});
+    }
+    for (std::int32_t peer = 0; peer < n; ++peer) {
+      if (peer == gpu) continue;
+      maker.step(gpu, maker.block(gpu, peer, none, 1), StepType::send, i(gpu), i(0), 1,
+                 with_dependency ? std::vector<Made>{last} : std::vector<Made>{});
+      maker.step(gpu, maker.block(gpu, none, peer, 1), StepType::recv, i(0), i(peer));
+    }
+  }
+  return maker.made;
+}
+
+struct Found {
+  std::size_t conflicts = 0;
+  std::vector<bool> searched;
+  std::vector<bool> walked;
+};
+Found find(const Algorithm& algorithm) {
+  const Wiring wiring(algorithm);
+  const std::uint32_t slots = default_fifo(algorithm.protocol).calls;
+  const Schedule run = schedule(wiring, 1, slots, true);
+  EXPECT_TRUE(run.complete);
+  const Layout layout(algorithm, CallPattern::in_place);
+  const auto conflicts = find_conflicts(wiring, layout, run.order, 1);
+  return {conflicts.size(), are_ordered(wiring, conflicts, run.order, 1, slots, 1'000'000),
+          are_ordered(wiring, conflicts, run.order, 1, slots, 0)};
+}
+
+TEST(HappensBefore, OrderOverAnotherGpuIsFoundBothWays) {
+  // 3 GPUs have 6 pairs; 12 have 132, more chains than clocks have places.
+  for (const std::int32_t n : {3, 12}) {
+    const Found found = find(over_the_other(n, true));
+    EXPECT_EQ(found.conflicts, static_cast<std::size_t>(n * (n - 1)));
+    EXPECT_EQ(found.searched, std::vector<bool>(found.conflicts, true));
+    EXPECT_EQ(found.walked, found.searched);
+  }
+}
+
+TEST(HappensBefore, MissingOrderIsMissedBothWays) {
+  for (const std::int32_t n : {3, 12}) {
+    const Found found = find(over_the_other(n, false));
+    EXPECT_GT(found.conflicts, static_cast<std::size_t>(n * (n - 1)));
+    EXPECT_EQ(found.searched, std::vector<bool>(found.conflicts, false));
+    EXPECT_EQ(found.walked, found.searched);
+  }
+}
+
+// GPU 1 reads s(0) before it receives twice. Where one call fits, GPU 0's second send waits for the first reception,
+// and with it for the read; what GPU 0 then lets another block write to s(0) comes later. Where more fit, nothing says
+// so.
+TEST(HappensBefore, CreditsOrder) {
+  for (const std::uint32_t slots : {1U, 2U, 8U}) {
+    Maker maker(Collective::custom, Protocol::simple, 2, 4, false);
+    maker.buffers(4, 4, 4);
+    const std::int32_t receiver = maker.block(1, none, 0);
+    maker.step(1, receiver, StepType::copy, s(0), o(0));
+    maker.step(1, receiver, StepType::recv, i(0), o(1));
+    maker.step(1, receiver, StepType::recv, i(0), o(2));
+    const std::int32_t sender = maker.block(0, 1, none);
+    maker.step(0, sender, StepType::send, i(0), o(0));
+    const Made second = maker.step(0, sender, StepType::send, i(1), o(0));
+    maker.step(0, maker.block(0, 1, none, 1), StepType::send, i(2), s(0), 1, {second});
+    maker.step(1, maker.block(1, none, 0, 1), StepType::recv, i(0), s(0));
+    const Wiring wiring(maker.made);
+    const Schedule run = schedule(wiring, 1, slots, true);
+    ASSERT_TRUE(run.complete);
+    const Layout layout(maker.made, CallPattern::out_of_place);
+    const auto conflicts = find_conflicts(wiring, layout, run.order, 1);
+    ASSERT_EQ(conflicts.size(), 1U);
+    // In a schedule where the write came first, nothing could order it before the read.
+    const bool read_first = !conflicts[0].first.writes;
+    const bool expected = slots == 1;
+    if (expected) {
+      EXPECT_TRUE(read_first);
+    }
+    EXPECT_EQ(are_ordered(wiring, conflicts, run.order, 1, slots, 1000), std::vector<bool>{expected});
+    EXPECT_EQ(are_ordered(wiring, conflicts, run.order, 1, slots, 0), std::vector<bool>{expected});
+  }
+}
+
+}  // namespace
+}  // namespace moire::msccl

@@ -1,0 +1,173 @@
+// A collective written as what happens to chunks of buffers, on all ranks at once. What is written is recorded as a
+// trace; compile() makes thread blocks of it.
+//
+//   Program p({.name = "ring", .collective = Collective::all_reduce, .ranks = n, .chunk_factor = n});
+//   auto c = p.chunk(0, input, 0);
+//   c = p.chunk(1, input, 0).reduce(c);
+//   c.copy(2, input, 0, {.channel = 1});
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/algorithms/msccl/algorithm.hpp"
+#include "models/algorithms/mscclang/trace.hpp"
+
+namespace moire::mscclang {
+
+// A program that means nothing, or that the runtime would refuse. The text names the statement.
+struct ProgramError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Replication : std::uint8_t {
+  interleaved,  // each operation is cut into `instances` parts of its data: right for every collective
+  blocked,      // instance i works on the i-th part of every buffer: where the place of a chunk means nothing
+};
+enum class Blocks : std::uint8_t { automatic, manual };
+
+struct Options {
+  std::string name;
+  msccl::Collective collective = msccl::Collective::all_reduce;
+  std::int32_t ranks = 0;
+  // Chunks of the whole buffer; of one rank's part for all-gather, reduce-scatter and all-to-all.
+  std::int32_t chunk_factor = 1;
+  bool in_place = true;
+  msccl::Protocol protocol = msccl::Protocol::simple;
+  std::int32_t instances = 1;
+  Replication replication = Replication::interleaved;
+  Blocks blocks = Blocks::automatic;
+  std::int32_t root = 0;  // of broadcast and reduce
+  bool stated = true;     // false: the collective is a name, and the program's buffers are its own
+  bool fuse = true;
+  // Waits of a run of local reductions into one chunk stand before the run, so that the runtime does it in one pass.
+  bool gather_waits = false;
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = 0;
+};
+
+// Where an operation runs; -1: the compiler's choice. Blocks count with Blocks::manual, and in both modes operations
+// of different blocks are not fused.
+struct Placement {
+  std::int32_t send_block = -1;
+  std::int32_t recv_block = -1;
+  std::int32_t channel = -1;
+};
+
+using Location = std::source_location;
+
+class Program;
+
+// Chunks of one rank, as they are now: using them after something else was written there is an error.
+class Chunk {
+ public:
+  // To the same place of another rank, to a place, or behind what a scratch buffer holds.
+  Chunk copy(std::int32_t rank, Placement placement = {}, Location where = Location::current()) const;
+  Chunk copy(std::int32_t rank, Buffer buffer, std::int32_t index, Placement placement = {},
+             Location where = Location::current()) const;
+  Chunk copy(std::int32_t rank, Buffer scratch, Placement placement = {}, Location where = Location::current()) const;
+  // Adds `other` to these; both are as long.
+  Chunk reduce(const Chunk& other, Placement placement = {}, Location where = Location::current()) const;
+
+  std::vector<Chunk> split(std::int32_t parts, Location where = Location::current()) const;
+  // From the first to the last of both.
+  Chunk group(const Chunk& other, Location where = Location::current()) const;
+
+  std::int32_t rank() const { return place_.rank; }
+  Buffer buffer() const { return place_.buffer; }
+  std::int32_t index() const { return place_.index; }
+  std::int32_t count() const { return count_; }
+  const Place& place() const { return place_; }
+
+ private:
+  friend class Program;
+  Program* program_ = nullptr;
+  Place place_;
+  std::int32_t count_ = 0;
+  std::uint64_t moment_ = 0;  // operations recorded when it was taken
+};
+
+class Program {
+ public:
+  explicit Program(Options options);
+  // A collective of one's own: what each rank's buffers hold at the beginning.
+  Program(Options options, std::vector<InitialBuffers> initial);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  Buffer scratch(std::string_view name);
+
+  Chunk chunk(std::int32_t rank, Buffer buffer, std::int32_t index, std::int32_t count = 1,
+              Location where = Location::current());
+  bool is_set(std::int32_t rank, Buffer buffer, std::int32_t index) const;
+  std::int32_t length(std::int32_t rank, Buffer buffer) const;
+
+  // While it lives, every operation is done in `parts` parts, each on channels and thread blocks of its own.
+  class Parallel {
+   public:
+    explicit Parallel(Program& program) : program_(&program) {}
+    ~Parallel() { program_->parts_ = 1; }
+    Parallel(const Parallel&) = delete;
+    Parallel& operator=(const Parallel&) = delete;
+
+   private:
+    Program* program_;
+  };
+  [[nodiscard]] Parallel parallelize(std::int32_t parts, Location where = Location::current());
+
+  // What front ends call; `where` is the user's line.
+  Chunk take(const Place& place, std::int32_t count, const Where& where);
+  Chunk copy(const Chunk& from, const Place& to, Placement placement, const Where& where);
+  Chunk reduce(const Chunk& into, const Chunk& from, Placement placement, const Where& where);
+  void parallel(std::int32_t parts, const Where& where);
+
+  // What the collective asks for and these operations do not give: the first of them, in words.
+  std::optional<std::string> check() const;
+
+  const Options& options() const { return options_; }
+  const Trace& trace() const { return trace_; }
+
+  // Where input and output are one buffer, its one name; other places as they are.
+  Place canonical(Place place) const;
+  const Values& values() const { return values_; }
+  ValueId value(const Place& place) const;
+
+ private:
+  struct Slot {
+    ValueId value = no_value;
+    std::int32_t writer = -1;  // operation
+  };
+
+  void prepare();
+  void fill(const std::vector<InitialBuffers>& initial);
+  void must_be_possible(std::size_t chunks) const;
+  [[noreturn]] void fail(const Where& where, const std::string& what) const;
+  void must_lie_inside(const Place& place, std::int32_t count, const Where& where) const;
+  void must_be_current(const Chunk& chunk, const Where& where) const;
+  void must_be_placed(const Placement& placement, const Where& where) const;
+  std::vector<Slot>& slots(const Place& place);
+  const std::vector<Slot>* slots_of(const Place& place) const;
+  Chunk made(const Place& place, std::int32_t count);
+  Operation& record(Operation::Kind kind, const Chunk& from, const Place& to, const Placement& placement,
+                    const Where& where);
+
+  friend class Chunk;
+
+  Options options_;
+  Trace trace_;
+  Values values_;
+  std::vector<std::vector<std::vector<Slot>>> memory_;  // rank, buffer, chunk
+  std::vector<std::array<std::int32_t, 2>> declared_;   // chunks of input and output by rank
+  std::map<std::string, std::int32_t, std::less<>> scratch_names_;
+  std::int32_t file_ = 0;
+  std::int32_t parts_ = 1;
+};
+
+}  // namespace moire::mscclang

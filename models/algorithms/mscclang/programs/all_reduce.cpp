@@ -1,0 +1,237 @@
+// All-reduce among equal GPUs.
+#include <algorithm>
+
+#include "models/algorithms/mscclang/programs/entry.hpp"
+
+namespace moire::mscclang {
+
+namespace {
+
+using config::Describer;
+using msccl::Collective;
+
+struct Ring : CommonSpec {
+  static constexpr const char* name = "all_reduce_ring";
+  std::int64_t channels = 1;
+
+  static void describe(Describer<Ring>& d) {
+    d.component(name, "All-reduce around a ring, a chunk a GPU: sums go around once, results a second time. In place.");
+    describe_common(d);
+    d.field("channels", &Ring::channels,
+            "Channels that the chunks of an instance are dealt to, each with a thread block")
+        .range(1, 32)
+        .or_default();
+  }
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Options options(const Ranks& ranks) const {
+    return options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t n = ranks.all();
+    const auto channel = [&](std::int32_t index) {
+      return Placement{.channel = index % static_cast<std::int32_t>(channels)};
+    };
+    for (std::int32_t hop = 0; hop + 1 < n; ++hop) {
+      for (std::int32_t index = 0; index < n; ++index) {
+        const Chunk sum = p.chunk((index + hop) % n, input, index);
+        p.chunk((index + hop + 1) % n, input, index).reduce(sum, channel(index));
+      }
+    }
+    for (std::int32_t hop = n - 1; hop < 2 * n - 2; ++hop) {
+      for (std::int32_t index = 0; index < n; ++index) {
+        p.chunk((index + hop) % n, input, index).copy((index + hop + 1) % n, channel(index));
+      }
+    }
+  }
+};
+
+struct AllPairs : PeersSpec {
+  static constexpr const char* name = "all_reduce_all_pairs";
+
+  static void describe(Describer<AllPairs>& d) {
+    d.component(
+        name,
+        "All-reduce in two hops: GPU j gets the j-th part from every GPU, adds them up and sends the sum to all. "
+        "The parts are cut once more, so that as many thread blocks as GPUs add. In place.");
+    describe_peers(d);
+  }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all() * ranks.all());
+    made.blocks = Blocks::manual;
+    made.replication = Replication::blocked;
+    made.gather_waits = true;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t n = ranks.all();
+    const Buffer parts = p.scratch("parts");
+    for (std::int32_t from = 0; from < n; ++from) {
+      for (std::int32_t to = 0; to < n; ++to) {
+        if (from != to) p.chunk(from, input, to * n, n).copy(to, parts, with_peer(from, to, n));
+      }
+    }
+    for (std::int32_t r = 0; r < n; ++r) {
+      for (std::int32_t i = 0; i < n * (n - 1); ++i) {
+        p.chunk(r, input, r * n + i % n).reduce(p.chunk(r, parts, i), {.send_block = i % n});
+      }
+    }
+    for (std::int32_t from = 0; from < n; ++from) {
+      for (std::int32_t to = 0; to < n; ++to) {
+        if (from != to) p.chunk(from, input, from * n, n).copy(to, with_peer(from, to, n));
+      }
+    }
+  }
+};
+
+struct AllPairsPacked : PeersSpec {
+  static constexpr const char* name = "all_reduce_all_pairs_packed";
+
+  static void describe(Describer<AllPairsPacked>& d) {
+    d.component(
+        name,
+        "All-reduce in two hops with one chunk a GPU: less to do than all_reduce_all_pairs, and the sum is made "
+        "as a tree by several thread blocks. In place.");
+    describe_peers(d);
+  }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
+    made.blocks = Blocks::manual;
+    made.replication = Replication::blocked;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t n = ranks.all();
+    const Buffer parts = p.scratch("parts");
+    for (std::int32_t from = 0; from < n; ++from) {
+      for (std::int32_t to = 0; to < n; ++to) {
+        if (from != to) p.chunk(from, input, to).copy(to, parts, with_peer(from, to, n));
+      }
+    }
+    for (std::int32_t r = 0; r < n; ++r) {
+      const auto summand = [&](std::int32_t i) { return i == 0 ? p.chunk(r, input, r) : p.chunk(r, parts, i - 1); };
+      for (std::int32_t open = n; open > 1; open = (open + 1) / 2) {
+        const std::int32_t half = (open + 1) / 2;
+        for (std::int32_t i = 0; i + half < open; ++i) summand(i).reduce(summand(i + half), {.send_block = i});
+      }
+    }
+    for (std::int32_t from = 0; from < n; ++from) {
+      for (std::int32_t to = 0; to < n; ++to) {
+        if (from != to) p.chunk(from, input, from).copy(to, with_peer(from, to, n));
+      }
+    }
+  }
+};
+
+struct OneStep : PeersSpec {
+  static constexpr const char* name = "all_reduce_one_step";
+
+  static void describe(Describer<OneStep>& d) {
+    d.component(name,
+                "All-reduce in one hop: every GPU sends all of its buffer to every other and adds for itself. For the "
+                "smallest messages. In place.");
+    describe_peers(d);
+  }
+  Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 64); }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
+    made.blocks = Blocks::manual;
+    made.replication = Replication::blocked;
+    made.gather_waits = true;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t n = ranks.all();
+    const Buffer theirs = p.scratch("theirs");
+    for (std::int32_t from = 0; from < n; ++from) {
+      for (std::int32_t to = 0; to < n; ++to) {
+        if (from != to) p.chunk(from, input, 0, n).copy(to, theirs, with_peer(from, to, n));
+      }
+    }
+    for (std::int32_t r = 0; r < n; ++r) {
+      for (std::int32_t i = 0; i < n * (n - 1); ++i) {
+        p.chunk(r, input, i % n).reduce(p.chunk(r, theirs, i), {.send_block = i % n});
+      }
+    }
+  }
+};
+
+struct HalvingDoubling : PeersSpec {
+  static constexpr const char* name = "all_reduce_halving_doubling";
+
+  static void describe(Describer<HalvingDoubling>& d) {
+    d.component(
+        name,
+        "All-reduce by recursive halving (half the data with the GPU half of all away, then a quarter, ...) and "
+        "doubling back. A power of two of GPUs. In place.");
+    describe_peers(d);
+  }
+  Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
+    made.blocks = Blocks::manual;
+    made.replication = Replication::blocked;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t n = ranks.all();
+    for (std::int32_t distance = n / 2; distance >= 1; distance /= 2) {
+      for (std::int32_t r = 0; r < n; ++r) {
+        const std::int32_t peer = r ^ distance;
+        const std::int32_t first = peer / distance * distance;
+        p.chunk(peer, input, first, distance).reduce(p.chunk(r, input, first, distance), with_peer(r, peer, n));
+      }
+    }
+    for (std::int32_t distance = 1; distance < n; distance *= 2) {
+      for (std::int32_t r = 0; r < n; ++r) {
+        const std::int32_t peer = r ^ distance;
+        p.chunk(r, input, r / distance * distance, distance).copy(peer, with_peer(r, peer, n));
+      }
+    }
+  }
+};
+
+struct Binomial : CommonSpec {
+  static constexpr const char* name = "all_reduce_binomial";
+  std::int64_t trees = 2;
+
+  static void describe(Describer<Binomial>& d) {
+    d.component(name, "All-reduce up and down a binomial tree; with two, one stands mirrored. In place.");
+    describe_common(d);
+    d.field("trees", &Binomial::trees, "2: half the data takes the mirrored tree").range(1, 2).or_default();
+  }
+  Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
+  Options options(const Ranks& ranks) const {
+    return options_of(*this, name, Collective::all_reduce, ranks, static_cast<std::int32_t>(trees));
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t n = ranks.all();
+    for (std::int32_t tree = 0; tree < trees; ++tree) {
+      const auto rank = [&](std::int32_t place) { return tree == 0 ? place : n - 1 - place; };
+      for (std::int32_t distance = 1; distance < n; distance *= 2) {
+        for (std::int32_t at = 0; at < n; at += 2 * distance) {
+          p.chunk(rank(at), input, tree).reduce(p.chunk(rank(at + distance), input, tree));
+        }
+      }
+      for (std::int32_t distance = n / 2; distance >= 1; distance /= 2) {
+        for (std::int32_t at = 0; at < n; at += 2 * distance) {
+          p.chunk(rank(at), input, tree).copy(rank(at + distance));
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void add_all_reduce(Family& family) {
+  family.add<Ring>();
+  family.add<AllPairs>();
+  family.add<AllPairsPacked>();
+  family.add<OneStep>();
+  family.add<HalvingDoubling>();
+  family.add<Binomial>();
+}
+
+}  // namespace moire::mscclang

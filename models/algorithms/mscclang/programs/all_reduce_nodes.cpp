@@ -1,0 +1,198 @@
+// All-reduce that knows nodes: little goes over the network.
+#include "models/algorithms/mscclang/programs/entry.hpp"
+
+namespace moire::mscclang {
+
+namespace {
+
+using config::Describer;
+using msccl::Collective;
+
+// Members of a ring, by their place in it.
+using Member = std::function<std::int32_t(std::int32_t)>;
+
+// Chunk `index(i)` ends, summed, at member i.
+void ring_reduce_scatter(Program& p, std::int32_t size, const Member& member, const Member& index) {
+  for (std::int32_t i = 0; i < size; ++i) {
+    for (std::int32_t hop = 1; hop < size; ++hop) {
+      const Chunk sum = p.chunk(member((i + hop) % size), input, index(i));
+      p.chunk(member((i + hop + 1) % size), input, index(i)).reduce(sum);
+    }
+  }
+}
+
+// Chunk `index(i)` of member i goes to all.
+void ring_all_gather(Program& p, std::int32_t size, const Member& member, const Member& index) {
+  for (std::int32_t i = 0; i < size; ++i) {
+    for (std::int32_t hop = 0; hop + 1 < size; ++hop) {
+      p.chunk(member((i + hop) % size), input, index(i)).copy(member((i + hop + 1) % size));
+    }
+  }
+}
+
+struct Hierarchical : CommonSpec {
+  static constexpr const char* name = "all_reduce_hierarchical";
+
+  static void describe(Describer<Hierarchical>& d) {
+    d.component(
+        name,
+        "All-reduce by rings: reduce-scatter inside each node, reduce-scatter and all-gather between GPUs of the "
+        "same place in all nodes, all-gather inside each node. In place.");
+    describe_common(d);
+  }
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
+    made.replication = Replication::blocked;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t across = ranks.nodes;
+    const std::int32_t gpus = ranks.gpus;
+    const auto in_nodes = [&](auto&& ring) {
+      for (std::int32_t n = 0; n < across; ++n) {
+        for (std::int32_t part = 0; part < across; ++part) {
+          ring(
+              p, gpus, [&, n](std::int32_t g) { return ranks.of(n, g); },
+              [&, part](std::int32_t g) { return g * across + part; });
+        }
+      }
+    };
+    const auto between_nodes = [&](auto&& ring) {
+      for (std::int32_t g = 0; g < gpus; ++g) {
+        ring(
+            p, across, [&, g](std::int32_t n) { return ranks.of(n, g); },
+            [&, g](std::int32_t n) { return g * across + n; });
+      }
+    };
+    in_nodes(ring_reduce_scatter);
+    between_nodes(ring_reduce_scatter);
+    between_nodes(ring_all_gather);
+    in_nodes(ring_all_gather);
+  }
+};
+
+// The first and the last phase of all-pairs inside every node; GPU g sums chunks [g * size, (g + 1) * size).
+struct PairsInNodes {
+  Program& p;
+  const Ranks& ranks;
+  std::int32_t size;
+  std::function<Placement(std::int32_t from, std::int32_t to)> placed;
+
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (std::int32_t n = 0; n < ranks.nodes; ++n) {
+      for (std::int32_t from = 0; from < ranks.gpus; ++from) {
+        for (std::int32_t to = 0; to < ranks.gpus; ++to) {
+          if (from != to) visit(n, from, to);
+        }
+      }
+    }
+  }
+
+  void scatter(Buffer parts) const {
+    each([&](std::int32_t n, std::int32_t from, std::int32_t to) {
+      p.chunk(ranks.of(n, from), input, to * size, size).copy(ranks.of(n, to), parts, placed(from, to));
+    });
+  }
+  void reduce(Buffer parts, std::int32_t blocks) const {
+    for (std::int32_t r = 0; r < ranks.all(); ++r) {
+      const std::int32_t first = r % ranks.gpus * size;
+      for (std::int32_t i = 0; i < size * (ranks.gpus - 1); ++i) {
+        p.chunk(r, input, first + i % size).reduce(p.chunk(r, parts, i), {.send_block = i % blocks});
+      }
+    }
+  }
+  void gather() const {
+    each([&](std::int32_t n, std::int32_t from, std::int32_t to) {
+      p.chunk(ranks.of(n, from), input, from * size, size).copy(ranks.of(n, to), placed(from, to));
+    });
+  }
+};
+
+struct TwoNodePairs : PeersSpec {
+  static constexpr const char* name = "all_reduce_two_node_all_pairs";
+
+  static void describe(Describer<TwoNodePairs>& d) {
+    d.component(
+        name,
+        "All-reduce on two nodes: all pairs inside each node, an exchange with the same GPU of the other node, all "
+        "pairs again. In place.");
+    describe_peers(d);
+  }
+  Refusal refuse(const Ranks& ranks) const {
+    if (ranks.nodes == 2) return std::nullopt;
+    return fmt::format("on {} nodes; it is a program for 2", ranks.nodes);
+  }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.gpus * ranks.gpus);
+    made.blocks = Blocks::manual;
+    made.replication = Replication::blocked;
+    made.gather_waits = true;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t g = ranks.gpus;
+    const Buffer parts = p.scratch("parts");
+    const Buffer theirs = p.scratch("theirs");
+    const PairsInNodes pairs{p, ranks, g, [&](auto from, auto to) { return with_peer(from, to, g + 2); }};
+    pairs.scatter(parts);
+    pairs.reduce(parts, g);
+    for (std::int32_t r = 0; r < ranks.all(); ++r) {
+      const std::int32_t first = r % g * g;
+      p.chunk(r, input, first, g)
+          .copy((r + g) % ranks.all(), theirs, {.send_block = g, .recv_block = g + 1, .channel = r % g % 2});
+    }
+    for (std::int32_t r = 0; r < ranks.all(); ++r) {
+      p.chunk(r, input, r % g * g, g).reduce(p.chunk(r, theirs, 0, g), {.send_block = g + 1});
+    }
+    pairs.gather();
+  }
+};
+
+struct TwoDimensional : CommonSpec {
+  static constexpr const char* name = "all_reduce_2d";
+
+  static void describe(Describer<TwoDimensional>& d) {
+    d.component(name,
+                "All-reduce in two dimensions: all pairs inside each node, rings between GPUs of the same place in all "
+                "nodes, all pairs inside each node. In place.");
+    describe_common(d);
+  }
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
+    made.replication = Replication::blocked;
+    made.gather_waits = true;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t across = ranks.nodes;
+    const std::int32_t gpus = ranks.gpus;
+    const Buffer parts = p.scratch("parts");
+    const PairsInNodes pairs{p, ranks, across, [](auto, auto) { return Placement{}; }};
+    pairs.scatter(parts);
+    pairs.reduce(parts, std::min(across, gpus));
+    for (std::int32_t g = 0; g < gpus; ++g) {
+      for (std::int32_t part = 0; part < across; ++part) {
+        const auto hop = [&](std::int32_t h) { return ranks.of((part + h) % across, g); };
+        const std::int32_t index = g * across + part;
+        for (std::int32_t h = 1; h < across; ++h) {
+          p.chunk(hop(h + 1), input, index).reduce(p.chunk(hop(h), input, index));
+        }
+        for (std::int32_t h = 0; h + 1 < across; ++h) p.chunk(hop(h), input, index).copy(hop(h + 1));
+      }
+    }
+    pairs.gather();
+  }
+};
+
+}  // namespace
+
+void add_all_reduce_nodes(Family& family) {
+  family.add<Hierarchical>();
+  family.add<TwoNodePairs>();
+  family.add<TwoDimensional>();
+}
+
+}  // namespace moire::mscclang

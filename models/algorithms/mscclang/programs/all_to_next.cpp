@@ -1,0 +1,74 @@
+// AllToNext: every GPU sends its buffer to the next (or the one before), as in a pipeline of layers. Between nodes all
+// GPUs help, so that all NICs of a node carry a part.
+#include "models/algorithms/mscclang/programs/entry.hpp"
+
+namespace moire::mscclang {
+
+namespace {
+
+using config::Describer;
+using msccl::Collective;
+
+// The GPU's buffer over the border, in as many parts as GPUs: handed out in the node, sent by GPU `part` to GPU `part`
+// of the other node, gathered there.
+void cross(Program& p, const Ranks& ranks, std::int32_t from, std::int32_t to) {
+  const std::int32_t here = from / ranks.gpus;
+  const std::int32_t there = to / ranks.gpus;
+  const Buffer parts = p.scratch(fmt::format("node {} to {}", here, there));
+  for (std::int32_t part = 0; part < ranks.gpus; ++part) {
+    const Placement placement{.channel = part % 2};
+    Chunk chunk = p.chunk(from, input, part);
+    if (ranks.of(here, part) != from) chunk = chunk.copy(ranks.of(here, part), parts, 0, placement);
+    if (ranks.of(there, part) != to) chunk = chunk.copy(ranks.of(there, part), parts, 0, placement);
+    chunk.copy(to, output, part, placement);
+  }
+}
+
+struct ToNext : CommonSpec {
+  Options options_named(const char* name, const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::custom, ranks, ranks.gpus);
+    made.in_place = false;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks, std::int32_t step) const {
+    for (std::int32_t r = 0; r < ranks.all(); ++r) {
+      const std::int32_t to = r + step;
+      if (to < 0 || to >= ranks.all()) continue;
+      if (r / ranks.gpus != to / ranks.gpus) {
+        cross(p, ranks, r, to);
+      } else {
+        p.chunk(r, input, 0, ranks.gpus).copy(to, output, 0, {.channel = r % ranks.gpus % 2});
+      }
+    }
+  }
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
+};
+
+struct Forward : ToNext {
+  static constexpr const char* name = "all_to_next_forward";
+  static void describe(Describer<Forward>& d) {
+    d.component(name, "Every GPU sends its buffer to the next; between nodes, all GPUs of both carry a part.");
+    describe_common(d);
+  }
+  Options options(const Ranks& ranks) const { return options_named(name, ranks); }
+  void write(Program& p, const Ranks& ranks) const { ToNext::write(p, ranks, 1); }
+};
+
+struct Backward : ToNext {
+  static constexpr const char* name = "all_to_next_backward";
+  static void describe(Describer<Backward>& d) {
+    d.component(name, "Every GPU sends its buffer to the one before; between nodes, all GPUs of both carry a part.");
+    describe_common(d);
+  }
+  Options options(const Ranks& ranks) const { return options_named(name, ranks); }
+  void write(Program& p, const Ranks& ranks) const { ToNext::write(p, ranks, -1); }
+};
+
+}  // namespace
+
+void add_all_to_next(Family& family) {
+  family.add<Forward>();
+  family.add<Backward>();
+}
+
+}  // namespace moire::mscclang

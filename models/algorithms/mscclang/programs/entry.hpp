@@ -1,0 +1,119 @@
+// What the programs have in common: parameters, and how a spec becomes a registry's entry.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "models/algorithms/mscclang/compile.hpp"
+#include "models/algorithms/mscclang/programs/registry.hpp"
+
+namespace moire::mscclang {
+
+struct CommonSpec {
+  std::optional<std::int64_t> nodes;
+  std::optional<std::int64_t> gpus_per_node;
+  std::int64_t instances = 1;
+  msccl::Protocol protocol = msccl::Protocol::simple;
+  std::optional<Bytes> min_bytes;
+  std::optional<Bytes> max_bytes;
+};
+
+// Of programs whose GPUs deal with many peers, each on a thread block of its own.
+struct PeersSpec : CommonSpec {
+  bool own_receive_blocks = false;
+
+  // Blocks are named by the peer, so that local work can be dealt to them by hand.
+  Placement with_peer(std::int32_t from, std::int32_t to, std::int32_t ranks) const {
+    return {.send_block = to, .recv_block = own_receive_blocks ? ranks + from : from};
+  }
+};
+
+// The ranks a program is written for.
+struct Ranks {
+  std::int32_t nodes = 1;
+  std::int32_t gpus = 8;  // of a node
+  std::int32_t all() const { return nodes * gpus; }
+  std::int32_t of(std::int32_t node, std::int32_t gpu) const { return node * gpus + gpu; }
+};
+
+// "a ring of 3 GPUs; ..." where the program cannot be written for so many.
+using Refusal = std::optional<std::string>;
+Refusal power_of_two(const Ranks& ranks);
+Refusal at_most(const Ranks& ranks, std::int32_t most);
+
+std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config::Node& node,
+                              config::Diagnostics& diagnostics);
+Options options_of(const CommonSpec& spec, std::string name, msccl::Collective collective, const Ranks& ranks,
+                   std::int32_t chunk_factor);
+std::optional<msccl::Algorithm> report(const std::function<msccl::Algorithm()>& make, const config::Node& node,
+                                       config::Diagnostics& diagnostics);
+
+template <class Spec>
+void describe_common(config::Describer<Spec>& d) {
+  d.field("nodes", &Spec::nodes, "Nodes it is written for; absent: those of the system").range(1, 1024);
+  d.field("gpus_per_node", &Spec::gpus_per_node, "GPUs of a node; absent: those of the system").range(1, 1024);
+  d.field("instances", &Spec::instances,
+          "Copies of the program, each on a share of every chunk, with channels and thread blocks of its own")
+      .range(1, 32)
+      .or_default();
+  d.field("protocol", &Spec::protocol, "Protocol of the FIFOs")
+      .choices({{"simple", msccl::Protocol::simple}, {"ll", msccl::Protocol::ll}, {"ll128", msccl::Protocol::ll128}})
+      .or_default();
+  d.field("min_bytes", &Spec::min_bytes, "Smallest whole buffer it is chosen for; absent: no limit");
+  d.field("max_bytes", &Spec::max_bytes, "Largest whole buffer it is chosen for; absent: no limit");
+}
+
+template <class Spec>
+void describe_peers(config::Describer<Spec>& d) {
+  describe_common(d);
+  d.field(
+       "own_receive_blocks", &Spec::own_receive_blocks,
+       "true: receives have thread blocks of their own, twice as many in all, and no size hangs; false: one for both "
+       "directions of a peer, which hangs where a connection does not hold what is sent before anything is received")
+      .or_default();
+}
+
+// Spec has: describe; name; static Refusal refuse(const Spec&, Ranks); Options options(Ranks) const;
+// void write(Program&, Ranks) const.
+template <class Spec>
+ProgramEntry entry() {
+  return {Spec::name, [](const config::Node& node, config::Diagnostics& diagnostics, Shape shape) {
+            const auto spec = config::parse<Spec>(node, diagnostics);
+            if (!spec) return std::optional<msccl::Algorithm>();
+            const auto ranks = ranks_of(*spec, shape, node, diagnostics);
+            if (!ranks) return std::optional<msccl::Algorithm>();
+            if (const Refusal refusal = spec->refuse(*ranks)) {
+              diagnostics.error(node.place, fmt::format("{} {}", Spec::name, *refusal));
+              return std::optional<msccl::Algorithm>();
+            }
+            return report(
+                [&] {
+                  Program program(spec->options(*ranks));
+                  spec->write(program, *ranks);
+                  return compile(program);
+                },
+                node, diagnostics);
+          }};
+}
+
+// Program families, in the files of their names.
+struct Family {
+  std::vector<ProgramEntry> entries;
+  std::vector<std::function<void(config::Catalogue&)>> specs;
+
+  template <class Spec>
+  void add() {
+    entries.push_back(entry<Spec>());
+    specs.push_back([](config::Catalogue& catalogue) { catalogue.add<Spec>(); });
+  }
+};
+void add_all_reduce(Family& family);
+void add_all_reduce_nodes(Family& family);
+void add_all_gather(Family& family);
+void add_reduce_scatter(Family& family);
+void add_all_to_all(Family& family);
+void add_all_to_next(Family& family);
+void add_rooted(Family& family);
+
+}  // namespace moire::mscclang

@@ -1,0 +1,98 @@
+// Broadcast from rank 0 and reduction to it.
+#include "models/algorithms/mscclang/programs/entry.hpp"
+
+namespace moire::mscclang {
+
+namespace {
+
+using config::Describer;
+using msccl::Collective;
+
+template <class Spec>
+void describe_chunks(Describer<Spec>& d) {
+  d.field("chunks", &Spec::chunks, "Chunks that follow each other").range(1, 128).or_default();
+}
+
+struct BroadcastChain : CommonSpec {
+  static constexpr const char* name = "broadcast_chain";
+  std::int64_t chunks = 4;
+
+  static void describe(Describer<BroadcastChain>& d) {
+    d.component(name, "Broadcast of rank 0's buffer from GPU to GPU, in chunks. Out of place.");
+    describe_common(d);
+    describe_chunks(d);
+  }
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::broadcast, ranks, static_cast<std::int32_t>(chunks));
+    made.in_place = false;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    for (std::int32_t i = 0; i < chunks; ++i) {
+      Chunk chunk = p.chunk(0, input, i);
+      chunk.copy(0, output, i);
+      for (std::int32_t r = 1; r < ranks.all(); ++r) chunk = chunk.copy(r, output, i);
+    }
+  }
+};
+
+struct BroadcastBinomial : CommonSpec {
+  static constexpr const char* name = "broadcast_binomial";
+  std::int64_t chunks = 1;
+
+  static void describe(Describer<BroadcastBinomial>& d) {
+    d.component(name, "Broadcast of rank 0's buffer down a binomial tree, the far half first. Out of place.");
+    describe_common(d);
+    describe_chunks(d);
+  }
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::broadcast, ranks, static_cast<std::int32_t>(chunks));
+    made.in_place = false;
+    return made;
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const std::int32_t n = ranks.all();
+    std::int32_t top = 1;
+    while (2 * top < n) top *= 2;
+    for (std::int32_t i = 0; i < chunks; ++i) {
+      p.chunk(0, input, i).copy(0, output, i);
+      for (std::int32_t distance = top; distance >= 1; distance /= 2) {
+        for (std::int32_t at = 0; at + distance < n; at += 2 * distance) {
+          p.chunk(at, at == 0 ? input : output, i).copy(at + distance, output, i);
+        }
+      }
+    }
+  }
+};
+
+struct ReduceChain : CommonSpec {
+  static constexpr const char* name = "reduce_chain";
+  std::int64_t chunks = 4;
+
+  static void describe(Describer<ReduceChain>& d) {
+    d.component(name, "Sum of all buffers at rank 0, from GPU to GPU, in chunks. In place.");
+    describe_common(d);
+    describe_chunks(d);
+  }
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
+  Options options(const Ranks& ranks) const {
+    return options_of(*this, name, Collective::reduce, ranks, static_cast<std::int32_t>(chunks));
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    for (std::int32_t i = 0; i < chunks; ++i) {
+      for (std::int32_t r = ranks.all() - 1; r > 0; --r) p.chunk(r - 1, input, i).reduce(p.chunk(r, input, i));
+    }
+  }
+};
+
+}  // namespace
+
+void add_rooted(Family& family) {
+  family.add<BroadcastChain>();
+  family.add<BroadcastBinomial>();
+  family.add<ReduceChain>();
+}
+
+}  // namespace moire::mscclang

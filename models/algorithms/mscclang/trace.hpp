@@ -1,0 +1,107 @@
+// What a program recorded: operations on places, and what each chunk is made of.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/algorithms/msccl/algorithm.hpp"
+
+namespace moire::mscclang {
+
+// 0 input, 1 output, from 2 on the scratch buffers of a program.
+struct Buffer {
+  std::int32_t id = 0;
+  bool is_scratch() const { return id >= 2; }
+  bool operator==(const Buffer&) const = default;
+};
+inline constexpr Buffer input{0};
+inline constexpr Buffer output{1};
+
+struct Place {
+  std::int32_t rank = 0;
+  Buffer buffer;
+  std::int32_t index = 0;
+  bool operator==(const Place&) const = default;
+};
+
+// A line of the user's program.
+struct Where {
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+struct Operation {
+  enum class Kind : std::uint8_t { copy, reduce };
+  Kind kind = Kind::copy;
+  Place src;
+  Place dst;
+  std::int32_t count = 1;
+  std::int32_t send_block = -1;
+  std::int32_t recv_block = -1;
+  std::int32_t channel = -1;
+  std::int32_t parts = 1;
+  std::int32_t file = 0;
+  std::uint32_t line = 0;
+
+  bool local() const { return src.rank == dst.rank; }
+};
+
+struct Range {
+  Buffer buffer;
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+};
+
+struct Trace {
+  std::vector<Operation> operations;  // on canonical places
+  std::vector<std::string> files;
+  std::vector<std::string> scratch_names;          // of buffer 2, 3, ...
+  std::vector<std::vector<std::int32_t>> lengths;  // rank, buffer: chunks; 0 of what is only another buffer's name
+  std::vector<std::vector<Range>> results;         // rank: what must hold at the end; other chunks may be lost
+
+  std::string text(const Place& place, std::int32_t count) const;
+  std::string text(const Operation& operation) const;  // "ring.py:12: copy of rank 0 input[1] to rank 1 input[1]"
+};
+
+// What a chunk holds: the contribution of one rank, or a sum. A fingerprint is the sum of 64-bit numbers that stand
+// for the contributions, so two chunks with the same one hold the same.
+using ValueId = std::int32_t;
+inline constexpr ValueId no_value = -1;
+
+class Values {
+ public:
+  ValueId contribution(std::int32_t rank, std::int32_t index);
+  ValueId sum(ValueId a, ValueId b);
+  std::uint64_t fingerprint(ValueId value) const { return all_[static_cast<std::size_t>(value)].fingerprint; }
+  bool is_sum(ValueId value) const { return all_[static_cast<std::size_t>(value)].right >= 0; }
+  std::vector<ValueId> contributions(ValueId value) const;  // of a sum, with repetitions
+  // Of a contribution: rank and chunk of its input.
+  std::pair<std::int32_t, std::int32_t> origin(ValueId value) const {
+    const Value& is = all_[static_cast<std::size_t>(value)];
+    return {is.left, is.index};
+  }
+  std::string text(ValueId value) const;  // "rank 0 [3] + rank 1 [3]"
+  std::size_t size() const { return all_.size(); }
+
+  static std::uint64_t fingerprint_of(std::int32_t rank, std::int32_t index);
+
+ private:
+  struct Value {
+    std::uint64_t fingerprint = 0;
+    std::int32_t left = 0;    // rank, or a value
+    std::int32_t right = -1;  // -1: a contribution
+    std::int32_t index = 0;   // of a contribution
+  };
+  std::vector<Value> all_;
+};
+
+// Of a collective of one's own: which chunks of the input hold something. Both counts bound what is read and written.
+struct InitialBuffers {
+  std::vector<bool> input;
+  std::vector<bool> output;
+};
+
+}  // namespace moire::mscclang

@@ -1,0 +1,99 @@
+#include "models/algorithms/mscclpp/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/algorithms/mscclpp/goal.hpp"
+#include "models/algorithms/mscclpp/reader.hpp"
+#include "models/algorithms/mscclpp/rules.hpp"
+#include "sim/config/units.hpp"
+
+namespace moire::mscclpp {
+
+namespace {
+
+// Faults of several cuts: each once.
+void merge(const Plan& plan, Cut cut, Outcome outcome, Verdict& verdict) {
+  for (Fault& fault : outcome.faults) {
+    if (cut.scratch_slots < cut.slices) {
+      fault.what += fmt::format(" (in messages above {}, whose chunks are larger than their scratch)",
+                                config::format_quantity(static_cast<double>(more_than_bytes(plan, cut.scratch_slots)),
+                                                        config::Dimension::bytes));
+    }
+    const bool known = std::any_of(verdict.faults.begin(), verdict.faults.end(),
+                                   [&fault](const Fault& told) { return fault.what.starts_with(told.what); });
+    if (!known) verdict.faults.push_back(std::move(fault));
+  }
+  verdict.more = std::max(verdict.more, outcome.more);
+  verdict.operations += outcome.operations;
+}
+
+bool states_result(msccl::Collective collective) {
+  using enum msccl::Collective;
+  return collective == all_reduce || collective == all_gather || collective == all_to_all ||
+         collective == reduce_scatter || collective == broadcast || collective == reduce;
+}
+
+}  // namespace
+
+bool Verdict::has(Fault::Kind kind) const {
+  return std::any_of(faults.begin(), faults.end(), [kind](const Fault& fault) { return fault.kind == kind; });
+}
+
+Verdict check(const Plan& plan, config::Diagnostics& diagnostics) {
+  Verdict verdict;
+  verdict.states_result = states_result(plan.collective);
+  check_limits(plan, diagnostics);
+  config::Diagnostics broken;
+  check_rules(plan, broken);
+  const config::Place place{plan.source, plan.gpus.front().line, plan.gpus.front().col};
+  if (const std::string why = misfit(plan); !why.empty()) {
+    broken.error(place, fmt::format("{}: {}", msccl::to_string(plan.collective), why),
+                 "as many as the collective moves");
+  }
+  const std::vector<Cut> cuts = cuts_of(plan);
+  if (cuts.empty() && broken.ok()) {
+    broken.error(place, "thread blocks share operations in parts that have no common measure", "fewer kinds of parts");
+  }
+  for (const Cut cut : cuts) {
+    if (!broken.ok()) break;
+    if (work_of(plan, cut) > most_work) {
+      broken.error(place, "the plan is too large to be run", "fewer chunks, operations or GPUs");
+    }
+  }
+  for (const config::Diagnostic& error : broken.sorted()) diagnostics.error(error.place, error.what, error.remedy);
+  if (!broken.ok()) return verdict;
+  for (const Cut cut : cuts) {
+    merge(plan, cut, execute(plan, cut), verdict);
+    if (verdict.has(Fault::Kind::deadlock)) break;
+  }
+  verdict.judged = true;
+  return verdict;
+}
+
+void report(const Plan& plan, const Verdict& verdict, config::Diagnostics& diagnostics) {
+  for (const Fault& fault : verdict.faults) {
+    diagnostics.error({plan.source, fault.line, fault.col}, fault.what, fault.remedy);
+  }
+  if (verdict.more > 0) {
+    const Fault& last = verdict.faults.back();
+    diagnostics.error({plan.source, last.line, last.col}, fmt::format("{} more faults are not shown", verdict.more),
+                      "correct those above");
+  }
+}
+
+std::string check_plan_text(const std::string& name, const std::string& text, config::Diagnostics& diagnostics) {
+  const auto plan = read_plan(name, text, diagnostics);
+  if (!plan) return {};
+  const Verdict verdict = check(*plan, diagnostics);
+  report(*plan, verdict, diagnostics);
+  if (!diagnostics.ok()) return {};
+  std::size_t blocks = 0;
+  for (const Gpu& gpu : plan->gpus) blocks += gpu.blocks.size();
+  return fmt::format("MSCCL++ plan, {}, {} GPU{}, {} thread blocks, {} operations run{}",
+                     msccl::to_string(plan->collective), plan->gpus.size(), plan->gpus.size() == 1 ? "" : "s", blocks,
+                     verdict.operations, verdict.states_result ? ", the result is right" : ", which states no result");
+}
+
+}  // namespace moire::mscclpp

@@ -1,0 +1,25 @@
+#include "models/algorithms/mscclpp/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace moire::mscclpp {
+
+std::string_view to_string(ChannelType type) {
+  switch (type) {
+    case ChannelType::none:
+      return "none";
+    case ChannelType::memory:
+      return "memory";
+    case ChannelType::port:
+      return "port";
+    case ChannelType::multicast:
+      return "switch";
+  }
+  return "";
+}
+
+std::string where(std::size_t gpu, std::size_t block, const std::string& op, const Operation& operation) {
+  return fmt::format("gpu {} tb {} op {} ({})", gpu, block, op, operation.name);
+}
+
+}  // namespace moire::mscclpp

@@ -1,0 +1,150 @@
+// An execution plan of MSCCL++: thread blocks that put to, get from and signal each other over one-sided channels. Read
+// from both schemas by read_plan, judged by check.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/algorithms/msccl/algorithm.hpp"
+#include "sim/config/place.hpp"
+
+namespace moire::mscclpp {
+
+using msccl::Buffer;
+
+enum class ChannelType : std::uint8_t {
+  none,
+  memory,     // loads and stores over NVLink or PCIe
+  port,       // a proxy on the host, or a NIC, carries out what it is told
+  multicast,  // switch: NVLink multicast and reduction
+};
+
+enum class OpType : std::uint8_t {
+  nop,      // all threads of the block meet
+  barrier,  // all threads of several blocks meet
+  signal,
+  wait,
+  relaxed_signal,  // without ordering memory
+  relaxed_wait,
+  put,
+  put_signal,
+  put_signal_flush,
+  get,
+  flush,  // until puts over a port are done
+  copy,
+  reduce,            // re, res, rre, rres (v1: re, rs, rrc, rrcs): destinations = sum of sources
+  put_packets,       // data into packets at the peer
+  read_put_packets,  // packets on to the peer
+  copy_to_packets,
+  unpack_packets,
+  reduce_packets,           // repkt, respkt, recpkt, recspkt
+  multicast_reduce,         // glres: sum over the group's buffers, into all of them
+  multicast_store,          // gstore
+  multicast_store_packets,  // gstorepkt
+  pipeline,                 // its operations, again for each unit of the chunks
+  acquire,                  // of a semaphore between blocks of the GPU
+  release,
+};
+
+// A run of chunks that an operation reads or writes.
+struct Operand {
+  enum class Place : std::uint8_t { local, remote, group } place = Place::local;
+  Buffer buffer = Buffer::input;
+  std::int32_t gpu = -1;    // whose buffer; of a group none
+  std::uint32_t group = 0;  // of the GPU that runs it
+  std::uint32_t index = 0;  // chunks
+  std::uint32_t count = 0;
+  bool packets = false;  // data with flags
+};
+
+struct Operation {
+  OpType type = OpType::nop;
+  std::string name;  // as the file says it
+  ChannelType channel_type = ChannelType::none;
+  std::vector<std::uint32_t> channels;  // of the GPU: into memory, ports
+  std::vector<Operand> sources;
+  std::vector<Operand> destinations;
+  std::uint32_t part = 0;  // of the bytes that `parts` blocks share
+  std::uint32_t parts = 1;
+  std::uint32_t barrier = 0;
+  std::uint32_t barrier_blocks = 0;
+  std::vector<std::uint32_t> semaphores;
+  std::uint64_t unit_bytes = 0;  // of a pipeline
+  std::uint32_t pipeline_chunks = 0;
+  std::vector<Operation> inner;
+  int line = 0;
+  int col = 0;
+};
+
+struct Channel {
+  std::int32_t peer = 0;
+  std::uint32_t ordinal = 0;  // among those of its type to that peer: the peer's with the same number is its other end
+};
+
+struct Group {  // of multicast
+  Buffer buffer = Buffer::input;
+  std::vector<std::int32_t> gpus;
+};
+
+struct Block {
+  std::vector<Operation> operations;
+  std::size_t memory_channels = 0;
+  std::size_t port_channels = 0;
+  int line = 0;
+  int col = 0;
+};
+
+struct Gpu {
+  std::uint32_t input_chunks = 0;
+  std::uint32_t output_chunks = 0;
+  std::uint32_t scratch_chunks = 0;
+  std::vector<Channel> memory;
+  std::vector<Channel> ports;
+  std::vector<Group> groups;
+  std::vector<std::uint32_t> semaphores;  // first values
+  std::vector<Block> blocks;
+  int line = 0;
+  int col = 0;
+
+  std::uint32_t chunks(Buffer buffer) const {
+    return buffer == Buffer::input ? input_chunks : buffer == Buffer::output ? output_chunks : scratch_chunks;
+  }
+  const std::vector<Channel>& of(ChannelType type) const { return type == ChannelType::port ? ports : memory; }
+};
+
+struct Plan {
+  std::string name;
+  std::shared_ptr<const config::Source> source;
+  int schema = 2;
+  msccl::Collective collective = msccl::Collective::custom;
+  bool packets = false;  // protocol LL: scratch holds packets
+  bool in_place = false;
+  bool reuse_scratch = false;  // scratch of 64 MiB, used again and again
+  bool double_scratch = false;
+  std::uint32_t alignment = 16;
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = 0;
+  std::vector<Gpu> gpus;
+
+  std::int32_t ranks() const { return static_cast<std::int32_t>(gpus.size()); }
+  config::Place place(const Operation& operation) const { return {source, operation.line, operation.col}; }
+};
+
+// What the public runtime holds.
+inline constexpr std::size_t most_operations = 64;  // of a block, those inside of pipelines included
+inline constexpr std::size_t most_channels = 16;    // of a block, of each type
+inline constexpr std::size_t most_operation_channels = 8;
+inline constexpr std::size_t most_operands = 10;  // of an operation, each way
+inline constexpr std::size_t most_barriers = 16;
+inline constexpr std::size_t most_semaphores = 16;  // of an operation
+inline constexpr std::uint64_t reused_scratch_bytes = std::uint64_t{64} << 20;
+
+std::string_view to_string(ChannelType type);
+
+// "gpu 1 tb 0 op 3 (rres)"; of an operation inside of a pipeline "op 3.2".
+std::string where(std::size_t gpu, std::size_t block, const std::string& op, const Operation& operation);
+
+}  // namespace moire::mscclpp

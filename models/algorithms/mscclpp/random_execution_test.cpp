@@ -1,0 +1,167 @@
+// The checker against random executions: of plans that are right, and of mutants of them.
+#include "models/algorithms/mscclpp/random_execution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "models/algorithms/mscclpp/check.hpp"
+#include "models/algorithms/mscclpp/reader.hpp"
+#include "models/algorithms/mscclpp/rules.hpp"
+
+namespace moire::mscclpp {
+namespace {
+
+namespace fs = std::filesystem;
+
+Plan read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  config::Diagnostics diagnostics;
+  auto plan = read_plan(file.string(), text, diagnostics);
+  EXPECT_TRUE(plan.has_value()) << diagnostics.str();
+  return plan.value_or(Plan{});
+}
+
+struct Endings {
+  int right = 0;
+  int wrong = 0;
+  int stuck = 0;
+};
+
+// At the cut that asks most: the last.
+Endings run(const Plan& plan, int times, std::uint64_t seed) {
+  Endings endings;
+  const Cut cut = cuts_of(plan).back();
+  for (int i = 0; i < times; ++i) {
+    switch (RandomExecution(plan, cut, seed + static_cast<std::uint64_t>(i)).run()) {
+      case Ending::right:
+        ++endings.right;
+        break;
+      case Ending::wrong:
+        ++endings.wrong;
+        break;
+      case Ending::stuck:
+        ++endings.stuck;
+    }
+  }
+  return endings;
+}
+
+// One change of an operation somewhere.
+void mutate(Plan& plan, std::mt19937_64& random) {
+  const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  Gpu& gpu = plan.gpus[below(plan.gpus.size())];
+  Block& block = gpu.blocks[below(gpu.blocks.size())];
+  std::vector<Operation>* operations = &block.operations;
+  if (operations->size() == 1 && !operations->front().inner.empty()) operations = &operations->front().inner;
+  if (operations->empty()) return;
+  const std::size_t at = below(operations->size());
+  Operation& op = (*operations)[at];
+  switch (below(7)) {
+    case 0:
+      operations->erase(operations->begin() + static_cast<std::ptrdiff_t>(at));
+      break;
+    case 1:
+      operations->insert(operations->begin() + static_cast<std::ptrdiff_t>(below(operations->size() + 1)),
+                         Operation(op));
+      break;
+    case 2:
+      std::swap(op, (*operations)[below(operations->size())]);
+      break;
+    case 3:
+      for (auto* operands : {&op.sources, &op.destinations}) {
+        if (!operands->empty()) (*operands)[below(operands->size())].index ^= 1;
+      }
+      break;
+    case 4: {  // relaxed, or no longer
+      const std::map<OpType, OpType> other = {{OpType::signal, OpType::relaxed_signal},
+                                              {OpType::relaxed_signal, OpType::signal},
+                                              {OpType::wait, OpType::relaxed_wait},
+                                              {OpType::relaxed_wait, OpType::wait}};
+      if (const auto found = other.find(op.type); found != other.end()) op.type = found->second;
+      break;
+    }
+    case 5:  // the same nop away from all blocks of all GPUs
+      for (Gpu& any : plan.gpus) {
+        for (Block& one : any.blocks) {
+          if (at < one.operations.size() && one.operations[at].type == OpType::nop) {
+            one.operations.erase(one.operations.begin() + static_cast<std::ptrdiff_t>(at));
+          }
+        }
+      }
+      break;
+    default:
+      if (!gpu.semaphores.empty()) gpu.semaphores[below(gpu.semaphores.size())] = static_cast<std::uint32_t>(below(4));
+  }
+}
+
+class AgainstRandom : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AgainstRandom, WhatIsAcceptedComesOutRight) {
+  const Plan plan = read(fs::path(MOIRE_SOURCE_DIR) / "tests" / GetParam());
+  const Endings endings = run(plan, 200, 1);
+  EXPECT_EQ(endings.right, 200);
+
+  std::mt19937_64 random(20240229);
+  int accepted = 0;
+  int faulty = 0;
+  int shown = 0;  // faults that some execution shows
+  for (int i = 0; i < 400; ++i) {
+    Plan mutant = plan;
+    const std::size_t changes = 1 + random() % 2;
+    for (std::size_t c = 0; c < changes; ++c) mutate(mutant, random);
+    config::Diagnostics diagnostics;
+    const Verdict verdict = check(mutant, diagnostics);
+    if (!verdict.judged || !diagnostics.ok()) continue;
+    const Endings found = run(mutant, 20, 1000 + static_cast<std::uint64_t>(i));
+    config::Diagnostics told;
+    report(mutant, verdict, told);
+    if (verdict.faults.empty()) {
+      ++accepted;
+      EXPECT_EQ(found.right, 20) << "mutant " << i << " is accepted, " << found.wrong << " are wrong, " << found.stuck
+                                 << " stuck";
+      continue;
+    }
+    ++faulty;
+    shown += found.right < 20 ? 1 : 0;
+    if (verdict.has(Fault::Kind::deadlock)) {
+      EXPECT_EQ(found.right, 0) << "mutant " << i << "\n" << told.str();
+    }
+    // Without a race every order gives the same.
+    if (!verdict.has(Fault::Kind::race) && verdict.has(Fault::Kind::wrong)) {
+      EXPECT_EQ(found.right, 0) << "mutant " << i << "\n" << told.str();
+    }
+  }
+  EXPECT_GT(accepted, 10);
+  EXPECT_GT(faulty, 20);
+  EXPECT_GT(shown, faulty / 2);
+  RecordProperty("accepted", accepted);
+  RecordProperty("faulty", faulty);
+  RecordProperty("shown", shown);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, AgainstRandom,
+                         ::testing::Values("data/allgather_puts.plan.json", "data/allreduce_packets.plan.json",
+                                           "data/allreduce_switch.plan.json", "data/allreduce_v1.plan.json",
+                                           "data/alltoall_shared.plan.json", "data/reducescatter_ports.plan.json",
+                                           "data/through_scratch.plan.json"),
+                         [](const auto& tested) {
+                           const std::string stem = fs::path(tested.param).stem().stem().string();
+                           return stem;
+                         });
+
+// The wrong plans of tests/plans show their faults in some order.
+TEST(AgainstRandom, FaultsOfWrongPlansCanBeSeen) {
+  int plans = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(MOIRE_SOURCE_DIR) / "tests/plans")) {
+    if (entry.path().extension() != ".json") continue;
+    ++plans;
+    EXPECT_LT(run(read(entry.path()), 200, 1).right, 200) << entry.path();
+  }
+  EXPECT_GE(plans, 6);
+}
+
+}  // namespace
+}  // namespace moire::mscclpp

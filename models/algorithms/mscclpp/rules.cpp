@@ -1,0 +1,557 @@
+#include "models/algorithms/mscclpp/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "models/algorithms/mscclpp/complaints.hpp"
+#include "models/algorithms/mscclpp/memory.hpp"
+
+namespace moire::mscclpp {
+
+namespace {
+
+struct Site {
+  const Plan& plan;
+  std::size_t gpu;
+  std::size_t block;
+  const Operation& op;
+  std::string number;
+  const Operation* pipeline;  // that it is in
+};
+
+template <class Visit>
+void for_each_operation(const Plan& plan, Visit visit) {
+  for (std::size_t g = 0; g < plan.gpus.size(); ++g) {
+    for (std::size_t b = 0; b < plan.gpus[g].blocks.size(); ++b) {
+      const auto& operations = plan.gpus[g].blocks[b].operations;
+      for (std::size_t i = 0; i < operations.size(); ++i) {
+        visit(Site{plan, g, b, operations[i], fmt::format("{}", i), nullptr});
+        for (std::size_t k = 0; k < operations[i].inner.size(); ++k) {
+          visit(Site{plan, g, b, operations[i].inner[k], fmt::format("{}.{}", i, k), &operations[i]});
+        }
+      }
+    }
+  }
+}
+
+class Rules {
+ public:
+  Rules(const Plan& plan, Complaints& complaints) : plan_(plan), complaints_(complaints) {}
+
+  void limits() {
+    for (std::size_t g = 0; g < plan_.gpus.size(); ++g) {
+      for (std::size_t b = 0; b < plan_.gpus[g].blocks.size(); ++b) block_limits(g, b, plan_.gpus[g].blocks[b]);
+    }
+    for_each_operation(plan_, [this](const Site& site) { operation_limits(site); });
+  }
+
+  void rules() {
+    for (std::size_t g = 0; g < plan_.gpus.size(); ++g) chunks_agree(g);
+    for_each_operation(plan_, [this](const Site& site) { operation(site); });
+    scratch_forms();
+    barriers();
+    semaphores();
+    signals();
+  }
+
+ private:
+  void wrong(const Site& site, const std::string& what, const std::string& remedy) {
+    complaints_.error(plan_.place(site.op), where(site.gpu, site.block, site.number, site.op) + " " + what, remedy);
+  }
+
+  void block_limits(std::size_t g, std::size_t b, const Block& block) {
+    const config::Place place{plan_.source, block.line, block.col};
+    std::size_t operations = 0;
+    for (const Operation& op : block.operations) operations += 1 + op.inner.size();
+    if (operations > most_operations) {
+      complaints_.error(place,
+                        fmt::format("gpu {} tb {} has {} operations; the runtime holds {} of a thread block", g, b,
+                                    operations, most_operations),
+                        "spread them over more thread blocks");
+    }
+    for (const auto& [count, type] :
+         {std::pair{block.memory_channels, ChannelType::memory}, std::pair{block.port_channels, ChannelType::port}}) {
+      if (count <= most_channels) continue;
+      complaints_.error(place,
+                        fmt::format("gpu {} tb {} has {} {} channels; the runtime holds {} of a thread block", g, b,
+                                    count, to_string(type), most_channels),
+                        "spread them over more thread blocks");
+    }
+  }
+
+  void operation_limits(const Site& site) {
+    if (site.op.channels.size() > most_operation_channels) {
+      wrong(site,
+            fmt::format("uses {} channels; the runtime takes {}", site.op.channels.size(), most_operation_channels),
+            "split it");
+    }
+    if (site.op.sources.size() > most_operands || site.op.destinations.size() > most_operands) {
+      wrong(site,
+            fmt::format("has {} sources and {} destinations; the runtime takes {} each", site.op.sources.size(),
+                        site.op.destinations.size(), most_operands),
+            "split it");
+    }
+    if (site.op.semaphores.size() > most_semaphores) {
+      wrong(site, fmt::format("names {} semaphores; the runtime takes {}", site.op.semaphores.size(), most_semaphores),
+            "split it");
+    }
+    if (site.op.type == OpType::barrier && site.op.barrier >= most_barriers) {
+      wrong(site, fmt::format("names barrier {}; the runtime has {}", site.op.barrier, most_barriers),
+            "a number below that");
+    }
+  }
+
+  void chunks_agree(std::size_t g) {
+    const Gpu& gpu = plan_.gpus[g];
+    const config::Place place{plan_.source, gpu.line, gpu.col};
+    if (gpu.input_chunks == 0 && gpu.output_chunks == 0) {
+      complaints_.error(place, fmt::format("gpu {} has neither input nor output chunks", g), "state them");
+    }
+    if (gpu.input_chunks != plan_.gpus[0].input_chunks || gpu.output_chunks != plan_.gpus[0].output_chunks) {
+      complaints_.error(place,
+                        fmt::format("gpu {} has {} input and {} output chunks, gpu 0 {} and {}", g, gpu.input_chunks,
+                                    gpu.output_chunks, plan_.gpus[0].input_chunks, plan_.gpus[0].output_chunks),
+                        "the same numbers for all GPUs");
+    }
+  }
+
+  void operation(const Site& site) {
+    for (const Operand& operand : site.op.sources) range(site, operand, "reads");
+    for (const Operand& operand : site.op.destinations) range(site, operand, "writes");
+    shape(site);
+    if (site.op.parts > 1 && site.pipeline) {
+      wrong(site, "shares its bytes between thread blocks inside of a pipeline: not modelled", "take tbg_info away");
+    }
+    for (const std::uint32_t id : site.op.semaphores) {
+      if (id < plan_.gpus[site.gpu].semaphores.size()) continue;
+      wrong(site, fmt::format("names semaphore {} of {}", id, plan_.gpus[site.gpu].semaphores.size()),
+            "one that the gpu has");
+    }
+  }
+
+  void range(const Site& site, const Operand& operand, const char* verb) {
+    const auto check = [&](std::int32_t gpu) {
+      const std::uint64_t have = plan_.gpus[static_cast<std::size_t>(gpu)].chunks(operand.buffer);
+      if (std::uint64_t{operand.index} + operand.count <= have) return true;
+      wrong(site,
+            fmt::format("{} chunks {} to {} of the {} of gpu {}, which has {}", verb, operand.index,
+                        std::uint64_t{operand.index} + operand.count - 1, buffer_name(operand.buffer), gpu, have),
+            "chunks that are there");
+      return false;
+    };
+    if (operand.count == 0) wrong(site, fmt::format("{} no chunk", verb), "a size of 1 or more");
+    if (operand.place != Operand::Place::group) {
+      check(operand.gpu);
+      return;
+    }
+    const Group& group = plan_.gpus[site.gpu].groups[operand.group];
+    const std::set<std::int32_t> members(group.gpus.begin(), group.gpus.end());
+    if (members.size() != group.gpus.size() || !members.contains(static_cast<std::int32_t>(site.gpu))) {
+      wrong(site, "uses a switch group that its own gpu is not in, or another is in twice", "each member once");
+    }
+    for (const std::int32_t gpu : group.gpus) {
+      if (!check(gpu)) return;
+    }
+  }
+
+  static std::string_view buffer_name(Buffer buffer) {
+    return buffer == Buffer::input ? "input" : buffer == Buffer::output ? "output" : "scratch";
+  }
+
+  // As many operands as the operation takes, of the kinds it takes.
+  void shape(const Site& site) {
+    const Operation& op = site.op;
+    const std::size_t in = op.sources.size();
+    const std::size_t out = op.destinations.size();
+    const bool port = op.channel_type == ChannelType::port;
+    switch (op.type) {
+      case OpType::nop:
+      case OpType::barrier:
+      case OpType::acquire:
+      case OpType::release:
+        return;
+      case OpType::signal:
+      case OpType::wait:
+      case OpType::relaxed_signal:
+      case OpType::relaxed_wait:
+      case OpType::flush:
+        if (op.channels.empty()) wrong(site, "names no channel", "at least one");
+        if (op.type == OpType::flush && !port) wrong(site, "is not over a port channel", "flush waits for ports only");
+        if ((op.type == OpType::relaxed_signal || op.type == OpType::relaxed_wait) && port) {
+          wrong(site, "is over a port channel, which has no relaxed form", "signal or wait");
+        }
+        return;
+      case OpType::pipeline:
+        pipeline(site);
+        return;
+      case OpType::put:
+      case OpType::put_signal:
+      case OpType::put_signal_flush:
+      case OpType::put_packets:
+        if (in != out || in == 0) {
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source for each destination");
+          return;
+        }
+        if (port && op.channels.size() != out) {
+          wrong(site, fmt::format("has {} port channels for {} destinations", op.channels.size(), out), "one for each");
+        }
+        if (!port && (op.type == OpType::put_signal || op.type == OpType::put_signal_flush)) {
+          wrong(site, "is not over a port channel: the runtime would copy and never signal", "put, nop, signal");
+        }
+        break;
+      case OpType::get:
+        if (in != out || in == 0) {
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source for each destination");
+        }
+        if (port) wrong(site, "is over a port channel", "get loads over memory channels only");
+        break;
+      case OpType::copy:
+      case OpType::copy_to_packets:
+      case OpType::unpack_packets:
+      case OpType::multicast_store:
+      case OpType::multicast_store_packets:
+      case OpType::multicast_reduce:
+        if (in != 1 || out != 1) {
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one and one");
+          return;
+        }
+        break;
+      case OpType::read_put_packets:
+        if (in != 1 || out == 0) {
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source, and where it goes");
+        }
+        if (port && op.channels.size() != out) {
+          wrong(site, fmt::format("has {} port channels for {} destinations", op.channels.size(), out), "one for each");
+        }
+        break;
+      case OpType::reduce:
+      case OpType::reduce_packets:
+        if (in < 2 || out == 0) {
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out),
+                "two or more sources, one destination");
+          return;
+        }
+        if (port) wrong(site, "is over a port channel", "reductions use memory channels");
+        break;
+    }
+    places(site);
+    sizes(site);
+  }
+
+  void expect(const Site& site, const Operand& operand, Operand::Place place, const char* what) {
+    if (operand.place == place) return;
+    wrong(site,
+          fmt::format("{} is not {}", what,
+                      place == Operand::Place::local    ? "of its own gpu"
+                      : place == Operand::Place::remote ? "at a peer"
+                                                        : "a switch channel"),
+          "the buffer that the operation takes there");
+  }
+
+  // Which end is local, which remote.
+  void places(const Site& site) {
+    using enum Operand::Place;
+    const Operation& op = site.op;
+    const auto all = [&](const std::vector<Operand>& operands, std::size_t from, Operand::Place place,
+                         const char* what) {
+      for (std::size_t i = from; i < operands.size(); ++i) expect(site, operands[i], place, what);
+    };
+    switch (op.type) {
+      case OpType::put:
+      case OpType::put_signal:
+      case OpType::put_signal_flush:
+      case OpType::put_packets:
+      case OpType::read_put_packets:
+        all(op.sources, 0, local, "the source");
+        all(op.destinations, 0, remote, "the destination");
+        break;
+      case OpType::get:
+        all(op.sources, 0, remote, "the source");
+        all(op.destinations, 0, local, "the destination");
+        break;
+      case OpType::copy:
+      case OpType::copy_to_packets:
+      case OpType::unpack_packets:
+        all(op.sources, 0, local, "the source");
+        all(op.destinations, 0, local, "the destination");
+        break;
+      case OpType::reduce:
+        expect(site, op.sources.front(), local, "the first source");
+        expect(site, op.destinations.front(), local, "the first destination");
+        all(op.destinations, 1, remote, "a further destination");
+        break;
+      case OpType::reduce_packets:
+        all(op.sources, 0, local, "a source");
+        expect(site, op.destinations.front(), local, "the first destination");
+        break;
+      case OpType::multicast_reduce:
+        all(op.sources, 0, group, "the source");
+        all(op.destinations, 0, group, "the destination");
+        break;
+      case OpType::multicast_store:
+      case OpType::multicast_store_packets:
+        all(op.sources, 0, local, "the source");
+        all(op.destinations, 0, group, "the destination");
+        break;
+      default:
+        break;
+    }
+    if (op.channel_type == ChannelType::port && op.channels.size() == op.destinations.size()) {
+      for (std::size_t i = 0; i < op.channels.size(); ++i) {
+        const std::int32_t peer = plan_.gpus[site.gpu].ports[op.channels[i]].peer;
+        if (op.destinations[i].gpu == peer) continue;
+        wrong(site, fmt::format("puts to gpu {} over a channel to gpu {}", op.destinations[i].gpu, peer),
+              "a channel to the destination");
+        break;
+      }
+    }
+    for (const auto* operands : {&op.sources, &op.destinations}) {
+      for (const Operand& operand : *operands) {
+        if (operand.packets && operand.buffer != Buffer::scratch) {
+          wrong(site, fmt::format("has packets in the {}", buffer_name(operand.buffer)), "packets are in scratch");
+          return;
+        }
+      }
+    }
+  }
+
+  void sizes(const Site& site) {
+    const std::uint32_t count = site.op.sources.front().count;
+    for (const auto* operands : {&site.op.sources, &site.op.destinations}) {
+      for (const Operand& operand : *operands) {
+        if (site.pipeline && operand.count != site.pipeline->pipeline_chunks) {
+          wrong(site, fmt::format("has {} chunks in a pipeline over {}", operand.count, site.pipeline->pipeline_chunks),
+                "as many as the pipeline's num_chunks");
+          return;
+        }
+        const bool pairs = site.op.type == OpType::put || site.op.type == OpType::put_signal ||
+                           site.op.type == OpType::put_signal_flush || site.op.type == OpType::put_packets ||
+                           site.op.type == OpType::get;
+        if (!pairs && operand.count != count) {
+          wrong(site, fmt::format("has operands of {} and {} chunks", count, operand.count), "one size for all");
+          return;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < std::min(site.op.sources.size(), site.op.destinations.size()); ++i) {
+      if (site.op.sources[i].count == site.op.destinations[i].count) continue;
+      wrong(site, fmt::format("moves {} chunks to {}", site.op.sources[i].count, site.op.destinations[i].count),
+            "the same number at both ends");
+      return;
+    }
+  }
+
+  void pipeline(const Site& site) {
+    if (site.op.inner.empty()) wrong(site, "is empty", "operations in ops");
+    const std::uint64_t scratch = scratch_chunk_bytes(plan_);
+    if (plan_.reuse_scratch && scratch > 0 && site.op.unit_bytes > scratch) {
+      wrong(site, fmt::format("has rounds of {} B; a chunk of reused scratch has {} B", site.op.unit_bytes, scratch),
+            "smaller rounds or fewer chunks of scratch");
+    }
+    if (unit_ == 0) unit_ = site.op.unit_bytes;
+    if (unit_ != site.op.unit_bytes) {
+      wrong(site, fmt::format("has rounds of {} B where others have {} B: not modelled", site.op.unit_bytes, unit_),
+            "one unit_size for all pipelines");
+    }
+  }
+
+  // Packets take twice the room of their data, so that both kinds in one scratch would overlap.
+  void scratch_forms() {
+    std::map<std::int32_t, bool> packets;  // of each GPU's scratch
+    std::set<std::int32_t> told;
+    for_each_operation(plan_, [&](const Site& site) {
+      for (const auto* operands : {&site.op.sources, &site.op.destinations}) {
+        for (const Operand& operand : *operands) {
+          if (operand.buffer != Buffer::scratch) continue;
+          const std::vector<std::int32_t> own = {operand.gpu};
+          for (const std::int32_t gpu :
+               operand.place == Operand::Place::group ? plan_.gpus[site.gpu].groups[operand.group].gpus : own) {
+            const auto [known, added] = packets.emplace(gpu, operand.packets);
+            if (added || known->second == operand.packets || !told.insert(gpu).second) continue;
+            wrong(site,
+                  fmt::format("takes the scratch of gpu {} for {}, others for {}", gpu,
+                              operand.packets ? "packets" : "data", operand.packets ? "data" : "packets"),
+                  "one kind a GPU: packets take twice the room, so that chunks of both overlap");
+          }
+        }
+      }
+    });
+  }
+
+  // Blocks that meet at a barrier are as many as it says, and meet equally often.
+  void barriers() {
+    struct Met {
+      std::uint32_t blocks = 0;
+      std::map<std::size_t, std::map<std::uint32_t, std::size_t>>
+          times;  // block -> chunks of its pipeline -> how often
+      const Operation* first = nullptr;
+      std::size_t block = 0;
+      std::string number;
+    };
+    std::map<std::pair<std::size_t, std::uint32_t>, Met> all;
+    for_each_operation(plan_, [&](const Site& site) {
+      if (site.op.type != OpType::barrier) return;
+      Met& met = all[{site.gpu, site.op.barrier}];
+      if (!met.first) {
+        met.first = &site.op;
+        met.blocks = site.op.barrier_blocks;
+        met.block = site.block;
+        met.number = site.number;
+      } else if (met.blocks != site.op.barrier_blocks) {
+        wrong(site,
+              fmt::format("meets {} thread blocks at barrier {}, tb {} op {} meets {}", site.op.barrier_blocks,
+                          site.op.barrier, met.block, met.number, met.blocks),
+              "one number for a barrier");
+      }
+      ++met.times[site.block][site.pipeline ? site.pipeline->pipeline_chunks : 0];
+    });
+    for (const auto& [key, met] : all) {
+      const Site site{plan_, key.first, met.block, *met.first, met.number, nullptr};
+      if (met.times.size() != met.blocks) {
+        wrong(site,
+              fmt::format("waits for {} thread blocks at barrier {}, {} use it", met.blocks, key.second,
+                          met.times.size()),
+              "as many as use it");
+        continue;
+      }
+      for (const auto& [block, times] : met.times) {
+        if (times == met.times.begin()->second) continue;
+        wrong(site,
+              fmt::format("meets tb {} at barrier {}, which comes there another number of times", block, key.second),
+              "equally often");
+        break;
+      }
+    }
+  }
+
+  // The runtime sets semaphores once, not in every call: each call must leave them as it found them.
+  void semaphores() {
+    struct Use {
+      std::map<std::uint32_t, std::size_t> taken;  // by chunks of the pipeline
+      std::map<std::uint32_t, std::size_t> given;
+      const Operation* op = nullptr;
+      std::size_t block = 0;
+      std::string number;
+    };
+    std::map<std::pair<std::size_t, std::uint32_t>, Use> used;
+    for_each_operation(plan_, [&](const Site& site) {
+      for (const std::uint32_t id : site.op.semaphores) {
+        Use& use = used[{site.gpu, id}];
+        ++(site.op.type == OpType::acquire ? use.taken : use.given)[site.pipeline ? site.pipeline->pipeline_chunks : 0];
+        if (use.op) continue;
+        use.op = &site.op;
+        use.block = site.block;
+        use.number = site.number;
+      }
+    });
+    for (const auto& [key, use] : used) {
+      if (use.taken == use.given) continue;
+      wrong(
+          Site{plan_, key.first, use.block, *use.op, use.number, nullptr},
+          fmt::format("uses semaphore {}, which is not released as often as it is acquired: the next call would begin "
+                      "with another value",
+                      key.second),
+          "one release for each acquire");
+    }
+  }
+
+  // Every signal is waited for once. Inside of pipelines, rounds are counted apart.
+  void signals() {
+    // (gpu, type, channel), chunks of the pipeline: how often.
+    using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;
+    struct Use {
+      std::map<std::uint32_t, std::size_t> signals;
+      std::map<std::uint32_t, std::size_t> waits;
+      // The last that signals, else that waits.
+      const Operation* op = nullptr;
+      std::size_t block = 0;
+      std::string number;
+    };
+    std::map<End, Use> used;
+    for_each_operation(plan_, [&](const Site& site) {
+      const OpType type = site.op.type;
+      const bool gives = type == OpType::signal || type == OpType::relaxed_signal || type == OpType::put_signal ||
+                         type == OpType::put_signal_flush;
+      const bool takes = type == OpType::wait || type == OpType::relaxed_wait;
+      if (!gives && !takes) return;
+      const std::uint32_t rounds = site.pipeline ? site.pipeline->pipeline_chunks : 0;
+      for (const std::uint32_t channel : site.op.channels) {
+        Use& use = used[{site.gpu, site.op.channel_type, channel}];
+        ++(gives ? use.signals : use.waits)[rounds];
+        if (takes && !use.signals.empty()) continue;
+        use.op = &site.op;
+        use.block = site.block;
+        use.number = site.number;
+      }
+    });
+    const auto total = [](const std::map<std::uint32_t, std::size_t>& counts) {
+      std::size_t sum = 0;
+      for (const auto& [rounds, count] : counts) sum += count;
+      return sum;
+    };
+    for (const auto& [end, use] : used) {
+      const auto& [gpu, type, number] = end;
+      if (type != ChannelType::memory && type != ChannelType::port) {
+        wrong(Site{plan_, gpu, use.block, *use.op, use.number, nullptr}, "signals over no memory or port channel",
+              "channel_type memory or port");
+        continue;
+      }
+      const Channel& channel = plan_.gpus[gpu].of(type)[number];
+      const auto peer = static_cast<std::size_t>(channel.peer);
+      const auto other = peers_channel(gpu, type, channel);
+      const auto found = other ? used.find({peer, type, *other}) : used.end();
+      const Use none;
+      const Use& far = found == used.end() ? none : found->second;
+      if (use.signals == far.waits) continue;
+      wrong(Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
+            fmt::format("signals gpu {} {} times on {} channel {}, which waits {} times for it", peer,
+                        total(use.signals), to_string(type), number, total(far.waits)),
+            "one wait for each signal");
+    }
+    for (const auto& [end, use] : used) {
+      const auto& [gpu, type, number] = end;
+      if (use.waits.empty() || (type != ChannelType::memory && type != ChannelType::port)) continue;
+      const Channel& channel = plan_.gpus[gpu].of(type)[number];
+      const auto other = peers_channel(gpu, type, channel);
+      if (other && used.contains({static_cast<std::size_t>(channel.peer), type, *other})) continue;  // judged there
+      wrong(
+          Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
+          fmt::format("waits {} times for gpu {} on {} channel {}, {}", total(use.waits), channel.peer, to_string(type),
+                      number, other ? "which never signals there" : "which has no such channel back"),
+          "a signal for each wait");
+    }
+  }
+
+  std::optional<std::uint32_t> peers_channel(std::size_t gpu, ChannelType type, const Channel& channel) {
+    auto& index = back_[{static_cast<std::size_t>(channel.peer), type}];
+    if (index.empty()) {
+      const auto& channels = plan_.gpus[static_cast<std::size_t>(channel.peer)].of(type);
+      for (std::uint32_t i = 0; i < channels.size(); ++i) index[{channels[i].peer, channels[i].ordinal}] = i;
+    }
+    const auto found = index.find({static_cast<std::int32_t>(gpu), channel.ordinal});
+    if (found == index.end()) return std::nullopt;
+    return found->second;
+  }
+
+  const Plan& plan_;
+  Complaints& complaints_;
+  std::uint64_t unit_ = 0;
+  std::map<std::pair<std::size_t, ChannelType>, std::map<std::pair<std::int32_t, std::uint32_t>, std::uint32_t>> back_;
+};
+
+}  // namespace
+
+void check_limits(const Plan& plan, config::Diagnostics& diagnostics) {
+  Complaints complaints(diagnostics);
+  Rules(plan, complaints).limits();
+}
+
+void check_rules(const Plan& plan, config::Diagnostics& diagnostics) {
+  Complaints complaints(diagnostics);
+  Rules(plan, complaints).rules();
+}
+
+}  // namespace moire::mscclpp

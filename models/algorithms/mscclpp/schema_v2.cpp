@@ -1,0 +1,298 @@
+// Schema 2: what the plan language of microsoft/mscclpp writes from 0.7 on.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "models/algorithms/mscclpp/schema.hpp"
+
+namespace moire::mscclpp {
+
+namespace {
+
+struct Name {
+  std::string_view name;
+  OpType type;
+};
+constexpr std::array names = {
+    Name{"nop", OpType::nop},
+    Name{"barrier", OpType::barrier},
+    Name{"signal", OpType::signal},
+    Name{"wait", OpType::wait},
+    Name{"rlxsignal", OpType::relaxed_signal},
+    Name{"rlxwait", OpType::relaxed_wait},
+    Name{"put", OpType::put},
+    Name{"pws", OpType::put_signal},
+    Name{"pwsf", OpType::put_signal_flush},
+    Name{"get", OpType::get},
+    Name{"flush", OpType::flush},
+    Name{"copy", OpType::copy},
+    Name{"re", OpType::reduce},
+    Name{"res", OpType::reduce},
+    Name{"rre", OpType::reduce},
+    Name{"rres", OpType::reduce},
+    Name{"ppkt", OpType::put_packets},
+    Name{"rppkt", OpType::read_put_packets},
+    Name{"cpkt", OpType::copy_to_packets},
+    Name{"upkt", OpType::unpack_packets},
+    Name{"repkt", OpType::reduce_packets},
+    Name{"respkt", OpType::reduce_packets},
+    Name{"recpkt", OpType::reduce_packets},
+    Name{"recspkt", OpType::reduce_packets},
+    Name{"glres", OpType::multicast_reduce},
+    Name{"gstore", OpType::multicast_store},
+    Name{"gstorepkt", OpType::multicast_store_packets},
+    Name{"pipeline", OpType::pipeline},
+    Name{"sem_acquire", OpType::acquire},
+    Name{"sem_release", OpType::release},
+};
+
+struct RemoteBuffer {
+  std::int32_t gpu = 0;
+  Buffer buffer = Buffer::input;
+};
+
+// What the local numbers of a thread block stand for.
+struct BlockTables {
+  std::array<std::vector<std::uint32_t>, 2> channels;  // memory, port
+  std::vector<std::uint32_t> groups;                   // switch
+  std::array<std::vector<RemoteBuffer>, 2> remote;     // by memory, port
+};
+
+std::size_t index_of(ChannelType type) { return type == ChannelType::port ? 1 : 0; }
+
+class OperationReader {
+ public:
+  OperationReader(std::size_t gpu_id, const Gpu& gpu, const BlockTables& tables)
+      : gpu_id_(static_cast<std::int32_t>(gpu_id)), gpu_(gpu), tables_(tables) {}
+
+  Operation read(const Fields& fields, const JsonValue& value, bool inside) const {
+    Operation op;
+    op.line = value.line;
+    op.col = value.col;
+    op.name = fields.text("name");
+    const Name* known = nullptr;
+    for (const Name& name : names) {
+      if (name.name == op.name) known = &name;
+    }
+    if (!known) {
+      if (fields.has("name")) {
+        fields.wrong("name", fmt::format("unknown operation {}", config::in_quotes(op.name)),
+                     "one of put, get, copy, signal, wait, ... (models/algorithms/mscclpp/README.md)");
+      }
+      return op;
+    }
+    op.type = known->type;
+    if (fields.has("channel_type")) op.channel_type = fields.channel_type("channel_type");
+    if (fields.has("channel_ids") && op.channel_type != ChannelType::multicast) read_channels(fields, op);
+    if (fields.has("tbg_info")) read_part(fields, op);
+    read_operands(fields, "src_buff", op, op.sources);
+    read_operands(fields, "dst_buff", op, op.destinations);
+    if (op.type == OpType::barrier) {
+      op.barrier = fields.count("barrier_id", most_listed);
+      op.barrier_blocks = fields.count("num_threadblocks", most_listed);
+    }
+    if (op.type == OpType::acquire || op.type == OpType::release) {
+      op.semaphores = fields.counts("semaphore_ids", most_listed, most_listed);
+    }
+    if (op.type == OpType::pipeline) read_pipeline(fields, inside, op);
+    return op;
+  }
+
+ private:
+  void read_channels(const Fields& fields, Operation& op) const {
+    const auto& local = tables_.channels[index_of(op.channel_type)];
+    for (const std::uint32_t id : fields.counts("channel_ids", most_listed, most_listed)) {
+      if (id < local.size()) {
+        op.channels.push_back(local[id]);
+      } else {
+        fields.wrong("channel_ids",
+                     fmt::format("channel {} of {} {} channels of the thread block", id, local.size(),
+                                 to_string(op.channel_type)),
+                     "a place in its list of channels, from 0");
+      }
+    }
+  }
+
+  void read_part(const Fields& fields, Operation& op) const {
+    const Fields info = fields.within(fields.map("tbg_info"), fields.where() + " tbg_info");
+    op.part = info.count("tb_id", most_listed);
+    op.parts = info.count("tbg_size", most_listed);
+    if (op.part >= op.parts) {
+      fields.wrong("tbg_info", fmt::format("tb_id {} of {} blocks that share the operation", op.part, op.parts),
+                   "a number below tbg_size");
+      op.part = 0;
+      op.parts = 1;
+    }
+  }
+
+  void read_operands(const Fields& fields, std::string_view key, const Operation& op, std::vector<Operand>& out) const {
+    for (const JsonValue& value : fields.list_or_none(key, most_listed)) {
+      const Fields operand = fields.within(value, fields.where() + " " + std::string(key));
+      Operand& added = out.emplace_back();
+      added.gpu = gpu_id_;
+      if (operand.has("type")) {
+        added.buffer = operand.buffer("type");
+      } else if (operand.has("buffer_id")) {
+        remote(operand, op, added);
+      } else if (operand.has("switch_channel_id")) {
+        group(operand, added);
+      } else {
+        operand.wrong("type", "it names no buffer", "type, buffer_id or switch_channel_id");
+      }
+      added.index = operand.count("index", most_chunks);
+      added.count = operand.count("size", most_chunks);
+    }
+  }
+
+  void remote(const Fields& operand, const Operation& op, Operand& out) const {
+    const auto& local = tables_.remote[index_of(op.channel_type)];
+    const std::uint32_t id = operand.count("buffer_id", most_listed);
+    out.place = Operand::Place::remote;
+    if (id >= local.size()) {
+      operand.wrong("buffer_id",
+                    fmt::format("buffer {} of {} remote buffers of the thread block by {} channels", id, local.size(),
+                                to_string(op.channel_type)),
+                    "a place in its remote_buffer_refs, from 0");
+      return;
+    }
+    out.gpu = local[id].gpu;
+    out.buffer = local[id].buffer;
+  }
+
+  void group(const Fields& operand, Operand& out) const {
+    const std::uint32_t id = operand.count("switch_channel_id", most_listed);
+    out.place = Operand::Place::group;
+    out.gpu = -1;
+    if (id >= tables_.groups.size()) {
+      operand.wrong("switch_channel_id",
+                    fmt::format("switch channel {} of {} of the thread block", id, tables_.groups.size()),
+                    "a place in its list of channels, from 0");
+      return;
+    }
+    out.group = tables_.groups[id];
+    out.buffer = gpu_.groups[out.group].buffer;
+  }
+
+  void read_pipeline(const Fields& fields, bool inside, Operation& op) const {
+    if (inside) {
+      fields.wrong("name", "a pipeline inside of a pipeline", "one level of them");
+      return;
+    }
+    const Fields context = fields.within(fields.map("iter_context"), fields.where() + " iter_context");
+    op.unit_bytes = context.number("unit_size", std::uint64_t{1} << 40);
+    op.pipeline_chunks = context.count("num_chunks", most_chunks);
+    if (op.unit_bytes == 0) context.wrong("unit_size", "unit_size is 0", "bytes of a round");
+    if (op.pipeline_chunks == 0) context.wrong("num_chunks", "num_chunks is 0", "chunks that the rounds walk through");
+    const auto& inner = fields.list("ops", most_listed);
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      op.inner.push_back(read(fields.within(inner[i], fmt::format("{}.{}", fields.where(), i)), inner[i], true));
+    }
+  }
+
+  std::int32_t gpu_id_;
+  const Gpu& gpu_;
+  const BlockTables& tables_;
+};
+
+std::vector<std::uint32_t> peers_of(const Fields& fields, std::string_view key, std::size_t id, std::size_t gpus) {
+  const auto peers = fields.counts(key, static_cast<std::uint32_t>(gpus - 1), most_listed);
+  for (const std::uint32_t peer : peers) {
+    if (peer == id) fields.wrong(key, "a channel to itself", "another GPU");
+  }
+  return peers;
+}
+
+void read_channels(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu) {
+  for (const JsonValue& value : fields.list("channels", most_listed)) {
+    const Fields channel = fields.within(value, fields.where() + " channel");
+    const ChannelType type = channel.channel_type("channel_type");
+    if (type != ChannelType::multicast) {
+      add_channels(peers_of(channel, "connected_to", id, gpus), type == ChannelType::port ? gpu.ports : gpu.memory);
+      continue;
+    }
+    const Buffer buffer = channel.buffer(channel.has("buff") ? "buff" : "buffer_type");
+    for (const JsonValue& group : channel.list("rank_groups", most_listed)) {
+      Group& added = gpu.groups.emplace_back();
+      added.buffer = buffer;
+      for (const std::uint32_t member : channel.within(group, channel.where() + " rank_groups")
+                                            .counts("ranks", static_cast<std::uint32_t>(gpus - 1), most_gpus)) {
+        added.gpus.push_back(static_cast<std::int32_t>(member));
+      }
+    }
+  }
+}
+
+std::vector<RemoteBuffer> read_remote_buffers(const Fields& fields, std::size_t gpus) {
+  std::vector<RemoteBuffer> buffers;
+  for (const JsonValue& value : fields.list("remote_buffers", most_listed)) {
+    const Fields buffer = fields.within(value, fields.where() + " remote buffer");
+    buffers.push_back(
+        {static_cast<std::int32_t>(buffer.count("rank", static_cast<std::uint32_t>(gpus - 1))), buffer.buffer("type")});
+  }
+  return buffers;
+}
+
+BlockTables read_tables(const Fields& block, const Gpu& gpu, const std::vector<RemoteBuffer>& buffers) {
+  BlockTables tables;
+  for (const JsonValue& value : block.list("channels", most_listed)) {
+    const Fields channel = block.within(value, block.where() + " channel");
+    const ChannelType type = channel.channel_type("channel_type");
+    const std::size_t have = type == ChannelType::multicast ? gpu.groups.size() : gpu.of(type).size();
+    auto& into = type == ChannelType::multicast ? tables.groups : tables.channels[index_of(type)];
+    for (const std::uint32_t id : channel.counts("channel_ids", most_listed, most_listed)) {
+      if (id < have) {
+        into.push_back(id);
+      } else {
+        channel.wrong("channel_ids", fmt::format("channel {} of {} {} channels of the gpu", id, have, to_string(type)),
+                      "a place in the gpu's channels of that type, from 0");
+      }
+    }
+  }
+  for (const JsonValue& value : block.list_or_none("remote_buffer_refs", most_listed)) {
+    const Fields refs = block.within(value, block.where() + " remote_buffer_refs");
+    auto& into = tables.remote[index_of(refs.channel_type("access_channel_type"))];
+    for (const std::uint32_t id : refs.counts("remote_buffer_ids", most_listed, most_listed)) {
+      if (id < buffers.size()) {
+        into.push_back(buffers[id]);
+      } else {
+        refs.wrong("remote_buffer_ids", fmt::format("buffer {} of {} remote buffers of the gpu", id, buffers.size()),
+                   "a place in the gpu's remote_buffers, from 0");
+      }
+    }
+  }
+  return tables;
+}
+
+}  // namespace
+
+void read_gpu_v2(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu) {
+  gpu.input_chunks = fields.count("input_chunks", most_chunks);
+  gpu.output_chunks = fields.count("output_chunks", most_chunks);
+  gpu.scratch_chunks = fields.count("scratch_chunks", most_chunks);
+  read_channels(fields, id, gpus, gpu);
+  const auto buffers = fields.has("remote_buffers") ? read_remote_buffers(fields, gpus) : std::vector<RemoteBuffer>();
+  for (const JsonValue& value : fields.list_or_none("semaphores", most_listed)) {
+    gpu.semaphores.push_back(fields.within(value, fields.where() + " semaphore").count("init_value", 1 << 20));
+  }
+  const auto& blocks = fields.list("threadblocks", most_blocks);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const Fields block = fields.within(blocks[b], fmt::format("{} tb {}", fields.where(), b));
+    if (block.number("id", most_listed) != b) {
+      block.wrong("id", "its id is not its place in the list", fmt::format("{}", b));
+    }
+    Block& added = gpu.blocks.emplace_back();
+    added.line = blocks[b].line;
+    added.col = blocks[b].col;
+    const BlockTables tables = read_tables(block, gpu, buffers);
+    added.memory_channels = tables.channels[0].size();
+    added.port_channels = tables.channels[1].size();
+    const OperationReader reader(id, gpu, tables);
+    const auto& ops = block.list("ops", most_listed);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      added.operations.push_back(
+          reader.read(block.within(ops[i], fmt::format("{} op {}", block.where(), i)), ops[i], false));
+    }
+  }
+}
+
+}  // namespace moire::mscclpp

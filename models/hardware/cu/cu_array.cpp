@@ -1,0 +1,81 @@
+#include "models/hardware/cu/cu_array.hpp"
+
+namespace moire::cu {
+
+CuArray::CuArray(const CuArraySpec& spec)
+    : limits_{spec.threads_per_cu, spec.registers_per_cu, spec.lds_per_cu.value},
+      max_resident_(static_cast<std::uint32_t>(spec.workgroups_per_cu)) {
+  for (const CuGroupSpec& kind : spec.groups) {
+    for (std::int64_t copy = 0; copy < kind.count; ++copy) {
+      Group group;
+      group.begin = cus();
+      group.end = group.begin + static_cast<CuId>(kind.cus);
+      group.first_filled = group.end - static_cast<CuId>(kind.filled_first);
+      const auto number = static_cast<std::uint32_t>(groups_.size());
+      for (CuId cu = group.begin; cu < group.end; ++cu) units_.push_back({number, 0, {}});
+      groups_.push_back(group);
+    }
+  }
+  for (const bool filled_first : {true, false}) {
+    for (std::uint32_t g = 0; g < groups(); ++g) {
+      if ((groups_[g].first_filled < groups_[g].end) == filled_first) order_.push_back(g);
+    }
+  }
+}
+
+bool CuArray::fits(const Unit& unit, const Footprint& footprint) const {
+  return unit.resident < max_resident_ && unit.used.threads + footprint.threads <= limits_.threads &&
+         unit.used.registers + footprint.registers <= limits_.registers && unit.used.lds + footprint.lds <= limits_.lds;
+}
+
+void CuArray::take(CuId cu, const Footprint& footprint) {
+  Unit& unit = units_[cu];
+  ++unit.resident;
+  unit.used.threads += footprint.threads;
+  unit.used.registers += footprint.registers;
+  unit.used.lds += footprint.lds;
+}
+
+void CuArray::release(CuId cu, const Footprint& footprint) {
+  Unit& unit = units_[cu];
+  --unit.resident;
+  unit.used.threads -= footprint.threads;
+  unit.used.registers -= footprint.registers;
+  unit.used.lds -= footprint.lds;
+}
+
+bool CuArray::place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
+                    const Mask& mask) {
+  const std::size_t before = where.size();
+  for (std::int64_t i = 0; i < size; ++i) {
+    CuId best = groups_[group].end;
+    for (CuId cu = groups_[group].begin; cu < groups_[group].end; ++cu) {
+      if ((!mask.empty() && !mask[cu]) || !fits(units_[cu], footprint)) continue;
+      if (best == groups_[group].end || units_[cu].resident < units_[best].resident) best = cu;
+      if (units_[best].resident == 0) break;
+    }
+    if (best == groups_[group].end) {
+      while (where.size() > before) {
+        release(where.back(), footprint);
+        where.pop_back();
+      }
+      return false;
+    }
+    take(best, footprint);
+    where.push_back(best);
+  }
+  return true;
+}
+
+bool CuArray::place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
+                                    const Mask& mask) {
+  for (CuId cu = groups_[group].first_filled; cu < groups_[group].end; ++cu) {
+    if ((!mask.empty() && !mask[cu]) || units_[cu].resident > 0 || !fits(units_[cu], footprint)) continue;
+    take(cu, footprint);
+    where.push_back(cu);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace moire::cu

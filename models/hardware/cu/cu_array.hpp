@@ -1,0 +1,58 @@
+// The compute units of one GPU and what is resident on them: placement of workgroups and clusters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/hardware/cu/occupancy.hpp"
+#include "models/hardware/cu/spec.hpp"
+
+namespace moire::cu {
+
+using CuId = std::uint32_t;
+
+class CuArray {
+ public:
+  explicit CuArray(const CuArraySpec& spec);
+
+  std::uint32_t cus() const { return static_cast<std::uint32_t>(units_.size()); }
+  std::uint32_t groups() const { return static_cast<std::uint32_t>(groups_.size()); }
+  std::uint32_t group_of(CuId cu) const { return units_[cu].group; }
+  std::uint32_t resident(CuId cu) const { return units_[cu].resident; }
+
+  // By CU: may a workgroup be placed there? Empty: anywhere.
+  using Mask = std::vector<bool>;
+  // Places a cluster of `size` workgroups in group `group`, each on its least loaded CU (lowest number first).
+  // False, and nothing changed, if they do not all fit. Appends the CUs to `where`.
+  bool place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
+             const Mask& mask = {});
+  // The same on the group's CUs that an empty GPU fills first, each while it is empty.
+  bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
+                             const Mask& mask = {});
+  void release(CuId cu, const Footprint& footprint);
+
+  // The order in which the dispatcher visits groups: those with CUs that are filled first, then the others.
+  const std::vector<std::uint32_t>& visiting_order() const { return order_; }
+
+ private:
+  struct Unit {
+    std::uint32_t group = 0;
+    std::uint32_t resident = 0;
+    Footprint used;
+  };
+  struct Group {
+    CuId begin = 0;
+    CuId end = 0;
+    CuId first_filled = 0;  // CUs [first_filled, end) are filled first
+  };
+  bool fits(const Unit& unit, const Footprint& footprint) const;
+  void take(CuId cu, const Footprint& footprint);
+
+  Footprint limits_;
+  std::uint32_t max_resident_;
+  std::vector<Unit> units_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> order_;
+};
+
+}  // namespace moire::cu

@@ -1,0 +1,24 @@
+// How many workgroups of a kernel a CU can hold.
+#pragma once
+
+#include "models/hardware/cu/spec.hpp"
+#include "sim/program/program.hpp"
+
+namespace moire::cu {
+
+// What one resident workgroup takes from its CU.
+struct Footprint {
+  std::int64_t threads = 0;    // rounded up to whole wavefronts
+  std::int64_t registers = 0;  // of all its threads, rounded up to the allocation granularity
+  double lds = 0;              // bytes
+};
+
+Footprint footprint(const CuArraySpec& spec, const program::WorkgroupResources& resources);
+
+// Resident workgroups per CU of an otherwise empty GPU; 0 if one does not fit.
+std::int64_t occupancy(const CuArraySpec& spec, const program::WorkgroupResources& resources);
+
+// Which resource stops the next workgroup from fitting: "threads", "registers", "lds" or "workgroup slots".
+const char* limiting_resource(const CuArraySpec& spec, const program::WorkgroupResources& resources);
+
+}  // namespace moire::cu

@@ -1,0 +1,118 @@
+#include "models/hardware/cu/spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/config/spec.hpp"
+
+namespace moire::cu {
+
+void CuGroupSpec::describe(config::Describer<CuGroupSpec>& d) {
+  d.component("cu_group", "A group of compute units behind one dispatcher: GPC, shader engine or XCD.");
+  d.field("cus", &CuGroupSpec::cus, "Compute units in the group").range(1, 4096);
+  d.field("count", &CuGroupSpec::count, "How many such groups the GPU has").range(1, 1024).or_default();
+  d.field("filled_first", &CuGroupSpec::filled_first, "CUs of the group that an empty GPU fills before all others")
+      .range(0, 4096)
+      .or_default();
+  d.check([](const CuGroupSpec& s) -> std::optional<std::string> {
+    if (s.filled_first > s.cus) return "filled_first is larger than cus; it counts CUs of the same group";
+    return std::nullopt;
+  });
+}
+
+void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
+  d.component("cu_array", "Compute units, what each can hold, and the dispatcher that fills them with workgroups.");
+  d.field("groups", &CuArraySpec::groups, "Groups of compute units in hardware order");
+  d.field("wavefront", &CuArraySpec::wavefront, "Threads that advance together (warp, wavefront)").range(1, 1024);
+  d.field("threads_per_cu", &CuArraySpec::threads_per_cu, "Resident threads a CU can hold").range(1, 1 << 20);
+  d.field("workgroups_per_cu", &CuArraySpec::workgroups_per_cu, "Resident workgroups a CU can hold").range(1, 1024);
+  d.field("registers_per_cu", &CuArraySpec::registers_per_cu, "32-bit registers of a CU").range(1, 1 << 24);
+  d.field("register_granularity", &CuArraySpec::register_granularity,
+          "Registers per thread are allocated in steps of this")
+      .range(1, 256)
+      .or_default();
+  d.field("lds_per_cu", &CuArraySpec::lds_per_cu, "Local data share (shared memory) workgroups of a CU can use")
+      .positive();
+  d.field("cluster_max", &CuArraySpec::cluster_max, "Largest cluster of workgroups placed together in one group")
+      .range(1, 64)
+      .or_default();
+  d.field("partition_step", &CuArraySpec::partition_step,
+          "CUs are reserved for a queue (cu_partition) in multiples of this: one of every XCD, whole SM resources")
+      .range(1, 1024)
+      .or_default();
+  d.field("clock", &CuArraySpec::clock, "Clock at which the arithmetic rates hold").positive();
+  d.field("vector_fp32", &CuArraySpec::vector_fp32, "fp32 rate of all CUs together").positive();
+  d.field("matrix_16bit", &CuArraySpec::matrix_16bit, "Dense bf16/fp16 matrix rate of all CUs together").positive();
+  d.field("matrix_efficiency", &CuArraySpec::matrix_efficiency,
+          "Share of the matrix rate a tuned GEMM main loop sustains")
+      .range(0.01, 1);
+  d.field("matrix_clock", &CuArraySpec::matrix_clock,
+          "Clock that the power limit leaves while all CUs do matrix arithmetic on data of random digits; absent: it "
+          "leaves `clock`")
+      .positive()
+      .optional();
+  d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
+          "Memory bytes a CU can have requested and not yet received (its miss queue)")
+      .positive();
+  d.field("ports", &CuArraySpec::ports,
+          "CUs behind each port to the memory system, in the order of the CUs and across groups: [6, 6, 4, 6, 6, 6]; "
+          "absent: no port limits them")
+      .or_default();
+  d.field("port_queue", &CuArraySpec::port_queue,
+          "Bytes in flight behind one port up to which each byte counts when memory is saturated; what CUs "
+          "behind a port ask for beyond it only waits there, and ports share memory alike")
+      .positive()
+      .optional();
+  d.field("load_per_group", &CuArraySpec::load_per_group,
+          "Bytes per second all CUs of a group together can load; absent: the group limits nothing")
+      .positive()
+      .optional();
+  d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second one CU can load").positive();
+  d.field("load_per_wavefront", &CuArraySpec::load_per_wavefront,
+          "Bytes per second of one wavefront beside the latency, in a batch of loads that it waits for; absent: the "
+          "batch moves at load_store_per_cu")
+      .positive()
+      .optional();
+  d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte over that of a loaded one")
+      .range(0.1, 10)
+      .or_default();
+  d.field("peer_store_cost", &CuArraySpec::peer_store_cost,
+          "The same of a byte stored to a peer; as store_cost if it is not there")
+      .range(0.1, 100)
+      .optional();
+  d.field("launch_interval", &CuArraySpec::launch_interval, "Time between two workgroups started in one group");
+  d.field("slot_refill", &CuArraySpec::slot_refill, "From a workgroup's end to the start of a pending one in its place")
+      .or_default();
+  d.field("refill_interval", &CuArraySpec::refill_interval,
+          "Time between two places of one CU that are filled again, where their workgroups end together")
+      .or_default();
+  d.check("groups", [](const CuArraySpec& s) -> std::optional<std::string> {
+    if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
+    return std::nullopt;
+  });
+  d.check("ports", [](const CuArraySpec& s) -> std::optional<std::string> {
+    if (s.ports.empty()) {
+      return s.port_queue ? std::optional("port_queue is set but ports is not; write ports: [6, 6, 4] for all CUs")
+                          : std::nullopt;
+    }
+    if (!s.port_queue) return "ports need a limit; write port_queue";
+    const std::int64_t behind = std::accumulate(s.ports.begin(), s.ports.end(), std::int64_t{0});
+    const bool empty = std::any_of(s.ports.begin(), s.ports.end(), [](std::int64_t cus) { return cus < 1; });
+    if (empty || behind != s.total_cus()) {
+      return fmt::format(
+          "ports name {} CUs, the groups have {}; every CU is behind one port, every port has one or more", behind,
+          s.total_cus());
+    }
+    return std::nullopt;
+  });
+}
+
+std::int64_t CuArraySpec::total_cus() const {
+  std::int64_t total = 0;
+  for (const CuGroupSpec& group : groups) total += group.cus * group.count;
+  return total;
+}
+
+}  // namespace moire::cu

@@ -1,0 +1,137 @@
+#include "models/hardware/fabric/fabric.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "models/hardware/fabric/topologies.hpp"
+#include "sim/config/spec.hpp"
+
+namespace moire::fabric {
+
+namespace {
+
+constexpr const char* link_latency_text = "Of one cable";
+constexpr const char* switch_latency_text = "Through one switch, port to port";
+
+template <class Spec>
+void describe_two_levels(config::Describer<Spec>& d) {
+  d.field("nodes_per_leaf", &Spec::nodes_per_leaf, "Nodes whose NICs share a leaf switch").range(1, 65536);
+  d.field("spines", &Spec::spines, "Spine switches; every leaf reaches each").range(1, 4096);
+  d.field("oversubscription", &Spec::oversubscription, "Bandwidth of a leaf's NIC ports over that of its uplinks")
+      .range(0.01, 100)
+      .or_default();
+  d.field("link_latency", &Spec::link_latency, link_latency_text).or_default();
+  d.field("switch_latency", &Spec::switch_latency, switch_latency_text).example("200 ns");
+  d.field("routing", &Spec::routing,
+          "static: a queue pair keeps the spine its hash gives; adaptive: ideal spreading of packets over all spines")
+      .choices({{"static", Routing::static_hash}, {"adaptive", Routing::adaptive}})
+      .or_default();
+}
+
+// An uplink narrower than a NIC port cannot be cabled: a leaf would need less than one cable to each spine.
+bool uplinks_fit(const TwoLevelSpec& spec, std::int64_t ports_per_leaf, std::string& error) {
+  const double ports = static_cast<double>(ports_per_leaf) / spec.oversubscription;
+  const double cables = ports / static_cast<double>(spec.spines);
+  if (spec.routing == Routing::adaptive || cables > 1 - 1e-9) return true;
+  error = fmt::format(
+      "{} NIC ports per leaf at oversubscription {} leave {:.2g} uplinks to each of {} spines; use at most {} spines "
+      "or "
+      "routing: adaptive",
+      ports_per_leaf, spec.oversubscription, cables, spec.spines, std::max(1, static_cast<int>(ports + 1e-9)));
+  return false;
+}
+
+}  // namespace
+
+void DirectSpec::describe(config::Describer<DirectSpec>& d) {
+  d.component("direct", "Two nodes wired back to back, without a switch.");
+  d.field("link_latency", &DirectSpec::link_latency, link_latency_text).or_default();
+}
+
+void StarSpec::describe(config::Describer<StarSpec>& d) {
+  d.component("star", "Every NIC on one non-blocking switch.");
+  d.field("link_latency", &StarSpec::link_latency, link_latency_text).or_default();
+  d.field("switch_latency", &StarSpec::switch_latency, switch_latency_text).example("200 ns");
+}
+
+void FatTreeSpec::describe(config::Describer<FatTreeSpec>& d) {
+  d.component("fat_tree", "Two-level fat tree; a leaf holds all NICs of its nodes.");
+  describe_two_levels(d);
+}
+
+void RailFatTreeSpec::describe(config::Describer<RailFatTreeSpec>& d) {
+  d.component("rail_fat_tree", "Rail-optimised two-level fat tree; a leaf holds NIC i of each of its nodes.");
+  describe_two_levels(d);
+}
+
+void TorusLinkSpec::describe(config::Describer<TorusLinkSpec>& d) {
+  d.component("torus_link", "One link of a torus, between neighbouring nodes.");
+  d.field("bandwidth", &TorusLinkSpec::bandwidth, "Per direction; the NIC's payload efficiency applies")
+      .positive()
+      .example("200 Gb/s");
+  d.field("latency", &TorusLinkSpec::latency, "Of one hop, router included").example("700 ns");
+}
+
+void TorusSpec::describe(config::Describer<TorusSpec>& d) {
+  d.component("torus", "Nodes at the points of a torus; a node's NICs all feed its point.");
+  d.field("dimensions", &TorusSpec::dimensions, "Nodes along each dimension; their product is the number of nodes")
+      .range(2, 65536)
+      .example("[16, 8]");
+  d.field("link", &TorusSpec::link, "Links between neighbours");
+  d.check("dimensions", [](const TorusSpec& s) -> std::optional<std::string> {
+    if (s.dimensions.empty()) return "a torus needs a dimension; write dimensions: [16, 8]";
+    return std::nullopt;
+  });
+}
+
+void FabricSpec::describe(config::Describer<FabricSpec>& d) {
+  d.component("fabric", "The scale-out network between nodes; write exactly one kind.");
+  d.field("direct", &FabricSpec::direct, "Two nodes back to back");
+  d.field("star", &FabricSpec::star, "One switch");
+  d.field("fat_tree", &FabricSpec::fat_tree, "Leaves that hold whole nodes, under spines");
+  d.field("rail_fat_tree", &FabricSpec::rail_fat_tree, "Leaves that hold one rail, under spines");
+  d.field("torus", &FabricSpec::torus, "Direct links to the neighbours of a ring, plane or cube");
+  d.check([](const FabricSpec& s) -> std::optional<std::string> {
+    const int kinds = s.direct.has_value() + s.star.has_value() + s.fat_tree.has_value() + s.rail_fat_tree.has_value() +
+                      s.torus.has_value();
+    if (kinds == 1) return std::nullopt;
+    return fmt::format("{} kinds of fabric are given; write one of direct, star, fat_tree, rail_fat_tree, torus",
+                       kinds);
+  });
+}
+
+std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
+                                              const nic::NicSpec& nic, std::string& error) {
+  const auto points = static_cast<std::uint32_t>(nodes);
+  const auto nics = static_cast<std::uint32_t>(nics_per_node);
+  if (nodes < 1 || nics_per_node < 1) {
+    error = "a fabric needs at least one node with a NIC; set nodes and node.nics";
+    return nullptr;
+  }
+  if (spec.direct) {
+    if (nodes <= 2) return std::make_unique<OneHop>(*spec.direct, points * nics, nic);
+    error = fmt::format("direct joins 2 nodes, the system has {}; use star, fat_tree, rail_fat_tree or torus", nodes);
+  } else if (spec.star) {
+    return std::make_unique<OneHop>(*spec.star, points * nics, nic);
+  } else if (spec.fat_tree) {
+    if (uplinks_fit(*spec.fat_tree, spec.fat_tree->nodes_per_leaf * nics_per_node, error)) {
+      return std::make_unique<TwoLevel>(*spec.fat_tree, points, nics, nic);
+    }
+  } else if (spec.rail_fat_tree) {
+    if (uplinks_fit(*spec.rail_fat_tree, spec.rail_fat_tree->nodes_per_leaf, error)) {
+      return std::make_unique<TwoLevel>(*spec.rail_fat_tree, points, nics, nic);
+    }
+  } else if (spec.torus) {
+    double product = 1;
+    for (const std::int64_t size : spec.torus->dimensions) product *= static_cast<double>(size);
+    if (product == static_cast<double>(nodes)) return std::make_unique<Torus>(*spec.torus, nics, nic);
+    error =
+        fmt::format("torus dimensions {} make {:.0f} nodes, the system has {}; choose dimensions whose product is {}",
+                    fmt::join(spec.torus->dimensions, " x "), product, nodes, nodes);
+  } else {
+    error = "the fabric has no kind; write one of direct, star, fat_tree, rail_fat_tree, torus";
+  }
+  return nullptr;
+}
+
+}  // namespace moire::fabric

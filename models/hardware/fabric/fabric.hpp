@@ -1,0 +1,86 @@
+// Scale-out fabrics: which links join the NICs of a system, and the path between any two. README.md has the pictures
+// in words, the equations and what is left out. Endpoint of NIC i of node n: n x nics_per_node + i.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/hardware/nic/nic_spec.hpp"
+#include "sim/core/network.hpp"
+
+namespace moire::config {
+template <class Spec>
+class Describer;
+}
+
+namespace moire::fabric {
+
+inline constexpr Time cable_latency = Time{25'000};  // 5 m at 5 ns/m (light in fibre or copper)
+
+// Two nodes wired back to back.
+struct DirectSpec {
+  Time link_latency = cable_latency;
+  static void describe(config::Describer<DirectSpec>& d);
+};
+
+// Every NIC on one non-blocking switch.
+struct StarSpec {
+  Time link_latency = cable_latency;
+  Time switch_latency;
+  static void describe(config::Describer<StarSpec>& d);
+};
+
+enum class Routing {
+  static_hash,  // a queue pair keeps the spine that a hash gives it
+  adaptive,     // packets spread over all spines without imbalance: the spines act as one
+};
+
+// Leaves under spines; every leaf reaches every spine.
+struct TwoLevelSpec {
+  std::int64_t nodes_per_leaf = 1;
+  std::int64_t spines = 1;
+  double oversubscription = 1;  // bandwidth of a leaf's NIC ports / bandwidth of its uplinks
+  Time link_latency = cable_latency;
+  Time switch_latency;
+  Routing routing = Routing::static_hash;
+};
+
+struct FatTreeSpec : TwoLevelSpec {  // a leaf holds all NICs of its nodes
+  static void describe(config::Describer<FatTreeSpec>& d);
+};
+
+struct RailFatTreeSpec : TwoLevelSpec {  // a leaf holds NIC i of each of its nodes
+  static void describe(config::Describer<RailFatTreeSpec>& d);
+};
+
+struct TorusLinkSpec {
+  BytesPerSecond bandwidth;  // per direction, before the NIC's payload efficiency
+  Time latency;              // of one hop, router included
+  static void describe(config::Describer<TorusLinkSpec>& d);
+};
+
+// Nodes at the points of a ring, plane or cube that closes on itself.
+struct TorusSpec {
+  std::vector<std::int64_t> dimensions;
+  TorusLinkSpec link;
+  static void describe(config::Describer<TorusSpec>& d);
+};
+
+// Exactly one of them.
+struct FabricSpec {
+  std::optional<DirectSpec> direct;
+  std::optional<StarSpec> star;
+  std::optional<FatTreeSpec> fat_tree;
+  std::optional<RailFatTreeSpec> rail_fat_tree;
+  std::optional<TorusSpec> torus;
+  static void describe(config::Describer<FabricSpec>& d);
+};
+
+// Null where the parts do not fit; `error` then says what is wrong and what would be right.
+std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
+                                              const nic::NicSpec& nic, std::string& error);
+
+}  // namespace moire::fabric

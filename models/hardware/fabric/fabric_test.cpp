@@ -1,0 +1,280 @@
+#include "models/hardware/fabric/fabric.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "models/hardware/fabric/topologies.hpp"
+#include "sim/config/config.hpp"
+#include "sim/core/queue_network.hpp"
+#include "sim/core/run_loop.hpp"
+
+namespace moire::fabric {
+namespace {
+
+using core::EndpointId;
+using core::LinkId;
+using core::Topology;
+
+nic::NicSpec example_nic() {
+  nic::NicSpec nic;
+  nic.bandwidth = {25e9};
+  nic.payload_efficiency = 1;
+  nic.latency = Time::from_ns(200);
+  nic.pcie_bandwidth = {26e9};
+  return nic;
+}
+
+FabricSpec from(const std::string& yaml, std::string* errors = nullptr) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load_text("fabric.yaml", yaml, {}, diagnostics);
+  const auto spec = root ? config::parse<FabricSpec>(*root, diagnostics) : std::nullopt;
+  if (errors != nullptr) {
+    *errors = diagnostics.str();
+  } else {
+    EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
+  }
+  return spec.value_or(FabricSpec{});
+}
+
+std::unique_ptr<Topology> make(const std::string& yaml, std::int64_t nodes, std::int64_t nics = 1) {
+  std::string error;
+  auto topology = make_topology(from(yaml), nodes, nics, example_nic(), error);
+  EXPECT_TRUE(topology) << error;
+  return topology;
+}
+
+std::string refusal(const std::string& yaml, std::int64_t nodes, std::int64_t nics = 1) {
+  std::string error;
+  EXPECT_EQ(make_topology(from(yaml), nodes, nics, example_nic(), error), nullptr);
+  return error;
+}
+
+std::vector<LinkId> path(const Topology& topology, EndpointId source, EndpointId destination, std::uint32_t flow = 0) {
+  std::vector<LinkId> links;
+  topology.route(source, destination, flow, links);
+  return links;
+}
+
+Time latency(const Topology& topology, EndpointId source, EndpointId destination) {
+  Time sum;
+  for (const LinkId link : path(topology, source, destination)) sum += topology.links()[link].latency;
+  return sum;
+}
+
+constexpr const char* rail = "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
+constexpr const char* tree = "fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
+constexpr const char* torus_16x8 = "torus: {dimensions: [16, 8], link: {bandwidth: 200 Gb/s, latency: 700 ns}}";
+
+struct Kind {
+  const char* name;
+  std::string yaml;
+  std::int64_t nodes, nics;
+};
+
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+class EveryFabric : public testing::TestWithParam<Kind> {};
+
+// Each path leaves through the source's port, enters through the destination's, takes no link twice, and exists.
+TEST_P(EveryFabric, PathsAreSound) {
+  const auto topology = make(GetParam().yaml, GetParam().nodes, GetParam().nics);
+  const auto n = static_cast<EndpointId>(GetParam().nodes * GetParam().nics);
+  ASSERT_EQ(topology->endpoints(), n);
+  std::set<std::string> names;
+  for (const auto& link : topology->links()) {
+    EXPECT_TRUE(names.insert(link.name).second) << link.name;
+    EXPECT_GT(link.bandwidth.value, 0);
+  }
+  for (EndpointId source = 0; source < n; ++source) {
+    for (EndpointId destination = 0; destination < n; ++destination) {
+      for (const std::uint32_t flow : {0u, 7u}) {
+        const auto links = path(*topology, source, destination, flow);
+        ASSERT_GE(links.size(), 2u);
+        EXPECT_EQ(links.front(), 2 * source);
+        EXPECT_EQ(links.back(), 2 * destination + 1);
+        EXPECT_EQ(std::set(links.begin(), links.end()).size(), links.size());
+        for (const LinkId link : links) ASSERT_LT(link, topology->links().size());
+        EXPECT_EQ(links, path(*topology, source, destination, flow));
+        EXPECT_EQ(links.size(), path(*topology, destination, source, flow).size());
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, EveryFabric,
+    testing::Values(
+        Kind{"direct", "direct: {}", 2, 4}, Kind{"star", "star: {switch_latency: 150 ns}", 8, 2},
+        Kind{"fat_tree", tree, 10, 2}, Kind{"rail", rail, 10, 4},
+        Kind{"rail_adaptive",
+             "rail_fat_tree: {nodes_per_leaf: 4, spines: 3, switch_latency: 150 ns, routing: adaptive}", 10, 2},
+        Kind{"ring", "torus: {dimensions: [9], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", 9, 2},
+        Kind{"torus_2d", torus_16x8, 128, 1},
+        Kind{"torus_3d", "torus: {dimensions: [4, 2, 3], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", 24, 1}),
+    [](const auto& of) { return std::string(of.param.name); });
+
+TEST(Direct, OneCableBetweenTwoNics) {
+  const auto topology = make("direct: {link_latency: 30 ns}", 2, 2);
+  EXPECT_EQ(latency(*topology, 0, 2), Time::from_ns(200 + 30 + 200));
+  EXPECT_THAT(refusal("direct: {}", 3), testing::HasSubstr("direct joins 2 nodes, the system has 3; use star"));
+}
+
+TEST(Star, TwoCablesAndASwitch) {
+  const auto topology = make("star: {link_latency: 30 ns, switch_latency: 150 ns}", 8);
+  EXPECT_EQ(latency(*topology, 3, 5), Time::from_ns(200 + 30 + 150 + 30 + 200));
+  EXPECT_EQ(topology->links()[0].bandwidth.value, 25e9);
+}
+
+// NIC r of a node reaches NIC r of the nodes of its leaf through that leaf alone; all else goes over a spine.
+TEST(RailFatTree, RailsKeepToTheirLeaves) {
+  const std::uint32_t nics = 4;
+  const auto topology = make(rail, 8, nics);
+  for (EndpointId a = 0; a < 8 * nics; ++a) {
+    for (EndpointId b = 0; b < 8 * nics; ++b) {
+      const bool same_rail = a % nics == b % nics;
+      const bool same_leaf = same_rail && a / nics / 4 == b / nics / 4;
+      EXPECT_EQ(path(*topology, a, b).size(), same_leaf ? 2u : 4u) << a << " " << b;
+    }
+  }
+  EXPECT_EQ(latency(*topology, 0, nics), Time::from_ns(400 + 2 * 25 + 150));
+  EXPECT_EQ(latency(*topology, 0, 1), Time::from_ns(400 + 4 * 25 + 3 * 150));
+}
+
+TEST(FatTree, NodesKeepToTheirLeaf) {
+  const auto topology = make(tree, 8, 2);
+  EXPECT_EQ(path(*topology, 0, 7).size(), 2u);
+  EXPECT_EQ(path(*topology, 0, 8).size(), 4u);
+}
+
+TEST(TwoLevel, OversubscriptionSetsTheUplinks) {
+  for (const char* routing : {"static", "adaptive"}) {
+    for (const double ratio : {1.0, 2.0}) {
+      const auto topology = make(fmt::format("fat_tree: {{nodes_per_leaf: 8, spines: 4, oversubscription: {}, "
+                                             "switch_latency: 1 ns, routing: {}}}",
+                                             ratio, routing),
+                                 16);
+      double up = 0;
+      for (const auto& link : topology->links()) {
+        if (link.name.starts_with("leaf0.") && link.name.ends_with(".up")) up += link.bandwidth.value;
+      }
+      EXPECT_DOUBLE_EQ(up, 8 * 25e9 / ratio);
+    }
+  }
+  EXPECT_THAT(refusal("fat_tree: {nodes_per_leaf: 4, spines: 8, switch_latency: 1 ns}", 16),
+              testing::HasSubstr("use at most 4 spines or routing: adaptive"));
+}
+
+TEST(TwoLevel, HashSpreadsFlowsAndKeepsEachOne) {
+  const auto topology = make("fat_tree: {nodes_per_leaf: 8, spines: 8, switch_latency: 1 ns}", 16);
+  std::map<LinkId, int> flows;
+  for (std::uint32_t flow = 0; flow < 800; ++flow) ++flows[path(*topology, 0, 15, flow)[1]];
+  EXPECT_EQ(flows.size(), 8u);
+  for (const auto& [link, count] : flows) EXPECT_NEAR(count, 100, 40);
+}
+
+// Uniform all-to-all: how many (source, destination) pairs cross each link between nodes.
+std::vector<std::vector<int>> torus_load(const std::vector<std::int64_t>& dimensions) {
+  TorusSpec spec{dimensions, {{25e9}, Time::from_ns(700)}};
+  const Torus topology(spec, 1, example_nic());
+  std::vector<std::vector<int>> load(dimensions.size());
+  std::vector<int> pairs(topology.links().size());
+  for (EndpointId a = 0; a < topology.endpoints(); ++a) {
+    for (EndpointId b = 0; b < topology.endpoints(); ++b) {
+      if (a == b) continue;
+      for (const LinkId link : path(topology, a, b)) ++pairs[link];
+    }
+  }
+  for (LinkId link = 2 * topology.endpoints(); link < pairs.size(); ++link) {
+    const std::string& name = topology.links()[link].name;
+    load[static_cast<std::size_t>(name[name.find('d', 4) + 1] - '0')].push_back(pairs[link]);
+  }
+  return load;
+}
+
+// Per ring of size k and even: (1 + ... + (k/2 - 1) + k/4) = k*k/8 ring trips over each link and direction, times the
+// nodes / k destinations that share a ring offset: load = nodes x k / 8. On 16 x 8 the long dimension carries 256
+// pairs: the bisection's 64 x 64 pairs over its 16 links per direction.
+TEST(Torus, AllToAllLoadsEveryLinkOfADimensionAlike) {
+  const auto check = [](const std::vector<std::int64_t>& dimensions, const std::vector<int>& expected) {
+    const auto load = torus_load(dimensions);
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+      EXPECT_THAT(load[d], testing::Each(expected[d])) << "dimension " << d;
+    }
+  };
+  check({16, 8}, {64 * 64 / 16, 128});
+  check({8, 8}, {64, 64});
+  check({8}, {8});
+  check({4, 4, 4}, {32, 32, 32});
+  check({5, 3}, {9, 5});  // odd: (k*k - 1) / 8 x nodes / k
+}
+
+TEST(Torus, PathLengthIsTheDistanceAndTranslationsKeepIt) {
+  const auto topology = make(torus_16x8, 128);
+  const auto move = [](EndpointId node, std::uint32_t x, std::uint32_t y) {
+    return (node % 16 + x) % 16 + 16 * ((node / 16 + y) % 8);
+  };
+  const auto ring = [](std::uint32_t a, std::uint32_t b, std::uint32_t k) {
+    const std::uint32_t d = a > b ? a - b : b - a;
+    return std::min(d, k - d);
+  };
+  for (EndpointId a = 0; a < 128; ++a) {
+    for (EndpointId b = 0; b < 128; ++b) {
+      const std::size_t hops = ring(a % 16, b % 16, 16) + ring(a / 16, b / 16, 8);
+      EXPECT_EQ(path(*topology, a, b).size(), hops + 2);
+      for (const auto& [x, y] : {std::pair{1u, 0u}, {0u, 1u}, {5u, 3u}, {15u, 7u}}) {
+        ASSERT_EQ(path(*topology, move(a, x, y), move(b, x, y)).size(), hops + 2);
+      }
+    }
+  }
+}
+
+TEST(Torus, PathStepsBetweenNeighbours) {
+  const auto topology = make(torus_16x8, 128);
+  std::vector<std::string> names;
+  for (const LinkId link : path(*topology, 15, 16 * 7 + 1)) names.push_back(topology->links()[link].name);
+  EXPECT_THAT(names, testing::ElementsAre("nic15.out", "node15.d0+", "node0.d0+", "node1.d1-", "nic113.in"));
+}
+
+struct Counter : core::EventSink {
+  void fire(std::uint64_t) override { ++seen; }
+  int seen = 0;
+};
+
+// The long dimension's links bound an all-to-all on 16 x 8: T >= 256 m / B. Queues keep them nearly busy.
+TEST(Torus, AllToAllIsBoundByTheBisection) {
+  const auto topology = make(torus_16x8, 128);
+  core::RunLoop loop;
+  core::QueueNetwork network(loop.calendar(), *topology);
+  Counter counter;
+  const double m = 128 * 1024;
+  for (std::uint32_t k = 1; k < 128; ++k) {
+    for (EndpointId s = 0; s < 128; ++s) network.send({s, (s + k) % 128, 0, Bytes{m}, &counter, 0});
+  }
+  loop.run();
+  const double bound = 256 * m / 25e9;
+  EXPECT_EQ(counter.seen, 128 * 127);
+  EXPECT_GE(loop.now().seconds(), bound);
+  RecordProperty("over_bound_percent", std::to_string(100 * (loop.now().seconds() / bound - 1)));
+  EXPECT_LE(loop.now().seconds(), 1.25 * bound);
+}
+
+TEST(FabricSpec, SaysWhatIsWrong) {
+  std::string errors;
+  from("{}", &errors);
+  EXPECT_THAT(errors, testing::HasSubstr("0 kinds of fabric are given; write one of direct, star"));
+  from("{direct: {}, star: {switch_latency: 1 ns}}", &errors);
+  EXPECT_THAT(errors, testing::HasSubstr("2 kinds of fabric are given"));
+  from("torus: {dimensions: [], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", &errors);
+  EXPECT_THAT(errors, testing::HasSubstr("a torus needs a dimension"));
+  from("torus: {dimensions: [16, 1], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", &errors);
+  EXPECT_THAT(errors, testing::HasSubstr("fabric.yaml:1"));
+  EXPECT_EQ(refusal(torus_16x8, 64),
+            "torus dimensions 16 x 8 make 128 nodes, the system has 64; choose dimensions whose product is 64");
+}
+
+}  // namespace
+}  // namespace moire::fabric

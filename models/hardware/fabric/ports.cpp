@@ -1,0 +1,20 @@
+#include <fmt/format.h>
+
+#include "models/hardware/fabric/topologies.hpp"
+
+namespace moire::fabric {
+
+Ports::Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency)
+    : endpoints_(endpoints) {
+  for (std::uint32_t endpoint = 0; endpoint < endpoints; ++endpoint) {
+    add_link(fmt::format("nic{}.out", endpoint), nic.payload_bandwidth(), nic.latency + out_latency);
+    add_link(fmt::format("nic{}.in", endpoint), nic.payload_bandwidth(), nic.latency + in_latency);
+  }
+}
+
+core::LinkId Ports::add_link(std::string name, BytesPerSecond bandwidth, Time latency) {
+  links_.push_back({std::move(name), bandwidth, latency});
+  return static_cast<core::LinkId>(links_.size() - 1);
+}
+
+}  // namespace moire::fabric

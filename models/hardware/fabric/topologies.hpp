@@ -1,0 +1,65 @@
+// The topologies behind make_topology; tests build them directly.
+#pragma once
+
+#include "models/hardware/fabric/fabric.hpp"
+
+namespace moire::fabric {
+
+// Every fabric gives each endpoint a link out (2e) and a link in (2e + 1), as fast as its NIC: a NIC's port is one
+// capacity per direction whatever lies behind it.
+class Ports : public core::Topology {
+ public:
+  std::uint32_t endpoints() const override { return endpoints_; }
+  const std::vector<core::NetworkLink>& links() const override { return links_; }
+
+ protected:
+  Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency);
+
+  core::LinkId out(core::EndpointId endpoint) const { return 2 * endpoint; }
+  core::LinkId in(core::EndpointId endpoint) const { return 2 * endpoint + 1; }
+  core::LinkId add_link(std::string name, BytesPerSecond bandwidth, Time latency);
+
+ private:
+  std::uint32_t endpoints_;
+  std::vector<core::NetworkLink> links_;
+};
+
+// direct and star: out of one port, into the other.
+class OneHop final : public Ports {
+ public:
+  OneHop(const DirectSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic);
+  OneHop(const StarSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic);
+  void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
+             std::vector<core::LinkId>& path) const override;
+};
+
+class TwoLevel final : public Ports {
+ public:
+  TwoLevel(const FatTreeSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_node, const nic::NicSpec& nic);
+  TwoLevel(const RailFatTreeSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_node, const nic::NicSpec& nic);
+  void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
+             std::vector<core::LinkId>& path) const override;
+  std::uint32_t leaf_of(core::EndpointId endpoint) const { return leaf_of_[endpoint]; }
+
+ private:
+  TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
+           const nic::NicSpec& nic);
+
+  std::vector<std::uint32_t> leaf_of_;
+  std::uint32_t spines_;  // that routing tells apart
+  core::LinkId first_trunk_ = 0;
+};
+
+class Torus final : public Ports {
+ public:
+  Torus(const TorusSpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
+  void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
+             std::vector<core::LinkId>& path) const override;
+
+ private:
+  std::vector<std::uint32_t> size_;
+  std::uint32_t nics_per_node_;
+  core::LinkId first_hop_ = 0;
+};
+
+}  // namespace moire::fabric

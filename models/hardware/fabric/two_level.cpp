@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/hardware/fabric/topologies.hpp"
+
+namespace moire::fabric {
+
+namespace {
+
+std::vector<std::uint32_t> whole_nodes(std::uint32_t nodes, std::uint32_t nics, std::int64_t nodes_per_leaf) {
+  std::vector<std::uint32_t> leaf_of;
+  for (std::uint32_t endpoint = 0; endpoint < nodes * nics; ++endpoint) {
+    leaf_of.push_back(static_cast<std::uint32_t>(endpoint / nics / nodes_per_leaf));
+  }
+  return leaf_of;
+}
+
+// Leaves of rail 0 first, then those of rail 1, ...
+std::vector<std::uint32_t> rails(std::uint32_t nodes, std::uint32_t nics, std::int64_t nodes_per_leaf) {
+  const auto leaves_per_rail = static_cast<std::uint32_t>((nodes + nodes_per_leaf - 1) / nodes_per_leaf);
+  std::vector<std::uint32_t> leaf_of;
+  for (std::uint32_t endpoint = 0; endpoint < nodes * nics; ++endpoint) {
+    const std::uint32_t rail = endpoint % nics;
+    leaf_of.push_back(rail * leaves_per_rail + static_cast<std::uint32_t>(endpoint / nics / nodes_per_leaf));
+  }
+  return leaf_of;
+}
+
+// The finaliser of splitmix64 over all three: neighbours land anywhere.
+std::uint64_t hash(core::EndpointId source, core::EndpointId destination, std::uint32_t flow) {
+  std::uint64_t x = (static_cast<std::uint64_t>(source) << 32 | destination) + (flow + 1) * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+TwoLevel::TwoLevel(const FatTreeSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_node, const nic::NicSpec& nic)
+    : TwoLevel(spec, whole_nodes(nodes, nics_per_node, spec.nodes_per_leaf), spec.nodes_per_leaf * nics_per_node, nic) {
+}
+
+TwoLevel::TwoLevel(const RailFatTreeSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_node,
+                   const nic::NicSpec& nic)
+    : TwoLevel(spec, rails(nodes, nics_per_node, spec.nodes_per_leaf), spec.nodes_per_leaf, nic) {}
+
+// Trunk of a leaf to one spine = ports x wire / (oversubscription x spines). With adaptive routing all spines are one.
+TwoLevel::TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
+                   const nic::NicSpec& nic)
+    : Ports(static_cast<std::uint32_t>(leaf_of.size()), nic, spec.link_latency + spec.switch_latency,
+            spec.link_latency),
+      leaf_of_(std::move(leaf_of)),
+      spines_(spec.routing == Routing::adaptive ? 1 : static_cast<std::uint32_t>(spec.spines)) {
+  const std::uint32_t leaves = *std::max_element(leaf_of_.begin(), leaf_of_.end()) + 1;
+  const BytesPerSecond trunk =
+      nic.wire_bandwidth() * (static_cast<double>(ports_per_leaf) / (spec.oversubscription * spines_));
+  const Time latency = spec.link_latency + spec.switch_latency;
+  first_trunk_ = static_cast<core::LinkId>(links().size());
+  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
+    for (std::uint32_t spine = 0; spine < spines_; ++spine) {
+      add_link(fmt::format("leaf{}.spine{}.up", leaf, spine), trunk, latency);
+      add_link(fmt::format("leaf{}.spine{}.down", leaf, spine), trunk, latency);
+    }
+  }
+}
+
+void TwoLevel::route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
+                     std::vector<core::LinkId>& path) const {
+  path.push_back(out(source));
+  const std::uint32_t from = leaf_of_[source];
+  const std::uint32_t to = leaf_of_[destination];
+  if (from != to) {
+    const auto spine = static_cast<std::uint32_t>(hash(source, destination, flow) % spines_);
+    path.push_back(first_trunk_ + 2 * (from * spines_ + spine));
+    path.push_back(first_trunk_ + 2 * (to * spines_ + spine) + 1);
+  }
+  path.push_back(in(destination));
+}
+
+}  // namespace moire::fabric

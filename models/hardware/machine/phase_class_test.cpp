@@ -1,0 +1,339 @@
+#include "models/hardware/machine/phase_class.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "models/hardware/machine/example_system.hpp"
+#include "models/hardware/memory/cache.hpp"
+#include "sim/config/config.hpp"
+
+namespace moire::machine {
+namespace {
+
+using program::PhaseShape;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+SystemSpec load_system(const std::string& file) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/systems" / file, {}, diagnostics);
+  const auto spec = root ? config::parse<SystemSpec>(*root, diagnostics) : std::nullopt;
+  EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
+  return spec.value_or(SystemSpec{});
+}
+
+PhaseShape copy(double in_flight) { return {.name = "copy", .read = 1, .write = 1, .in_flight = {in_flight}}; }
+PhaseShape waited_for(PhaseShape shape) {
+  shape.pipelined = false;
+  return shape;
+}
+CuLoad alone(const PhaseShape& shape) { return {shape.in_flight.value, shape.flop > 0 ? 1U : 0U}; }
+
+std::map<std::string, double> demands(Machine& machine, const core::ClassSpec& spec) {
+  std::map<std::string, double> sums;
+  for (const core::Demand& d : spec.demands) sums[machine.sharing().capacity(d.capacity).name] += d.per_work;
+  return sums;
+}
+
+struct Never final : core::EventSink {
+  void fire(std::uint64_t) override {}
+};
+
+// Rate of one lone member of a class, as the sharing law finds it.
+double rate_alone(Machine& machine, const core::ClassSpec& spec) {
+  Never never;
+  const core::ClassId id = machine.sharing().add_class(spec);
+  machine.sharing().start(id, 1e9, never, 0);
+  machine.loop().settle();
+  return machine.sharing().rate_of(id);
+}
+
+// --- The H200
+// -----------------------------------------------------------------------------------------------------------
+
+class H200 : public ::testing::Test {
+ protected:
+  core::RunLoop loop;
+  std::unique_ptr<Machine> machine = build_or_throw(load_system("4xh200.yaml"), loop);
+  core::ClassSpec class_of(const PhaseShape& shape, Rank peer = 0) {
+    return phase_class(*machine, shape, 0, peer, alone(shape));
+  }
+};
+
+// Measured: 512 threads x 16 B in flight copy 19.7 GB/s on an idle GPU, 48.6 and 49.0 with 64 and 128 B a thread.
+TEST_F(H200, ASmallCopyIsBoundByLatencyALargeOneByItsSm) {
+  for (const auto& [batch, measured] : {std::pair{8192., 19.7}, {32768., 48.6}, {65536., 49.0}}) {
+    PhaseShape shape = waited_for(copy(batch));
+    shape.threads = 512;
+    EXPECT_NEAR(rate_alone(*machine, class_of(shape)) * 1e-9, measured, 0.08 * measured) << batch;
+  }
+}
+
+// Measured: gathers of 512 B rows, one workgroup of 256 threads, 1 to 16 loads a thread before it waits.
+TEST_F(H200, ABatchOfRowsTakesLatencyAndItsWavefrontsTime) {
+  for (const auto& [batch, measured] :
+       {std::pair{4096., 9.97}, {8192., 17.66}, {16384., 30.99}, {32768., 51.85}, {65536., 81.8}}) {
+    const PhaseShape gather{.name = "gather", .read = 1, .pipelined = false, .random_rows = true, .in_flight = {batch}};
+    EXPECT_NEAR(rate_alone(*machine, class_of(gather)) * 1e-9, measured, 0.075 * measured) << batch;
+  }
+}
+
+// Measured: contiguous reads of one workgroup, 18.7, 63.1 and 103.8 GB/s with 8, 32 and 64 KiB in flight.
+TEST_F(H200, ABatchOfARunOfAddressesComesFaster) {
+  for (const auto& [batch, measured] : {std::pair{8192., 18.7}, {32768., 63.1}, {65536., 103.8}}) {
+    const PhaseShape read{.name = "read", .read = 1, .pipelined = false, .in_flight = {batch}};
+    EXPECT_NEAR(rate_alone(*machine, class_of(read)) * 1e-9, measured, 0.07 * measured) << batch;
+  }
+}
+
+// Measured: 3.81, 14.4, 27.2 and 50.7 GB/s from a peer's memory.
+TEST_F(H200, LoadsFromAPeerTakeTheirOwnLatency) {
+  for (const auto& [batch, measured] : {std::pair{4096., 3.81}, {16384., 14.4}, {32768., 27.2}, {65536., 50.7}}) {
+    const PhaseShape load{.name = "load", .peer_read = 1, .pipelined = false, .in_flight = {batch}};
+    EXPECT_NEAR(rate_alone(*machine, class_of(load, 1)) * 1e-9, measured, 0.03 * measured) << batch;
+  }
+}
+
+// Measured: 4,595 GB/s read, 4,298 written, 1,818 copied (as much read as written), 4,440 of random rows of 512 B. The
+// file is fitted to all rows of each benchmark, not to these alone.
+TEST_F(H200, TheMemoryServesReadsWritesAndTheirMixAsMeasured) {
+  const auto most = [&](const PhaseShape& shape) {
+    return machine->gpu().hbm.bandwidth.value / demands(*machine, class_of(shape))["rank 0 HBM"] * 1e-9;
+  };
+  EXPECT_NEAR(most({.name = "read", .read = 1, .in_flight = {32768}}), 4595, 0.02 * 4595);
+  EXPECT_NEAR(most({.name = "write", .write = 1, .in_flight = {32768}}), 4298, 0.03 * 4298);
+  EXPECT_NEAR(most(copy(32768)), 1818, 0.04 * 1818);
+  const double overfetch = memory::row_overfetch(machine->gpu().hbm, Bytes{512});
+  EXPECT_NEAR(most({.name = "gather", .read = 1, .read_overfetch = overfetch, .in_flight = {32768}}), 4440,
+              0.02 * 4440);
+}
+
+// Measured: 50.0 GB/s, one workgroup that stores to a peer.
+TEST_F(H200, StoresToAPeerAreBoundByTheStoreWindow) {
+  const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {65536}};
+  const GpuSpec& gpu = machine->gpu();
+  const double window = gpu.port.store_window_per_cu.value / gpu.port.store_latency.seconds();
+  EXPECT_DOUBLE_EQ(class_of(store, 1).bound, window);
+  EXPECT_NEAR(window * 1e-9, 50, 0.5);
+  const PhaseShape send{.name = "send", .read = 1, .peer_write = 1, .in_flight = {65536}};
+  const double stored = gpu.compute.peer_store_cost.value_or(gpu.compute.store_cost);
+  EXPECT_DOUBLE_EQ(class_of(send, 1).bound, gpu.compute.load_store_per_cu.value / (1 + stored))
+      << "it has to load what it stores";
+}
+
+TEST_F(H200, ArithmeticIsTheRateOfOneSm) {
+  const PhaseShape matrix{.name = "tile", .flop = 2, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}};
+  const cu::CuArraySpec& compute = machine->gpu().compute;
+  EXPECT_DOUBLE_EQ(class_of(matrix).bound, compute.matrix_16bit.value * compute.matrix_efficiency / 132 / 2);
+  const PhaseShape vector{.name = "sum", .flop = 2, .in_flight = {}};
+  EXPECT_DOUBLE_EQ(class_of(vector).bound, compute.vector_fp32.value / 132 / 2);
+}
+
+// --- Shares of a CU
+// -----------------------------------------------------------------------------------------------------
+
+class Example : public ::testing::Test {
+ protected:
+  core::RunLoop loop;
+  SystemSpec system = example_system(2);
+  std::unique_ptr<Machine> machine = build_or_throw(system, loop);
+  core::ClassSpec class_of(const PhaseShape& shape, const CuLoad& load, Rank peer = 0) {
+    return phase_class(*machine, shape, 0, peer, load);
+  }
+};
+
+TEST_F(Example, WorkgroupsOfACuShareItsWindowByWhatTheyAskFor) {
+  const PhaseShape read{.name = "read", .read = 1, .in_flight = {30e3}};
+  EXPECT_DOUBLE_EQ(class_of(read, {30e3, 0}).window, 30e3);
+  EXPECT_DOUBLE_EQ(class_of(read, {40e3, 0}).window, 30e3) << "the miss queue just holds both";
+  EXPECT_DOUBLE_EQ(class_of(read, {60e3, 0}).window, 20e3);
+  EXPECT_DOUBLE_EQ(class_of(read, {120e3, 0}).window, 10e3);
+  EXPECT_DOUBLE_EQ(class_of(read, {60e3, 0}).weight, 20e3);
+}
+
+TEST_F(Example, LoadStoreAndStoreWindowAreSharedToo) {
+  const PhaseShape send{.name = "send", .read = 1, .peer_write = 1, .in_flight = {100e3}};
+  EXPECT_DOUBLE_EQ(class_of(send, {100e3, 0}, 1).bound, 50e9) << "25 kB / 500 ns";
+  EXPECT_DOUBLE_EQ(class_of(send, {200e3, 0}, 1).bound, 25e9);
+  EXPECT_DOUBLE_EQ(class_of(copy(100e3), {100e3, 0}).bound, 100e9) << "half of 200 GB/s for each direction";
+  EXPECT_DOUBLE_EQ(class_of(copy(100e3), {400e3, 0}).bound, 25e9);
+}
+
+TEST_F(Example, ArithmeticIsSharedByThoseThatCompute) {
+  const PhaseShape vector{.name = "sum", .flop = 4, .in_flight = {}};
+  EXPECT_DOUBLE_EQ(class_of(vector, {0, 1}).bound, 1e12 / 4);
+  EXPECT_DOUBLE_EQ(class_of(vector, {0, 5}).bound, 1e12 / 5 / 4);
+  const PhaseShape matrix{.name = "tile", .flop = 4, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}};
+  EXPECT_DOUBLE_EQ(class_of(matrix, {0, 1}).bound, 5e12 / 4);
+}
+
+TEST_F(Example, APipelinedPhaseTakesItsSlowestDemand) {
+  PhaseShape shape{.name = "gather", .read = 100, .flop = 1, .in_flight = {40e3}};
+  EXPECT_DOUBLE_EQ(rate_alone(*machine, class_of(shape, {40e3, 1})), 1e9) << "40 kB / 400 ns / 100 B";
+  shape.flop = 2000;
+  EXPECT_DOUBLE_EQ(rate_alone(*machine, class_of(shape, {40e3, 1})), 0.5e9) << "1 TFLOP/s / 2000";
+}
+
+TEST_F(Example, AUnitOfSeveralBytesKeepsFewerUnitsInFlight) {
+  const core::ClassSpec spec = class_of({.name = "read", .read = 1000, .in_flight = {40e3}}, {40e3, 0});
+  EXPECT_DOUBLE_EQ(spec.window, 40);
+  EXPECT_DOUBLE_EQ(spec.weight, 40);
+}
+
+TEST_F(Example, HitsCostL2OnlyAndMissesFetchWholeGrains) {
+  const PhaseShape shape{
+      .name = "gather", .read = 100, .read_miss = 0.25, .read_overfetch = 1.5, .write = 10, .in_flight = {8e3}};
+  const core::ClassSpec spec = class_of(shape, alone(shape));
+  EXPECT_THAT(demands(*machine, spec), ElementsAre(Pair("rank 0 HBM", 100 * 0.25 * 1.5 + 10), Pair("rank 0 L2", 110)));
+  EXPECT_DOUBLE_EQ(spec.latency, 0.25 * 400e-9 + 0.75 * 100e-9);
+}
+
+TEST_F(Example, StoresMayCostACuMoreThanLoads) {
+  system.node.gpu.compute.store_cost = 3;
+  machine = build_or_throw(system, loop);
+  EXPECT_DOUBLE_EQ(class_of(copy(100e3), {100e3, 0}).bound, 200e9 / (1 + 3));
+  const PhaseShape write{.name = "write", .write = 2, .in_flight = {100e3}};
+  EXPECT_DOUBLE_EQ(class_of(write, {100e3, 0}).bound, 200e9 / (3 * 2));
+}
+
+TEST_F(Example, ABatchThatIsWaitedForKeepsNothingInFlightMeanwhile) {
+  PhaseShape read{.name = "read", .read = 1, .in_flight = {20e3}};
+  EXPECT_DOUBLE_EQ(rate_alone(*machine, class_of(read, {20e3, 0})), 50e9);
+  read.pipelined = false;
+  EXPECT_DOUBLE_EQ(rate_alone(*machine, class_of(read, {20e3, 0})), 40e9) << "20 kB in 400 ns + 20 kB / 200 GB/s";
+}
+
+// Two batches and a load that they depend on: three latencies, 2 x 10 kB at 200 GB/s, and 150 ns with nothing
+// requested.
+TEST_F(Example, DependentLoadsAndPausesAreTimeWithNothingInFlight) {
+  const PhaseShape task{.name = "task",
+                        .read = 20e3,
+                        .pipelined = false,
+                        .dependent_loads = 1,
+                        .pause = Time::from_ns(150),
+                        .in_flight = {10e3}};
+  const core::ClassSpec spec = class_of(task, {10e3, 0});
+  EXPECT_NEAR(1e9 / rate_alone(*machine, spec), 3 * 400 + 2 * 50 + 150, 1e-6);
+  EXPECT_NEAR(spec.weight * 20e3, 10e3 / 1.5, 1e-6) << "of three latencies two have a batch in flight";
+}
+
+TEST_F(Example, AWavefrontsRandomRowsComeOneByOne) {
+  system.node.gpu.compute.load_per_wavefront = BytesPerSecond{10e9};
+  machine = build_or_throw(system, loop);
+  PhaseShape rows{.name = "rows", .read = 1, .pipelined = false, .random_rows = true, .in_flight = {20e3}};
+  const auto wavefronts = static_cast<double>(256 / system.node.gpu.compute.wavefront);
+  EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 0}).delay, 20e3 / (wavefronts * 10e9));
+  rows.threads = 128;
+  EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 0}).delay, 20e3 / (wavefronts / 2 * 10e9));
+  rows.active_threads = 64;
+  EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 0}).delay, 20e3 / (wavefronts / 4 * 10e9));
+}
+
+// A wavefront waits for 16 rows of 512 B: 64 lines. Alone it takes what the slowest takes, in a full memory it waits
+// for the slowest in the queue: 1 + ln 64 times what a single line waits.
+TEST_F(Example, ABatchWaitsForItsSlowestLine) {
+  system.node.gpu.compute.load_per_wavefront = BytesPerSecond{10e9};
+  system.node.gpu.hbm.latency_spread = Time::from_ns(50);
+  machine = build_or_throw(system, loop);
+  const double slowest = std::log(64.);
+  PhaseShape rows{
+      .name = "rows", .read = 1, .pipelined = false, .random_rows = true, .threads = 256, .in_flight = {64 * 1024}};
+  CuLoad load{65536, 0};
+  system.node.gpu.compute.bytes_in_flight_per_cu = {1e6};
+  machine = build_or_throw(system, loop);
+  const double time = 400e-9 + 50e-9 * slowest + 8192 / 10e9;
+  const core::ClassSpec spec = class_of(rows, load);
+  EXPECT_NEAR((spec.latency + spec.delay) / spec.window, time / 65536, 1e-6 * time / 65536);
+  EXPECT_NEAR(spec.window, 65536 / (1 + slowest), 1e-6);
+  EXPECT_DOUBLE_EQ(spec.latency, 0.25 * 400e-9);
+  // Of a run of addresses only the lines of the first load are far apart.
+  rows.random_rows = false;
+  EXPECT_NEAR(class_of(rows, load).delay * (1 + slowest) + 100e-9 * (1 + slowest),
+              400e-9 + 50e-9 * std::log(4.) + 8192 / 10e9, 1e-15);
+  // Nine of ten rows hit: hardly ever all 16.
+  rows.random_rows = true;
+  rows.read_miss = 0.1;
+  const double all_hit = std::pow(0.9, 16);
+  EXPECT_NEAR((class_of(rows, load).delay + 100e-9) * (1 + std::log(6.4)),
+              all_hit * 100e-9 + (1 - all_hit) * (400e-9 + 50e-9 * std::log(6.4)) + 8192 / 10e9, 1e-15);
+}
+
+TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {
+  PhaseShape twice = waited_for(copy(40e3));  // 400 ns + 200 ns at 200 GB/s, and 400 ns of the CU for both ways
+  twice.in_flight = {40e3};
+  const double rate = rate_alone(*machine, class_of(twice, {40e3, 0}));
+  EXPECT_NEAR(40e3 / rate * 1e9, std::pow(std::pow(600., 4) + std::pow(400., 4), 0.25), 1e-6);
+}
+
+TEST_F(Example, ACrowdedPortTakesWeightAndACrowdedGroupRate) {
+  const PhaseShape read{.name = "read", .read = 2, .in_flight = {20e3}};
+  CuLoad load{20e3, 0};
+  load.port_share = 0.25;
+  EXPECT_DOUBLE_EQ(class_of(read, load).weight, 0.25 * 10e3);
+  EXPECT_DOUBLE_EQ(class_of(read, load).window, 10e3);
+  system.node.gpu.compute.load_per_group = BytesPerSecond{300e9};
+  machine = build_or_throw(system, loop);
+  load.group_in_flight = 120e3;
+  EXPECT_DOUBLE_EQ(class_of(read, load).bound, 300e9 / 6 / 2);
+}
+
+TEST_F(Example, AMemoryThatTurnsBetweenReadsAndWritesTakesLonger) {
+  system.node.gpu.hbm.turnaround = 0.2;
+  machine = build_or_throw(system, loop);
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(copy(8e3), {8e3, 0}))["rank 0 HBM"], 2 * 1.2);
+  PhaseShape mixed{.name = "mixed", .read = 9, .write = 1, .in_flight = {8e3}};
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(mixed, {8e3, 0}))["rank 0 HBM"], 10 * (1 + 0.2 * 4 * 0.1 * 0.9));
+  system.node.gpu.hbm.turnaround_exponent = 0.5;
+  machine = build_or_throw(system, loop);
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(mixed, {8e3, 0}))["rank 0 HBM"], 10 * (1 + 0.2 * std::sqrt(0.36)));
+  mixed.mixed_stores = 0.5;
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(mixed, {8e3, 0}))["rank 0 HBM"], 10 * 1.2);
+  const PhaseShape read{.name = "read", .read = 1, .in_flight = {8e3}};
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(read, {8e3, 0}))["rank 0 HBM"], 1);
+  const PhaseShape store{.name = "store", .peer_write = 1, .mixed_stores = 0.5, .in_flight = {8e3}};
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(store, {8e3, 0}, 1))["rank 1 HBM"], 1.2);
+}
+
+TEST_F(Example, WhatStaysInTheCacheCostsTheMemoryNothing) {
+  system.node.gpu.hbm.turnaround = 0.2;
+  machine = build_or_throw(system, loop);
+  PhaseShape shape = copy(8e3);
+  shape.written_back = 0;
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(shape, {8e3, 0}))["rank 0 HBM"], 1) << "reads alone: no turns either";
+  PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {8e3}};
+  store.written_back = 0.5;
+  store.mixed_stores = 0.5;
+  EXPECT_DOUBLE_EQ(demands(*machine, class_of(store, {8e3, 0}, 1))["rank 1 HBM"], 0.6);
+  store.written_back = 0;
+  EXPECT_EQ(demands(*machine, class_of(store, {8e3, 0}, 1)).count("rank 1 HBM"), 0);
+}
+
+TEST_F(Example, ALoadFromAPeerTakesItsMemoryAndBothPorts) {
+  const PhaseShape load{.name = "load", .peer_read = 1, .in_flight = {10e3}};
+  const core::ClassSpec spec = class_of(load, {10e3, 0}, 1);
+  EXPECT_THAT(demands(*machine, spec),
+              ElementsAre(Pair("rank 0 port in", 1), Pair("rank 1 HBM", 1), Pair("rank 1 port out", 1)));
+  EXPECT_DOUBLE_EQ(spec.latency, 2 * 500e-9) << "there and back";
+}
+
+TEST_F(Example, WritesCostTheMemoryWhatTheSpecSays) {
+  system.node.gpu.hbm.write_cost = 1.5;
+  machine = build_or_throw(system, loop);
+  EXPECT_THAT(demands(*machine, class_of(copy(8e3), {8e3, 0})),
+              ElementsAre(Pair("rank 0 HBM", 2.5), Pair("rank 0 L2", 2)));
+  const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {8e3}};
+  const core::ClassSpec spec = class_of(store, {8e3, 0}, 1);
+  EXPECT_THAT(demands(*machine, spec),
+              ElementsAre(Pair("rank 0 port out", 1), Pair("rank 1 HBM", 1.5), Pair("rank 1 port in", 1)));
+  EXPECT_DOUBLE_EQ(spec.latency, 500e-9) << "stores alone wait for the link, not for the own memory";
+}
+
+TEST_F(Example, AShapeThatMovesDataWithNothingInFlightIsOurBug) {
+  EXPECT_ANY_THROW(class_of({.name = "read", .read = 1, .in_flight = {}}, {0, 0}));
+}
+
+}  // namespace
+}  // namespace moire::machine

@@ -1,0 +1,224 @@
+#include "models/hardware/machine/phase_runner.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::machine {
+
+PhaseRunner::PhaseRunner(Machine& machine)
+    : machine_(machine), cus_(static_cast<std::uint32_t>(machine.gpu().compute.total_cus())) {
+  const Apart& apart = machine.apart();
+  MOIRE_INVARIANT(apart.cus || !apart.clock, "CUs that are shared have one clock");
+  units_.resize(std::size_t{machine.ranks()} * cus_ * (apart.cus ? apart.queues : 1));
+  if (machine.gpu().compute.matrix_clock)
+    clocks_.resize(std::size_t{machine.ranks()} * (apart.clock ? apart.queues : 1));
+  if (machine.gpu().compute.port_queue || machine.gpu().compute.load_per_group) add_ways();
+  machine.loop().add_first(*this);
+}
+
+void PhaseRunner::add_ways() {
+  const cu::CuArraySpec& compute = machine_.gpu().compute;
+  const auto add = [this](std::uint32_t& unit, std::int64_t cus, std::uint32_t Unit::*way) {
+    const std::uint32_t first = unit;
+    for (std::int64_t i = 0; i < cus; ++i) units_[unit++].*way = static_cast<std::uint32_t>(ways_.size());
+    ways_.push_back({first, unit});
+  };
+  for (std::uint32_t first = 0; first < units_.size(); first += cus_) {
+    std::uint32_t unit = first;
+    for (const std::int64_t behind : compute.ports) add(unit, behind, &Unit::port);
+    if (!compute.load_per_group) continue;
+    unit = first;
+    for (const cu::CuGroupSpec& group : compute.groups) {
+      for (std::int64_t copy = 0; copy < group.count; ++copy) add(unit, group.cus, &Unit::group);
+    }
+  }
+}
+
+// Steps of a quarter of the queue, and of one CU's limit for a group: a workgroup that comes or goes among many would
+// else move all its neighbours to other classes, for a change that nobody notices.
+double PhaseRunner::port_share(const Way& port) const {
+  const double queue = machine_.gpu().compute.port_queue->value;
+  return std::min(1.0, 4 / std::ceil(4 * port.asked / queue));
+}
+
+double PhaseRunner::group_in_flight(const Way& group) const {
+  const double step = machine_.gpu().compute.bytes_in_flight_per_cu.value;
+  return step * std::ceil(group.asked / step);
+}
+
+void PhaseRunner::mark_changed(std::uint32_t at) {
+  if (units_[at].changed) return;
+  units_[at].changed = true;
+  changed_.push_back(at);
+}
+
+void PhaseRunner::share_ways() {
+  for (const std::uint32_t at : changed_) {
+    Unit& unit = units_[at];
+    const double asks = std::min(unit.load.in_flight, machine_.gpu().compute.bytes_in_flight_per_cu.value);
+    for (const std::uint32_t number : {unit.port, unit.group}) {
+      if (number == no_place) continue;
+      Way& way = ways_[number];
+      way.asked += asks - unit.asked;
+      if (way.changed) continue;
+      way.changed = true;
+      changed_ways_.push_back(number);
+    }
+    unit.asked = asks;
+  }
+  for (const std::uint32_t number : changed_ways_) {
+    Way& way = ways_[number];
+    way.changed = false;
+    const bool is_port = units_[way.first_unit].port == number;
+    const double now = is_port ? port_share(way) : group_in_flight(way);
+    for (std::uint32_t at = way.first_unit; at < way.last_unit; ++at) {
+      double& known = is_port ? units_[at].load.port_share : units_[at].load.group_in_flight;
+      if (known == now) continue;
+      known = now;
+      mark_changed(at);
+    }
+  }
+  changed_ways_.clear();
+}
+
+// In steps, and only for what is more than a step: a workgroup that comes or goes among many would else move all others
+// to other classes.
+void PhaseRunner::set_clocks() {
+  constexpr double step = 0.01;
+  for (const std::uint32_t number : changed_clocks_) {
+    Clock& clock = clocks_[number];
+    clock.changed = false;
+    const double exact = clock_share(machine_.gpu().compute, clock.power);
+    const double share = exact == 1 ? 1 : step * std::round(exact / step);
+    if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < step)) continue;
+    clock.share = share;
+    // The CUs of this clock, in every copy of them.
+    const auto step_to_next = static_cast<std::uint32_t>(clocks_.size()) * cus_;
+    for (std::uint32_t first = number * cus_; first < units_.size(); first += step_to_next) {
+      for (std::uint32_t at = first; at < first + cus_; ++at) {
+        units_[at].load.clock = share;
+        mark_changed(at);
+      }
+    }
+  }
+  changed_clocks_.clear();
+}
+
+ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
+  shapes_.push_back(shape);
+  queues_.push_back(queue);
+  // Whole bytes: a CU's load is a sum that must come back to what it was when workgroups come and go.
+  shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
+  return static_cast<ShapeId>(shapes_.size() - 1);
+}
+
+void PhaseRunner::add_load(const Occupant& occupant, int sign) {
+  const program::PhaseShape& shape = shapes_[occupant.shape];
+  const std::uint32_t at = unit_of(occupant);
+  Unit& unit = units_[at];
+  if (shape.read + shape.write + shape.peer_write + shape.peer_read > 0)
+    unit.load.in_flight += sign * shape.in_flight.value;
+  if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
+  if (shape.power > 0 && !clocks_.empty()) {
+    // Workgroups of one CU take turns at its arithmetic.
+    const double before = std::min(1.0, unit.power);
+    unit.power += sign * shape.power;
+    const std::uint32_t number = clock_of(occupant);
+    Clock& clock = clocks_[number];
+    clock.power += std::min(1.0, unit.power) - before;
+    if (!clock.changed) changed_clocks_.push_back(number);
+    clock.changed = true;
+  }
+  mark_changed(at);
+}
+
+void PhaseRunner::start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount,
+                        core::EventSink& sink, std::uint64_t payload) {
+  if (seat >= occupants_.size()) occupants_.resize(seat + 1);
+  Occupant& occupant = occupants_[seat];
+  const bool same_load = occupant.present && occupant.shape == shape;
+  if (occupant.present && !same_load) add_load(occupant, -1);
+  const bool arrives = !occupant.present;
+  if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // one class for all peers
+  occupant = {shape, rank, peer, cu, true, core::no_id, &sink, payload};
+  if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
+  if (!same_load) add_load(occupant, 1);
+  starting_.push_back({seat, amount});
+}
+
+void PhaseRunner::start_posted(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount,
+                               core::EventSink& sink, std::uint64_t payload) {
+  if (seat >= occupants_.size()) occupants_.resize(seat + 1);
+  if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;
+  occupants_[seat] = {shape, rank, peer, cu, false, core::no_id, &sink, payload};
+  starting_.push_back({seat, amount});
+}
+
+void PhaseRunner::leave(Seat seat) {
+  if (seat >= occupants_.size() || !occupants_[seat].present) return;
+  Occupant& occupant = occupants_[seat];
+  add_load(occupant, -1);
+  std::vector<Seat>& seats = units_[unit_of(occupant)].seats;
+  seats.erase(std::find(seats.begin(), seats.end(), seat));
+  occupant.present = false;
+}
+
+// Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
+// changes class.
+void PhaseRunner::settle() {
+  set_clocks();
+  if (!ways_.empty()) share_ways();
+  for (const std::uint32_t at : changed_) {
+    Unit& unit = units_[at];
+    unit.changed = false;
+    if (unit.load == unit.applied) continue;
+    unit.applied = unit.load;
+    for (const Seat seat : unit.seats) {
+      const Occupant& occupant = occupants_[seat];
+      if (occupant.activity != core::no_id) machine_.sharing().move(occupant.activity, class_for(occupant, unit.load));
+    }
+  }
+  changed_.clear();
+  for (const Starting& starting : starting_) {
+    Occupant& occupant = occupants_[starting.seat];
+    const double clock = units_[unit_of(occupant)].load.clock;
+    const CuLoad alone{shapes_[occupant.shape].in_flight.value, 1, 1, 0, clock};
+    const core::ClassId into = class_for(occupant, occupant.present ? units_[unit_of(occupant)].load : alone);
+    occupant.activity = machine_.sharing().start(into, starting.amount, *this, starting.seat);
+  }
+  starting_.clear();
+}
+
+void PhaseRunner::fire(std::uint64_t seat) {
+  Occupant& occupant = occupants_[seat];
+  occupant.activity = core::no_id;
+  occupant.sink->fire(occupant.payload);
+}
+
+core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& load) {
+  const Key key{occupant.shape, occupant.rank,   occupant.peer,        load.computing,
+                load.in_flight, load.port_share, load.group_in_flight, load.clock};
+  const auto found = classes_.find(key);
+  if (found != classes_.end()) return found->second;
+  const core::ClassId made = machine_.sharing().add_class(
+      phase_class(machine_, shapes_[occupant.shape], occupant.rank, occupant.peer, load, queues_[occupant.shape]));
+  classes_.emplace(key, made);
+  return made;
+}
+
+std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
+  std::uint64_t h = key.shape;
+  for (const std::uint64_t part :
+       {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
+        std::bit_cast<std::uint64_t>(key.in_flight), std::bit_cast<std::uint64_t>(key.port_share),
+        std::bit_cast<std::uint64_t>(key.group_in_flight), std::bit_cast<std::uint64_t>(key.clock)}) {
+    h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+}  // namespace moire::machine

@@ -1,0 +1,127 @@
+// Runs work phases of workgroups: keeps what is active on every CU and moves workgroups between classes of the sharing
+// law when their CU gets fuller or emptier.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "models/hardware/cu/cu_array.hpp"
+#include "models/hardware/machine/machine.hpp"
+#include "models/hardware/machine/phase_class.hpp"
+
+namespace moire::machine {
+
+using ShapeId = std::uint32_t;
+// The place of one resident workgroup; numbers are the caller's, small and reused.
+using Seat = std::uint32_t;
+
+class PhaseRunner final : public core::Settler, public core::EventSink {
+ public:
+  explicit PhaseRunner(Machine& machine);
+
+  // `queue` of the program whose phases have it.
+  ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue = 0);
+  // Runs `amount` units of a shape for the workgroup in `seat`; then sink.fire(payload). Between two phases the seat
+  // goes on counting as load of its CU: issuing a put or a fence is too short to leave its share to others.
+  void start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
+             std::uint64_t payload);
+  // Work that its workgroup does not wait for: takes a seat of its own and no share of the CU from others.
+  void start_posted(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
+                    std::uint64_t payload);
+  // The workgroup begins to wait for others, or retires: its share of the CU is free.
+  void leave(Seat seat);
+
+  // Enters what started in this instant and moves what needs another class because its CU's load changed; runs before
+  // the sharing settles.
+  void settle() override;
+  void fire(std::uint64_t seat) override;
+
+ private:
+  struct Occupant {
+    ShapeId shape = 0;
+    Rank rank = 0;
+    Rank peer = 0;
+    cu::CuId cu = 0;
+    bool present = false;  // counts as load of its CU
+    core::ActivityId activity = core::no_id;
+    core::EventSink* sink = nullptr;
+    std::uint64_t payload = 0;
+  };
+  static constexpr std::uint32_t no_place = UINT32_MAX;
+  struct Unit {  // one CU
+    CuLoad load;
+    CuLoad applied;
+    bool changed = false;
+    double asked = 0;  // bytes in flight, as its port and group know it
+    double power = 0;  // of the arithmetic on it
+    std::uint32_t port = no_place;
+    std::uint32_t group = no_place;
+    std::vector<Seat> seats;
+  };
+  // CUs that share a way to the memory system: a port, a group.
+  struct Way {
+    std::uint32_t first_unit = 0;
+    std::uint32_t last_unit = 0;
+    double asked = 0;  // bytes in flight, sum over its CUs
+    bool changed = false;
+  };
+  // What lowers the clock of a GPU.
+  struct Clock {
+    double power = 0;  // sum over its CUs
+    double share = 1;  // of the highest clock
+    bool changed = false;
+  };
+  struct Key {
+    ShapeId shape;
+    Rank rank;
+    Rank peer;
+    std::uint32_t computing;
+    double in_flight;
+    double port_share;
+    double group_in_flight;
+    double clock;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const;
+  };
+
+  struct Starting {
+    Seat seat;
+    double amount;
+  };
+
+  // Units and clocks of all ranks stand once for each queue that has them to itself.
+  std::uint32_t unit_of(const Occupant& occupant) const {
+    const Rank copy = machine_.apart().cus ? queues_[occupant.shape] * machine_.ranks() : 0;
+    return (copy + occupant.rank) * cus_ + occupant.cu;
+  }
+  std::uint32_t clock_of(const Occupant& occupant) const {
+    return (machine_.apart().clock ? queues_[occupant.shape] * machine_.ranks() : 0) + occupant.rank;
+  }
+  void add_load(const Occupant& occupant, int sign);
+  void add_ways();
+  void share_ways();
+  void set_clocks();
+  double port_share(const Way& port) const;
+  double group_in_flight(const Way& group) const;
+  void mark_changed(std::uint32_t unit);
+  core::ClassId class_for(const Occupant& occupant, const CuLoad& load);
+
+  Machine& machine_;
+  std::uint32_t cus_;
+  std::vector<program::PhaseShape> shapes_;
+  std::vector<std::uint32_t> queues_;  // by shape
+  std::vector<Unit> units_;
+  std::vector<std::uint32_t> changed_;
+  std::vector<Way> ways_;  // ports and groups
+  std::vector<std::uint32_t> changed_ways_;
+  std::vector<Clock> clocks_;
+  std::vector<std::uint32_t> changed_clocks_;
+  std::vector<Starting> starting_;
+  std::vector<Occupant> occupants_;
+  std::unordered_map<Key, core::ClassId, KeyHash> classes_;
+};
+
+}  // namespace moire::machine

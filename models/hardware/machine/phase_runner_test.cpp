@@ -1,0 +1,275 @@
+#include "models/hardware/machine/phase_runner.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "models/hardware/machine/example_system.hpp"
+
+namespace moire::machine {
+namespace {
+
+using ::testing::Eq;
+
+// A CU has 40 kB in flight at 400 ns: two workgroups that ask for 25 kB get 62.5 B/ns alone, 50 B/ns together.
+class PhaseRunnerTest : public ::testing::Test, public core::EventSink {
+ protected:
+  core::RunLoop loop;
+  std::unique_ptr<Machine> machine = build_or_throw(example_system(2), loop);
+  PhaseRunner runner{*machine};
+  ShapeId read = runner.add_shape({.name = "read", .read = 1, .in_flight = {25e3}});
+  std::map<Seat, double> ends;  // ns
+  std::function<void(Seat)> then = [this](Seat seat) { runner.leave(seat); };
+  std::vector<std::function<void()>> later;
+
+  void begin(Seat seat, cu::CuId cu, double bytes, Rank rank = 0) {
+    runner.start(seat, rank, cu, read, rank, bytes, *this, seat);
+  }
+  void at(double ns, std::function<void()> act) {
+    later.push_back(std::move(act));
+    loop.calendar().schedule(Time::from_ns(ns), *this, 1000 + later.size() - 1);
+  }
+  void fire(std::uint64_t payload) override {
+    if (payload >= 1000) return later[payload - 1000]();
+    ends[static_cast<Seat>(payload)] = loop.now().ns();
+    then(static_cast<Seat>(payload));
+  }
+};
+
+TEST_F(PhaseRunnerTest, AWorkgroupAloneTakesItsOwnTime) {
+  begin(0, 0, 100e3);
+  loop.run();
+  EXPECT_EQ(loop.now(), Time::from_ns(1600));
+}
+
+TEST_F(PhaseRunnerTest, ANeighbourOnTheCuSlowsItDownFromThenOn) {
+  begin(0, 0, 100e3);
+  at(800, [&] { begin(1, 0, 50e3); });
+  loop.run();
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 1800}, {1, 1800}}));
+}
+
+TEST_F(PhaseRunnerTest, OnAnotherCuItDoesNot) {
+  begin(0, 0, 100e3);
+  at(800, [&] { begin(1, 1, 50e3); });
+  at(800, [&] { begin(2, 0, 50e3, 1); });  // CU 0 of the other rank
+  loop.run();
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 1600}, {1, 1600}, {2, 1600}}));
+}
+
+TEST_F(PhaseRunnerTest, LeavingGivesTheShareBack) {
+  begin(0, 0, 100e3);
+  at(800, [&] { begin(1, 0, 25e3); });
+  loop.run();
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 1700}, {1, 1300}}));
+}
+
+TEST_F(PhaseRunnerTest, BetweenTwoPhasesTheShareIsKept) {
+  then = [](Seat) {};
+  begin(0, 0, 100e3);
+  at(800, [&] { begin(1, 0, 25e3); });
+  loop.run();
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 1800}, {1, 1300}}));
+}
+
+TEST_F(PhaseRunnerTest, LeavingTwiceOrWithoutASeatIsNothing) {
+  runner.leave(17);
+  begin(0, 0, 100e3);
+  at(800, [&] { begin(1, 0, 25e3); });
+  then = [&](Seat seat) {
+    runner.leave(seat);
+    runner.leave(seat);
+  };
+  loop.run();
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 1700}, {1, 1300}}));
+}
+
+TEST_F(PhaseRunnerTest, WorkgroupsThatFollowOneAnotherInTheSameInstantNeedNoSolve) {
+  int rest = 100;
+  then = [&](Seat seat) {
+    runner.leave(seat);
+    if (--rest > 0) begin(seat + 2, 0, 1000);  // another seat: a new workgroup on the same CU
+  };
+  begin(0, 0, 1000);
+  begin(1, 0, 1000);
+  loop.settle();
+  const std::uint64_t solves = machine->sharing().solves();
+  for (int i = 0; i < 40; ++i) loop.run_instant();
+  EXPECT_EQ(machine->sharing().solves(), solves);
+  EXPECT_EQ(loop.now(), Time::from_ns(40 * 20));
+}
+
+// The load of a CU is a sum that workgroups enter and leave; it must come back to what it was to the last bit, or every
+// change would make a new class.
+TEST_F(PhaseRunnerTest, FractionsOfBytesInFlightMakeNoMoreClassesThanWholeOnes) {
+  const auto churn = [&](const std::vector<double>& in_flight) {
+    const std::size_t before = machine->sharing().classes();
+    ShapeId first = 0;
+    for (const double bytes : in_flight) first = runner.add_shape({.name = "read", .read = 1, .in_flight = {bytes}});
+    first -= 2;
+    int rest = 3000;
+    then = [&](Seat seat) {
+      runner.leave(seat);
+      if (--rest > 0) runner.start(seat, 0, 0, first + rest * rest % 7 % 3, 0, 1000 + 37 * rest, *this, seat);
+    };
+    for (Seat seat = 0; seat < 3; ++seat) runner.start(seat, 0, 0, first + seat, 0, 1000 + 500 * seat, *this, seat);
+    loop.run();
+    return machine->sharing().classes() - before;
+  };
+  EXPECT_EQ(churn({1000.1, 200.2, 30.3}), churn({1001, 201, 31}));
+}
+
+TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
+  const ShapeId sum = runner.add_shape({.name = "sum", .flop = 1000, .in_flight = {}});
+  then = [&](Seat seat) {
+    if (seat == 0 &&
+        ends.size() == 1) {  // the reader goes on to compute: the other reader has the CU's memory path alone
+      ends[10] = loop.now().ns();
+      runner.start(0, 0, 0, sum, 0, 1000, *this, 0);
+    }
+  };
+  begin(0, 0, 50e3);
+  begin(1, 0, 112.5e3);
+  loop.run();
+  // 50 kB at 50 B/ns, then 1 MFLOP at 1 TFLOP/s; the other one 62.5 kB more at 62.5 B/ns.
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 2000}, {1, 2000}, {10, 1000}}));
+}
+
+TEST_F(PhaseRunnerTest, LocalWorkIsOneClassWhateverPeerItNames) {
+  const std::size_t before = machine->sharing().classes();
+  runner.start(0, 0, 0, read, 0, 1000, *this, 0);
+  runner.start(1, 0, 1, read, 1, 1000, *this, 1);
+  loop.run();
+  EXPECT_EQ(machine->sharing().classes(), before + 1);
+}
+
+TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
+  core::RunLoop other;
+  const auto four = build_or_throw(example_system(4), other);
+  PhaseRunner stores(*four);
+  const ShapeId store = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}});
+  // 3 x 8 CUs x 50 GB/s into one port of 300 GB/s: 12.5 B/ns for each.
+  ends.clear();
+  then = [&](Seat seat) {
+    ends[seat] = other.now().ns();
+    stores.leave(seat);
+  };
+  for (Seat seat = 0; seat < 24; ++seat) stores.start(seat, 1 + seat / 8, seat % 8, store, 0, 12500, *this, seat);
+  other.run();
+  EXPECT_EQ(other.now(), Time::from_ns(1000));
+}
+
+// --- Ways to the memory system that CUs share
+// --------------------------------------------------------------------------------------------
+
+// One group of 3 CUs, two behind one port and one behind another, beside as many more groups as the machine has. Every
+// CU asks for 40 kB; the memory is saturated.
+class SharedWay : public ::testing::Test, public core::EventSink {
+ protected:
+  SystemSpec system = example_system(1);
+  core::RunLoop loop;
+  std::unique_ptr<Machine> machine;
+  std::unique_ptr<PhaseRunner> runner;
+  ShapeId read = 0;
+  std::map<Seat, double> ends;  // ns
+
+  void build() {
+    system.node.gpu.compute.groups = {{.cus = 3}};
+    if (system.node.gpu.compute.port_queue) system.node.gpu.compute.ports = {2, 1};
+    machine = build_or_throw(system, loop);
+    runner = std::make_unique<PhaseRunner>(*machine);
+    read = runner->add_shape({.name = "read", .read = 1, .in_flight = {40e3}});
+  }
+  void run_on(std::initializer_list<cu::CuId> cus) {
+    for (const cu::CuId cu : cus) runner->start(cu, 0, cu, read, 0, 12e3, *this, cu);
+    loop.run();
+  }
+  void fire(std::uint64_t seat) override {
+    ends[static_cast<Seat>(seat)] = loop.now().ns();
+    runner->leave(static_cast<Seat>(seat));
+  }
+};
+
+// The port counts 40 kB: its two CUs have 20 kB each of a memory of 100 B/ns, the third has 40 kB.
+TEST_F(SharedWay, PortsShareASaturatedMemoryAlike) {
+  system.node.gpu.hbm.bandwidth = {100e9};
+  system.node.gpu.compute.port_queue = Bytes{40e3};
+  build();
+  run_on({0, 1, 2});
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{2, 240}, {0, 360}, {1, 360}}));
+}
+
+TEST_F(SharedWay, APortWithRoomLeavesSharesAsTheyAre) {
+  system.node.gpu.hbm.bandwidth = {100e9};
+  system.node.gpu.compute.port_queue = Bytes{80e3};
+  build();
+  run_on({0, 1, 2});
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 360}, {1, 360}, {2, 360}}));
+}
+
+// 100 B/ns a CU alone; two together have 120, so the first 120 ns bring 60 B/ns each.
+TEST_F(SharedWay, AGroupsRateIsShared) {
+  system.node.gpu.compute.port_queue = Bytes{1e9};
+  system.node.gpu.compute.load_per_group = BytesPerSecond{120e9};
+  build();
+  run_on({0, 2});
+  EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 200}, {2, 200}}));
+  ends.clear();
+  const double before = loop.now().ns();
+  run_on({1});
+  EXPECT_EQ(ends[1] - before, 120);
+}
+
+// Clock 1 GHz, 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
+class ClockTest : public ::testing::Test, public core::EventSink {
+ protected:
+  SystemSpec system = [] {
+    SystemSpec made = example_system(2);
+    made.node.gpu.compute.matrix_clock = {0.5e9};
+    return made;
+  }();
+  core::RunLoop loop;
+  std::unique_ptr<Machine> machine = build_or_throw(system, loop);
+  PhaseRunner runner{*machine};
+  ShapeId tile = runner.add_shape(
+      {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}});
+  std::map<Seat, double> ends;  // ns
+  void fire(std::uint64_t seat) override {
+    ends[static_cast<Seat>(seat)] = loop.now().ns();
+    runner.leave(static_cast<Seat>(seat));
+  }
+};
+
+TEST_F(ClockTest, FallsWithTheCubeRootOfThePower) {
+  const cu::CuArraySpec& compute = system.node.gpu.compute;
+  EXPECT_DOUBLE_EQ(clock_share(compute, 0), 1);
+  EXPECT_DOUBLE_EQ(clock_share(compute, 8), 0.5);
+  EXPECT_NEAR(clock_share(compute, 4), 0.5 * std::cbrt(2), 1e-12);
+  EXPECT_DOUBLE_EQ(clock_share(compute, 1), 1) << "the limit leaves the highest clock";
+  EXPECT_DOUBLE_EQ(clock_share(example_system(2).node.gpu.compute, 8), 1) << "no limit is known";
+}
+
+TEST_F(ClockTest, AllComputingCusSlowEachOtherDown) {
+  for (Seat seat = 0; seat < 8; ++seat) runner.start(seat, 0, seat, tile, 0, 5e6, *this, seat);
+  runner.start(8, 1, 0, tile, 1, 5e6, *this, 8);  // alone on the other GPU
+  loop.run();
+  EXPECT_NEAR(ends.at(0), 2000, 1e-3) << "at half the clock";
+  EXPECT_NEAR(ends.at(7), 2000, 1e-3);
+  EXPECT_NEAR(ends.at(8), 1000, 1e-3);
+}
+
+TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
+  for (Seat seat = 0; seat < 8; ++seat) runner.start(seat, 0, seat % 4, tile, 0, 5e6, *this, seat);
+  loop.run();
+  EXPECT_NEAR(ends.at(0), 2000 / 0.63, 1e-3) << "half of the CUs: 0.5 x cbrt(2), in steps of 0.01";
+}
+
+TEST_F(ClockTest, SlowsWhoLoadsToo) {
+  const program::PhaseShape load{.name = "load", .read = 1, .in_flight = {40e3}};
+  EXPECT_DOUBLE_EQ(phase_class(*machine, load, 0, 0, {.in_flight = 40e3, .clock = 0.25}).bound, 50e9);
+}
+
+}  // namespace
+}  // namespace moire::machine

@@ -1,0 +1,62 @@
+// A machine from its parts: GPUs in nodes, nodes in a cluster. One file each for the GPU, the NIC and the system.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/hardware/cu/spec.hpp"
+#include "models/hardware/dma/spec.hpp"
+#include "models/hardware/fabric/fabric.hpp"
+#include "models/hardware/host/spec.hpp"
+#include "models/hardware/link/spec.hpp"
+#include "models/hardware/memory/spec.hpp"
+#include "models/hardware/nic/nic_spec.hpp"
+#include "models/workload/libraries/collective_library.hpp"
+#include "models/workload/libraries/gemm_library.hpp"
+
+namespace moire::machine {
+
+struct GpuSpec {
+  std::string name;
+  cu::CuArraySpec compute;
+  memory::CacheSpec l2;
+  std::optional<memory::CacheSpec> memory_side_cache;
+  memory::HbmSpec hbm;
+  dma::DmaSpec dma;
+  link::PortSpec port;
+  host::HostSpec host;
+  libraries::GemmLibrarySpec gemm;
+  static void describe(config::Describer<GpuSpec>& d);
+};
+
+struct NodeSpec {
+  std::int64_t gpus = 1;
+  GpuSpec gpu;
+  link::Wiring wiring = link::Wiring::none;
+  std::int64_t nics = 0;  // GPU g uses NIC g * nics / gpus
+  std::optional<nic::NicSpec> nic;
+  static void describe(config::Describer<NodeSpec>& d);
+};
+
+enum class NetworkModel { queue, flow };
+
+struct NetworkSpec {
+  NetworkModel model = NetworkModel::queue;
+  Bytes chunk{65536};
+  static void describe(config::Describer<NetworkSpec>& d);
+};
+
+struct SystemSpec {
+  std::string description;
+  std::int64_t nodes = 1;
+  NodeSpec node;
+  std::optional<fabric::FabricSpec> fabric;
+  NetworkSpec network;
+  std::optional<libraries::LibrarySpec> library;  // of collectives that name none
+  static void describe(config::Describer<SystemSpec>& d);
+
+  std::int64_t ranks() const { return nodes * node.gpus; }
+};
+
+}  // namespace moire::machine

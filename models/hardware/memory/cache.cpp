@@ -1,0 +1,103 @@
+#include "models/hardware/memory/cache.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace moire::memory {
+
+namespace {
+
+double held_bytes(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side) {
+  double held = l2.capacity.value * l2.usable_share;
+  // Inclusive of what L2 holds.
+  if (memory_side) held = std::max(held, memory_side->capacity.value * memory_side->usable_share);
+  return held;
+}
+
+// Rows of one table in groups of equal popularity: one by one where they are popular, then in groups that grow by an
+// eighth, whose rows differ little.
+class Popularity {
+ public:
+  Popularity(std::int64_t rows, double exponent) {
+    double sum = 0;
+    for (std::int64_t first = 1; first <= rows;) {
+      const std::int64_t count =
+          exponent == 0 ? rows : std::min(rows - first + 1, std::max<std::int64_t>(1, first / 8));
+      const double middle = static_cast<double>(first) + 0.5 * static_cast<double>(count - 1);
+      groups_.push_back({static_cast<double>(count), std::pow(middle, -exponent)});
+      sum += groups_.back().rows * groups_.back().share;
+      first += count;
+    }
+    for (Group& group : groups_) group.share /= sum;
+  }
+
+  // Different rows among `reads` reads, and how fast their number still grows.
+  double distinct(double reads) const {
+    double sum = 0;
+    for (const Group& group : groups_) sum += group.rows * -std::expm1(-group.share * reads);
+    return sum;
+  }
+  double growth(double reads) const {
+    double sum = 0;
+    for (const Group& group : groups_) sum += group.rows * group.share * std::exp(-group.share * reads);
+    return sum;
+  }
+
+ private:
+  struct Group {
+    double rows;
+    double share;  // of the reads, of one row
+  };
+  std::vector<Group> groups_;
+};
+
+// Reads of a table after which as many of its rows were asked for as `held`, at most `most`.
+double reads_that_fill(const Popularity& table, double held, double most) {
+  if (table.distinct(most) <= held) return most;
+  double low = 0;
+  double high = most;
+  for (int step = 0; step < 100; ++step) {
+    const double middle = (low + high) / 2;
+    (table.distinct(middle) < held ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+double row_overfetch(const HbmSpec& hbm, Bytes row) {
+  const double grain = hbm.access_granularity.value;
+  return (std::ceil(row.value / grain) * grain + hbm.random_access_cost.value) / row.value;
+}
+
+double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes stored, Bytes loaded) {
+  const double capacity = memory_side ? std::max(l2.capacity.value, memory_side->capacity.value) : l2.capacity.value;
+  const double traffic = stored.value + loaded.value;
+  return traffic > capacity ? 1 - capacity / traffic : 0;
+}
+
+double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint) {
+  return std::min(1.0, held_bytes(l2, memory_side) / footprint.value);
+}
+
+double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads) {
+  const Popularity table(reads.rows, reads.zipf_exponent);
+  double held = held_bytes(l2, memory_side) / reads.row_bytes.value;
+  auto in_a_row = static_cast<double>(reads.reads_per_pass);
+  // What one pass leaves of all tables fits: the next one finds it, so all passes are one. Each table has its part of
+  // the cache then; else the tables at hand share it.
+  const auto tables = static_cast<double>(reads.tables);
+  if (reads.passes > 1 && tables * table.distinct(in_a_row) <= held) {
+    held /= tables;
+    in_a_row *= static_cast<double>(reads.passes);
+  } else {
+    held /= std::clamp(reads.tables_at_once, 1.0, tables);
+  }
+  const double stay = reads_that_fill(table, held, in_a_row);
+  // Until the cache is full a read misses if its row is new; after that, if its row was not asked for during `stay`.
+  const double misses = table.distinct(stay) + (in_a_row - stay) * table.growth(stay);
+  return std::clamp(1 - misses / in_a_row, 0.0, 1.0);
+}
+
+}  // namespace moire::memory

@@ -1,0 +1,153 @@
+#include "models/hardware/memory/cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+namespace moire::memory {
+namespace {
+
+CacheSpec cache(double bytes) { return {.capacity = {bytes}, .bandwidth = {1e12}, .hit_latency = Time::from_ns(100)}; }
+
+TEST(UniformHitRatio, IsTheShareThatFits) {
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(cache(8e6), std::nullopt, Bytes{32e6}), 0.25);
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(cache(8e6), std::nullopt, Bytes{8e9}), 0.001);
+}
+
+TEST(UniformHitRatio, IsOneForWhatFitsWhole) {
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(cache(8e6), std::nullopt, Bytes{8e6}), 1);
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(cache(8e6), std::nullopt, Bytes{1}), 1);
+}
+
+TEST(UniformHitRatio, AMemorySideCacheHoldsWhatL2Holds) {
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(cache(4e6), cache(256e6), Bytes{512e6}), 0.5) << "not (4 + 256) / 512";
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(cache(4e6), cache(2e6), Bytes{16e6}), 0.25) << "a smaller one adds nothing";
+}
+
+TEST(UniformHitRatio, OnlyTheUsableShareCounts) {
+  CacheSpec half = cache(8e6);
+  half.usable_share = 0.5;
+  EXPECT_DOUBLE_EQ(uniform_hit_ratio(half, std::nullopt, Bytes{32e6}), 0.125);
+}
+
+TEST(WrittenBack, IsWhatTheCacheDoesNotHoldAtTheEnd) {
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{16e6}, Bytes{16e6}), 0.75) << "half of 8 MB is dirty";
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{4e6}, Bytes{4e6}), 0) << "all of it fits";
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{32e6}, Bytes{0}), 0.75);
+  EXPECT_DOUBLE_EQ(written_back(cache(8e6), cache(16e6), Bytes{16e6}, Bytes{16e6}), 0.5);
+}
+
+TEST(RowOverfetch, IsWholeGrainsAndTheCostOfOpening) {
+  HbmSpec hbm;
+  hbm.access_granularity = {64};
+  EXPECT_DOUBLE_EQ(row_overfetch(hbm, Bytes{512}), 1);
+  EXPECT_DOUBLE_EQ(row_overfetch(hbm, Bytes{48}), 64.0 / 48);
+  hbm.random_access_cost = {16};
+  EXPECT_DOUBLE_EQ(row_overfetch(hbm, Bytes{512}), 528.0 / 512);
+}
+
+// --- Rows of tables
+// ---------------------------------------------------------------------------------------------------
+
+TableReads reads_of(std::int64_t rows, std::int64_t reads, double exponent) {
+  return {
+      .tables = 1, .rows = rows, .row_bytes = {100}, .passes = 1, .reads_per_pass = reads, .zipf_exponent = exponent};
+}
+
+// Everything fits: a read hits if its row was read before. Of 1,000 rows 500 reads meet 1,000 (1 - e^-0.5) = 393.47.
+TEST(TableHitRatio, InALargeCacheOnlyFirstReadsMiss) {
+  EXPECT_NEAR(table_hit_ratio(cache(1e9), std::nullopt, reads_of(1000, 500, 0)), 1 - 393.4693 / 500, 1e-6);
+}
+
+TEST(TableHitRatio, AfterManyReadsOfAlikeRowsIsTheShareThatFits) {
+  EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads_of(1000, 10'000'000, 0)), 0.25, 1e-4);
+}
+
+// Of two tables that are walked through together, each has half of the cache.
+TEST(TableHitRatio, TablesReadTogetherShareTheCache) {
+  TableReads reads = reads_of(1000, 10'000'000, 0);
+  reads.tables = 8;
+  reads.tables_at_once = 2;
+  EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads), 0.125, 1e-4);
+  reads.tables_at_once = 0.5;  // part of one table
+  EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads), 0.25, 1e-4);
+}
+
+TEST(TableHitRatio, AnEmptyCacheNeverHits) {
+  EXPECT_NEAR(table_hit_ratio(cache(1e-3), std::nullopt, reads_of(1000, 100'000, 1)), 0, 1e-6);
+}
+
+TEST(TableHitRatio, TheMorePopularityDiffersTheMoreHits) {
+  double before = -1;
+  for (const double exponent : {0.0, 0.4, 0.8, 1.05, 1.5, 2.5}) {
+    const double now = table_hit_ratio(cache(1e5), std::nullopt, reads_of(100'000, 1'000'000, exponent));
+    EXPECT_GT(now, before);
+    before = now;
+  }
+}
+
+// Small tables stay in the cache from pass to pass, large ones do not: then the passes are walks of their own.
+TEST(TableHitRatio, APassFindsWhatTheLastOneLeftIfAllTablesFit) {
+  TableReads reads = reads_of(1000, 500, 0);
+  reads.tables = 4;
+  reads.passes = 3;
+  EXPECT_NEAR(table_hit_ratio(cache(1e6), std::nullopt, reads),
+              table_hit_ratio(cache(1e6), std::nullopt, reads_of(1000, 1500, 0)), 1e-12);
+  EXPECT_NEAR(table_hit_ratio(cache(100'000), std::nullopt, reads),
+              table_hit_ratio(cache(1e6), std::nullopt, reads_of(1000, 500, 0)), 1e-12);
+}
+
+// A cache that drops the least recently used row, read row by row.
+double simulated_hit_ratio(std::size_t holds, std::int64_t rows, std::int64_t reads, double exponent) {
+  std::vector<double> sums;
+  double sum = 0;
+  for (std::int64_t k = 1; k <= rows; ++k) sums.push_back(sum += std::pow(static_cast<double>(k), -exponent));
+  std::mt19937_64 engine(5);
+  std::list<std::int64_t> order;  // most recent first
+  std::unordered_map<std::int64_t, std::list<std::int64_t>::iterator> where;
+  std::int64_t hits = 0;
+  for (std::int64_t i = 0; i < reads; ++i) {
+    const double at = static_cast<double>(engine() >> 11) * 0x1p-53 * sum;
+    const std::int64_t row = std::lower_bound(sums.begin(), sums.end(), at) - sums.begin();
+    if (const auto found = where.find(row); found != where.end()) {
+      ++hits;
+      order.splice(order.begin(), order, found->second);
+      continue;
+    }
+    order.push_front(row);
+    where[row] = order.begin();
+    if (order.size() <= holds) continue;
+    where.erase(order.back());
+    order.pop_back();
+  }
+  return static_cast<double>(hits) / static_cast<double>(reads);
+}
+
+struct Walk {
+  std::size_t holds;
+  std::int64_t rows;
+  std::int64_t reads;
+  double exponent;
+};
+struct TableHitRatioOf : ::testing::TestWithParam<Walk> {};
+
+TEST_P(TableHitRatioOf, IsThatOfACacheReadRowByRow) {
+  const auto [holds, rows, reads, exponent] = GetParam();
+  EXPECT_NEAR(table_hit_ratio(cache(100.0 * static_cast<double>(holds)), std::nullopt, reads_of(rows, reads, exponent)),
+              simulated_hit_ratio(holds, rows, reads, exponent),
+              3 * std::sqrt(0.25 / static_cast<double>(reads)) + 0.001);
+}
+
+INSTANTIATE_TEST_SUITE_P(Walks, TableHitRatioOf,
+                         ::testing::Values(Walk{3000, 10'000, 4000, 0}, Walk{3000, 10'000, 50'000, 0},
+                                           Walk{3000, 100'000, 20'000, 0.6}, Walk{3000, 100'000, 100'000, 0.8},
+                                           Walk{3000, 100'000, 100'000, 1.05}, Walk{500, 100'000, 100'000, 1.05},
+                                           Walk{3000, 100'000, 2000, 1.05}, Walk{3000, 100'000, 100'000, 1.5}));
+
+}  // namespace
+}  // namespace moire::memory

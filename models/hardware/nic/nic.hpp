@@ -1,0 +1,69 @@
+// One NIC: takes puts from the GPUs (or the host thread) behind it and hands them to the scale-out network.
+//
+//   thread: WQE build -> doorbell -> [queue pair: FIFO, 1 / rate] -> [NIC: FIFO, 1 / rate] -> PCIe latency -> network
+//   -> (put with a flag) flag latency -> sink
+//
+// So a put alone is visible after
+//   t = wqe_build + doorbell + w / queue_pair_message_rate + w / message_rate + pcie_latency
+//       + sum of link latencies + bytes / min(wire payload, PCIe) + flag_latency,   w = 2 with a flag, else 1.
+// A host thread puts proxy_latency + proxy_time (one at a time) between WQE build and doorbell.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "models/hardware/nic/nic_spec.hpp"
+#include "sim/core/network.hpp"
+
+namespace moire::nic {
+
+enum class Issuer { gpu, proxy };
+
+struct Put {
+  core::EndpointId destination = 0;
+  std::uint32_t queue_pair = 0;  // taken modulo the spec's queue_pairs; order holds within (destination, queue pair)
+  Bytes bytes;                   // >= 1; a bare flag is its 8 bytes
+  bool flag = true;              // a flag follows the data, as a second work request of the same queue pair
+  Issuer issuer = Issuer::gpu;
+  core::EventSink* sink = nullptr;  // fires when the data, and then the flag, can be seen at the receiver
+  std::uint64_t payload = 0;
+};
+
+class Nic final : private core::EventSink {
+ public:
+  // References must outlive the NIC. `component` orders its events among those of one picosecond.
+  Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endpoint, const NicSpec& spec,
+      std::uint32_t component = 0);
+
+  // Posts now; returns when the issuing thread is free again. Several GPUs and threads may post to one NIC.
+  Time post(const Put& put);
+
+  core::EndpointId endpoint() const { return endpoint_; }
+  std::uint64_t posted() const { return posted_; }
+  std::uint64_t completed() const { return completed_; }
+
+ private:
+  void fire(std::uint64_t event) override;
+  void rung(std::uint32_t index);       // the NIC sees the doorbell
+  void fetched(std::uint32_t index);    // its queue pair's turn is over
+  void inject(std::uint32_t index);     // the payload begins to arrive from memory
+  void delivered(std::uint32_t index);  // the last byte is at the receiver's NIC
+  void complete(std::uint32_t index);
+
+  core::Calendar& calendar_;
+  core::Network& network_;
+  core::EndpointId endpoint_;
+  NicSpec spec_;
+  std::uint32_t component_;
+  Time queue_pair_service_;  // of one work request
+  Time service_;
+  Time free_;                                                // end of the NIC's last booked work request
+  Time proxy_free_;                                          // of the host thread's
+  std::unordered_map<std::uint64_t, Time> queue_pair_free_;  // only of queue pairs with work requests
+  std::vector<Put> puts_;
+  std::vector<std::uint32_t> spare_;
+  std::uint64_t posted_ = 0, completed_ = 0;
+};
+
+}  // namespace moire::nic

@@ -1,0 +1,205 @@
+#include "models/hardware/nic/nic.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "sim/config/config.hpp"
+#include "sim/core/invariant.hpp"
+#include "sim/core/queue_network.hpp"
+#include "sim/core/run_loop.hpp"
+
+namespace moire::nic {
+namespace {
+
+// A switch with instant ports of the NIC's own speed.
+class Switch : public core::Topology {
+ public:
+  Switch(std::uint32_t endpoints, const NicSpec& nic) : endpoints_(endpoints) {
+    for (std::uint32_t i = 0; i < 2 * endpoints; ++i)
+      links_.push_back({"", nic.payload_bandwidth(), Time::from_ns(400)});
+  }
+  std::uint32_t endpoints() const override { return endpoints_; }
+  const std::vector<core::NetworkLink>& links() const override { return links_; }
+  void route(core::EndpointId source, core::EndpointId destination, std::uint32_t,
+             std::vector<core::LinkId>& path) const override {
+    path.push_back(2 * source);
+    path.push_back(2 * destination + 1);
+  }
+
+ private:
+  std::uint32_t endpoints_;
+  std::vector<core::NetworkLink> links_;
+};
+
+NicSpec example() {
+  NicSpec spec;
+  spec.bandwidth = {25e9};
+  spec.payload_efficiency = 0.99;
+  spec.message_rate = {200e6};
+  spec.queue_pairs = 4;
+  spec.wqe_build = Time::from_ns(300);
+  spec.doorbell = Time::from_ns(500);
+  spec.pcie_bandwidth = {26e9};
+  spec.pcie_latency = Time::from_ns(600);
+  spec.flag_latency = Time::from_ns(700);
+  spec.proxy_latency = Time::from_ns(1500);
+  spec.proxy_time = Time::from_ns(400);
+  return spec;
+}
+
+struct Seen : core::EventSink {
+  explicit Seen(core::Calendar& c) : calendar(c) {}
+  void fire(std::uint64_t payload) override { at.emplace_back(payload, calendar.now()); }
+  core::Calendar& calendar;
+  std::vector<std::pair<std::uint64_t, Time>> at;
+};
+
+struct Bench {
+  explicit Bench(const NicSpec& spec)
+      : topology(4, spec),
+        network(loop.calendar(), topology),
+        nic(loop.calendar(), network, 0, spec),
+        seen(loop.calendar()) {}
+  Time post(double bytes, std::uint64_t payload = 0, std::uint32_t queue_pair = 0, bool flag = true,
+            Issuer issuer = Issuer::gpu, core::EndpointId destination = 1) {
+    return nic.post({destination, queue_pair, Bytes{bytes}, flag, issuer, &seen, payload});
+  }
+  Time finish() {
+    loop.run();
+    EXPECT_EQ(nic.posted(), nic.completed());
+    EXPECT_EQ(seen.at.size(), nic.posted());
+    return loop.now();
+  }
+  core::RunLoop loop;
+  Switch topology;
+  core::QueueNetwork network;
+  Nic nic;
+  Seen seen;
+};
+
+TEST(Nic, OnePutTakesTheClosedForm) {
+  for (const double bytes : {1.0, 4096.0, 3e6}) {
+    Bench bench(example());
+    EXPECT_EQ(bench.post(bytes), Time::from_ns(300));
+    const double wire = bytes / (25 * 0.99);                           // ns
+    const double ns = 300 + 500 + 2 * 5 + 600 + 2 * 400 + wire + 700;  // two work requests at 200 M/s
+    EXPECT_NEAR(bench.finish().ns(), ns, 0.05);
+  }
+}
+
+TEST(Nic, BarePutHasOneWorkRequestAndNoFlag) {
+  Bench bench(example());
+  bench.post(4096, 0, 0, false);
+  EXPECT_NEAR(bench.finish().ns(), 300 + 500 + 5 + 600 + 800 + 4096 / 24.75, 0.01);
+}
+
+TEST(Nic, SmallPutsAreBoundByTheMessageRate) {
+  Bench bench(example());
+  const int n = 10000;
+  for (int i = 0; i < n; ++i) bench.post(8, 0, static_cast<std::uint32_t>(i % 4));
+  EXPECT_NEAR(bench.finish().us(), 2.9 + n * 2 * 5e-3, 0.01);
+}
+
+TEST(Nic, OneQueuePairIsBoundByItsOwnRate) {
+  NicSpec spec = example();
+  spec.queue_pair_message_rate = {20e6};
+  const int n = 1000;
+  Bench one(spec);
+  for (int i = 0; i < n; ++i) one.post(8, 0, 0, false);
+  EXPECT_NEAR(one.finish().us(), 2.2 + n * 50e-3, 0.01);
+  Bench four(spec);
+  for (int i = 0; i < n; ++i) four.post(8, 0, static_cast<std::uint32_t>(i), false);  // folded onto four
+  EXPECT_NEAR(four.finish().us(), 2.2 + n / 4.0 * 50e-3, 0.03);
+}
+
+TEST(Nic, LargePutsAreBoundByTheSlowerOfWireAndPcie) {
+  for (const double pcie : {10e9, 26e9}) {
+    NicSpec spec = example();
+    spec.pcie_bandwidth = {pcie};
+    Bench bench(spec);
+    for (int i = 0; i < 20; ++i) bench.post(5e6);
+    EXPECT_NEAR(bench.finish().us(), 2.91 + 100e6 / std::min(pcie, 24.75e9) * 1e6, 0.01);
+  }
+}
+
+TEST(Nic, OrderHoldsWithinAQueuePair) {
+  NicSpec spec = example();
+  spec.queue_pair_message_rate = {10e6};
+  Bench bench(spec);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    bench.post(i % 3 == 0 ? 300e3 : 8, i, static_cast<std::uint32_t>(i % 4), i % 2 == 0, Issuer::gpu, 1 + i % 2);
+  }
+  bench.finish();
+  std::map<std::uint64_t, std::uint64_t> last;  // by queue pair (which fixes the destination here)
+  for (const auto& [put, when] : bench.seen.at) {
+    if (put % 2 != 0) continue;  // a flag of an earlier put may be seen after bare data of a later one
+    EXPECT_GE(put, last[put % 4]);
+    last[put % 4] = put;
+  }
+}
+
+// A queue pair with a backlog does not hold the others' work requests.
+TEST(Nic, BusyQueuePairDoesNotBlockAnother) {
+  NicSpec spec = example();
+  spec.queue_pair_message_rate = {1e6};
+  Bench bench(spec);
+  for (int i = 0; i < 100; ++i) bench.post(8, 1, 0, false);
+  bench.post(8, 2, 1, false);
+  bench.finish();
+  for (const auto& [put, when] : bench.seen.at) {
+    if (put == 2) {
+      EXPECT_NEAR(when.us(), 2.2 + 1.0, 0.02);
+    }
+  }
+  EXPECT_NEAR(bench.loop.now().us(), 2.2 + 100.0, 0.01);
+}
+
+TEST(Nic, GpusThatShareANicShareItsBandwidth) {
+  Bench bench(example());
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) bench.post(10e6, gpu, gpu, true, Issuer::gpu, 1 + gpu);
+  bench.finish();
+  for (const auto& [gpu, when] : bench.seen.at) EXPECT_NEAR(when.us(), 2.91 + 20e6 / 24.75e9 * 1e6, 3) << gpu;
+}
+
+TEST(Nic, HostThreadServesPutsOneByOne) {
+  Bench bench(example());
+  for (int i = 0; i < 50; ++i) bench.post(8, 0, 0, false, Issuer::proxy);
+  EXPECT_NEAR(bench.finish().us(), 2.205 + 1.5 + 50 * 0.4, 0.01);
+}
+
+TEST(Nic, RefusesAPutWithoutBytesOrSink) {
+  Bench bench(example());
+  EXPECT_THROW(bench.post(0), core::InvariantError);
+  EXPECT_THROW(bench.nic.post({1, 0, Bytes{8}, true, Issuer::gpu, nullptr, 0}), core::InvariantError);
+}
+
+constexpr const char* file = R"(
+sources: {sheet: "a datasheet"}
+bandwidth: {value: 200 Gb/s, source: sheet}
+payload_efficiency: {value: 0.994, source: sheet}
+latency: {value: 250 ns, source: sheet}
+message_rate: {value: 215 M/s, source: sheet}
+wqe_build: {value: 300 ns, source: sheet}
+doorbell: {value: 500 ns, source: sheet}
+pcie_bandwidth: {value: 26 GB/s, source: sheet}
+pcie_latency: {value: 600 ns, source: sheet}
+flag_latency: {value: 700 ns, source: sheet}
+proxy_latency: {value: 1.5 us, source: sheet}
+proxy_time: {value: 400 ns, source: sheet}
+)";
+
+TEST(NicSpec, ReadsAFile) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load_text("nic.yaml", file, {}, diagnostics);
+  ASSERT_TRUE(root) << diagnostics.str();
+  const auto spec = config::parse<NicSpec>(*root, diagnostics);
+  ASSERT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
+  EXPECT_EQ(spec->bandwidth.value, 25e9);
+  EXPECT_FALSE(spec->queue_pair_message_rate);
+  EXPECT_NEAR(spec->payload_bandwidth().value, 24.85e9, 1e6);
+  EXPECT_EQ(spec->message_rate.value, 215e6);
+}
+
+}  // namespace
+}  // namespace moire::nic

@@ -1,0 +1,298 @@
+// Queues: when operations start and end.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "models/hardware/replay/replay.hpp"
+#include "sim/core/invariant.hpp"
+
+namespace moire::replay {
+
+void Replay::set_launch_order() {
+  const auto queues = static_cast<std::uint32_t>(program_.queues.size());
+  plans_.resize(queues);
+  std::vector<std::uint32_t> order = program_.launch;
+  if (order.empty()) {
+    order.resize(queues);
+    std::iota(order.begin(), order.end(), 0U);
+  }
+  MOIRE_INVARIANT(order.size() == queues, "a launch order that does not name every queue");
+  std::int64_t enqueued = 0;
+  for (std::uint32_t position = 0; position < queues; ++position) {
+    QueuePlan& plan = plans_[order[position]];
+    plan.position = position;
+    plan.stream = order[position];
+    if (program_.order == program::Order::concurrent || machine_.apart().host) continue;
+    plan.stream = order[0];
+    plan.enqueued_before = enqueued;
+    enqueued += static_cast<std::int64_t>(program_.queues[order[position]].operations.size());
+    if (position > 0) plan.before = order[position - 1];
+    if (position + 1 < queues) plan.after = order[position + 1];
+  }
+}
+
+// The host enqueues the first operation of every queue, then the second of every queue; what is serial, one queue after
+// the other.
+std::int64_t Replay::enqueue_number(std::uint32_t queue, std::uint32_t operation) const {
+  const QueuePlan& plan = plans_[queue];
+  if (machine_.apart().host) return operation + 1;
+  if (program_.order == program::Order::serial) return plan.enqueued_before + operation + 1;
+  return static_cast<std::int64_t>(operation * program_.queues.size() + plan.position + 1);
+}
+
+// The one that has to end first; null where there is none.
+const program::Operation* Replay::operation_before(std::uint32_t queue, std::uint32_t next) const {
+  if (next > 0) return &program_.queues[queue].operations[next - 1];
+  for (std::uint32_t q = plans_[queue].before; q != UINT32_MAX; q = plans_[q].before) {
+    if (!program_.queues[q].operations.empty()) return &program_.queues[q].operations.back();
+  }
+  return nullptr;
+}
+
+// When the host has enqueued each operation; copies beside one follow it at once.
+void Replay::enqueue_all() {
+  const Time each = machine_.gpu().host.enqueue;
+  const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
+  std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>> order;
+  for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue) {
+    for (std::uint32_t i = 0; i < program_.queues[queue].operations.size(); ++i)
+      order.emplace_back(enqueue_number(queue, i), queue, i);
+  }
+  std::sort(order.begin(), order.end());
+  enqueued_.resize(order.size());
+  struct Host {
+    Time now;
+    std::int64_t last = 0;
+  };
+  std::vector<Host> hosts(machine_.apart().host ? program_.queues.size() : 1);
+  for (const auto& [number, queue, i] : order) {
+    auto& [now, last] = hosts[machine_.apart().host ? queue : 0];
+    const auto& operations = program_.queues[queue].operations;
+    const auto* copy = std::get_if<program::Copy>(&operations[i]);
+    const bool follows = copy != nullptr && i > 0 && std::holds_alternative<program::Copy>(operations[i - 1]);
+    now += each * (number - last - 1) + (follows ? behind_copy : each);
+    last = number;
+    enqueued_[operation_index(queue, i)] = now;
+    if (copy != nullptr) now += each * static_cast<std::int64_t>(copy->beside.size());
+  }
+}
+
+// An operation starts when it is enqueued and its queue has come to it.
+void Replay::schedule_next(Rank rank, std::uint32_t queue) {
+  QueueState& state = queue_state(rank, queue);
+  const auto& operations = program_.queues[queue].operations;
+  if (state.next == operations.size()) {
+    result_.rank_end[rank] = std::max(result_.rank_end[rank], state.end);
+    result_.queue_end[queue] = std::max(result_.queue_end[queue], state.end);
+    if (plans_[queue].after == UINT32_MAX) return;
+    QueueState& follower = queue_state(rank, plans_[queue].after);
+    follower.end = state.end;
+    follower.engine_waits = state.engine_waits;
+    follower.cus_wait = state.cus_wait;
+    return schedule_next(rank, plans_[queue].after);
+  }
+  state.enqueued = enqueued_[operation_index(queue, state.next)];
+  Time at = state.enqueued;
+  state.ready = at;
+  if (const program::Operation* before = operation_before(queue, state.next)) {
+    const Behind after = behind(*before, rank, queue, state);
+    at = std::max(at, after.turn);
+    state.ready = std::max(state.enqueued, after.ready);
+  }
+  machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
+                                      pack(Event::start, rank * program_.queues.size() + queue));
+}
+
+namespace {
+
+// The first of `since`, `since` + interval, ... that is not before `end`; `end` itself without an interval.
+Time first_poll(Time since, std::optional<Time> interval, Time end) {
+  if (!interval || end <= since) return interval ? since : end;
+  return since + *interval * ((end.ps - since.ps + interval->ps - 1) / interval->ps);
+}
+
+}  // namespace
+
+// An operation behind another one of its queue, all of it enqueued.
+Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::uint32_t queue,
+                              const QueueState& state) const {
+  const program::Operation& next = program_.queues[queue].operations[state.next];
+  const host::HostSpec& host = machine_.gpu().host;
+  const dma::DmaSpec& dma = machine_.gpu().dma;
+  const Runner last = runner(rank, before);
+  if (runner(rank, next) == Runner::engine) {
+    // What it takes to read the command passes beside the first kernels of the queue; then the engine looks for their
+    // end.
+    if (last == Runner::cus && host.poll_interval) {
+      const Time first_byte =
+          first_poll(state.engine_waits + dma.first_command, host.poll_interval, state.end + host.queue_gap);
+      return {state.end, first_byte - dma.first_command};
+    }
+    // The engine reads the command of a copy behind a copy as soon as the host has enqueued it.
+    if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
+  }
+  const Time seen =
+      last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
+  const Time begin = seen + host.queue_gap;
+  if (!std::holds_alternative<program::Copy>(next)) return {begin, {}};
+  // The time of a command was measured between two events. Behind another operation there are none.
+  return {std::holds_alternative<program::Copy>(before) ? state.end : begin, begin - host.event_pair};
+}
+
+Replay::Runner Replay::runner(Rank rank, const program::Operation& operation) const {
+  if (std::holds_alternative<program::Kernel>(operation)) return Runner::cus;
+  if (!std::holds_alternative<program::Copy>(operation)) return Runner::none;
+  return copied_by_kernel(rank, operation) ? Runner::cus : Runner::engine;
+}
+
+bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) const {
+  return engines(rank, 0).local_by_kernel() && std::get<program::Copy>(operation).transfer(rank).peer == rank;
+}
+
+void Replay::start_operation(Rank rank, std::uint32_t queue) {
+  QueueState& state = queue_state(rank, queue);
+  const Time now = machine_.loop().now();
+  state.begin = now;
+  state.started = true;
+  const bool first = operation_before(queue, state.next) == nullptr;
+  if (first) state.engine_waits = state.cus_wait = now;
+  const std::uint64_t id = rank * program_.queues.size() + queue;
+  core::Calendar& calendar = machine_.loop().calendar();
+  const program::Operation& operation = program_.queues[queue].operations[state.next];
+  if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
+    start_kernel(rank, queue, *kernel);
+  } else if (const auto* copy = std::get_if<program::Copy>(&operation)) {
+    start_copy(rank, queue, *copy);
+  } else if (const auto* wait = std::get_if<program::Wait>(&operation)) {
+    flags_.wait(wait->flag(rank), wait->target, Time{}, *this, pack(Event::end, id));
+  } else {
+    calendar.schedule(now + std::get<program::Delay>(operation).duration, *this, pack(Event::end, id));
+  }
+}
+
+void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel) {
+  QueueState& state = queue_state(rank, queue);
+  state.run = static_cast<std::uint32_t>(runs_.size());
+  KernelRun run;
+  run.kernel = &kernel;
+  run.rank = rank;
+  run.queue = queue;
+  run.operation = operation_index(queue, state.next);
+  run.first_shape = first_shapes_[queue][state.next];
+  run.footprint = cu::footprint(machine_.gpu().compute, kernel.resources);
+  run.workgroups = kernel.body->workgroups(rank);
+  run.strands = kernel.body->strands(rank);
+  run.items = kernel.body->items(rank);
+  runs_.push_back(run);
+  const std::uint64_t id = rank * program_.queues.size() + queue;
+  if (run.workgroups == 0) {
+    machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, id));
+    return;
+  }
+  // The launch of a kernel that waited behind another operation is done by the time its turn comes.
+  const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
+  const Time first_workgroup = std::max(launched, machine_.loop().now());
+  // Commands were timed from an event in front of the operation.
+  if (operation_before(queue, state.next) == nullptr)
+    state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
+  machine_.loop().calendar().schedule(first_workgroup, *this, pack(Event::grid, state.run));
+}
+
+// The kernel reaches the dispatcher.
+void Replay::start_grid(std::uint32_t run_id) {
+  KernelRun& run = runs_[run_id];
+  run.reached = machine_.loop().now();
+  gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher.add(
+      {run_id, run.workgroups, run.footprint, run.kernel->resources.cluster, program_.queues[run.queue].priority,
+       plans_[run.queue].mask});
+  request_turn(gpu_with_slots(run.rank, run.queue));
+}
+
+// One class for all copies to a peer, two for those within the GPU: what the L2 holds together, source and destination,
+// does not reach the memory.
+core::ClassId Replay::copy_class(Rank rank, std::uint32_t queue, Rank peer, Bytes bytes) {
+  const bool own = machine_.apart().memory || machine_.apart().links;
+  auto& classes = copy_classes_[(own ? queue * machine_.ranks() : 0) + rank];
+  if (classes.empty()) classes.assign(std::size_t{machine_.ranks()} + 1, core::no_id);
+  const machine::GpuSpec& gpu = machine_.gpu();
+  const bool cached = peer == rank && 2 * bytes.value <= gpu.l2.capacity.value;
+  core::ClassId& made = classes[cached ? machine_.ranks() : peer];
+  if (made != core::no_id) return made;
+  core::ClassSpec spec;
+  spec.bound = gpu.dma.bandwidth.value;
+  spec.weight = gpu.dma.bytes_in_flight.value;
+  if (peer == rank && engines(rank, queue).local_by_kernel()) {
+    const auto cus = static_cast<double>(gpu.compute.total_cus());
+    spec.bound = cus * gpu.compute.load_store_per_cu.value / (1 + gpu.compute.store_cost);
+    spec.weight = cus * gpu.compute.bytes_in_flight_per_cu.value;
+  }
+  if (peer == rank) {
+    spec.demands.push_back({machine_.capacities(rank, queue).l2, 2});
+    if (!cached) spec.demands.push_back({machine_.capacities(rank, queue).hbm, 1 + gpu.hbm.write_cost});
+  } else {
+    spec.demands.push_back({machine_.capacities(rank, queue).hbm, 1});
+    machine_.add_store_path(rank, peer, 1, spec.demands, {.mover = machine::Machine::Mover::dma}, queue);
+  }
+  made = machine_.sharing().add_class(std::move(spec));
+  return made;
+}
+
+void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy) {
+  QueueState& state = queue_state(rank, queue);
+  const Time ready = state.ready;
+  std::vector<std::pair<std::uint32_t, program::Transfer>> transfers{{0, copy.transfer(rank)}};
+  for (std::uint32_t i = 0; i < copy.beside.size(); ++i) {
+    const program::Transfer transfer = copy.beside[i](rank);
+    if (transfer.bytes.value > 0) transfers.emplace_back(i + 1, transfer);
+  }
+  state.copies = static_cast<std::uint32_t>(transfers.size());
+  // The host enqueues one after the other, unless it has done so before their turn.
+  const Time enqueue = machine_.gpu().host.enqueue;
+  for (const auto& [number, transfer] : transfers)
+    submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));
+}
+
+void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,
+                    Time ready) {
+  MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
+  if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
+  const std::uint64_t id = rank * program_.queues.size() + queue;
+  engines(rank, queue)
+      .submit({copy_class(rank, queue, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream, ready,
+               transfer.peer == rank, this, pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
+}
+
+void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
+  QueueState& state = queue_state(rank, queue);
+  const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
+  const program::Transfer transfer = number == 0 ? copy.transfer(rank) : copy.beside[number - 1](rank);
+  const dma::Engines::Finished& done = engines(rank, queue).finished();
+  if (observer_ != nullptr) {
+    observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
+  }
+  if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
+  if (--state.copies == 0) end_operation(rank, queue);
+}
+
+void Replay::end_operation(Rank rank, std::uint32_t queue) {
+  QueueState& state = queue_state(rank, queue);
+  const Time now = machine_.loop().now();
+  const program::Operation& operation = program_.queues[queue].operations[state.next];
+  OperationTimes& times = result_.operations[operation_index(queue, state.next)];
+  times.begin = std::min(times.begin, state.begin);
+  times.end = std::max(times.end, now);
+  if (observer_ != nullptr) {
+    const auto reason =
+        std::holds_alternative<program::Wait>(operation) ? program::WaitReason::flag : program::WaitReason::none;
+    observer_->operation({rank, queue, program::name_of(operation), reason, state.begin, now});
+  }
+  state.end = now;
+  if (runner(rank, operation) == Runner::cus) state.cus_wait = now;
+  state.started = false;
+  ++state.next;
+  schedule_next(rank, queue);
+}
+
+}  // namespace moire::replay

@@ -1,0 +1,236 @@
+// Runs a program on a machine, workgroup by workgroup.
+//
+// Queues start operations in order (host and launch costs), kernels send grids to the dispatcher of their GPU,
+// workgroups walk through the phases their body tells, flags and puts tie ranks together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/hardware/cu/dispatcher.hpp"
+#include "models/hardware/dma/engines.hpp"
+#include "models/hardware/machine/machine.hpp"
+#include "models/hardware/machine/phase_runner.hpp"
+#include "sim/core/flags.hpp"
+#include "sim/program/observer.hpp"
+#include "sim/program/program.hpp"
+
+namespace moire::replay {
+
+using program::Rank;
+
+struct OperationTimes {
+  std::string queue;
+  std::string name;
+  Time begin = Time::max();  // earliest over ranks
+  Time end;                  // latest over ranks
+  // Of a kernel: when its first workgroup was placed, and what its workgroups did, over all ranks.
+  Time first_workgroup = Time::max();
+  std::int64_t workgroups = 0;              // over all ranks
+  std::vector<program::PhaseTotal> phases;  // its shapes, then wait, delay, put, fence
+};
+
+struct Result {
+  Time end;
+  std::vector<Time> queue_end;  // latest over ranks
+  std::vector<Time> rank_end;
+  std::vector<OperationTimes> operations;
+  std::uint64_t workgroups = 0;
+  std::uint64_t puts = 0;
+  Bytes put_bytes;
+  Bytes scale_up_bytes;  // payload of peer stores and DMA copies between GPUs of a node
+  std::string deadlock;  // empty when every operation of every rank ended
+};
+
+// Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).
+std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu);
+
+class Replay final : public core::EventSink {
+ public:
+  Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer = nullptr);
+  ~Replay() override;
+  Result run();
+  void fire(std::uint64_t payload) override;
+
+ private:
+  enum class Event : std::uint8_t {
+    start,
+    end,
+    grid,
+    workgroup,
+    posted,
+    known,
+    freed,
+    dispatch,
+    raise,
+    delivered,
+    copied
+  };
+  static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
+  static constexpr unsigned copy_number_shift = 40;  // id of a copy: its number in the operation and its queue
+
+  // One kernel on one rank.
+  struct KernelRun {
+    const program::Kernel* kernel = nullptr;
+    Rank rank = 0;
+    std::uint32_t queue = 0;
+    std::uint32_t operation = 0;  // in result_.operations
+    machine::ShapeId first_shape = 0;
+    cu::Footprint footprint;
+    std::int64_t workgroups = 0;
+    std::uint32_t strands = 1;  // of each
+    std::int64_t items = 0;     // of its queue
+    std::int64_t next_item = 0;
+    Time reached;  // the dispatcher
+    std::int64_t started = 0;
+    std::int64_t finished = 0;
+  };
+  // One strand of a resident workgroup; most have only one.
+  static constexpr std::int64_t no_item = -1;
+  struct Workgroup {
+    std::uint32_t run = 0;
+    std::uint32_t step = 0;
+    std::uint32_t item_step = 0;
+    std::int64_t item = no_item;  // of the kernel's queue that it does
+    std::int64_t number = 0;
+    cu::CuId cu = 0;
+    // What it does now, for observers and the deadlock report.
+    program::Phase::Kind doing = program::Phase::Kind::nothing;
+    std::uint16_t shape = 0;
+    bool stands_for_work = false;
+    program::Rank peer = 0;  // of work
+    double peer_bytes = 0;
+    std::uint32_t posted = 0;              // work it has posted and that is not done
+    Time fence;                            // to wait after the last of it
+    std::uint32_t posted_by = UINT32_MAX;  // of posted work, which has a seat like a workgroup
+    program::FlagRef flag = program::no_flag;
+    std::int64_t target = 0;
+    Time since;
+    std::uint32_t strand = 0;
+    std::uint32_t home = 0;     // seat of strand 0, kept until the last strand ends
+    std::uint32_t strands = 1;  // at home: strands that have not ended
+  };
+  struct QueueState {
+    std::uint32_t next = 0;  // operation that runs or starts next
+    bool started = false;    // it has begun
+    std::uint32_t run = 0;   // its kernel run
+    Time enqueued;           // by the host
+    Time ready;  // of a copy: when its engine may read the command; before its turn if it lies behind a copy
+    Time begin;
+    Time end;                  // of the last one that ended
+    std::uint32_t copies = 0;  // of its operation that have not ended
+    // Since when the engine and the CUs look for the end of what the other has to do first: the engine since the queue
+    // began, the CUs since their last operation of it ended.
+    Time engine_waits, cus_wait;
+  };
+  struct Gpu {
+    cu::Dispatcher dispatcher;
+    dma::Engines engines;
+    Time next_turn;
+    bool turn_scheduled = false;
+    std::vector<Time> next_refill{};  // by CU
+  };
+  // A flag on its way to another rank.
+  struct Flight {
+    Rank source = 0;
+    Rank destination = 0;
+    program::FlagRef flag = program::no_flag;
+    cu::CuId cu = 0;
+    Bytes bytes;
+    Time begin;
+  };
+  class LoadWatcher;
+
+  // Number of an operation over all queues.
+  std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const {
+    return first_operation_[queue] + next;
+  }
+  // GPUs stand once for each queue that has a part of them to itself.
+  std::uint32_t gpu_with_slots(Rank rank, std::uint32_t queue) const {
+    return (machine_.apart().slots ? queue * machine_.ranks() : 0) + rank;
+  }
+  dma::Engines& engines(Rank rank, std::uint32_t queue) const {
+    return gpus_[(machine_.apart().engines ? queue * machine_.ranks() : 0) + rank]->engines;
+  }
+  QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
+
+  // queues.cpp
+  void set_launch_order();
+  void enqueue_all();
+  void schedule_next(Rank rank, std::uint32_t queue);
+  std::int64_t enqueue_number(std::uint32_t queue, std::uint32_t operation) const;
+  void start_operation(Rank rank, std::uint32_t queue);
+  // When an operation behind another one has its turn, and when its command may be read if it is a copy.
+  struct Behind {
+    Time turn, ready;
+  };
+  Behind behind(const program::Operation& before, Rank rank, std::uint32_t queue, const QueueState& state) const;
+  const program::Operation* operation_before(std::uint32_t queue, std::uint32_t next) const;
+  enum class Runner { none, cus, engine };  // what does an operation
+  Runner runner(Rank rank, const program::Operation& operation) const;
+  bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
+  void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
+  void start_grid(std::uint32_t run);
+  void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
+  void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
+  void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
+  void end_operation(Rank rank, std::uint32_t queue);
+  core::ClassId copy_class(Rank rank, std::uint32_t queue, Rank peer, Bytes bytes);
+
+  // workgroups.cpp
+  void dispatch(std::uint32_t gpu);
+  void request_turn(std::uint32_t gpu);
+  void go_on(std::uint32_t workgroup);
+  bool next_phase(Workgroup& workgroup, program::Phase& phase);
+  void take_item(Workgroup& workgroup);
+  std::uint32_t take_seat();
+  void post(std::uint32_t workgroup, const program::Phase& phase);
+  void posted_done(std::uint32_t seat);   // has arrived
+  void posted_known(std::uint32_t seat);  // and its workgroup knows
+  bool gate_opens(const program::Phase& phase);
+  // Returns when the issuing workgroup is free again.
+  Time send(std::uint32_t workgroup, const program::Phase& phase);
+  void retire(std::uint32_t workgroup);
+  bool last_strand(std::uint32_t workgroup);
+  void free_slot(std::uint32_t run, cu::CuId cu);
+  void end_phase(std::uint32_t workgroup);
+  void arrive(std::uint32_t flight);
+  std::uint32_t new_flight(const Flight& flight);
+
+  // deadlock.cpp
+  std::string deadlock_report() const;
+  std::string party(Rank rank, std::uint32_t queue, const std::string& operation) const;
+
+  machine::Machine& machine_;
+  const program::Program& program_;
+  program::Observer* observer_;
+  std::unique_ptr<LoadWatcher> load_watcher_;
+  core::Flags flags_;
+  machine::PhaseRunner phases_;
+  std::vector<std::uint32_t> first_operation_;               // per queue
+  std::vector<Time> enqueued_;                               // per operation: when the host has done so
+  std::vector<std::vector<machine::ShapeId>> first_shapes_;  // per queue and operation
+  struct QueuePlan {
+    std::uint32_t mask = 0;                                 // of the dispatchers
+    std::uint32_t stream = 0;                               // the queue in which the hardware sees its operations
+    std::uint32_t position = 0;                             // in the launch order
+    std::int64_t enqueued_before = 0;                       // serial: operations of the queues before it
+    std::uint32_t before = UINT32_MAX, after = UINT32_MAX;  // serial: the queues around it
+  };
+  std::vector<QueuePlan> plans_;
+  std::vector<QueueState> queues_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<KernelRun> runs_;
+  std::vector<Workgroup> workgroups_;
+  std::vector<std::uint32_t> free_workgroups_;
+  std::vector<Flight> flights_;
+  std::vector<std::uint32_t> free_flights_;
+  std::vector<std::vector<core::ClassId>> copy_classes_;  // of all ranks, once or for each queue
+  std::vector<cu::Placement> placed_;                     // scratch
+  Result result_;
+};
+
+}  // namespace moire::replay

@@ -1,0 +1,650 @@
+#include "models/hardware/replay/replay.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+
+#include "models/hardware/replay/example_program.hpp"
+
+namespace moire::replay {
+namespace {
+
+using machine::example_system;
+using program::Program;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Time us(double t) { return Time::from_us(t); }
+Time ns(double t) { return Time::from_ns(t); }
+
+// Enqueue 2 us, kernel start 3 us, queue gap 1 us.
+machine::SystemSpec with_host(std::int64_t gpus = 1) {
+  machine::SystemSpec system = example_system(gpus);
+  system.node.gpu.host = {.enqueue = us(2), .kernel_start = us(3), .queue_gap = us(1)};
+  return system;
+}
+
+program::Kernel busy(const std::string& name, Time time, std::int64_t workgroups = 1) {
+  return kernel(name, workgroups, [=](Rank, std::int64_t) { return Steps{delay(time)}; });
+}
+
+std::vector<double> ends_us(const Result& result) {
+  std::vector<double> ends;
+  for (const OperationTimes& op : result.operations) ends.push_back(op.end.us());
+  return ends;
+}
+
+// --- Queues and the host
+// ------------------------------------------------------------------------------------------------
+
+TEST(Replay, AKernelEndsAfterEnqueueStartAndWork) {
+  Program program(1);
+  program.queues = {queue("main", {kernel("read", 1, [](Rank, std::int64_t) { return Steps{work(40e3)}; })})};
+  const Result result = run(with_host(), program);
+  EXPECT_EQ(result.end, us(2 + 3 + 0.4));
+  EXPECT_EQ(result.operations[0].begin, us(2));
+  EXPECT_EQ(result.workgroups, 1);
+  EXPECT_EQ(result.rank_end, std::vector<Time>{result.end});
+}
+
+TEST(Replay, APhaseOfNoWorkTakesNoTime) {
+  Program program(1);
+  program.queues = {queue("main", {kernel("none", 1, [](Rank, std::int64_t) {
+                            return Steps{work(0), delay(Time{}), work(40e3)};
+                          })})};
+  EXPECT_EQ(run(with_host(), program).end, us(5.4));
+}
+
+// A kernel that was enqueued while its queue was busy starts queue_gap after the one before: its launch is done by
+// then.
+TEST(Replay, BackToBackKernelsAreAQueueGapApart) {
+  Program program(1);
+  program.queues = {queue("main", {busy("a", us(10)), busy("b", us(10)), busy("c", us(10))})};
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(15, 26, 37));
+}
+
+TEST(Replay, ShortKernelsAreBoundByTheHost) {
+  Program program(1);
+  program.queues = {queue("main", {busy("a", us(0.5)), busy("b", us(0.5)), busy("c", us(0.5))})};
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(5.5, 7.5, 9.5)) << "enqueued at 2, 4 and 6 us";
+}
+
+TEST(Replay, AKernelThatMissesItsPredecessorsEndPaysTheRestOfItsStart) {
+  Program program(1);
+  program.queues = {queue("main", {busy("a", us(1.5)), busy("b", us(1))})};
+  // a ends at 6.5 us and b could follow at 7.5; it was enqueued at 4 us, so it could start from 7.
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(6.5, 8.5));
+}
+
+TEST(Replay, TheHostEnqueuesRoundRobinOverTheQueues) {
+  Program program(1);
+  program.queues = {queue("a", {busy("a0", us(1)), busy("a1", us(1))}),
+                    queue("b", {busy("b0", us(1)), busy("b1", us(1))})};
+  // Enqueued at 2 (a0), 4 (b0), 6 (a1) and 8 us (b1); every queue is idle again by then.
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(6, 10, 8, 12));
+}
+
+TEST(Replay, DelaysAndEmptyKernelsTakeTheirPlaceInTheQueue) {
+  Program program(1);
+  program.queues = {queue("main", {program::Delay{"pause", us(20)}, busy("none", us(7), 0), busy("a", us(1))})};
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(22, 23, 25));
+}
+
+// 1 MB at 100 GB/s. Its first byte moves 10 us after the copy was enqueued and 2 us after the copy before it, at least.
+TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
+  const auto ends = [](double enqueue_us) {
+    machine::SystemSpec system = example_system(2);
+    system.node.gpu.host = {.enqueue = us(enqueue_us), .kernel_start = us(3), .queue_gap = us(1)};
+    Program program(2);
+    const auto mate = [](Rank rank) { return rank ^ 1U; };
+    program.queues = {
+        queue("main", {copy("a", 1e6, mate), copy("b", 1e6, mate), busy("k", us(1)), copy("c", 1e6, mate)})};
+    return ends_us(run(system, program));
+  };
+  EXPECT_THAT(ends(0), ElementsAre(20, 32, 34, 55)) << "behind a kernel a copy pays in full";
+  EXPECT_THAT(ends(10), ElementsAre(30, 42, 44, 65)) << "b's command is there when a ends";
+  EXPECT_THAT(ends(15), ElementsAre(35, 50, 52, 80)) << "b's command comes 3 us late";
+  EXPECT_THAT(ends(20), ElementsAre(40, 60, 64, 100)) << "b is enqueued in the instant in which a ends";
+  EXPECT_THAT(ends(21), ElementsAre(41, 62, 67, 104));
+}
+
+// Commands were timed between two events of 4 us; behind another operation there are none. 1 MB within the GPU takes 2
+// us.
+TEST(Replay, TheEventsOfACommandAreNotPaidInsideAQueue) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host = {.enqueue = us(0), .kernel_start = us(3), .queue_gap = us(1), .event_pair = us(4)};
+  system.node.gpu.dma.local_command = us(5);
+  Program program(2);
+  const auto mate = [](Rank rank) { return rank ^ 1U; };
+  const auto self = [](Rank rank) { return rank; };
+  program.queues = {queue("main", {busy("k", us(1)), copy("out", 1e6, mate), copy("own", 1e6, self)})};
+  // k ends at 4 us. 4 + 1 - 4 + 10 + 10; then 1 - 4 + 5 + 2 later.
+  const std::vector<double> ends = ends_us(run(system, program));
+  EXPECT_THAT(ends, ElementsAre(4, 21, ::testing::DoubleNear(25, 0.01)));
+  program.queues = {queue("main", {copy("own", 1e6, self)})};
+  EXPECT_NEAR(ends_us(run(system, program))[0], ends[2] - ends[1] + 3, 0.01)
+      << "at the head of its queue it pays all of it";
+}
+
+TEST(Replay, AQueueWithoutOperationsEndsAtOnce) {
+  Program program(1);
+  program.queues = {queue("main", {busy("a", us(1))}), queue("idle", {})};
+  EXPECT_EQ(run(with_host(), program).end, us(6));
+}
+
+TEST(Replay, AWaitHoldsTheQueueUntilAKernelElsewhereRaisesTheFlag) {
+  Program program(1);
+  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
+                                                        return std::pair{Rank{0}, std::string("a")};
+                                                      }});
+  program.queues = {
+      queue("compute", {kernel("a", 1,
+                               [=](Rank, std::int64_t) {
+                                 return Steps{delay(us(30)), signal(0, flags.at(0, 0))};
+                               })}),
+      queue("other", {program::Wait{"wait", [=](Rank rank) { return flags.at(rank, 0); }}, busy("b", us(1))})};
+  // a ends at 2 + 3 + 30 us; its own flag can be seen one L2 latency later; then the gap and b.
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(35, 35.1, 37.1));
+}
+
+// --- Workgroups on CUs
+// --------------------------------------------------------------------------------------------------
+
+TEST(Replay, WorkgroupsRunInWaves) {
+  for (const auto& [workgroups, waves] : {std::pair{1, 1}, {8, 1}, {9, 2}, {16, 2}, {17, 3}, {80, 10}}) {
+    Program program(1);
+    program.queues = {queue("main", {busy("a", us(1), workgroups)})};
+    const Result result = run(example_system(1), program);
+    EXPECT_EQ(result.end, us(waves)) << workgroups << " workgroups on 8 CUs";
+    EXPECT_EQ(result.workgroups, static_cast<std::uint64_t>(workgroups));
+  }
+}
+
+TEST(Replay, EveryGroupStartsOneWorkgroupALaunchInterval) {
+  machine::SystemSpec system = example_system(1);
+  system.node.gpu.compute.launch_interval = ns(10);
+  // Two groups: workgroups start at 0, 0, 10, 10, 20, 20, 30, 30 ns; the ninth follows the first.
+  for (const auto& [workgroups, end_ns] : {std::pair{2, 1000.}, {3, 1010.}, {8, 1030.}, {9, 2000.}, {11, 2010.}}) {
+    Program program(1);
+    program.queues = {queue("main", {busy("a", us(1), workgroups)})};
+    EXPECT_EQ(run(system, program).end, ns(end_ns)) << workgroups;
+  }
+}
+
+// Two workgroups a CU end together at 1000: their places are filled again at 1050 and 1080.
+TEST(Replay, PlacesOfOneCuAreRefilledOneAfterTheOther) {
+  machine::SystemSpec system = example_system(1);
+  system.node.gpu.compute.slot_refill = ns(50);
+  system.node.gpu.compute.refill_interval = ns(30);
+  for (const auto& [workgroups, end_ns] : {std::pair{16, 1000.}, {24, 2050.}, {32, 2080.}}) {
+    Program program(1);
+    program::Kernel half = busy("a", us(1), workgroups);
+    half.resources.threads = 512;
+    program.queues = {queue("main", {half})};
+    EXPECT_EQ(run(system, program).end, ns(end_ns)) << workgroups;
+  }
+}
+
+TEST(Replay, APlaceIsRefilledALittleAfterItsWorkgroupEnded) {
+  machine::SystemSpec system = example_system(1);
+  system.node.gpu.compute.slot_refill = ns(50);
+  for (const auto& [workgroups, end_ns] : {std::pair{8, 1000.}, {9, 2050.}, {17, 3100.}}) {
+    Program program(1);
+    program.queues = {queue("main", {busy("a", us(1), workgroups)})};
+    EXPECT_EQ(run(system, program).end, ns(end_ns)) << workgroups;
+  }
+}
+
+TEST(Replay, SmallWorkgroupsShareACu) {
+  Program program(1);
+  // 16 workgroups of 512 threads, two on a CU: each has half of its 100 B/ns.
+  program.queues = {queue("main", {kernel(
+                                      "a", 16, [](Rank, std::int64_t) { return Steps{work(10e3)}; }, 512)})};
+  EXPECT_EQ(run(example_system(1), program).end, ns(200));
+}
+
+TEST(Replay, AWaitingWorkgroupLeavesItsShareOfTheCu) {
+  Program program(1);
+  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
+                                                        return std::pair{Rank{0}, std::string("a")};
+                                                      }});
+  program.queues = {
+      queue("main", {kernel(
+                        "a", 16,
+                        [=](Rank, std::int64_t wg) {
+                          return wg < 8 ? Steps{work(10e3), signal(0, flags.at(0, 0))} : Steps{wait(flags.at(0, 0), 8)};
+                        },
+                        512)})};
+  EXPECT_EQ(run(example_system(1), program).end, ns(100 + 100 + 100)) << "reads alone, L2 latency of flag and poll";
+}
+
+// --- Posted work and fences
+// -----------------------------------------------------------------------------------------------
+
+program::Phase post(double bytes, Rank peer) {
+  program::Phase phase = work(bytes, peer, 1);
+  phase.posted = true;
+  return phase;
+}
+
+// One workgroup of rank 0 stores 12.5 kB to rank 1 at 50 B/ns: 250 ns.
+Time end_of(Steps steps) {
+  Program program(2);
+  program.queues = {
+      queue("main", {kernel("post", 1, [=](Rank rank, std::int64_t) { return rank == 0 ? steps : Steps{}; })})};
+  Watcher watcher;
+  const Result result = run(example_system(2), program, &watcher);
+  EXPECT_EQ(result.deadlock, "");
+  return result.rank_end[0];
+}
+
+TEST(Replay, PostedStoresGoOnBesideTheWorkgroup) {
+  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(1000))}), ns(1000));
+  EXPECT_EQ(end_of({work(12.5e3, 1, 1), delay(ns(1000))}), ns(1250)) << "not posted";
+  EXPECT_EQ(end_of({post(12.5e3, 1), work(40e3)}), ns(400)) << "the loads keep the CU's whole window";
+}
+
+TEST(Replay, AFenceWaitsForPostedStores) {
+  EXPECT_EQ(end_of({post(12.5e3, 1), fence(ns(70))}), ns(250 + 70));
+  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(100)), fence(ns(70))}), ns(250 + 70));
+  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(600)), fence(ns(70))}), ns(600 + 70)) << "long done";
+  EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(100)), post(12.5e3, 1), fence(ns(70)), delay(ns(10))}),
+            ns(350 + 70 + 10));
+  EXPECT_EQ(end_of({fence(ns(70))}), ns(70)) << "nothing posted";
+}
+
+TEST(Replay, TheEndOfAWorkgroupDrainsWhatItPosted) {
+  EXPECT_EQ(end_of({post(12.5e3, 1)}), ns(250));
+  EXPECT_EQ(end_of({post(25e3, 1), delay(ns(100))}), ns(500));
+}
+
+TEST(Replay, AnotherWorkgroupTakesThePlaceOnlyThen) {
+  Program program(2);
+  program.queues = {queue("main", {kernel("post", 9, [=](Rank rank, std::int64_t) {
+                            return rank == 0 ? Steps{post(12.5e3, 1)} : Steps{};
+                          })})};
+  const Result result = run(example_system(2), program);
+  // 8 x 50 B/ns into a port of 300: 333 1/3 ns for 100 kB, then the ninth.
+  EXPECT_EQ(result.rank_end[0].ps, 333'334 + 250'000);
+  EXPECT_EQ(result.scale_up_bytes.value, 9 * 12.5e3);
+}
+
+TEST(Replay, AUrgentQueueTakesTheNextFreeCus) {
+  const auto ends_with_priority = [](int priority) {
+    machine::SystemSpec system = example_system(1);
+    system.node.gpu.host.enqueue = us(0.5);
+    Program program(1);
+    program.queues = {queue("bulk", {busy("bulk", us(1), 24)}), queue("urgent", {busy("urgent", us(1), 8)}, priority)};
+    return ends_us(run(system, program));
+  };
+  EXPECT_THAT(ends_with_priority(0), ElementsAre(3.5, 4.5));
+  EXPECT_THAT(ends_with_priority(1), ElementsAre(4.5, 2.5));
+}
+
+TEST(Replay, ClustersWaitForRoomInOneGroup) {
+  Program program(1);
+  program::Kernel pairs = busy("pairs", us(1), 2);
+  pairs.resources.cluster = 2;
+  // Seven long workgroups leave one CU: the cluster has to wait for the first of them, the single does not.
+  program.queues = {
+      queue("main", {kernel("fill", 7, [](Rank, std::int64_t wg) { return Steps{delay(us(wg == 0 ? 10 : 20))}; })}),
+      queue("pairs", {pairs}), queue("single", {busy("single", us(1))})};
+  // Groups 0-3 and 4-7; workgroups 0, 2, 4, 6 on CUs 0-3 and 1, 3, 5 on 4-6. CU 0 is free at 10 us, CU 7 at once: not
+  // one group. Everybody else ends at 20 us. The single one is behind the cluster.
+  EXPECT_THAT(ends_us(run(example_system(1), program)), ElementsAre(20, 21, 21));
+}
+
+TEST(DoesNotFit, NamesKernelAndResource) {
+  const machine::GpuSpec gpu = machine::example_gpu();
+  Program program(1);
+  program.queues = {queue("main", {kernel("small", 1, nullptr)})};
+  EXPECT_EQ(does_not_fit(program, gpu), std::nullopt);
+  program.queues = {queue("main", {kernel("large", 1, nullptr, 1025)})};
+  EXPECT_THAT(*does_not_fit(program, gpu),
+              HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
+  program::Kernel clustered = kernel("clustered", 1, nullptr);
+  clustered.resources.cluster = 8;
+  program.queues = {queue("main", {clustered})};
+  EXPECT_THAT(*does_not_fit(program, gpu), HasSubstr("clusters of 8 workgroups; example places at most 4"));
+}
+
+// --- Between ranks
+// --------------------------------------------------------------------------------------------------------
+
+std::pair<Rank, std::string> by_rank_0(Rank, std::uint32_t) { return {0, "talk"}; }
+
+TEST(Replay, ASignalArrivesOneStoreLatencyLater) {
+  Program program(2);
+  const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+  program.queues = {
+      queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
+              return rank == 0 ? Steps{delay(us(1)), signal(1, flags.at(1, 0))} : Steps{wait(flags.at(1, 0))};
+            })})};
+  const Result result = run(example_system(2), program);
+  EXPECT_EQ(result.rank_end[0], us(1)) << "it does not wait for the arrival";
+  EXPECT_EQ(result.rank_end[1], ns(1000 + 500 + 100)) << "store latency, then a poll";
+  EXPECT_EQ(result.puts, 0);
+}
+
+TEST(Replay, StoresToAPeerTakeItsPort) {
+  Program program(4);
+  // Three ranks with 8 workgroups each store 12.5 kB to rank 0: 24 x 12.5 kB through 300 GB/s.
+  program.queues = {queue("main", {kernel("store", 8, [](Rank rank, std::int64_t) {
+                            return rank == 0 ? Steps{} : Steps{work(12.5e3, 0, 1)};
+                          })})};
+  const Result result = run(example_system(4), program);
+  EXPECT_EQ(result.rank_end[0], Time{});
+  EXPECT_EQ(result.end, us(1));
+}
+
+// wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25 GB/s + flag 400 + poll
+// 100.
+TEST(Replay, APutTakesWhatItsPartsTake) {
+  const machine::SystemSpec system = example_system(1, 2);
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(system, loop);
+  std::vector<core::LinkId> path;
+  machine->topology()->route(0, 1, 0, path);
+  Time latency;
+  for (const core::LinkId link : path) latency += machine->topology()->links()[link].latency;
+  for (const bool proxied : {false, true}) {
+    Program program(2);
+    const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+    program.queues = {queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
+                              program::Phase send = put(1, 50e3, flags.at(1, 0));
+                              send.proxied = proxied;
+                              return rank == 0 ? Steps{send} : Steps{wait(flags.at(1, 0))};
+                            })})};
+    const Result result = run(system, program);
+    EXPECT_EQ(result.rank_end[0], ns(300)) << "only the work request";
+    EXPECT_EQ(result.rank_end[1], ns(300 + (proxied ? 800 + 300 : 0) + 200 + 20 + 500 + 2000 + 400 + 100) + latency);
+    EXPECT_EQ(result.puts, 1);
+    EXPECT_EQ(result.put_bytes.value, 50e3);
+  }
+}
+
+TEST(Replay, OnlyTheWorkgroupThatCompletesTheGatePuts) {
+  Program program(2);
+  const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+  const program::FlagBlock gates = program.add_flags({"done", 2, by_rank_0});
+  program.queues = {queue("main", {kernel("talk", 5, [=](Rank rank, std::int64_t wg) {
+                            if (rank == 1) return wg == 0 ? Steps{wait(flags.at(1, 0))} : Steps{};
+                            program::Phase send = put(1, 1000, flags.at(1, 0));
+                            send.gate = gates.at(0, 1);
+                            send.gate_target = 5;
+                            return Steps{delay(us(wg == 2 ? 9 : 1 + static_cast<double>(wg))), send};
+                          })})};
+  Watcher watcher;
+  const Result result = run(example_system(1, 2), program, &watcher);
+  EXPECT_EQ(result.puts, 1);
+  ASSERT_EQ(watcher.puts.size(), 1);
+  EXPECT_EQ(watcher.puts[0].begin, us(9)) << "workgroup 2 is the last";
+  EXPECT_EQ(result.deadlock, "");
+}
+
+TEST(Replay, ASignalBehindAGateIsSentOnce) {
+  Program program(2);
+  const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+  const program::FlagBlock gates = program.add_flags({"done", 1, by_rank_0});
+  program.queues = {queue("main", {kernel("talk", 3, [=](Rank rank, std::int64_t wg) {
+                            if (rank == 1) return wg == 0 ? Steps{wait(flags.at(1, 0))} : Steps{};
+                            program::Phase send = signal(1, flags.at(1, 0));
+                            send.gate = gates.at(0, 0);
+                            send.gate_target = 3;
+                            return Steps{delay(us(1 + static_cast<double>(wg))), send};
+                          })})};
+  Watcher watcher;
+  EXPECT_EQ(run(example_system(2), program, &watcher).rank_end[1], ns(3000 + 500 + 100));
+  EXPECT_EQ(watcher.puts.size(), 1);
+}
+
+TEST(Replay, WhatIsSentArrives) {
+  const machine::SystemSpec system = example_system(1, 3);
+  Program program(3);
+  const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+  program.queues = {queue("main", {kernel("talk", 4, [=](Rank rank, std::int64_t wg) {
+                            Steps steps;
+                            for (Rank to = 0; to < 3; ++to) {
+                              if (to != rank)
+                                steps.push_back(put(to, 1000 + 10 * rank + static_cast<double>(wg), flags.at(to, 0)));
+                            }
+                            steps.push_back(wait(flags.at(rank, 0), 8));
+                            return steps;
+                          })})};
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(system, loop);
+  const Result result = Replay(*machine, program).run();
+  EXPECT_EQ(result.deadlock, "");
+  EXPECT_EQ(result.puts, 24);
+  EXPECT_EQ(result.put_bytes.value, 2 * (12 * 1000 + 10 * 4 * (0 + 1 + 2) + 3 * (0 + 1 + 2 + 3)));
+  EXPECT_EQ(machine->network()->delivered(), result.put_bytes);
+}
+
+// --- What watching shows
+// ---------------------------------------------------------------------------------------------------
+
+// One rank puts, signals and raises its own flag; work, copies and waits in between.
+Program mixed(const machine::SystemSpec& system) {
+  Program program(static_cast<Rank>(system.ranks()));
+  const program::FlagBlock flags = program.add_flags({"go", 4, by_rank_0});
+  const Rank ranks = program.ranks();
+  program.queues = {queue("main", {kernel(
+                                      "talk", 6,
+                                      [=](Rank rank, std::int64_t wg) {
+                                        const Rank mate = rank ^ 1U;
+                                        const Rank far = (rank + 2) % ranks;
+                                        return Steps{work(5e3 * static_cast<double>(wg + 1)),
+                                                     work(1e3, mate, 1),
+                                                     signal(mate, flags.at(mate, 0)),
+                                                     put(far, 3000, flags.at(far, 1)),
+                                                     signal(rank, flags.at(rank, 2)),
+                                                     wait(flags.at(rank, 0), 6),
+                                                     wait(flags.at(rank, 1), 6)};
+                                      },
+                                      512)}),
+                    queue("copies", {copy(
+                                         "copy", 1e6, [](Rank rank) { return rank ^ 1U; }, flags),
+                                     copy("back", 1e6, [](Rank rank) { return rank ^ 1U; })})};
+  return program;
+}
+
+TEST(Replay, ObserversSeeWhichWayASignalGoes) {
+  const machine::SystemSpec system = example_system(2, 2);
+  Watcher watcher;
+  const Result result = run(system, mixed(system), &watcher);
+  ASSERT_EQ(result.deadlock, "");
+  int stores = 0, own = 0, nic = 0;
+  for (const Watcher::Put& put : watcher.puts) {
+    if (put.destination == (put.source ^ 1U)) {
+      ++stores;
+      EXPECT_EQ(put.path, "scale-up");
+      EXPECT_EQ(put.bytes, 0);
+    } else if (put.destination == put.source) {
+      ++own;
+      EXPECT_EQ(put.path, "local");
+    } else {
+      ++nic;
+      EXPECT_EQ(put.path, "NIC " + std::to_string(put.source));
+      EXPECT_EQ(put.bytes, 3000);
+    }
+    EXPECT_LT(put.cu, 8);
+  }
+  EXPECT_THAT((std::array{stores, own, nic}), ElementsAre(24, 24, 24));
+  EXPECT_EQ(watcher.copies.size(), 8);
+}
+
+// A body that fills bytes and proxied for a signal too: they say nothing about stores.
+TEST(Replay, ASignalHasNoBytesAndIsIssuedByItsWorkgroup) {
+  Program program(2);
+  const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+  program.queues = {queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
+                            program::Phase send = signal(1, flags.at(1, 0));
+                            send.bytes = {4096};
+                            send.proxied = true;
+                            return rank == 0 ? Steps{send} : Steps{};
+                          })})};
+  Watcher watcher;
+  run(example_system(2), program, &watcher);
+  ASSERT_EQ(watcher.puts.size(), 1);
+  EXPECT_EQ(watcher.puts[0].path, "scale-up");
+  EXPECT_EQ(watcher.puts[0].bytes, 0);
+  EXPECT_EQ(watcher.puts[0].cu, 0);
+}
+
+TEST(Replay, ObserversDoNotChangeTiming) {
+  const machine::SystemSpec system = example_system(2, 2);
+  const Program program = mixed(system);
+  Watcher watcher;
+  const Result watched = run(system, program, &watcher);
+  const Result alone = run(system, program);
+  EXPECT_GT(watcher.loads, 0);
+  EXPECT_FALSE(watcher.workgroups.empty());
+  EXPECT_EQ(watched.rank_end, alone.rank_end);
+  EXPECT_EQ(ends_us(watched), ends_us(alone));
+}
+
+TEST(Replay, SpansOfAWorkgroupAreEndToEnd) {
+  const machine::SystemSpec system = example_system(2, 2);
+  Watcher watcher;
+  const Result result = run(system, mixed(system), &watcher);
+  std::vector<Watcher::Workgroup> of_one;
+  for (const auto& span : watcher.workgroups) {
+    if (span.rank == 3 && span.workgroup == 4) of_one.push_back(span);
+  }
+  std::vector<std::string> phases;
+  for (std::size_t i = 0; i < of_one.size(); ++i) {
+    phases.push_back(of_one[i].phase);
+    EXPECT_EQ(of_one[i].begin, i == 0 ? of_one[0].begin : of_one[i - 1].end);
+  }
+  EXPECT_THAT(phases, ElementsAre("read", "store", "put", "wait", "wait"));
+  EXPECT_LE(of_one.back().end, result.end);
+}
+
+TEST(Replay, TwoRunsAreEqual) {
+  const machine::SystemSpec system = example_system(2, 2);
+  const Program program = mixed(system);
+  Watcher first, second;
+  run(system, program, &first);
+  run(system, program, &second);
+  ASSERT_EQ(first.workgroups.size(), second.workgroups.size());
+  for (std::size_t i = 0; i < first.workgroups.size(); ++i) {
+    EXPECT_EQ(first.workgroups[i].rank, second.workgroups[i].rank);
+    EXPECT_EQ(first.workgroups[i].end, second.workgroups[i].end);
+  }
+}
+
+// The same work given to other ranks: nothing may depend on a rank's number.
+TEST(Replay, PermutedRanksDoTheSame) {
+  const machine::SystemSpec system = example_system(4);
+  const auto run_as = [&](const std::array<Rank, 4>& at) {  // role i is played by rank at[i]
+    std::array<Rank, 4> role{};
+    for (Rank i = 0; i < 4; ++i) role[at[i]] = i;
+    Program program(4);
+    const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+    program.queues = {queue("main", {kernel(
+                                        "ring", 12,
+                                        [=](Rank rank, std::int64_t wg) {
+                                          const Rank next = at[(role[rank] + 1) % 4];
+                                          const double bytes = 1e3 * (1 + role[rank]) * static_cast<double>(1 + wg % 5);
+                                          return Steps{work(bytes),
+                                                       work(3 * bytes, next, 1),
+                                                       work(bytes, at[0], role[rank] == 0 ? 0 : 1),
+                                                       signal(next, flags.at(next, 0)),
+                                                       wait(flags.at(rank, 0), 12),
+                                                       work(bytes)};
+                                        },
+                                        512)})};
+    const Result result = run(system, program);
+    EXPECT_EQ(result.deadlock, "");
+    std::array<Time, 4> ends{};
+    for (Rank i = 0; i < 4; ++i) ends[i] = result.rank_end[at[i]];
+    return ends;
+  };
+  const auto straight = run_as({0, 1, 2, 3});
+  EXPECT_NE(straight[0], straight[1]) << "the roles differ";
+  EXPECT_EQ(run_as({1, 2, 3, 0}), straight);
+  EXPECT_EQ(run_as({3, 1, 0, 2}), straight);
+}
+
+// --- Schedules of several queues
+
+Program two_queues() {
+  Program program(1);
+  program.queues = {queue("a", {busy("a1", us(10)), busy("a2", us(10))}), queue("b", {busy("b1", us(10))})};
+  return program;
+}
+
+// The host enqueues a1 at 2 us, b1 at 4, a2 at 6; a kernel starts 3 us later, a2 a gap of 1 us after a1.
+TEST(Schedules, TheHostEnqueuesInLaunchOrder) {
+  Program program = two_queues();
+  Result result = run(with_host(), program);
+  EXPECT_THAT(ends_us(result), ElementsAre(15, 26, 17));
+  EXPECT_THAT(result.queue_end, ElementsAre(us(26), us(17)));
+  program.launch = {1, 0};
+  result = run(with_host(), program);
+  EXPECT_THAT(ends_us(result), ElementsAre(17, 28, 15));
+}
+
+// As in one queue: b1 starts a gap after a2; the other way round a1 starts a gap after b1.
+TEST(Schedules, SerialQueuesRunLikeOne) {
+  Program program = two_queues();
+  program.order = program::Order::serial;
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(15, 26, 37));
+  Program one(1);
+  one.queues = {queue("one", {busy("a1", us(10)), busy("a2", us(10)), busy("b1", us(10))})};
+  EXPECT_EQ(ends_us(run(with_host(), one)), ends_us(run(with_host(), program)));
+  program.launch = {1, 0};
+  EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(26, 37, 15));
+}
+
+// Also where copies and kernels follow each other, whose ends are looked for.
+TEST(Schedules, SerialQueuesOfCopiesRunLikeOne) {
+  machine::SystemSpec system = with_host(2);
+  system.node.gpu.host.poll_interval = us(4);
+  const auto peer = [](Rank rank) { return 1 - rank; };
+  Program several(2);
+  several.order = program::Order::serial;
+  several.queues = {queue("k", {busy("k1", us(10))}), queue("none", {}),
+                    queue("c", {copy("c1", 1e6, peer), copy("c2", 1e6, peer)}), queue("l", {busy("l1", us(5))})};
+  Program one(2);
+  one.queues = {queue("one", {busy("k1", us(10)), copy("c1", 1e6, peer), copy("c2", 1e6, peer), busy("l1", us(5))})};
+  EXPECT_EQ(ends_us(run(system, one)), ends_us(run(system, several)));
+}
+
+TEST(Schedules, AQueueAloneIsEnqueuedAtOnce) {
+  const Program alone = two_queues().only(1);
+  const Result result = run(with_host(), alone);
+  EXPECT_THAT(ends_us(result), ElementsAre(15));
+}
+
+TEST(Schedules, KernelsStayOnTheCusOfTheirQueue) {
+  Program program(1);
+  program.queues = {queue("a", {busy("a1", us(10), 8)}), queue("b", {busy("b1", us(10), 8)})};
+  program.queues[0].cus = {0, 1, 4, 5};
+  program.queues[1].cus = {2, 3, 6, 7};
+  Watcher watcher;
+  const Result result = run(example_system(1), program, &watcher);
+  EXPECT_THAT(ends_us(result), ElementsAre(20, 20)) << "two waves each, beside each other";
+  ASSERT_EQ(watcher.workgroups.size(), 16);
+  for (const Watcher::Workgroup& span : watcher.workgroups) EXPECT_EQ(span.kernel == "b1", span.cu % 4 >= 2) << span.cu;
+}
+
+// The second kernel comes while the first one fills all eight CUs, until 15 us.
+TEST(Schedules, AKernelWithoutAPlaceOnACuIsSeenToWait) {
+  struct Waits final : program::Observer {
+    std::vector<std::pair<std::string, std::pair<double, double>>> seen;
+    void operation(const program::OperationSpan& span) override {
+      if (span.reason == program::WaitReason::cu_slot) {
+        seen.push_back({std::string(span.name), {span.begin.us(), span.end.us()}});
+      }
+    }
+  } waits;
+  Program program(1);
+  program.queues = {queue("a", {busy("a1", us(10), 8)}), queue("b", {busy("b1", us(10))})};
+  run(with_host(), program, &waits);
+  EXPECT_THAT(waits.seen, ElementsAre(std::pair("b1", std::pair(7.0, 15.0))));
+}
+
+}  // namespace
+}  // namespace moire::replay

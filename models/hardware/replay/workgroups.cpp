@@ -1,0 +1,351 @@
+// Workgroups: from the dispatcher's turn through their phases to retirement.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/hardware/replay/replay.hpp"
+#include "sim/core/invariant.hpp"
+
+namespace moire::replay {
+
+using program::Phase;
+
+void Replay::request_turn(std::uint32_t number) {
+  Gpu& gpu = *gpus_[number];
+  if (gpu.turn_scheduled || !gpu.dispatcher.pending()) return;
+  gpu.turn_scheduled = true;
+  machine_.loop().calendar().schedule(std::max(gpu.next_turn, machine_.loop().now()), *this,
+                                      pack(Event::dispatch, number));
+}
+
+void Replay::dispatch(std::uint32_t number) {
+  Gpu& gpu = *gpus_[number];
+  gpu.turn_scheduled = false;
+  placed_.clear();
+  gpu.dispatcher.place(placed_);
+  if (placed_.empty()) return;  // full: a retiring workgroup asks for the next turn
+  const Time now = machine_.loop().now();
+  gpu.next_turn = now + machine_.gpu().compute.launch_interval;
+  const std::vector<cu::Placement> placed = placed_;
+  for (const cu::Placement& placement : placed) {
+    KernelRun& run = runs_[placement.grid];
+    if (observer_ != nullptr && run.started == 0 && run.reached < now) {
+      observer_->operation({run.rank, run.queue, run.kernel->name, program::WaitReason::cu_slot, run.reached, now});
+    }
+    ++run.started;
+    OperationTimes& times = result_.operations[run.operation];
+    times.first_workgroup = std::min(times.first_workgroup, now);
+    ++times.workgroups;
+    ++result_.workgroups;
+    const std::uint32_t strands = run.strands;
+    const std::uint32_t home = take_seat();
+    for (std::uint32_t strand = 0; strand < strands; ++strand) {
+      const std::uint32_t id = strand == 0 ? home : take_seat();
+      Workgroup& wg = workgroups_[id];
+      wg.run = placement.grid;
+      wg.number = placement.workgroup;
+      wg.cu = placement.cu;
+      wg.strand = strand;
+      wg.home = home;
+      wg.strands = strands;
+      go_on(id);
+    }
+  }
+  request_turn(number);
+}
+
+std::uint32_t Replay::take_seat() {
+  if (free_workgroups_.empty()) {
+    workgroups_.emplace_back();
+    return static_cast<std::uint32_t>(workgroups_.size() - 1);
+  }
+  const std::uint32_t id = free_workgroups_.back();
+  free_workgroups_.pop_back();
+  workgroups_[id] = {};
+  return id;
+}
+
+void Replay::take_item(Workgroup& wg) {
+  KernelRun& run = runs_[wg.run];
+  wg.item = run.next_item < run.items ? run.next_item++ : no_item;
+  wg.item_step = 0;
+}
+
+// Steps of the item at hand, of the next ones, then the workgroup's own.
+bool Replay::next_phase(Workgroup& wg, Phase& phase) {
+  const KernelRun& run = runs_[wg.run];
+  const program::KernelBody& body = *run.kernel->body;
+  while (wg.item != no_item) {
+    if (body.item_phase(run.rank, wg.item, wg.item_step++, phase)) return true;
+    phase = {};
+    take_item(wg);
+  }
+  const bool more = run.strands == 1 ? body.phase(run.rank, wg.number, wg.step, phase)
+                                     : body.strand_phase(run.rank, wg.number, wg.strand, wg.step, phase);
+  if (more) ++wg.step;
+  return more;
+}
+
+// Walks through the workgroup's steps until one takes time.
+void Replay::go_on(std::uint32_t id) {
+  const Time now = machine_.loop().now();
+  end_phase(id);
+  while (true) {
+    Workgroup& wg = workgroups_[id];
+    const KernelRun& run = runs_[wg.run];
+    Phase phase;
+    if (!next_phase(wg, phase)) {
+      if (wg.posted == 0) return retire(id);
+      // The end of a workgroup drains what it has posted.
+      wg.doing = Phase::Kind::fence;
+      wg.since = now;
+      wg.fence = Time{};
+      return;
+    }
+    wg.doing = phase.kind;
+    wg.since = now;
+    const std::uint64_t resume = pack(Event::workgroup, id);
+    switch (phase.kind) {
+      case Phase::Kind::nothing:
+        break;
+      case Phase::Kind::take:
+        take_item(wg);
+        break;
+      case Phase::Kind::work:
+        if (phase.amount <= 0) break;
+        if (phase.posted) {
+          post(id, phase);
+          break;
+        }
+        wg.shape = phase.shape;
+        wg.peer = phase.peer;
+        wg.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
+        result_.scale_up_bytes = result_.scale_up_bytes + Bytes{wg.peer_bytes};
+        phases_.start(id, run.rank, wg.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this, resume);
+        return;
+      case Phase::Kind::delay:
+        if (phase.duration.ps <= 0) break;
+        wg.shape = phase.shape;
+        wg.stands_for_work = phase.stands_for_work;
+        wg.peer = phase.peer;
+        wg.peer_bytes = 0;
+        machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
+        return;
+      case Phase::Kind::fence:
+        wg.fence = phase.duration;
+        if (wg.posted > 0) return;  // the last of them resumes it
+        machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
+        return;
+      case Phase::Kind::wait:
+        wg.flag = phase.flag;
+        wg.target = phase.target;
+        phases_.leave(id);
+        flags_.wait(phase.flag, phase.target, machine_.gpu().l2.hit_latency, *this, resume);
+        return;
+      case Phase::Kind::signal:
+        if (gate_opens(phase)) send(id, phase);
+        break;
+      case Phase::Kind::put: {
+        if (!gate_opens(phase)) break;
+        const Time free = send(id, phase);
+        if (free == now) break;
+        machine_.loop().calendar().schedule(free, *this, resume);
+        return;
+      }
+    }
+  }
+}
+
+void Replay::post(std::uint32_t id, const Phase& phase) {
+  const std::uint32_t seat = take_seat();
+  Workgroup& owner = workgroups_[id];
+  const KernelRun& run = runs_[owner.run];
+  Workgroup& posted = workgroups_[seat];
+  posted.run = owner.run;
+  posted.cu = owner.cu;
+  posted.number = owner.number;
+  posted.strand = owner.strand;
+  posted.shape = phase.shape;
+  posted.since = machine_.loop().now();
+  posted.posted_by = id;
+  posted.doing = Phase::Kind::work;
+  posted.peer = phase.peer;
+  posted.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
+  ++owner.posted;
+  result_.scale_up_bytes = result_.scale_up_bytes + Bytes{posted.peer_bytes};
+  phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
+                       pack(Event::posted, seat));
+}
+
+void Replay::posted_done(std::uint32_t seat) {
+  end_phase(seat);
+  const Workgroup& posted = workgroups_[seat];
+  const bool remote = runs_[posted.run].kernel->shapes[posted.shape].peer_write > 0;
+  const Time back = remote ? machine_.gpu().port.store_return : Time{};
+  if (back.ps == 0) return posted_known(seat);
+  machine_.loop().calendar().schedule(machine_.loop().now() + back, *this, pack(Event::known, seat));
+}
+
+void Replay::posted_known(std::uint32_t seat) {
+  const std::uint32_t id = workgroups_[seat].posted_by;
+  free_workgroups_.push_back(seat);
+  Workgroup& owner = workgroups_[id];
+  if (--owner.posted > 0 || owner.doing != Phase::Kind::fence) return;
+  machine_.loop().calendar().schedule(machine_.loop().now() + owner.fence, *this, pack(Event::workgroup, id));
+}
+
+bool Replay::gate_opens(const Phase& phase) {
+  if (phase.gate == program::no_flag) return true;
+  flags_.raise(phase.gate);
+  return flags_.value(phase.gate) == phase.gate_target;
+}
+
+std::uint32_t Replay::new_flight(const Flight& flight) {
+  if (free_flights_.empty()) {
+    flights_.push_back(flight);
+    return static_cast<std::uint32_t>(flights_.size() - 1);
+  }
+  const std::uint32_t id = free_flights_.back();
+  free_flights_.pop_back();
+  flights_[id] = flight;
+  return id;
+}
+
+Time Replay::send(std::uint32_t id, const Phase& phase) {
+  const Workgroup& wg = workgroups_[id];
+  const Rank rank = runs_[wg.run].rank;
+  const Time now = machine_.loop().now();
+  const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
+  const std::uint32_t flight =
+      new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
+                  phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
+  if (by_nic) {
+    ++result_.puts;
+    result_.put_bytes = result_.put_bytes + phase.bytes;
+    nic::Put put;
+    put.queue_pair = phase.queue_pair;
+    put.bytes = phase.bytes;
+    put.issuer = phase.proxied ? nic::Issuer::proxy : nic::Issuer::gpu;
+    put.sink = this;
+    put.payload = pack(Event::delivered, flight);
+    return machine_.put(put, rank, phase.peer, runs_[wg.run].queue);
+  }
+  MOIRE_INVARIANT(phase.peer == rank || machine_.stores_reach(rank, phase.peer), "a signal leaves its node");
+  const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
+  machine_.loop().calendar().schedule(now + phase.duration + latency, *this, pack(Event::raise, flight));
+  return now;
+}
+
+void Replay::arrive(std::uint32_t id) {
+  const Flight flight = flights_[id];
+  free_flights_.push_back(id);
+  if (observer_ != nullptr) {
+    const bool stores = machine_.stores_reach(flight.source, flight.destination);
+    const std::string path = flight.source == flight.destination ? "local"
+                             : flight.bytes.value == 0 && stores
+                                 ? "scale-up"
+                                 : fmt::format("NIC {}", machine_.endpoint_of(flight.source));
+    observer_->put({flight.source, flight.destination, flight.cu, flight.bytes, flight.flag, path, flight.begin,
+                    machine_.loop().now()});
+  }
+  flags_.raise(flight.flag);
+}
+
+// The seat of strand 0 stays taken until the last strand has ended.
+bool Replay::last_strand(std::uint32_t id) {
+  const std::uint32_t home = workgroups_[id].home;
+  if (id != home) free_workgroups_.push_back(id);
+  if (--workgroups_[home].strands > 0) return false;
+  free_workgroups_.push_back(home);
+  return true;
+}
+
+void Replay::retire(std::uint32_t id) {
+  const Workgroup wg = workgroups_[id];
+  phases_.leave(id);
+  if (!last_strand(id)) return;
+  KernelRun& run = runs_[wg.run];
+  const Time refill = machine_.gpu().compute.slot_refill;
+  if (refill.ps > 0 && gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher.pending()) {
+    std::vector<Time>& next = gpus_[gpu_with_slots(run.rank, run.queue)]->next_refill;
+    if (next.empty()) next.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
+    const Time at = std::max(machine_.loop().now() + refill, next[wg.cu]);
+    next[wg.cu] = at + machine_.gpu().compute.refill_interval;
+    machine_.loop().calendar().schedule(at, *this, pack(Event::freed, std::uint64_t{wg.run} << 16 | wg.cu));
+  } else {
+    free_slot(wg.run, wg.cu);
+  }
+  if (++run.finished < run.workgroups) return;
+  const std::uint64_t queue = run.rank * program_.queues.size() + run.queue;
+  machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, queue));
+}
+
+void Replay::free_slot(std::uint32_t run_id, cu::CuId cu) {
+  const KernelRun& run = runs_[run_id];
+  const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
+  gpus_[gpu]->dispatcher.retire(cu, run.footprint);
+  request_turn(gpu);
+}
+
+void Replay::end_phase(std::uint32_t id) {
+  const Workgroup& wg = workgroups_[id];
+  const KernelRun& run = runs_[wg.run];
+  program::WorkgroupSpan span{run.rank,
+                              run.queue,
+                              wg.cu,
+                              run.kernel->name,
+                              wg.number,
+                              "",
+                              program::WaitReason::none,
+                              program::no_flag,
+                              wg.since,
+                              machine_.loop().now()};
+  std::size_t total = run.kernel->shapes.size();
+  switch (wg.doing) {
+    case Phase::Kind::nothing:
+    case Phase::Kind::signal:
+    case Phase::Kind::take:
+      return;
+    case Phase::Kind::work:
+      span.phase = run.kernel->shapes[wg.shape].name;
+      total = wg.shape;
+      break;
+    case Phase::Kind::wait:
+      span.phase = "wait";
+      span.reason = program::WaitReason::flag;
+      span.flag = wg.flag;
+      break;
+    case Phase::Kind::fence:
+      span.phase = "fence";
+      span.reason = program::WaitReason::fence;
+      total += 3;
+      break;
+    case Phase::Kind::delay:
+      if (wg.stands_for_work) {
+        span.phase = run.kernel->shapes[wg.shape].name;
+        total = wg.shape;
+        break;
+      }
+      span.phase = "delay";
+      span.reason = program::WaitReason::delay;
+      total += 1;
+      break;
+    case Phase::Kind::put:
+      span.phase = "put";
+      total += 2;
+      break;
+  }
+  span.work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
+  if (span.work) {
+    span.posted = wg.posted_by != UINT32_MAX;
+    span.peer = wg.peer;
+    span.peer_bytes = Bytes{wg.peer_bytes};
+  }
+  span.strand = wg.strand;
+  program::PhaseTotal& phase = result_.operations[run.operation].phases[total];
+  ++phase.count;
+  phase.total += span.end - span.begin;
+  if (observer_ != nullptr) observer_->workgroup(span);
+}
+
+}  // namespace moire::replay

@@ -1,0 +1,42 @@
+// Where operators put what they generate: an operator turns its YAML mapping into operations of one queue.
+#pragma once
+
+#include <string>
+
+#include "models/hardware/machine/spec.hpp"
+#include "sim/program/program.hpp"
+
+namespace moire::builder {
+
+struct Builder {
+  const machine::SystemSpec& system;
+  program::Program& program;
+  program::Queue& queue;
+  std::string path{};  // of the operator in the scenario, for messages
+
+  program::Rank ranks() const { return program.ranks(); }
+  const machine::GpuSpec& gpu() const { return system.node.gpu; }
+  bool same_node(program::Rank a, program::Rank b) const {
+    const auto gpus = static_cast<program::Rank>(system.node.gpus);
+    return a / gpus == b / gpus;
+  }
+  // Can `a` store straight into the memory of `b`?
+  bool stores_reach(program::Rank a, program::Rank b) const {
+    return a == b || (system.node.wiring != link::Wiring::none && same_node(a, b));
+  }
+  // CUs that kernels of the queue may be placed on: what a persistent kernel sizes itself for.
+  std::int64_t cus() const {
+    return queue.cus.empty() ? gpu().compute.total_cus() : static_cast<std::int64_t>(queue.cus.size());
+  }
+  // A name that no other operation of the program has: "embedding", then "embedding#2".
+  std::string unique(const std::string& name) const;
+};
+
+// Element types by their size.
+enum class DataType { fp32, fp16, bf16 };
+double bytes_of(DataType type);
+
+// Physical workgroups of a persistent kernel: as many as the CUs of its queue can hold at once.
+std::int64_t resident_workgroups(const Builder& build, const program::WorkgroupResources& resources);
+
+}  // namespace moire::builder

@@ -1,0 +1,65 @@
+#include "models/workload/builder/builder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/hardware/machine/example_system.hpp"
+
+namespace moire::builder {
+namespace {
+
+TEST(Builder, NamesAreUniqueOverAllQueues) {
+  const machine::SystemSpec system = machine::example_system(2);
+  program::Program program(2);
+  program.queues.resize(2);
+  Builder first{system, program, program.queues[0]};
+  Builder second{system, program, program.queues[1]};
+  const auto add = [](Builder& build, const std::string& wanted) {
+    const std::string name = build.unique(wanted);
+    build.queue.operations.emplace_back(program::Delay{name, Time{}});
+    return name;
+  };
+  EXPECT_EQ(add(first, "embedding"), "embedding");
+  EXPECT_EQ(add(second, "embedding"), "embedding#2");
+  EXPECT_EQ(add(first, "embedding"), "embedding#3");
+  EXPECT_EQ(add(second, "embedding_bag"), "embedding_bag");
+  EXPECT_EQ(add(first, "embed"), "embed");
+}
+
+TEST(Builder, StoresReachWhoIsWiredInTheSameNode) {
+  program::Program program(4);
+  program.queues.resize(1);
+  const machine::SystemSpec wired = machine::example_system(2, 2);
+  const Builder build{wired, program, program.queues[0]};
+  EXPECT_TRUE(build.stores_reach(0, 1));
+  EXPECT_FALSE(build.stores_reach(1, 2));
+  EXPECT_TRUE(build.stores_reach(2, 2));
+  machine::SystemSpec apart = machine::example_system(2, 2);
+  apart.node.wiring = link::Wiring::none;
+  const Builder without{apart, program, program.queues[0]};
+  EXPECT_FALSE(without.stores_reach(0, 1));
+  EXPECT_TRUE(without.stores_reach(1, 1));
+}
+
+TEST(ResidentWorkgroups, FillTheGpu) {
+  const machine::SystemSpec system = machine::example_system(1);  // 8 CUs of 1,024 threads and 65,536 registers
+  program::Program program(1);
+  program.queues.resize(1);
+  const Builder build{system, program, program.queues[0]};
+  EXPECT_EQ(resident_workgroups(build, {.threads = 256, .registers_per_thread = 32, .lds = {}}), 32);
+  EXPECT_EQ(resident_workgroups(build, {.threads = 256, .registers_per_thread = 72, .lds = {}}), 24);
+  EXPECT_EQ(resident_workgroups(build, {.threads = 2048, .registers_per_thread = 8, .lds = {}}), 0);
+}
+
+TEST(ResidentWorkgroups, FillTheCusOfTheirQueue) {
+  const machine::SystemSpec system = machine::example_system(1);
+  program::Program program(1);
+  program.queues.resize(1);
+  const Builder build{system, program, program.queues[0]};
+  EXPECT_EQ(build.cus(), 8);
+  program.queues[0].cus = {0, 4, 5};
+  EXPECT_EQ(build.cus(), 3);
+  EXPECT_EQ(resident_workgroups(build, {.threads = 256, .registers_per_thread = 32, .lds = {}}), 12);
+}
+
+}  // namespace
+}  // namespace moire::builder

@@ -1,0 +1,229 @@
+#include "models/workload/collective/algorithm_program.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+using msccl::StepType;
+
+Op op_of(StepType type) {
+  switch (type) {
+    case StepType::send:
+      return Op::send;
+    case StepType::recv:
+      return Op::recv;
+    case StepType::recv_copy_send:
+      return Op::recv_copy_send;
+    case StepType::recv_reduce_copy:
+      return Op::recv_reduce_copy;
+    case StepType::recv_reduce_send:
+      return Op::recv_reduce_send;
+    case StepType::recv_reduce_copy_send:
+      return Op::recv_reduce_copy_send;
+    case StepType::copy:
+      return Op::copy;
+    case StepType::reduce:
+      return Op::reduce;
+    case StepType::nop:
+      return Op::none;
+  }
+  return Op::none;
+}
+
+// Sums into the same place one behind the other become one pass over all their sources, if none of those behind the
+// first waits for anything and none of those before the last lets others go on (facts of the runtime).
+std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t first) {
+  const msccl::Step& head = steps[first];
+  std::uint32_t sources = 1;
+  for (std::size_t i = first; sources < most_sources && i + 1 < steps.size() && !steps[i].has_dependents; ++i) {
+    const msccl::Step& next = steps[i + 1];
+    if (next.type != StepType::reduce || next.depends_block != msccl::none || next.dst_buffer != head.dst_buffer ||
+        next.dst_offset != head.dst_offset || next.src_buffer != head.src_buffer || next.count != head.count)
+      break;
+    ++sources;
+  }
+  return sources;
+}
+
+class AlgorithmProgram final : public ChannelProgram {
+ public:
+  AlgorithmProgram(std::shared_ptr<const msccl::Algorithm> algorithm, std::uint64_t bytes, const msccl::Fifo& fifo)
+      : algorithm_(std::move(algorithm)),
+        cut_(msccl::cut(*algorithm_, bytes, fifo)),
+        call_bytes_(static_cast<double>(fifo.call_bytes)) {
+    number_connections();
+    blocks_.resize(algorithm_->gpus.size());
+    for (Rank rank = 0; rank < blocks_.size(); ++rank) {
+      const msccl::Gpu& gpu = algorithm_->gpus[rank];
+      channels_ = std::max(channels_, static_cast<std::uint32_t>(gpu.blocks.size()));
+      for (const msccl::ThreadBlock& block : gpu.blocks) {
+        blocks_[rank].push_back(Block{0, 0, count_flags(block), {}});
+      }
+      for (std::size_t b = 0; b < gpu.blocks.size(); ++b) expand(rank, gpu.blocks[b], blocks_[rank][b]);
+    }
+  }
+
+  std::uint32_t channels() const override { return channels_; }
+  std::uint32_t channels_of(Rank rank) const override { return static_cast<std::uint32_t>(blocks_[rank].size()); }
+  std::uint32_t connections() const override { return connections_; }
+  std::uint32_t semaphores() const override { return channels_; }
+  Rank sender(Rank rank, std::uint32_t connection) const override { return senders_.at({rank, connection}); }
+  Rank receiver(Rank rank, std::uint32_t connection) const override { return receivers_.at({rank, connection}); }
+
+  bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
+    const Block& block = blocks_[rank][channel];
+    if (block.calls.empty()) return false;
+    const std::uint64_t iteration = number / block.calls.size();
+    if (iteration >= cut_.iterations) return false;
+    const Call& call = block.calls[number % block.calls.size()];
+    step.op = call.op;
+    if (call.op == Op::none) {
+      if (call.raises) {
+        step.raise = call.semaphore;
+      } else {
+        step.wait = call.semaphore;
+        step.more = call.more;
+        step.wait_count =
+            static_cast<std::int64_t>(iteration * blocks_[rank][call.semaphore].flags + std::uint64_t{call.count});
+      }
+      return true;
+    }
+    const msccl::ThreadBlock& from = algorithm_->gpus[rank].blocks[channel];
+    const double begin = static_cast<double>(iteration) * call_bytes_;
+    step.bytes = std::min(call_bytes_, cut_.chunk_bytes - begin) * call.count;
+    step.sources = call.sources;
+    if (traffic(call.op).receives) {
+      step.from = static_cast<Rank>(from.recv);
+      step.in = block.in;
+      step.received = static_cast<std::uint32_t>(iteration * block.receives + call.received);
+    }
+    if (traffic(call.op).sends) {
+      step.to = static_cast<Rank>(from.send);
+      step.out = block.out;
+      step.sent = static_cast<std::uint32_t>(iteration * block.sends + call.sent);
+    }
+    return true;
+  }
+
+ private:
+  struct Call {
+    Op op = Op::none;
+    bool raises = false;  // of none; else it waits
+    bool more = false;    // for several
+    std::uint8_t sources = 1;
+    std::uint32_t semaphore = no_semaphore;
+    std::uint32_t count = 0;  // chunks; of none, flags to wait for
+    std::uint32_t received = 0, sent = 0;
+  };
+  // Of one iteration.
+  struct Block {
+    std::uint32_t in = 0, out = 0;
+    std::uint32_t flags = 0;
+    std::vector<Call> calls;
+    std::uint32_t receives = 0, sends = 0;
+  };
+
+  static std::uint32_t count_flags(const msccl::ThreadBlock& block) {
+    return static_cast<std::uint32_t>(std::count_if(block.steps.begin(), block.steps.end(),
+                                                    [](const msccl::Step& step) { return step.has_dependents; }));
+  }
+
+  // Flags that have risen when the first one at or behind `step` has: a later one also stands for it.
+  static std::uint32_t flags_until(const msccl::ThreadBlock& block, std::int32_t step) {
+    std::uint32_t flags = 1;
+    for (std::int32_t i = 0; i < step; ++i) flags += block.steps[static_cast<std::size_t>(i)].has_dependents ? 1 : 0;
+    return flags;
+  }
+
+  // The smallest number that is free at both ends.
+  void number_connections() {
+    for (Rank rank = 0; rank < algorithm_->gpus.size(); ++rank) {
+      for (const msccl::ThreadBlock& block : algorithm_->gpus[rank].blocks) {
+        if (block.send != msccl::none) number(rank, static_cast<Rank>(block.send), block.channel);
+        if (block.recv != msccl::none) number(static_cast<Rank>(block.recv), rank, block.channel);
+      }
+    }
+  }
+
+  std::uint32_t number(Rank from, Rank to, std::int32_t channel) {
+    const auto [found, fresh] = numbers_.try_emplace({from, to, channel}, 0);
+    if (!fresh) return found->second;
+    std::vector<bool>& out = out_used_[from];
+    std::vector<bool>& in = in_used_[to];
+    std::uint32_t free = 0;
+    while ((free < out.size() && out[free]) || (free < in.size() && in[free])) ++free;
+    for (std::vector<bool>* used : {&out, &in}) {
+      if (used->size() <= free) used->resize(free + 1, false);
+      (*used)[free] = true;
+    }
+    found->second = free;
+    senders_[{to, free}] = from;
+    receivers_[{from, free}] = to;
+    connections_ = std::max(connections_, free + 1);
+    return free;
+  }
+
+  void expand(Rank rank, const msccl::ThreadBlock& from, Block& block) {
+    if (from.send != msccl::none) block.out = number(rank, static_cast<Rank>(from.send), from.channel);
+    if (from.recv != msccl::none) block.in = number(static_cast<Rank>(from.recv), rank, from.channel);
+    const auto own = static_cast<std::uint32_t>(&block - blocks_[rank].data());
+    for (std::size_t s = 0; s < from.steps.size(); ++s) {
+      const msccl::Step& step = from.steps[s];
+      if (step.depends_block != msccl::none) {
+        const auto other = static_cast<std::uint32_t>(step.depends_block);
+        const std::uint32_t flags = flags_until(algorithm_->gpus[rank].blocks[other], step.depends_step);
+        block.calls.push_back({.more = step.type == StepType::nop, .semaphore = other, .count = flags});
+      }
+      const Op op = op_of(step.type);
+      std::uint32_t sources = 1;
+      if (step.type == StepType::reduce) {
+        sources = sources_of(from.steps, s);
+        s += sources - 1;
+      }
+      const msccl::Effect effect = msccl::effect(step.type);
+      for (std::uint32_t left = op == Op::none ? 0 : step.count; left > 0;) {
+        const std::uint32_t chunks = std::min(left, cut_.chunks_per_call);
+        block.calls.push_back({.op = op,
+                               .sources = static_cast<std::uint8_t>(sources),
+                               .count = chunks,
+                               .received = block.receives,
+                               .sent = block.sends});
+        block.receives += effect.receives ? 1 : 0;
+        block.sends += effect.sends ? 1 : 0;
+        left -= chunks;
+      }
+      if (from.steps[s].has_dependents) block.calls.push_back({.raises = true, .semaphore = own});
+    }
+  }
+
+  std::shared_ptr<const msccl::Algorithm> algorithm_;
+  msccl::Cut cut_;
+  double call_bytes_ = 0;
+  std::uint32_t channels_ = 0;
+  std::uint32_t connections_ = 0;
+  std::vector<std::vector<Block>> blocks_;
+  std::map<std::tuple<Rank, Rank, std::int32_t>, std::uint32_t> numbers_;
+  std::map<Rank, std::vector<bool>> out_used_, in_used_;
+  std::map<std::pair<Rank, std::uint32_t>, Rank> senders_, receivers_;
+};
+
+}  // namespace
+
+msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol) {
+  return {static_cast<std::uint64_t>(protocol.chunk.value),
+          static_cast<std::uint32_t>(protocol.slots / protocol.slices)};
+}
+
+std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
+                                                        std::uint64_t bytes, const msccl::Fifo& fifo) {
+  return std::make_shared<AlgorithmProgram>(std::move(algorithm), bytes, fifo);
+}
+
+}  // namespace moire::collective

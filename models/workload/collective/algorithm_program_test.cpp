@@ -1,0 +1,212 @@
+// MSCCL algorithms on the machine of round numbers: every call meets its other end, a ring takes what the library's own
+// ring takes, thread blocks wait for each other, full connections hold senders up.
+#include "models/workload/collective/algorithm_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <tuple>
+
+#include "models/algorithms/mscclang/programs/registry.hpp"
+#include "models/hardware/replay/example_program.hpp"
+#include "models/workload/collective/channel_kernel.hpp"
+#include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/example_channels.hpp"
+
+namespace moire::collective {
+namespace {
+
+using machine::example_system;
+using msccl::Buffer;
+using msccl::StepType;
+using Shared = std::shared_ptr<const msccl::Algorithm>;
+
+constexpr msccl::Fifo fifo{static_cast<std::uint64_t>(example_chunk), 4};  // of example_channels
+
+Shared compiled(const std::string& name, const std::string& parameters, mscclang::Shape shape) {
+  config::Diagnostics diagnostics;
+  const auto node = config::load_text("test.yaml", parameters, {}, diagnostics);
+  auto made = mscclang::find_program(name)->compile(*node, diagnostics, shape);
+  EXPECT_TRUE(diagnostics.ok());
+  return std::make_shared<const msccl::Algorithm>(std::move(*made));
+}
+
+replay::Result run(const machine::SystemSpec& system, const Shared& algorithm, double bytes,
+                   const libraries::LibrarySpec& library = example_channels()) {
+  program::Program program(static_cast<Rank>(system.ranks()));
+  program.queues.resize(1);
+  builder::Builder build{system, program, program.queues[0]};
+  append_channel_kernel(build, algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo), library,
+                        library.channels->simple, 4, "algorithm");
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(system, loop);
+  return replay::Replay(*machine, program).run();
+}
+
+replay::Result run_own(const machine::SystemSpec& system, Kind kind, double bytes) {
+  program::Program program(static_cast<Rank>(system.ranks()));
+  program.queues.resize(1);
+  builder::Builder build{system, program, program.queues[0]};
+  append(build,
+         {.kind = kind,
+          .bytes = Bytes{bytes},
+          .way = {.algorithm = Algorithm::ring, .own_share = OwnShare::left, .library = example_channels()},
+          .element_bytes = 4},
+         "own");
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(system, loop);
+  return replay::Replay(*machine, program).run();
+}
+
+TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
+  for (const char* name : {"all_reduce_ring", "all_reduce_all_pairs", "all_reduce_hierarchical", "all_to_all_two_step",
+                           "all_gather_recursive_doubling", "broadcast_chain"}) {
+    const Shared algorithm = compiled(name, "instances: 2", {2, 4});
+    for (const double bytes : {65536., 4194304., 134217728.}) {
+      const auto program = algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo);
+      // Of each connection, by both ends' rank and number: sizes of the calls in order.
+      std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<double>> sent, received;
+      for (Rank rank = 0; rank < 8; ++rank) {
+        for (std::uint32_t channel = 0; channel < program->channels_of(rank); ++channel) {
+          Step step;
+          for (std::uint32_t n = 0; program->step(rank, channel, 0, n, step); ++n, step = {}) {
+            if (step.op == Op::none) continue;
+            ASSERT_GT(step.bytes, 0);
+            ASSERT_LE(step.bytes, example_chunk);
+            if (traffic(step.op).sends) {
+              auto& calls = sent[{rank, step.to, step.out}];
+              ASSERT_EQ(step.sent, calls.size());
+              ASSERT_EQ(program->receiver(rank, step.out), step.to);
+              calls.push_back(step.bytes);
+            }
+            if (traffic(step.op).receives) {
+              auto& calls = received[{step.from, rank, step.in}];
+              ASSERT_EQ(step.received, calls.size());
+              ASSERT_EQ(program->sender(rank, step.in), step.from);
+              calls.push_back(step.bytes);
+            }
+          }
+        }
+      }
+      EXPECT_EQ(sent, received) << name << " " << bytes;
+      EXPECT_FALSE(sent.empty());
+    }
+  }
+}
+
+TEST(AlgorithmProgram, ACompiledRingTakesWhatTheLibrarysRingTakes) {
+  for (const std::int64_t gpus : {2, 3, 4}) {
+    const machine::SystemSpec system = example_system(gpus);
+    const double whole = static_cast<double>(gpus) * example_chunk;
+    EXPECT_EQ(run(system, compiled("all_gather_ring", "{}", {1, gpus}), whole).end,
+              run_own(system, Kind::all_gather, example_chunk).end)
+        << gpus;
+    EXPECT_EQ(run(system, compiled("all_reduce_ring", "{}", {1, gpus}), whole).end,
+              run_own(system, Kind::all_reduce, whole).end)
+        << gpus;
+  }
+}
+
+// What travels for a call with LL128 is no whole number; what the network is given and what it delivers add up all the
+// same.
+TEST(AlgorithmProgram, PartsOfBytesAreNotLostBetweenNodes) {
+  libraries::LibrarySpec library = example_channels();
+  library.channels->simple.wire = 1.067;
+  const Shared algorithm = compiled("all_reduce_hierarchical", "{}", {8, 4});
+  for (const double elements : {1001., 12347., 22221.}) {
+    const double bytes = static_cast<double>(algorithm->chunks) * 4 * elements;
+    EXPECT_EQ(run(example_system(4, 8), algorithm, bytes, library).deadlock, "");
+  }
+}
+
+msccl::Step local(StepType type, std::int32_t from, std::int32_t to) {
+  return {.type = type,
+          .src_buffer = Buffer::input,
+          .dst_buffer = Buffer::output,
+          .count = 1,
+          .src_offset = from,
+          .dst_offset = to};
+}
+
+msccl::Algorithm on_one_gpu(std::vector<msccl::ThreadBlock> blocks) {
+  msccl::Algorithm made;
+  made.collective = msccl::Collective::custom;
+  made.chunks = 4;
+  made.gpus.push_back({.input_chunks = 4, .output_chunks = 4, .blocks = std::move(blocks)});
+  return made;
+}
+
+TEST(AlgorithmProgram, AThreadBlockWaitsForAnother) {
+  libraries::LibrarySpec library = example_channels(2);
+  library.channels->local_overhead = Time::from_us(3);
+  library.channels->order_overhead = Time::from_us(2);
+  msccl::ThreadBlock first, second;
+  first.steps = {local(StepType::copy, 0, 0)};
+  second.steps = {local(StepType::copy, 1, 1)};
+  const auto apart = on_one_gpu({first, second});
+  const double alone =
+      run(example_system(1), std::make_shared<const msccl::Algorithm>(apart), 4 * example_chunk, library).end.us();
+  first.steps[0].has_dependents = true;
+  second.steps[0].depends_block = 0;
+  second.steps[0].depends_step = 0;
+  const auto ordered = on_one_gpu({first, second});
+  const double both =
+      run(example_system(1), std::make_shared<const msccl::Algorithm>(ordered), 4 * example_chunk, library).end.us();
+  // The second copy after the first: its time again (all but setup and launch), both sides' overhead, flag and poll.
+  const double copy = 3 + 1.024;
+  EXPECT_NEAR(both - alone, copy + 2 * 2 + 0.1 + 0.1, 0.3);
+}
+
+TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {
+  libraries::LibrarySpec library = example_channels();
+  library.channels->local_overhead = Time::from_us(3);
+  msccl::ThreadBlock block;
+  block.steps = {local(StepType::reduce, 0, 3), local(StepType::reduce, 1, 3), local(StepType::reduce, 2, 3)};
+  const auto fused = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
+  block.steps[1].has_dependents = true;  // others may want the sum of two
+  const auto split = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
+  const auto passes = [&](const Shared& algorithm) {
+    std::uint64_t count = 0;
+    const replay::Result result = run(example_system(1), algorithm, 4 * example_chunk, library);
+    for (const program::PhaseTotal& phase : result.operations[0].phases) {
+      if (phase.name.starts_with("reduce")) count += phase.count;
+    }
+    return count;
+  };
+  EXPECT_EQ(passes(fused), 1U);
+  EXPECT_EQ(passes(split), 2U);
+}
+
+TEST(AlgorithmProgram, ALaterFlagStandsForAnEarlierStep) {
+  msccl::ThreadBlock first, second;
+  first.steps = {local(StepType::copy, 0, 0), local(StepType::copy, 1, 1)};
+  first.steps[1].has_dependents = true;
+  second.steps = {local(StepType::copy, 2, 2)};
+  second.steps[0].depends_block = 0;
+  second.steps[0].depends_step = 0;
+  const auto algorithm = std::make_shared<const msccl::Algorithm>(on_one_gpu({first, second}));
+  EXPECT_EQ(run(example_system(1), algorithm, 4 * example_chunk, example_channels(2)).deadlock, "");
+}
+
+TEST(AlgorithmProgram, AFullConnectionHoldsItsSenderUp) {
+  // Both ranks send `sends` chunks before they receive any: four calls fit.
+  const auto exchange = [](std::int32_t sends) {
+    msccl::Algorithm made;
+    made.collective = msccl::Collective::custom;
+    made.chunks = 8;
+    for (const std::int32_t other : {1, 0}) {
+      msccl::ThreadBlock block;
+      block.send = block.recv = other;
+      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(StepType::send, i, i));
+      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(StepType::recv, i, i));
+      made.gpus.push_back({.input_chunks = 8, .output_chunks = 8, .blocks = {block}});
+    }
+    return std::make_shared<const msccl::Algorithm>(std::move(made));
+  };
+  EXPECT_EQ(run(example_system(2), exchange(4), 8 * example_chunk).deadlock, "");
+  const std::string stuck = run(example_system(2), exchange(5), 8 * example_chunk).deadlock;
+  EXPECT_NE(stuck.find("waits for flag algorithm.credit"), std::string::npos) << stuck;
+}
+
+}  // namespace
+}  // namespace moire::collective

@@ -1,0 +1,261 @@
+// Channel programs by themselves: what one rank sends another one receives, and rings and trees pass through all ranks.
+#include "models/workload/collective/algorithms.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "models/hardware/machine/example_system.hpp"
+#include "models/workload/collective/rings.hpp"
+#include "models/workload/collective/selection.hpp"
+#include "models/workload/collective/shares.hpp"
+#include "models/workload/collective/trees.hpp"
+
+namespace moire::collective {
+namespace {
+
+using machine::example_system;
+using ::testing::ElementsAre;
+
+std::vector<std::shared_ptr<const ChannelProgram>> programs_of(const Work& work) {
+  std::vector<std::shared_ptr<const ChannelProgram>> made{ring_program(work), direct_program(work)};
+  if (work.kind == Kind::all_reduce || work.kind == Kind::broadcast) made.push_back(tree_program(work));
+  if (work.kind != Kind::broadcast && (work.system.ranks() & (work.system.ranks() - 1)) == 0)
+    made.push_back(recursive_program(work));
+  return made;
+}
+
+// Connections of a rank going out and coming in, by number: sizes of the chunks in order.
+using Chunks = std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<double>>;
+
+TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
+  for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {5, 1}, {8, 1}, {2, 3}, {4, 4}, {1, 8}}) {
+    machine::SystemSpec system = example_system(gpus, nodes);
+    for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
+      if (gpus > 1) system.node.wiring = wiring;
+      for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
+        for (const double bytes : {16., 5000., 123456.}) {
+          const Work work{system, kind, bytes, 6, 1000, 256, true, 1};
+          for (const auto& program : programs_of(work)) {
+            Chunks sent, received;
+            for (Rank rank = 0; rank < static_cast<Rank>(system.ranks()); ++rank) {
+              for (std::uint32_t channel = 0; channel < program->channels(); ++channel) {
+                for (std::uint32_t strand = 0; strand < program->strands(); ++strand) {
+                  Step step;
+                  for (std::uint32_t n = 0; program->step(rank, channel, strand, n, step); ++n, step = {}) {
+                    if (step.op == Op::none) continue;
+                    EXPECT_GT(step.bytes, 0);
+                    EXPECT_TRUE(step.bytes <= 1000 || step.op == Op::copy);
+                    if (traffic(step.op).sends) {
+                      EXPECT_EQ(program->receiver(rank, step.out), step.to);
+                      auto& chunks = sent[{rank, step.to, step.out}];
+                      EXPECT_EQ(step.sent, chunks.size());
+                      chunks.push_back(step.bytes);
+                    }
+                    if (traffic(step.op).receives) {
+                      EXPECT_EQ(program->sender(rank, step.in), step.from);
+                      auto& chunks = received[{step.from, rank, step.in}];
+                      EXPECT_EQ(step.received, chunks.size());
+                      chunks.push_back(step.bytes);
+                    }
+                  }
+                }
+              }
+            }
+            EXPECT_EQ(sent, received) << name_of(kind) << " " << gpus << " x " << nodes << " " << bytes;
+            EXPECT_FALSE(sent.empty());
+          }
+        }
+      }
+    }
+  }
+}
+
+// Every rank reduces as often as the collective asks for: N - 1 sums of each byte over all ranks.
+TEST(ChannelProgram, SumsAreMadeOnce) {
+  for (const std::int64_t gpus : {2, 4, 8}) {
+    const machine::SystemSpec system = example_system(gpus);
+    for (const Kind kind : {Kind::reduce_scatter, Kind::all_reduce}) {
+      const double bytes = 4096. * static_cast<double>(gpus);
+      for (const auto& program : programs_of({system, kind, bytes, 3, 1000, 16})) {
+        double summed = 0;
+        for (Rank rank = 0; rank < static_cast<Rank>(gpus); ++rank) {
+          for (std::uint32_t channel = 0; channel < program->channels(); ++channel) {
+            for (std::uint32_t strand = 0; strand < program->strands(); ++strand) {
+              Step step;
+              for (std::uint32_t n = 0; program->step(rank, channel, strand, n, step); ++n, step = {})
+                if (traffic(step.op).reduces) summed += step.bytes;
+            }
+          }
+        }
+        EXPECT_NEAR(summed, static_cast<double>(gpus - 1) * bytes, 1e-6);
+      }
+    }
+  }
+}
+
+std::vector<Rank> walk(const Ring& ring) {
+  std::vector<Rank> order;
+  Rank at = 0;
+  do {
+    order.push_back(at);
+    EXPECT_EQ(ring.previous[ring.next[at]], at);
+    EXPECT_EQ(ring.position[at], order.size() - 1);
+    at = ring.next[at];
+  } while (at != 0 && order.size() <= ring.next.size());
+  return order;
+}
+
+TEST(Rings, PassThroughAllRanks) {
+  for (const auto& [gpus, nodes] : {std::pair{2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {8, 1}, {4, 2}, {8, 3}, {1, 5}}) {
+    machine::SystemSpec system = example_system(gpus, nodes);
+    for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
+      if (gpus > 1) system.node.wiring = wiring;
+      for (const Ring& ring : rings(system)) {
+        const std::vector<Rank> order = walk(ring);
+        EXPECT_EQ(std::set<Rank>(order.begin(), order.end()).size(), static_cast<std::size_t>(gpus * nodes));
+      }
+    }
+  }
+}
+
+// In a mesh of 8 seven rings use each of the 56 directed links once; among 4 six rings use each of 12 twice.
+TEST(Rings, OfAMeshUseAllLinksAlike) {
+  for (const auto& [gpus, count, times] : {std::tuple{3, 2, 1}, {4, 6, 2}, {5, 4, 1}, {7, 6, 1}, {8, 7, 1}}) {
+    const std::vector<Ring> all = rings(example_system(gpus, 1, link::Wiring::full_mesh));
+    EXPECT_EQ(all.size(), count);
+    std::map<std::pair<Rank, Rank>, int> uses;
+    for (const Ring& ring : all) {
+      for (Rank rank = 0; rank < static_cast<Rank>(gpus); ++rank) ++uses[{rank, ring.next[rank]}];
+    }
+    EXPECT_EQ(uses.size(), gpus * (gpus - 1));
+    for (const auto& [link, number] : uses) EXPECT_EQ(number, times) << link.first << " to " << link.second;
+  }
+}
+
+// Each ring leaves a node through one NIC and comes in through one; over all rings every NIC has its share.
+TEST(Rings, BetweenNodesUseAllNicsAlike) {
+  const std::vector<Ring> all = rings(example_system(4, 2));
+  EXPECT_EQ(all.size(), 4);
+  std::map<Rank, int> leaves, enters;
+  for (const Ring& ring : all) {
+    for (Rank rank = 0; rank < 8; ++rank) {
+      if (rank / 4 == ring.next[rank] / 4) continue;
+      ++leaves[rank];
+      ++enters[ring.next[rank]];
+      EXPECT_EQ(rank % 4, ring.next[rank] % 4) << "the same rail";
+    }
+  }
+  for (Rank rank = 0; rank < 8; ++rank) {
+    EXPECT_EQ(leaves[rank], 1);
+    EXPECT_EQ(enters[rank], 1);
+  }
+}
+
+TEST(Trees, ReachAllRanksFromTheRoot) {
+  for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 7}, {4, 6}}) {
+    for (const Tree& tree : trees(example_system(gpus, nodes))) {
+      const auto ranks = static_cast<Rank>(gpus * nodes);
+      std::size_t children = 0;
+      for (Rank rank = 0; rank < ranks; ++rank) {
+        EXPECT_LE(tree.children[rank].size(), most_children);
+        children += tree.children[rank].size();
+        for (std::size_t i = 0; i < tree.children[rank].size(); ++i) {
+          EXPECT_EQ(tree.parent[tree.children[rank][i]], rank);
+          EXPECT_EQ(tree.place[tree.children[rank][i]], i);
+        }
+        Rank at = rank;
+        for (Rank hops = 0; at != tree.root && hops < ranks; ++hops) at = tree.parent[at];
+        EXPECT_EQ(at, tree.root);
+      }
+      EXPECT_EQ(children, ranks - 1);
+    }
+  }
+  EXPECT_EQ(tree_from(example_system(4, 3), 6).root, 6);
+}
+
+TEST(Shares, AreWholeCells) {
+  const Shares some = deal(1000, 4, 100);  // 10 cells, 3 a channel
+  EXPECT_EQ(some.channels, 4);
+  EXPECT_EQ(some.of(0), 300);
+  EXPECT_EQ(some.of(3), 100);
+  EXPECT_EQ(deal(250, 8, 100).channels, 3) << "no more channels than cells";
+  EXPECT_EQ(deal(1, 8, 100).of(0), 1);
+}
+
+// --- Choice
+// ------------------------------------------------------------------------------------------------------------
+
+// NCCL's table of Hopper with its graph on 18 NVLinks: 360 GB/s.
+libraries::ChannelsSpec nccl() {
+  const auto expect = [](double start, double hop, double share) {
+    libraries::ExpectationSpec made{Time::from_us(start), Time::from_us(hop), Time::from_us(10)};
+    made.port_share = share;
+    return made;
+  };
+  libraries::ChannelsSpec made;
+  made.channels = 24;
+  made.simple.smallest_share = {32768};
+  made.simple.ring = expect(8.4, 3.4, 1);
+  made.simple.tree = expect(8.4, 4, 0.92);
+  made.ll.emplace();
+  made.ll->smallest_share_per_rank = {4096};
+  made.ll->ring = expect(6.6, 0.6, 0.5);
+  made.ll->ring->at_most = BytesPerSecond{141e9};
+  made.ll->tree = expect(6.8, 0.6, 1 / 3.8);
+  made.ll128.emplace();
+  made.ll128->smallest_share = {5120};
+  made.ll128->ring = expect(14, 1.9, 0.92);
+  made.ll128->tree = expect(14, 1.25, 7. / 9);
+  return made;
+}
+
+machine::SystemSpec node_of(std::int64_t gpus) {
+  machine::SystemSpec system = example_system(gpus);
+  system.node.gpu.port.links = 18;
+  system.node.gpu.port.link_bandwidth = {20e9};
+  return system;
+}
+
+// By hand from start + hops x hop + bytes / rate: 4 GPUs, all-gather: 8.4 + V / 141e3 = 18.6 + V / 360e3 at V = 2.36 MB
+// through the port, 787 kB a rank; all-reduce: LL to 2.49 MB, LL128 to 9.5 MB.
+TEST(Selection, TakesWhatEndsFirst) {
+  const auto protocol = [](std::int64_t gpus, Kind kind, double bytes) {
+    return choose(nccl(), node_of(gpus), {kind, bytes}).protocol;
+  };
+  EXPECT_EQ(protocol(4, Kind::all_gather, 780e3), Protocol::ll);
+  EXPECT_EQ(protocol(4, Kind::all_gather, 795e3), Protocol::simple);
+  EXPECT_EQ(protocol(4, Kind::all_reduce, 2.4e6), Protocol::ll);
+  EXPECT_EQ(protocol(4, Kind::all_reduce, 2.6e6), Protocol::ll128);
+  EXPECT_EQ(protocol(4, Kind::all_reduce, 9.3e6), Protocol::ll128);
+  EXPECT_EQ(protocol(4, Kind::all_reduce, 9.7e6), Protocol::simple);
+  EXPECT_EQ(protocol(2, Kind::all_reduce, 1.6e6), Protocol::ll);
+  EXPECT_EQ(protocol(2, Kind::all_reduce, 1.8e6), Protocol::simple);
+}
+
+TEST(Selection, KeepsToWhatIsAskedFor) {
+  const machine::SystemSpec system = node_of(4);
+  EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e3, Algorithm::automatic, Protocol::simple}).protocol,
+            Protocol::simple);
+  EXPECT_EQ(choose(nccl(), system, {Kind::all_reduce, 1e9, Algorithm::tree}).algorithm, Algorithm::tree);
+  EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e9, Algorithm::recursive}).algorithm, Algorithm::recursive);
+  EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e9, Algorithm::automatic, Protocol::automatic, 8}).channels, 8);
+  EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e9, Algorithm::automatic, Protocol::automatic, 99}).channels, 24)
+      << "no more than the library has";
+}
+
+TEST(Selection, FewChannelsForFewBytes) {
+  const auto channels = [](std::int64_t gpus, Kind kind, double bytes) {
+    return choose(nccl(), node_of(gpus), {kind, bytes}).channels;
+  };
+  EXPECT_EQ(channels(4, Kind::all_gather, 65536), 16) << "256 KiB, 512 threads x 8 B x 4 ranks each";
+  EXPECT_EQ(channels(4, Kind::all_reduce, 65536), 4);
+  EXPECT_EQ(channels(2, Kind::reduce_scatter, 65536), 8);
+  EXPECT_EQ(channels(4, Kind::all_gather, 1e9), 24);
+  EXPECT_EQ(channels(4, Kind::all_gather, 1), 1);
+}
+
+}  // namespace
+}  // namespace moire::collective

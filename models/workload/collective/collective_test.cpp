@@ -1,0 +1,401 @@
+// Times and bytes of whole collectives on the machine of round numbers.
+#include "models/workload/collective/collective.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <tuple>
+
+#include "models/hardware/replay/example_program.hpp"
+#include "models/workload/collective/example_channels.hpp"
+#include "models/workload/collective/timing.hpp"
+
+namespace moire::collective {
+namespace {
+
+using libraries::LibrarySpec;
+using machine::example_system;
+using program::Rank;
+using replay::Watcher;
+
+constexpr double chunk = example_chunk;
+
+struct Ran {
+  std::unique_ptr<program::Program> program;
+  std::unique_ptr<core::RunLoop> loop;
+  std::unique_ptr<machine::Machine> machine;
+  replay::Result result;
+  Watcher seen;
+};
+
+Ran run(const machine::SystemSpec& system, const Collective& collective) {
+  EXPECT_EQ(check(collective, system), std::nullopt);
+  Ran ran;
+  ran.program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
+  ran.program->queues.resize(1);
+  builder::Builder build{system, *ran.program, ran.program->queues[0]};
+  append(build, collective, name_of(collective.kind));
+  ran.loop = std::make_unique<core::RunLoop>();
+  ran.machine = machine::build_or_throw(system, *ran.loop);
+  ran.result = replay::Replay(*ran.machine, *ran.program, &ran.seen).run();
+  EXPECT_EQ(ran.result.deadlock, "");
+  return ran;
+}
+
+Ran run(std::int64_t gpus, Kind kind, double bytes, Algorithm algorithm,
+        const LibrarySpec& library = example_channels()) {
+  return run(example_system(gpus),
+             {.kind = kind, .bytes = Bytes{bytes}, .way = {.algorithm = algorithm, .library = library}});
+}
+
+double time_us(std::int64_t gpus, Kind kind, double bytes, Algorithm algorithm,
+               const LibrarySpec& library = example_channels()) {
+  return run(gpus, kind, bytes, algorithm, library).result.end.us();
+}
+
+constexpr double overhead = 1;
+constexpr double way = 0.5 + 0.1;  // to the peer, poll
+constexpr double poll = 0.1;
+
+// Overhead and the time of an op, which is the same on all ranks: alone on its CU.
+double takes(const Ran& ran, const std::string& op) {
+  for (const program::PhaseTotal& phase : ran.result.operations[0].phases) {
+    if (phase.name == op) return overhead + phase.mean_us();
+  }
+  ADD_FAILURE() << op;
+  return 0;
+}
+
+// From the fifth chunk on a sender looks at its credits, which are there: a poll.
+double credits(std::int64_t sent) { return poll * static_cast<double>(std::max<std::int64_t>(0, sent - 4)); }
+
+// --- Times
+// ------------------------------------------------------------------------------------------------------------
+
+// Alone on a CU sending is bound by the store window, 50 B/ns; a copy loads and stores at 100 B/ns at most.
+TEST(Ring, OpsTakeWhatTheirTrafficTakes) {
+  const Ran ran = run(4, Kind::all_gather, chunk, Algorithm::ring);
+  EXPECT_NEAR(takes(ran, "copy, send"), overhead + 2.048, 0.05);
+  EXPECT_NEAR(takes(ran, "receive, copy, send"), overhead + 2.048, 0.05);
+  EXPECT_NEAR(takes(ran, "receive"), overhead + 1.024, 0.25);
+}
+
+TEST(Ring, AllGatherPassesEveryShareThroughAllRanks) {
+  for (const std::int64_t n : {2, 3, 4, 7}) {
+    const Ran ran = run(n, Kind::all_gather, chunk, Algorithm::ring);
+    EXPECT_NEAR(ran.result.end.us(),
+                5 + takes(ran, "copy, send") + static_cast<double>(n - 2) * (way + takes(ran, "receive, copy, send")) +
+                    way + takes(ran, "receive") + credits(n - 1),
+                1e-4)
+        << n;
+  }
+}
+
+TEST(Ring, ReduceScatterEndsWithASum) {
+  for (const std::int64_t n : {2, 3, 4, 7}) {
+    const Ran ran = run(n, Kind::reduce_scatter, static_cast<double>(n) * chunk, Algorithm::ring);
+    EXPECT_NEAR(ran.result.end.us(),
+                5 + takes(ran, "send") + static_cast<double>(n - 2) * (way + takes(ran, "receive, reduce, send")) +
+                    way + takes(ran, "receive, reduce, copy") + credits(n - 1),
+                1e-4)
+        << n;
+  }
+}
+
+double all_reduce_us(const Ran& ran, std::int64_t n) {
+  return 5 + takes(ran, "send") +
+         static_cast<double>(n - 2) *
+             (2 * way + takes(ran, "receive, reduce, send") + takes(ran, "receive, copy, send")) +
+         way + takes(ran, "receive, reduce, copy, send") + way + takes(ran, "receive");
+}
+
+TEST(Ring, AllReduceGoesRoundTwice) {
+  for (const std::int64_t n : {2, 3, 4}) {
+    const Ran ran = run(n, Kind::all_reduce, static_cast<double>(n) * chunk, Algorithm::ring);
+    EXPECT_NEAR(ran.result.end.us(), all_reduce_us(ran, n) + credits(2 * n - 2), 1e-4) << n;
+  }
+}
+
+TEST(Ring, BroadcastIsAChain) {
+  for (const Rank root : {0U, 2U}) {
+    const Ran ran = run(example_system(4), {.kind = Kind::broadcast,
+                                            .bytes = Bytes{chunk},
+                                            .way = {.algorithm = Algorithm::ring, .library = example_channels()},
+                                            .root = root});
+    EXPECT_NEAR(ran.result.end.us(),
+                5 + takes(ran, "send") + 2 * (way + takes(ran, "receive, copy, send")) + way + takes(ran, "receive"),
+                1e-4);
+    EXPECT_NEAR(ran.result.rank_end[root].us(), 5 + takes(ran, "send"), 1e-4);
+  }
+}
+
+// A rank that has sent a slice sends the next one while the first is on its way: of n slices each step takes n times
+// the step alone and the way is hidden.
+TEST(Ring, SlicesHideTheWay) {
+  LibrarySpec sliced = example_channels();
+  sliced.channels->simple.chunk = {2 * chunk};
+  sliced.channels->simple.slices = 2;
+  const Ran ran = run(4, Kind::all_gather, 2 * chunk, Algorithm::ring, sliced);
+  EXPECT_NEAR(ran.result.end.us(),
+              5 + 2 * (takes(ran, "copy, send") + 2 * takes(ran, "receive, copy, send") + takes(ran, "receive")) +
+                  6 * poll + credits(6),
+              1e-4);
+}
+
+TEST(Ring, ChannelsShareTheBytes) {
+  EXPECT_NEAR(time_us(4, Kind::all_gather, 4 * chunk, Algorithm::ring, example_channels(4)),
+              time_us(4, Kind::all_gather, chunk, Algorithm::ring), 1e-4);
+}
+
+// Overheads of 0 to 2 us instead of 1: channels end at different times, ranks at the same, and every run is the same.
+// The sum over 64 slices sent and 64 received varies by 0.58 us x sqrt(128) = 6.5 us.
+TEST(Ring, OverheadsVaryFromSliceToSlice) {
+  LibrarySpec varied = example_channels(2);
+  varied.channels->simple.step_spread = 1;
+  const Collective gather{
+      .kind = Kind::all_gather, .bytes = Bytes{128 * chunk}, .way = {.algorithm = Algorithm::ring, .library = varied}};
+  const Ran ran = run(example_system(2), gather);
+  std::map<std::int64_t, Time> ends;
+  for (const Watcher::Workgroup& span : ran.seen.workgroups) {
+    if (span.rank == 0) ends[span.workgroup] = std::max(ends[span.workgroup], span.end);
+  }
+  ASSERT_EQ(ends.size(), 2);
+  EXPECT_NE(ends[0], ends[1]);
+  EXPECT_EQ(ran.result.rank_end[0], ran.result.rank_end[1]);
+  EXPECT_EQ(ran.result.end, run(example_system(2), gather).result.end);
+  const double even = time_us(2, Kind::all_gather, 128 * chunk, Algorithm::ring, example_channels(2));
+  EXPECT_NEAR(ran.result.end.us(), even, 3 * 6.5);
+}
+
+// With one slot a sender waits for the receiver's credit: 2 chunks, 2 ranks. Both send, then both receive.
+TEST(Ring, AFullFifoHoldsItsSenderUp) {
+  LibrarySpec one = example_channels();
+  one.channels->simple.slots = 1;
+  const Ran ran = run(2, Kind::all_gather, 2 * chunk, Algorithm::ring);
+  EXPECT_NEAR(ran.result.end.us(), 5 + 2 * (takes(ran, "copy, send") + way + takes(ran, "receive")), 1e-4);
+  EXPECT_NEAR(time_us(2, Kind::all_gather, 2 * chunk, Algorithm::ring, one), ran.result.end.us() + way, 1e-4);
+}
+
+TEST(Tree, AllReduceInANodeGoesUpAndDownAChain) {
+  for (const std::int64_t n : {2, 3, 4}) {
+    const Ran ran = run(n, Kind::all_reduce, chunk, Algorithm::tree);
+    EXPECT_NEAR(ran.result.end.us(), all_reduce_us(ran, n), 1e-4) << n;
+  }
+}
+
+TEST(Direct, AllGatherSendsToAllAndThenReceives) {
+  const Ran two = run(2, Kind::all_gather, chunk, Algorithm::direct);
+  EXPECT_NEAR(two.result.end.us(), 5 + takes(two, "copy") - overhead + takes(two, "send") + way + takes(two, "receive"),
+              1e-4);
+  const Ran four = run(4, Kind::all_gather, chunk, Algorithm::direct);
+  EXPECT_NEAR(four.result.end.us(),
+              5 + takes(four, "copy") - overhead + 3 * takes(four, "send") + 3 * (poll + takes(four, "receive")), 1e-4);
+}
+
+TEST(Recursive, AllGatherDoubles) {
+  const Ran ran = run(4, Kind::all_gather, chunk, Algorithm::recursive);
+  EXPECT_NEAR(ran.result.end.us(),
+              5 + takes(ran, "copy") - overhead + 3 * (takes(ran, "send") + way + takes(ran, "receive")), 1e-4);
+}
+
+// Steps 512 B each: 2 wavefronts wait 400 ns for a batch of loads, and 50 ns longer.
+TEST(Lines, AReceiverWorksWhileTheSenderDoes) {
+  LibrarySpec lines = example_channels();
+  lines.channels->ll = example_lines();
+  const double slow = time_us(2, Kind::all_gather, 4096, Algorithm::ring, lines);
+  lines.channels->ll->batch_pause = Time::from_ns(50);
+  EXPECT_NEAR(time_us(2, Kind::all_gather, 4096, Algorithm::ring, lines) - slow, 2 * 8 * 0.05, 1e-3)
+      << "8 batches in each of the two steps";
+}
+
+// --- Bytes
+// ------------------------------------------------------------------------------------------------------------
+
+double total_traffic(Kind kind, double ranks, double bytes) {
+  switch (kind) {
+    case Kind::all_gather:
+      return ranks * (ranks - 1) * bytes;
+    case Kind::all_reduce:
+      return 2 * (ranks - 1) * bytes;
+    default:
+      return (ranks - 1) * bytes;
+  }
+}
+
+// Each byte travels as often as the algorithm says, and all flags and credits fit: no deadlock, any size.
+TEST(Collectives, SendWhatTheirAlgorithmSends) {
+  for (const auto& [gpus, nodes, wiring] : {std::tuple{2, 1, link::Wiring::nvswitch},
+                                            {4, 1, link::Wiring::full_mesh},
+                                            {3, 1, link::Wiring::nvswitch},
+                                            {2, 2, link::Wiring::nvswitch},
+                                            {1, 4, link::Wiring::none},
+                                            {2, 4, link::Wiring::nvswitch},
+                                            {2, 3, link::Wiring::nvswitch}}) {
+    const machine::SystemSpec system = example_system(gpus, nodes, wiring);
+    const auto ranks = static_cast<double>(system.ranks());
+    for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
+      for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::direct, Algorithm::recursive}) {
+        for (const bool by_lines : {false, true}) {
+          for (const double bytes : {16. * ranks, 1600. * ranks, 1e6 * ranks}) {
+            LibrarySpec library = example_channels(3);
+            library.channels->simple.slices = 2;
+            library.channels->ll = example_lines();
+            if (by_lines && bytes > 1e5) continue;
+            const Collective collective{.kind = kind,
+                                        .bytes = Bytes{bytes},
+                                        .way = {.algorithm = algorithm,
+                                                .protocol = by_lines ? Protocol::ll : Protocol::simple,
+                                                .library = library},
+                                        .root = 1};
+            if (check(collective, system)) continue;  // no such algorithm
+            SCOPED_TRACE(std::string(name_of(kind)) + " " + name_of(algorithm) + " of " + std::to_string(bytes) +
+                         " bytes on " + std::to_string(nodes) + " nodes of " + std::to_string(gpus));
+            const Ran ran = run(system, collective);
+            double data = ran.result.scale_up_bytes.value;
+            double puts = 0;
+            for (const Watcher::Put& put : ran.seen.puts) {
+              if (ran.program->place_of(put.flag).array != 0) continue;
+              data += put.bytes;
+              ++puts;
+            }
+            // A put is whole bytes, so it may have up to one more.
+            const double total = total_traffic(kind, ranks, bytes) * (by_lines ? 2 : 1);
+            EXPECT_GE(data, total - 1e-3);
+            EXPECT_LE(data, total + puts + 1e-3);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Collectives, AMessageToOnePeerIsOneTurn) {
+  const Ran ran =
+      run(example_system(4),
+          {.kind = Kind::send_recv, .bytes = Bytes{chunk}, .way = {.library = example_channels()}, .offset = 3});
+  EXPECT_NEAR(ran.result.end.us(), 5 + 3.048 + 0.6 + 2.024, 1e-5);
+  EXPECT_NEAR(ran.result.scale_up_bytes.value, 4 * chunk, 1e-6);
+}
+
+// --- Copies and puts
+// -------------------------------------------------------------------------------------------------------------
+
+// First command 10 us, 2 us from one copy to the next, 1 MB at 100 GB/s takes 10 us.
+TEST(Copies, FollowEachOtherOnOneQueue) {
+  const Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma}};
+  EXPECT_NEAR(run(example_system(4), gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
+  Collective all = gather;
+  all.kind = Kind::all_to_all;
+  all.bytes = Bytes{4e6};
+  EXPECT_NEAR(run(example_system(4), all).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
+}
+
+// One copy of a GPU at a time: streams change nothing. Three at once, each on its engine: one copy's time.
+TEST(Copies, OnStreamsTakeAsManyEnginesAsThereAre) {
+  Collective gather{
+      .kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma, .streams = Streams::per_peer}};
+  machine::SystemSpec system = example_system(4);
+  EXPECT_NEAR(run(system, gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
+  system.node.gpu.dma.peer_concurrency = 3;
+  const Ran ran = run(system, gather);
+  EXPECT_NEAR(ran.result.end.us(), 20, 1e-5);
+  EXPECT_EQ(ran.result.operations.size(), 1);
+  gather.way.streams = Streams::one;
+  EXPECT_NEAR(run(system, gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5) << "a queue is a queue";
+}
+
+// The host enqueues one after the other, 4 us each.
+TEST(Copies, WaitForTheHost) {
+  machine::SystemSpec system = example_system(4);
+  system.node.gpu.dma.peer_concurrency = 3;
+  system.node.gpu.host.enqueue = Time::from_us(4);
+  const Collective gather{
+      .kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma, .streams = Streams::per_peer}};
+  EXPECT_NEAR(run(system, gather).result.end.us(), 3 * 4 + 20, 1e-5);
+}
+
+// Ascending, ranks 1 to 3 all begin at rank 0, whose port in gives each a third of 300 GB/s: no harm at 100 GB/s each.
+TEST(Copies, InAscendingOrderMeetAtReceivers) {
+  machine::SystemSpec system = example_system(4);
+  system.node.gpu.port.link_bandwidth = {25e9};  // 150 GB/s
+  Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma}};
+  const double rotated = run(system, gather).result.end.us();
+  gather.way.order = Order::ascending;
+  EXPECT_NEAR(rotated, 44, 1e-5);
+  EXPECT_GT(run(system, gather).result.end.us(), rotated + 9);
+}
+
+TEST(Copies, OfABroadcastComeFromTheRoot) {
+  const Ran ran =
+      run(example_system(4), {.kind = Kind::broadcast, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma}, .root = 2});
+  EXPECT_NEAR(ran.result.rank_end[2].us(), 44, 1e-5);
+  EXPECT_NEAR(ran.result.scale_up_bytes.value, 3e6, 1e-6);
+}
+
+TEST(Copies, TakeTheOwnShareAlongIfAskedTo) {
+  const Ran ran = run(
+      example_system(2),
+      {.kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma, .own_share = OwnShare::copied}});
+  EXPECT_EQ(ran.result.operations.size(), 2);
+  EXPECT_NEAR(ran.result.scale_up_bytes.value, 2e6, 1e-6);
+}
+
+TEST(Puts, GoToOtherNodesAndStoresToTheOwn) {
+  for (const Kind kind : {Kind::all_gather, Kind::all_to_all, Kind::broadcast}) {
+    const Ran ran =
+        run(example_system(2, 2), {.kind = kind, .bytes = Bytes{4e6}, .way = {.engine = Engine::nic}, .root = 1});
+    const double message = kind == Kind::all_to_all ? 1e6 : 4e6;
+    const double senders = kind == Kind::broadcast ? 1 : 4;
+    EXPECT_NEAR(ran.result.put_bytes.value, senders * 2 * message, 1e-3) << name_of(kind);
+    EXPECT_NEAR(ran.result.scale_up_bytes.value, senders * message, 1e-3) << name_of(kind);
+    for (const Watcher::Put& put : ran.seen.puts) {
+      EXPECT_TRUE(put.bytes == 0 || put.cu != program::no_cu) << "posted by a workgroup";
+    }
+  }
+}
+
+// --- Refusals
+// -------------------------------------------------------------------------------------------------------------
+
+std::string refusal(const Collective& collective, const machine::SystemSpec& system) {
+  return check(collective, system).value_or("");
+}
+
+TEST(Collectives, SayWhyTheyCannotRun) {
+  using ::testing::HasSubstr;
+  const LibrarySpec library = example_channels();
+  LibrarySpec messages = library;
+  messages.channels.reset();
+  EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_system(1)), HasSubstr("at least 2 ranks"));
+  EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_system(2)), HasSubstr("needs a collective library"));
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.library = messages}}, example_system(2)),
+              HasSubstr("says nothing of channels"));
+  EXPECT_THAT(
+      refusal({.kind = Kind::all_gather, .way = {.protocol = Protocol::ll128, .library = library}}, example_system(2)),
+      HasSubstr("has no protocol ll128"));
+  EXPECT_THAT(refusal({.kind = Kind::all_reduce, .way = {.engine = Engine::dma}}, example_system(2)),
+              HasSubstr("cannot reduce"));
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.engine = Engine::dma}}, example_system(2, 2)),
+              HasSubstr("only between GPUs of one node"));
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.engine = Engine::nic}}, example_system(2)),
+              HasSubstr("needs NICs"));
+  EXPECT_THAT(refusal({.kind = Kind::reduce_scatter, .way = {.algorithm = Algorithm::tree, .library = library}},
+                      example_system(2)),
+              HasSubstr("no tree reduce_scatter"));
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.algorithm = Algorithm::recursive, .library = library}},
+                      example_system(3)),
+              HasSubstr("power of two"));
+  EXPECT_THAT(
+      refusal({.kind = Kind::all_to_all, .way = {.algorithm = Algorithm::ring, .library = library}}, example_system(2)),
+      HasSubstr("directly"));
+  EXPECT_THAT(refusal({.kind = Kind::broadcast, .way = {.library = library}, .root = 2}, example_system(2)),
+              HasSubstr("no rank 2"));
+  EXPECT_THAT(refusal({.kind = Kind::send_recv, .way = {.library = library}, .offset = 2}, example_system(2)),
+              HasSubstr("offset of 2"));
+  machine::SystemSpec with = example_system(2);
+  with.library = library;
+  EXPECT_EQ(refusal({.kind = Kind::all_gather}, with), "") << "the system's library";
+}
+
+}  // namespace
+}  // namespace moire::collective

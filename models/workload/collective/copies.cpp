@@ -1,0 +1,51 @@
+// By DMA engines: in turn k rank r copies to r + k.
+#include "models/workload/collective/collective.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+using program::Rank;
+using program::Transfer;
+
+struct Copies {
+  Kind kind;
+  Rank ranks;
+  Rank root;
+  Rank offset;
+  Order order;
+  Bytes bytes;  // of one copy
+
+  // Of turn 1, 2, ...; nothing to do is a copy of no bytes.
+  Transfer at(Rank rank, Rank turn) const {
+    if (kind == Kind::send_recv) return {(rank + offset) % ranks, bytes, program::no_flag};
+    if (kind == Kind::broadcast && rank != root) return {rank, Bytes{}, program::no_flag};
+    if (order == Order::rotated) return {(rank + turn) % ranks, bytes, program::no_flag};
+    return {turn - 1 < rank ? turn - 1 : turn, bytes, program::no_flag};
+  }
+};
+
+}  // namespace
+
+void append_copies(builder::Builder& build, const Collective& c, const std::string& name) {
+  const Rank ranks = build.ranks();
+  const bool one = c.kind == Kind::send_recv;
+  const Copies copies{c.kind,   ranks,       c.root,
+                      c.offset, c.way.order, Bytes{c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1)}};
+  std::vector<std::function<Transfer(Rank)>> turns;
+  for (Rank turn = 1; turn < (one ? 2 : ranks); ++turn)
+    turns.emplace_back([copies, turn](Rank rank) { return copies.at(rank, turn); });
+  if (c.way.own_share == OwnShare::copied && !one && c.kind != Kind::broadcast) {
+    turns.emplace_back([copies](Rank rank) { return Transfer{rank, copies.bytes, program::no_flag}; });
+  }
+  if (c.way.streams == Streams::one) {
+    for (auto& transfer : turns)
+      build.queue.operations.emplace_back(program::Copy{build.unique(name), std::move(transfer)});
+    return;
+  }
+  program::Copy all{build.unique(name), std::move(turns.front())};
+  for (std::size_t i = 1; i < turns.size(); ++i) all.beside.push_back(std::move(turns[i]));
+  build.queue.operations.emplace_back(std::move(all));
+}
+
+}  // namespace moire::collective

@@ -1,0 +1,82 @@
+// Direct: every rank with every other, one step. Channels begin with different peers, so that all links are used.
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/shares.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+class DirectProgram final : public ChannelProgram {
+ public:
+  explicit DirectProgram(const Work& work)
+      : kind_(work.kind), ranks_(static_cast<Rank>(work.system.ranks())), root_(work.root), chunk_(work.chunk) {
+    const double peers = ranks_ - 1;
+    double dealt = work.bytes, traffic = peers;
+    if (kind_ == Kind::reduce_scatter || kind_ == Kind::all_reduce) dealt = work.bytes / ranks_;
+    if (kind_ == Kind::all_reduce) traffic = 2 * peers;
+    shares_ = deal(dealt, work.channels, std::ceil(work.cell / traffic / 16) * 16);
+    if (kind_ == Kind::all_gather) stages_ = {Stage::own, Stage::send, Stage::receive};
+    if (kind_ == Kind::all_gather && !work.copies_own) stages_.erase(stages_.begin());
+    if (kind_ == Kind::reduce_scatter) stages_ = {Stage::send, Stage::reduce};
+    if (kind_ == Kind::all_reduce) stages_ = {Stage::send, Stage::reduce, Stage::send, Stage::receive};
+    if (kind_ == Kind::broadcast) stages_ = {Stage::send, Stage::receive};
+    ops_ = static_cast<std::uint32_t>(stages_.size()) * (ranks_ - 1);
+  }
+
+  std::uint32_t channels() const override { return shares_.channels; }
+  std::uint32_t connections() const override { return shares_.channels * (ranks_ - 1); }
+  Rank sender(Rank rank, std::uint32_t connection) const override {
+    return (rank + ranks_ - 1 - connection % (ranks_ - 1)) % ranks_;
+  }
+  Rank receiver(Rank rank, std::uint32_t connection) const override {
+    return (rank + 1 + connection % (ranks_ - 1)) % ranks_;
+  }
+
+  // A stage has a step for each peer; where there is only one the others are empty.
+  bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
+    const std::uint32_t peers = ranks_ - 1;
+    const std::uint32_t loop = number / ops_;
+    const double left = shares_.of(channel) - loop * chunk_;
+    if (left <= 0) return false;
+    step.bytes = std::min(chunk_, left);
+    const std::uint32_t at = number % ops_ / peers;
+    const std::uint32_t turn = (number % peers + channel) % peers;  // less 1
+    step.in = step.out = channel * peers + turn;
+    step.from = sender(rank, step.in);
+    step.to = receiver(rank, step.out);
+    const bool second = at >= 2 && kind_ == Kind::all_reduce;
+    step.sent = step.received = kind_ == Kind::all_reduce ? 2 * loop + (second ? 1 : 0) : loop;
+    switch (stages_[at]) {
+      case Stage::own:
+        if (number % peers == 0) step.op = Op::copy;
+        break;
+      case Stage::send:
+        if (kind_ != Kind::broadcast || rank == root_) step.op = Op::send;
+        break;
+      case Stage::receive:
+        if (kind_ != Kind::broadcast || step.from == root_) step.op = Op::recv;
+        break;
+      case Stage::reduce:
+        step.op = Op::recv_reduce_copy;
+        break;
+    }
+    return true;
+  }
+
+ private:
+  enum class Stage { own, send, receive, reduce };
+
+  Kind kind_;
+  Rank ranks_;
+  Rank root_;
+  double chunk_;
+  std::vector<Stage> stages_;
+  std::uint32_t ops_ = 1;
+  Shares shares_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ChannelProgram> direct_program(const Work& work) { return std::make_shared<DirectProgram>(work); }
+
+}  // namespace moire::collective

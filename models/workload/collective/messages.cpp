@@ -1,0 +1,279 @@
+#include "models/workload/collective/messages.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/workload/collective/channel_kernel.hpp"
+#include "models/workload/collective/message_plan.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+using libraries::LibrarySpec;
+using program::Phase;
+using program::PhaseShape;
+using program::Rank;
+
+constexpr double credit_bytes = 8;    // the receiver's head pointer
+constexpr double flags_per_data = 2;  // low latency: bytes that travel for one of data
+
+// A channel is a workgroup. Of the turns it serves side by side, turn i of a batch has strand 2 i to send (and to copy
+// the own share) and strand 2 i + 1 to receive.
+class MessagesBody final : public program::KernelBody {
+ public:
+  struct Plan {
+    MessagePlan messages;
+    Rank ranks = 0;
+    Rank gpus_per_node = 0;
+    bool node_stores = false;
+    bool staged = false;
+    std::uint32_t slots = 0;
+    std::uint32_t strands = 0;
+    std::uint32_t chunks = 0;  // of the largest share
+    Time setup;
+    Time send_overhead;
+    Time receive_overhead;
+    std::vector<std::uint16_t> first_shape;  // by turns side by side
+    program::FlagBlock filled;               // slots of each share that have arrived; low latency: begun and arrived
+    program::FlagBlock credit;               // slots of each share that the receiver has emptied
+  };
+  enum Shape : std::uint16_t { store_to_peer, stage, unstage, copy_own, shapes };
+
+  explicit MessagesBody(Plan plan) : plan_(std::move(plan)) {}
+
+  std::int64_t workgroups(Rank) const override { return static_cast<std::int64_t>(plan_.messages.work.size()); }
+  std::uint32_t strands(Rank) const override { return plan_.strands; }
+
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    return strand_phase(rank, workgroup, 0, step, phase);
+  }
+
+  bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t step,
+                    Phase& phase) const override {
+    const std::vector<Batch>& batches = plan_.messages.work[static_cast<std::size_t>(workgroup)];
+    if (step == 0) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = plan_.setup;
+      return true;
+    }
+    --step;
+    const std::uint32_t number = step / (parts * plan_.chunks);
+    if (number >= batches.size()) return false;
+    const Batch& batch = batches[number];
+    if (strand / 2 >= batch.size()) return true;
+    const Turn& turn = batch[strand / 2];
+    const std::uint32_t chunk = step % (parts * plan_.chunks) / parts;
+    const std::uint32_t part = step % parts;
+    const auto first_shape = plan_.first_shape[batch.size()];
+    if (turn.turn == 0) {
+      if (strand % 2 != 0 || chunk > 0 || part > 0) return true;
+      phase.kind = Phase::Kind::work;
+      phase.shape = static_cast<std::uint16_t>(first_shape + copy_own);
+      phase.amount = turn.bytes;
+      return true;
+    }
+    const double bytes = std::min(plan_.messages.slot, turn.bytes - chunk * plan_.messages.slot);
+    if (bytes <= 0) return true;  // a smaller share
+    const Turning at{turn, (turn.turn - 1) * plan_.messages.shares + turn.share, chunk, bytes, first_shape};
+    if (strand % 2 == 0) {
+      send_step((rank + turn.turn) % plan_.ranks, rank, at, part, phase);
+    } else {
+      receive_step((rank + plan_.ranks - turn.turn) % plan_.ranks, rank, at, part, phase);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t parts = 5;  // steps of a chunk
+
+  struct Turning {
+    const Turn& turn;
+    std::uint32_t flag;
+    std::uint32_t chunk;
+    double bytes;
+    std::uint16_t first_shape;
+  };
+
+  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  // Low latency inside a node: the receiver sees every line as it comes, so it works while the sender does.
+  bool line_by_line(Rank a, Rank b) const { return plan_.messages.low_latency && reaches(a, b); }
+
+  void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase) const {
+    phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
+    phase.proxied = true;
+    phase.peer = to;
+    phase.bytes = Bytes{std::ceil(bytes)};
+    phase.queue_pair = queue_pair;
+    phase.flag = flag;
+  }
+
+  void send_step(Rank to, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
+    switch (part) {
+      case 0:
+        if (at.chunk < plan_.slots) return;  // a fresh FIFO has all its credits
+        phase.kind = Phase::Kind::wait;
+        phase.flag = plan_.credit.at(rank, at.flag);
+        phase.target = at.chunk - plan_.slots + 1;
+        return;
+      case 1:
+        phase.kind = Phase::Kind::delay;
+        phase.duration = plan_.send_overhead;
+        return;
+      case 2:
+        if (line_by_line(rank, to)) tell(rank, to, plan_.filled.at(to, at.flag), 0, at.turn.share, phase);
+        return;
+      case 3:
+        phase.kind = Phase::Kind::work;
+        phase.shape = static_cast<std::uint16_t>(at.first_shape + (reaches(rank, to) ? store_to_peer : stage));
+        phase.peer = to;
+        phase.amount = at.bytes;
+        return;
+      default:
+        tell(rank, to, plan_.filled.at(to, at.flag), at.bytes * (plan_.messages.low_latency ? flags_per_data : 1),
+             at.turn.share, phase);
+    }
+  }
+
+  void receive_step(Rank from, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
+    const bool in_place =
+        !plan_.messages.low_latency && !plan_.staged && reaches(rank, from);  // the sender put it there
+    const std::int64_t begun = line_by_line(rank, from) ? 2 * std::int64_t{at.chunk} + 1 : std::int64_t{at.chunk} + 1;
+    switch (part) {
+      case 0:
+        phase.kind = Phase::Kind::wait;
+        phase.flag = plan_.filled.at(rank, at.flag);
+        phase.target = begun;
+        return;
+      case 1:
+        if (in_place) return;
+        phase.kind = Phase::Kind::delay;
+        phase.duration = plan_.receive_overhead;
+        return;
+      case 2:
+        if (in_place) return;
+        phase.kind = Phase::Kind::work;
+        phase.shape = static_cast<std::uint16_t>(at.first_shape + unstage);
+        phase.amount = at.bytes;
+        return;
+      case 3:
+        if (!line_by_line(rank, from)) return;
+        phase.kind = Phase::Kind::wait;
+        phase.flag = plan_.filled.at(rank, at.flag);
+        phase.target = begun + 1;
+        return;
+      default:
+        if ((at.chunk + plan_.slots) * plan_.messages.slot >= at.turn.bytes) return;  // nobody waits for this credit
+        tell(rank, from, plan_.credit.at(from, at.flag), credit_bytes, at.turn.share, phase);
+    }
+  }
+
+  Plan plan_;
+};
+
+// Wavefronts that copy in each direction when `turns` are served side by side. One of many is lost to an even split and
+// one to the sender's flags; few all copy.
+struct Wavefronts {
+  std::int64_t all = 0;
+  std::int64_t each_way = 0;
+};
+Wavefronts wavefronts_of_turn(std::int64_t of_workgroup, std::int64_t turns) {
+  const std::int64_t all = std::max<std::int64_t>(1, of_workgroup / turns);
+  return {all, std::max<std::int64_t>(1, all <= 4 ? all / 2 : (all - 1) / 2)};
+}
+
+void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool low_latency, std::uint32_t turns,
+                bool only_one_kind, std::vector<PhaseShape>& shapes) {
+  const std::int64_t wavefronts =
+      std::max<std::int64_t>(1, (library.threads + gpu.compute.wavefront - 1) / gpu.compute.wavefront);
+  const Wavefronts turn = wavefronts_of_turn(wavefronts, turns);
+  const auto part = [&](Bytes all, std::int64_t of) {
+    return Bytes{all.value * static_cast<double>(of) / static_cast<double>(wavefronts)};
+  };
+  const std::string among = only_one_kind ? "" : " beside " + std::to_string(turns - 1);
+  const Bytes in_flight = part(library.bytes_in_flight, turn.each_way);
+  const Bytes own_in_flight = part(library.bytes_in_flight, turn.all);
+  const std::size_t first = shapes.size();
+  if (low_latency) {
+    const std::int64_t threads = std::min(turn.each_way * gpu.compute.wavefront, library.threads);
+    const Bytes lines = part(library.low_latency->bytes_in_flight, turn.each_way);
+    // The lines of the receiver are still in its cache.
+    shapes.push_back({.name = "send" + among,
+                      .read = 1,
+                      .peer_write = flags_per_data,
+                      .link_cost = library.link_cost,
+                      .pipelined = false,
+                      .active_threads = threads,
+                      .in_flight = lines});
+    shapes.push_back({.name = "stage" + among,
+                      .read = 1,
+                      .write = flags_per_data,
+                      .pipelined = false,
+                      .active_threads = threads,
+                      .in_flight = lines});
+    shapes.push_back({.name = "receive" + among,
+                      .read = flags_per_data,
+                      .read_miss = 0,
+                      .write = 1,
+                      .pipelined = false,
+                      .active_threads = threads,
+                      .in_flight = Bytes{lines.value * flags_per_data}});
+  } else {
+    shapes.push_back(
+        {.name = "send" + among, .read = 1, .peer_write = 1, .link_cost = library.link_cost, .in_flight = in_flight});
+    shapes.push_back({.name = "stage" + among, .read = 1, .write = 1, .in_flight = in_flight});
+    shapes.push_back({.name = "receive" + among, .read = 1, .write = 1, .in_flight = in_flight});
+  }
+  shapes.push_back({.name = "copy own" + among, .read = 1, .write = 1, .in_flight = own_in_flight});
+  for (std::size_t i = first; i < shapes.size(); ++i) shapes[i].cu_cost = library.copy_cost;
+}
+
+}  // namespace
+
+std::vector<Rank> every_turn(Rank ranks) {
+  std::vector<Rank> turns(ranks);
+  for (Rank turn = 0; turn < ranks; ++turn) turns[turn] = turn;
+  return turns;
+}
+
+void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes bytes, const std::vector<Rank>& turns,
+                     const std::string& name) {
+  const Rank ranks = build.ranks();
+  program::Kernel kernel;
+  kernel.name = build.unique(name);
+
+  MessagesBody::Plan plan;
+  plan.messages = plan_messages(library, ranks, turns, build.system.nodes > 1, bytes.value);
+  kernel.resources = resources_of(library, build.gpu(), library.threads, std::ssize(plan.messages.work));
+  plan.ranks = ranks;
+  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
+  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.staged = library.staged;
+  plan.slots = static_cast<std::uint32_t>(library.slots);
+  plan.chunks = static_cast<std::uint32_t>(std::max(1.0, std::ceil(plan.messages.largest_share / plan.messages.slot)));
+  plan.setup = library.setup;
+  plan.send_overhead = plan.messages.low_latency ? library.low_latency->step_overhead : library.step_overhead;
+  plan.receive_overhead = plan.messages.low_latency ? Time{} : library.step_overhead;
+  const std::vector<std::uint32_t>& sizes = plan.messages.turns_side_by_side;
+  plan.strands = 2 * sizes.back();
+  plan.first_shape.assign(sizes.back() + 1, 0);
+  for (const std::uint32_t side_by_side : sizes) {
+    plan.first_shape[side_by_side] = static_cast<std::uint16_t>(kernel.shapes.size());
+    add_shapes(library, build.gpu(), plan.messages.low_latency, side_by_side, sizes.size() == 1, kernel.shapes);
+  }
+  const std::uint32_t flags = (ranks - 1) * plan.messages.shares;
+  const auto turn_of = [shares = plan.messages.shares](std::uint32_t flag) { return 1 + flag / shares; };
+  program::Program& program = build.program;
+  plan.filled =
+      program.add_flags({kernel.name + ".filled", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
+                           return std::pair{(rank + ranks - turn_of(flag)) % ranks, kernel_name};
+                         }});
+  plan.credit =
+      program.add_flags({kernel.name + ".credit", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
+                           return std::pair{(rank + turn_of(flag)) % ranks, kernel_name};
+                         }});
+  kernel.body = std::make_shared<MessagesBody>(std::move(plan));
+  build.queue.operations.emplace_back(std::move(kernel));
+}
+
+}  // namespace moire::collective

@@ -1,0 +1,398 @@
+#include "models/workload/collective/messages.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "models/hardware/replay/example_program.hpp"
+#include "models/workload/collective/message_plan.hpp"
+#include "models/workload/collective/timing.hpp"
+
+namespace moire::collective {
+namespace {
+
+using libraries::LibrarySpec;
+using machine::example_system;
+using program::Rank;
+using replay::Watcher;
+
+constexpr double slot = 102400;  // 25 blocks of 4 KiB
+
+// A channel's two wavefronts have 40 kB in flight each: alone on its CU one sends 50 B/ns (store window), 2.048 us a
+// slot, and copies 100 B/ns, 1.024 us a slot; both together half of it. 1 us of overhead at every slot.
+LibrarySpec library(std::int64_t channels = 2, std::int64_t per_peer = 1, std::int64_t slots = 4) {
+  LibrarySpec made;
+  made.name = "example";
+  made.max_channels = channels;
+  made.peers_at_once = 4;
+  made.threads = 64;
+  made.registers_per_thread = 32;
+  made.slots = slots;
+  made.bytes_in_flight = {80e3};
+  made.setup = Time::from_us(5);
+  made.step_overhead = Time::from_us(1);
+  made.node = {.channels_per_peer = per_peer, .slot = {slot}, .smallest_share = {4096}, .largest_share = {1e9}};
+  return made;
+}
+
+LibrarySpec low_latency(std::int64_t channels = 2) {
+  LibrarySpec made = library(channels);
+  made.low_latency = {.threshold = {8192},
+                      .slot = {4096},
+                      .smallest_share = {4096},
+                      .largest_share = {1e9},
+                      .bytes_in_flight = {4096},
+                      .step_overhead = Time::from_ns(200)};
+  return made;
+}
+
+struct Ran {
+  std::unique_ptr<program::Program> program;
+  std::unique_ptr<core::RunLoop> loop;
+  std::unique_ptr<machine::Machine> machine;
+  replay::Result result;
+  Watcher seen;
+};
+
+Ran run(const machine::SystemSpec& system, const LibrarySpec& spec, double bytes) {
+  Ran ran;
+  ran.program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
+  ran.program->queues.resize(1);
+  builder::Builder build{system, *ran.program, ran.program->queues[0]};
+  append_messages(build, spec, Bytes{bytes}, every_turn(build.ranks()), "all_to_all");
+  ran.loop = std::make_unique<core::RunLoop>();
+  ran.machine = machine::build_or_throw(system, *ran.loop);
+  ran.result = replay::Replay(*ran.machine, *ran.program, &ran.seen).run();
+  EXPECT_EQ(ran.result.deadlock, "");
+  return ran;
+}
+
+double time_us(const machine::SystemSpec& system, const LibrarySpec& spec, double bytes) {
+  return run(system, spec, bytes).result.end.us();
+}
+
+// --- Time
+// -------------------------------------------------------------------------------------------------------------
+
+// Unstaged the receiver only polls. Setup 5; every slot costs the sender 1 + 2.048; then 0.5 store latency and 0.1
+// poll. From the fifth slot on the sender looks at its credits: 0.1 a poll.
+TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
+  LibrarySpec direct = library();
+  direct.staged = false;
+  for (const int slots : {1, 2, 4, 5, 9}) {
+    EXPECT_NEAR(time_us(example_system(2), direct, slots * slot),
+                5 + 3.048 * slots + 0.1 * std::max(0, slots - 4) + 0.6, 1e-5)
+        << slots << " slots";
+  }
+}
+
+// With a FIFO of one slot sender and receiver take turns, each alone on the CU: 3.048 + 0.5 + 0.1 + 2.024, and 0.5 +
+// 0.1 for the credit between.
+TEST(Messages, AFifoOfOneSlotAlternates) {
+  for (const int slots : {1, 2, 7}) {
+    EXPECT_NEAR(time_us(example_system(2), library(2, 1, 1), slots * slot), 5 + 5.672 * slots + 0.6 * (slots - 1), 1e-5)
+        << slots;
+  }
+}
+
+// Two slots. The sender has the CU to itself for the first: 5 + 3.048. It begins the second at 9.048; from 9.648 on it
+// shares with the receiver, who then needs 2.048 and ends at 11.696. By then 51.2 kB went at 25 B/ns and 30 kB before
+// at 50; the last 21.2 kB at 50 end at 12.12. 0.6 and 2.024 for the receiver, alone.
+TEST(Messages, ThreadsThatSendAndReceiveShareTheChannelsCu) {
+  EXPECT_NEAR(time_us(example_system(2), library(), 2 * slot), 12.12 + 0.6 + 2.024, 1e-5);
+}
+
+// Loops that take twice as much of the CU: the sender, 50 B/ns, keeps to the store window; the receiver copies at 50.
+TEST(Messages, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
+  LibrarySpec slow = library();
+  slow.copy_cost = 2;
+  EXPECT_NEAR(time_us(example_system(2), slow, slot), 5 + 3.048 + 0.6 + 1 + 2.048, 1e-5);
+}
+
+// A channel that also copies the own share: from 5 to 6.024 alone, the sender beside it for the last 0.024 at half
+// rate.
+TEST(Messages, OneChannelServesAllTurnsSideBySide) {
+  EXPECT_NEAR(time_us(example_system(2), library(1), slot), 5 + 1 + 0.048 + 2.024 + 0.6 + 2.024, 1e-5);
+}
+
+TEST(Messages, ChannelsShareAMessage) {
+  EXPECT_NEAR(time_us(example_system(2), library(8, 4), 4 * slot), 5 + 3.048 + 0.6 + 2.024, 1e-5);
+}
+
+// One wavefront requests 2,048 B of data and waits: 400 ns and 10 ns at the CU's rate; their stores, 245 ns at most,
+// take turns with that. The receiver, twice as many bytes from the cache, is faster and ends when the last line is
+// there.
+TEST(Messages, LowLatencyReceivesWhileItSends) {
+  EXPECT_NEAR(time_us(example_system(2), low_latency(), 4096), 5 + 0.2 + 2 * 0.41024 + 0.5 + 0.1, 1e-2);
+}
+
+TEST(Messages, LowLatencyEndsAtItsThreshold) {
+  EXPECT_TRUE(plan_messages(low_latency(), 2, every_turn(2), false, 8192).low_latency);
+  EXPECT_FALSE(plan_messages(low_latency(), 2, every_turn(2), false, 8193).low_latency);
+  EXPECT_FALSE(plan_messages(library(), 2, every_turn(2), false, 1).low_latency);
+}
+
+// Between nodes: stage 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 a slot,
+// flag 0.4, then the poll and the receiver's 2.024.
+TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
+  const machine::SystemSpec system = example_system(1, 2);
+  LibrarySpec apart = library();
+  apart.peers_at_once = 1;  // the own share on another channel
+  const Ran ran = run(system, apart, slot);
+  std::vector<core::LinkId> path;
+  ran.machine->topology()->route(0, 1, 0, path);
+  double latency = 0;
+  for (const core::LinkId link : path) latency += ran.machine->topology()->links()[link].latency.us();
+  EXPECT_NEAR(ran.result.end.us(), 5 + 2.024 + 0.3 + 1.1 + 0.2 + 0.02 + 0.5 + latency + 4.096 + 0.4 + 0.1 + 2.024,
+              1e-3);
+  for (const Watcher::Put& put : ran.seen.puts) EXPECT_EQ(put.cu, program::no_cu) << "posted by the host thread";
+}
+
+Time all_to_all_time(const machine::SystemSpec& system, const LibrarySpec& spec,
+                     std::optional<std::int64_t> channels = std::nullopt) {
+  return time_of(system, {.kind = Kind::all_to_all,
+                          .bytes = Bytes{slot * static_cast<double>(system.ranks())},
+                          .way = {.channels = channels, .library = spec}});
+}
+
+TEST(Messages, ItsTimeHasNoLaunchInIt) {
+  machine::SystemSpec system = example_system(2);
+  const double of_two_channels = time_us(system, library(2), slot);
+  const double of_one_channel = time_us(system, library(1), slot);
+  system.node.gpu.host.kernel_start = Time::from_us(3);
+  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(2)).us(), of_two_channels);
+  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(2), 1).us(), of_one_channel);
+  EXPECT_DOUBLE_EQ(all_to_all_time(system, library(1), 2).us(), of_one_channel);
+}
+
+// --- Channels
+// -----------------------------------------------------------------------------------------------------------
+
+// NCCL 2.28 on GPUs with 18 NVLinks: src/enqueue.cc worked by hand.
+LibrarySpec nccl(std::int64_t channels) {
+  LibrarySpec made = library(channels, 64, 8);
+  made.peers_at_once = 8;
+  made.node.slot = {524288};
+  made.node.smallest_share = {65536};
+  made.node.largest_share = {16 * 1048576};
+  return made;
+}
+
+TEST(MessagePlan, ChannelsOfAPeerByMessageSize) {
+  const auto shares = [](std::int64_t channels, Rank ranks, double bytes) {
+    return plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes).shares;
+  };
+  EXPECT_EQ(shares(32, 4, 1), 1);
+  EXPECT_EQ(shares(32, 4, 65537), 2);
+  EXPECT_EQ(shares(32, 4, 1e6), 8) << "so that four peers get 8 of 32 channels";
+  EXPECT_EQ(shares(32, 4, 128 * 1048576.), 8);
+  EXPECT_EQ(shares(32, 4, 256 * 1048576.), 16) << "no share above 16 MiB";
+  EXPECT_EQ(shares(32, 2, 1e9), 32);
+  EXPECT_EQ(shares(4, 4, 16 * 1048576.), 1);
+  EXPECT_EQ(shares(4, 4, 64 * 1048576.), 4);
+  EXPECT_EQ(shares(24, 4, 1e6), 8) << "24 channels count as 32";
+  EXPECT_EQ(shares(32, 64, 1e6), 1);
+}
+
+TEST(MessagePlan, TurnsStartOnChannelsFarApart) {
+  const MessagePlan apart = plan_messages(nccl(32), 4, every_turn(4), false, 1e6);
+  EXPECT_EQ(apart.work.size(), 32);
+  EXPECT_EQ(apart.turns_side_by_side, std::vector<std::uint32_t>{1});
+  const MessagePlan shared = plan_messages(nccl(8), 4, every_turn(4), false, 64 * 1048576.);  // 4 channels a peer
+  EXPECT_EQ(shared.work.size(), 8);
+  EXPECT_EQ(shared.turns_side_by_side, std::vector<std::uint32_t>{2});
+  std::vector<std::vector<std::uint32_t>> turns;
+  for (const std::vector<Batch>& channel : shared.work) {
+    turns.emplace_back();
+    for (const Turn& turn : channel.at(0)) turns.back().push_back(turn.turn);
+  }
+  const std::vector<std::uint32_t> a{0, 3}, b{0, 2}, c{1, 2}, d{1, 3};
+  EXPECT_EQ(turns, (std::vector{a, a, b, b, c, c, d, d}));
+}
+
+TEST(MessagePlan, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
+  const MessagePlan plan = plan_messages(nccl(1), 20, every_turn(20), false, 1e6);
+  ASSERT_EQ(plan.work.size(), 1);
+  ASSERT_EQ(plan.work[0].size(), 3);
+  EXPECT_EQ(plan.work[0][0].size(), 8);
+  EXPECT_EQ(plan.work[0][1].size(), 8);
+  EXPECT_EQ(plan.work[0][2].size(), 4);
+}
+
+TEST(MessagePlan, SharesAreWholeBlocksAndAddUp) {
+  for (const double bytes : {1., 4095., 4096., 4097., 1e6, 1234567., 64e6}) {
+    for (const std::int64_t channels : {1, 2, 8, 32}) {
+      for (const Rank ranks : {2U, 3U, 4U, 8U, 100U}) {
+        const MessagePlan plan = plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes);
+        std::map<std::uint32_t, double> sent;
+        for (const auto& channel : plan.work) {
+          for (const Batch& batch : channel) {
+            EXPECT_LE(batch.size(), 8);
+            for (const Turn& turn : batch) sent[turn.turn] += turn.bytes;
+          }
+        }
+        EXPECT_EQ(sent.size(), ranks);
+        for (const auto& [turn, total] : sent) EXPECT_EQ(total, bytes) << turn;
+        EXPECT_LE(plan.work.size(), static_cast<std::size_t>(channels));
+      }
+    }
+  }
+}
+
+// --- Protocol
+// -----------------------------------------------------------------------------------------------------------
+
+struct Shape {
+  std::int64_t gpus, nodes;
+  link::Wiring wiring;
+  LibrarySpec library;
+  double bytes;
+};
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {8, 1}, {2, 2}, {1, 2}, {1, 3}, {4, 2}}) {
+    for (const link::Wiring wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
+      if (gpus == 8 && wiring == link::Wiring::full_mesh) continue;  // the example has 6 links
+      for (const double bytes : {1., 7., 100e3, 1.1e6, 1234567.}) {
+        all.push_back({gpus, nodes, wiring, library(), bytes});
+        all.push_back({gpus, nodes, wiring, library(4, 2, 1), bytes});
+        all.push_back({gpus, nodes, wiring, library(16, 4, 2), bytes});
+        if (bytes <= 8192) all.push_back({gpus, nodes, wiring, low_latency(4), bytes});
+      }
+    }
+  }
+  return all;
+}
+
+std::string name_of(const Shape& s) {
+  return std::to_string(s.nodes) + " nodes of " + std::to_string(s.gpus) + ", " +
+         std::to_string(s.library.max_channels) + " channels, " + std::to_string(s.library.node.channels_per_peer) +
+         " a peer, " + std::to_string(s.bytes) + " bytes";
+}
+
+// What goes out of a GPU comes into another, once, and no link carries anything else.
+TEST(Messages, EveryByteTravelsOnce) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(name_of(shape));
+    const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
+    const auto gpus = static_cast<Rank>(shape.gpus);
+    const auto ranks = ran.program->ranks();
+    const double travels = shape.bytes * (shape.library.low_latency ? 2 : 1);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const machine::RankCapacities& own = ran.machine->capacities(rank);
+      if (own.egress != core::no_id) {
+        EXPECT_NEAR(ran.machine->sharing().served(own.egress), (gpus - 1) * travels, 1e-3);
+        EXPECT_NEAR(ran.machine->sharing().served(own.ingress), (gpus - 1) * travels, 1e-3);
+      }
+      for (const core::CapacityId link : own.to_peer) {
+        if (link == core::no_id) continue;
+        EXPECT_NEAR(ran.machine->sharing().served(link), travels, 1e-3);
+      }
+    }
+    double data = 0;
+    for (const Watcher::Put& put : ran.seen.puts) {
+      const program::FlagPlace place = ran.program->place_of(put.flag);
+      EXPECT_EQ(place.rank, put.destination);
+      if (place.array == 0) data += put.bytes;
+    }
+    if (shape.nodes > 1) {
+      EXPECT_EQ(data, ranks * (ranks - gpus) * travels);
+      EXPECT_EQ(ran.machine->network()->delivered(), ran.result.put_bytes);
+    } else {
+      EXPECT_EQ(ran.result.puts, 0);
+    }
+  }
+}
+
+// A collective takes as many CU places as it has channels, whatever the number of its peers.
+TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(name_of(shape));
+    const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
+    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+                                           shape.nodes > 1, shape.bytes);
+    EXPECT_LE(plan.work.size(), static_cast<std::size_t>(shape.library.max_channels));
+    EXPECT_EQ(ran.result.workgroups, plan.work.size() * ran.program->ranks());
+    std::map<std::pair<Rank, std::int64_t>, std::set<std::uint32_t>> cus;
+    for (const Watcher::Workgroup& span : ran.seen.workgroups) cus[{span.rank, span.workgroup}].insert(span.cu);
+    EXPECT_EQ(cus.size(), ran.result.workgroups);
+    for (const auto& [workgroup, places] : cus) EXPECT_EQ(places.size(), 1);
+  }
+}
+
+// Every slot that is filled is announced once and no more credits return than somebody waits for.
+TEST(Messages, FlagsReachTheirFinalValues) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(name_of(shape));
+    if (shape.library.low_latency) continue;
+    const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
+    std::map<program::FlagRef, std::int64_t> raised;
+    for (const Watcher::Put& put : ran.seen.puts) ++raised[put.flag];
+    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+                                           shape.nodes > 1, shape.bytes);
+    for (program::FlagRef flag = 0; flag < ran.program->flag_count(); ++flag) {
+      const program::FlagPlace place = ran.program->place_of(flag);
+      const double share = share_bytes(shape.bytes, plan.shares, place.index % plan.shares);
+      const auto chunks = static_cast<std::int64_t>(std::ceil(share / slot));
+      const std::int64_t expected = place.array == 0 ? chunks : std::max<std::int64_t>(0, chunks - shape.library.slots);
+      EXPECT_EQ(raised[flag], expected) << ran.program->name_of_flag(flag);
+    }
+  }
+}
+
+// A slot is written only after the receiver has emptied it.
+TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
+  for (const auto& [gpus, nodes] : {std::pair{4, 1}, {2, 2}}) {
+    for (const std::int64_t slots : {1, 2, 3}) {
+      LibrarySpec slow = library(16, 2, slots);  // every turn on channels of its own
+      slow.network = slow.node;
+      slow.peers_at_once = 1;
+      const Ran ran = run(example_system(gpus, nodes), slow, 20 * slot);
+      const Rank ranks = ran.program->ranks();
+      std::map<std::pair<Rank, std::int64_t>, std::vector<Watcher::Workgroup>> sent, received;
+      for (const Watcher::Workgroup& span : ran.seen.workgroups) {
+        if (span.phase == "send" || span.phase == "stage") sent[{span.rank, span.workgroup}].push_back(span);
+        if (span.phase == "receive") received[{span.rank, span.workgroup}].push_back(span);
+      }
+      const MessagePlan plan = plan_messages(slow, ranks, every_turn(ranks), nodes > 1, 20 * slot);
+      Time tightest = Time::max();
+      for (Rank rank = 0; rank < ranks; ++rank) {
+        for (std::size_t channel = 0; channel < plan.work.size(); ++channel) {
+          const Rank turn = plan.work[channel].at(0).at(0).turn;
+          if (turn == 0) continue;
+          const auto& sends = sent[{rank, channel}];
+          const auto& receives = received[{(rank + turn) % ranks, channel}];
+          ASSERT_EQ(sends.size(), 10);
+          ASSERT_EQ(receives.size(), 10);
+          for (std::size_t k = 0; k < 10; ++k) {
+            EXPECT_GE(receives[k].begin, sends[k].end);
+            if (k < static_cast<std::size_t>(slots)) continue;
+            const Time gap = sends[k].begin - receives[k - static_cast<std::size_t>(slots)].end;
+            EXPECT_GE(gap, Time{});
+            tightest = std::min(tightest, gap);
+          }
+        }
+      }
+      if (slots > 1 || nodes > 1) continue;
+      EXPECT_EQ(tightest, Time::from_us(0.5 + 0.1 + 1)) << "credit, poll, step overhead";
+    }
+  }
+}
+
+TEST(Messages, TwoOfAKindHaveTheirOwnFlags) {
+  const machine::SystemSpec system = example_system(2);
+  program::Program program(2);
+  program.queues.resize(1);
+  builder::Builder build{system, program, program.queues[0]};
+  append_messages(build, library(), Bytes{slot}, every_turn(2), "all_to_all");
+  append_messages(build, library(), Bytes{slot}, every_turn(2), "all_to_all");
+  const replay::Result result = replay::run(system, program);
+  EXPECT_EQ(result.deadlock, "");
+  EXPECT_EQ(result.operations[1].name, "all_to_all#2");
+  EXPECT_NEAR(result.end.us(), 2 * (5 + 3.048 + 0.6 + 2.024), 1e-5);
+}
+
+}  // namespace
+}  // namespace moire::collective

@@ -1,0 +1,245 @@
+#include "models/workload/collective/msccl.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/algorithms/msccl/check.hpp"
+#include "models/algorithms/msccl/xml_reader.hpp"
+#include "models/algorithms/mscclang/programs/registry.hpp"
+#include "models/workload/collective/algorithm_program.hpp"
+#include "models/workload/collective/channel_kernel.hpp"
+#include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/selection.hpp"
+#include "sim/config/problem.hpp"
+#include "sim/config/spec.hpp"
+#include "sim/config/suggest.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+using libraries::LibrarySpec;
+using Loaded = std::shared_ptr<const msccl::Algorithm>;
+
+Protocol protocol_of(msccl::Protocol protocol) {
+  switch (protocol) {
+    case msccl::Protocol::simple:
+      return Protocol::simple;
+    case msccl::Protocol::ll:
+      return Protocol::ll;
+    case msccl::Protocol::ll128:
+      return Protocol::ll128;
+  }
+  return Protocol::simple;
+}
+
+// Of the library itself, for sizes that no file takes.
+std::optional<Kind> kind_of(msccl::Collective collective) {
+  switch (collective) {
+    case msccl::Collective::all_reduce:
+      return Kind::all_reduce;
+    case msccl::Collective::all_gather:
+      return Kind::all_gather;
+    case msccl::Collective::all_to_all:
+      return Kind::all_to_all;
+    case msccl::Collective::reduce_scatter:
+      return Kind::reduce_scatter;
+    case msccl::Collective::broadcast:
+      return Kind::broadcast;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool divides(const msccl::Algorithm& algorithm, std::uint64_t bytes, builder::DataType dtype) {
+  const auto element = static_cast<std::uint64_t>(builder::bytes_of(dtype));
+  return bytes % (static_cast<std::uint64_t>(algorithm.chunks) * element) == 0;
+}
+
+bool takes(const msccl::Algorithm& algorithm, const MscclSpec& spec, std::uint64_t bytes) {
+  return (spec.in_place ? algorithm.in_place : algorithm.out_of_place) && algorithm.min_bytes <= bytes &&
+         (algorithm.max_bytes == 0 || bytes <= algorithm.max_bytes) && divides(algorithm, bytes, spec.dtype);
+}
+
+// The operator's own words on what is wrong: "what; what would be right".
+class Appending {
+ public:
+  Appending(builder::Builder& build, const MscclSpec& spec, const config::Node& node, config::Diagnostics& diagnostics)
+      : build_(build), spec_(spec), node_(node), diagnostics_(diagnostics) {}
+
+  bool run() {
+    if (spec_.file.has_value() + !spec_.files.empty() + spec_.program.has_value() != 1)
+      return fail("one of file, files and program says which algorithm",
+                  "write file: ring.xml, or files: [small.xml, large.xml], or program: {all_reduce_ring: {}}");
+    library_ = spec_.library ? &*spec_.library : build_.system.library ? &*build_.system.library : nullptr;
+    if (library_ == nullptr || !library_->channels)
+      return fail("an algorithm needs a collective library with channels to run it",
+                  "write library: ../libraries/nccl.yaml here or in the system");
+    if (const auto problem = check_memory(spec_.bytes, build_.system)) {
+      config::report_problem(*problem, node_.place, diagnostics_);
+      return false;
+    }
+    bytes_ = static_cast<std::uint64_t>(spec_.bytes.value);
+    if (static_cast<double>(bytes_) != spec_.bytes.value) return fail("bytes is no whole number", "write whole bytes");
+    if (!spec_.files.empty()) return select();
+    const Loaded algorithm = spec_.file ? load(*spec_.file) : compile(*spec_.program);
+    return algorithm && (divides(*algorithm, bytes_, spec_.dtype) || fail_to_divide(*algorithm)) && append(algorithm);
+  }
+
+ private:
+  bool fail(const std::string& what, const std::string& right) {
+    diagnostics_.error(node_.place, what, right);
+    return false;
+  }
+
+  bool fail_to_divide(const msccl::Algorithm& algorithm) {
+    const std::uint64_t unit =
+        static_cast<std::uint64_t>(algorithm.chunks) * static_cast<std::uint64_t>(builder::bytes_of(spec_.dtype));
+    return fail(fmt::format("{} B are no whole number of elements for each of {} chunks", bytes_, algorithm.chunks),
+                fmt::format("write a multiple of {} B, for example {} B", unit, (bytes_ / unit + 1) * unit));
+  }
+
+  Loaded load(const std::filesystem::path& file) {
+    auto algorithm = msccl::read_xml(file.string(), diagnostics_);
+    if (!algorithm) return nullptr;
+    if (!fits(*algorithm, file.string())) return nullptr;
+    // Nobody wants the time of a wrong result. Sizes at which it hangs are told by the run.
+    const msccl::Verdict verdict = msccl::check(*algorithm);
+    if (!verdict.accepted(*algorithm)) {
+      msccl::report(*algorithm, verdict, diagnostics_);
+      return nullptr;
+    }
+    return std::make_shared<const msccl::Algorithm>(std::move(*algorithm));
+  }
+
+  Loaded compile(const config::Node& program) {
+    const auto help = "write program: {all_reduce_ring: {channels: 2}}; 'moire compile --list' names them";
+    if (!program.is_map() || program.entries.size() != 1) {
+      diagnostics_.error(program.place, "a program is one name with its parameters", help);
+      return nullptr;
+    }
+    const config::Node::Entry& entry = program.entries.front();
+    const mscclang::ProgramEntry* known = mscclang::find_program(entry.key);
+    if (known == nullptr) {
+      diagnostics_.error(entry.key_place, fmt::format("there is no program {}", config::in_quotes(entry.key)),
+                         config::suggestion(entry.key, names(), "programs"));
+      return nullptr;
+    }
+    if (!entry.value.is_map()) {
+      diagnostics_.error(entry.value.place,
+                         fmt::format("the parameters of {} are {}, not a map", entry.key, found(entry.value)),
+                         fmt::format("write {}: {{}} where the defaults will do", entry.key));
+      return nullptr;
+    }
+    auto algorithm = known->compile(entry.value, diagnostics_, {build_.system.nodes, build_.system.node.gpus});
+    if (!algorithm || !fits(*algorithm, entry.key)) return nullptr;
+    return std::make_shared<const msccl::Algorithm>(std::move(*algorithm));
+  }
+
+  static std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const mscclang::ProgramEntry& program : mscclang::programs()) all.push_back(program.name);
+    return all;
+  }
+
+  bool fits(const msccl::Algorithm& algorithm, const std::string& name) {
+    if (algorithm.ranks() == static_cast<std::int32_t>(build_.ranks())) return true;
+    return fail(
+        fmt::format("{} is an algorithm of {} ranks, the system has {}", name, algorithm.ranks(), build_.ranks()),
+        fmt::format("set system.nodes and system.node.gpus to {} ranks in all", algorithm.ranks()));
+  }
+
+  bool select() {
+    std::vector<Loaded> all;
+    for (const auto& file : spec_.files) all.push_back(load(file));
+    for (const Loaded& algorithm : all) {
+      if (!algorithm) return false;
+    }
+    for (const Loaded& algorithm : all) {
+      if (algorithm->collective != all.front()->collective)
+        return fail(fmt::format("files of different collectives, {} and {}", to_string(all.front()->collective),
+                                to_string(algorithm->collective)),
+                    "give the files of one collective");
+    }
+    for (const Loaded& algorithm : all) {
+      if (takes(*algorithm, spec_, bytes_)) return append(algorithm);
+    }
+    return fall_back(all.front()->collective);
+  }
+
+  // As the runtime does where no algorithm is eligible.
+  bool fall_back(msccl::Collective what) {
+    const std::optional<Kind> kind = kind_of(what);
+    if (!kind)
+      return fail(fmt::format("no file takes {} B, and the library has no {} of its own", bytes_, to_string(what)),
+                  "widen minBytes and maxBytes of a file, or name one with file:");
+    Collective own{.kind = *kind, .bytes = spec_.bytes, .way = {.library = spec_.library}};
+    if (*kind == Kind::all_gather) own.bytes.value /= build_.ranks();
+    own.element_bytes = builder::bytes_of(spec_.dtype);
+    if (const auto problem = check(own, build_.system)) {
+      config::report_problem(*problem, node_.place, diagnostics_);
+      return false;
+    }
+    collective::append(build_, own, name_of(own.kind));
+    return true;
+  }
+
+  bool append(const Loaded& algorithm) {
+    const libraries::ProtocolSpec* protocol =
+        collective::protocol_of(*library_->channels, protocol_of(algorithm->protocol));
+    if (protocol == nullptr)
+      return fail(fmt::format("library '{}' has no protocol {}", library_->name, to_string(algorithm->protocol)),
+                  "take another library, or compile the algorithm for another protocol");
+    auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol));
+    // All thread blocks wait for each other, so all have to run at once.
+    const std::int64_t resident = builder::resident_workgroups(
+        build_, resources_of(*library_, build_.gpu(), protocol->threads, steps->channels()));
+    if (steps->channels() > resident)
+      return fail(fmt::format("{} thread blocks on a GPU that holds {} of them at once", steps->channels(), resident),
+                  "give the queue more CUs, or take an algorithm with fewer channels or instances");
+    append_channel_kernel(build_, std::move(steps), *library_, *protocol, builder::bytes_of(spec_.dtype),
+                          algorithm->name.empty() ? "msccl" : algorithm->name);
+    return true;
+  }
+
+  builder::Builder& build_;
+  const MscclSpec& spec_;
+  const config::Node& node_;
+  config::Diagnostics& diagnostics_;
+  const LibrarySpec* library_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+void MscclSpec::describe(config::Describer<MscclSpec>& d) {
+  d.component(
+      "msccl",
+      "A custom collective algorithm, thread block by thread block: MSCCL XML, or a program that comes with Moire.");
+  d.field("file", &MscclSpec::file, "The algorithm; its window of sizes is not looked at").exists();
+  d.field("files", &MscclSpec::files,
+          "Algorithms of one collective: the first whose window of sizes and place fit runs, else the library's own")
+      .exists()
+      .or_default();
+  d.field("program", &MscclSpec::program,
+          "A program that comes with Moire and its parameters, {all_reduce_ring: {channels: 2}}, compiled for the "
+          "system's ranks ('moire compile --list')");
+  d.field("bytes", &MscclSpec::bytes,
+          "Of the whole buffer: of all ranks' parts for all-gather, reduce-scatter and All-to-All")
+      .positive();
+  d.field("dtype", &MscclSpec::dtype, "Element type")
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .or_default();
+  d.field("in_place", &MscclSpec::in_place, "Of files: input and output are one buffer").or_default();
+  d.field("library", &MscclSpec::library, "The collective library whose kernel runs it; absent: the system's")
+      .optional();
+}
+
+bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::Node& node,
+                  config::Diagnostics& diagnostics) {
+  return Appending(build, spec, node, diagnostics).run();
+}
+
+}  // namespace moire::collective

@@ -1,0 +1,30 @@
+// The operator msccl: a custom algorithm, from files or of the project's own programs, run by a library's kernel.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "models/workload/builder/builder.hpp"
+#include "models/workload/libraries/collective_library.hpp"
+#include "sim/config/diagnostics.hpp"
+#include "sim/config/node.hpp"
+
+namespace moire::collective {
+
+struct MscclSpec {
+  std::optional<std::filesystem::path> file;
+  std::vector<std::filesystem::path> files;  // the first one that the size selects
+  std::optional<config::Node> program;       // of models/algorithms/mscclang, by name, with its parameters
+  Bytes bytes;                               // of the whole buffer
+  builder::DataType dtype = builder::DataType::fp32;
+  bool in_place = true;                           // of files: which may be selected
+  std::optional<libraries::LibrarySpec> library;  // absent: the system's
+  static void describe(config::Describer<MscclSpec>& d);
+};
+
+// Reads the algorithm and appends its kernel; false after reporting what is wrong with the file or the machine.
+bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::Node& node,
+                  config::Diagnostics& diagnostics);
+
+}  // namespace moire::collective

@@ -1,0 +1,93 @@
+// Recursive halving and doubling: in step k a rank exchanges with the one whose number differs in bit k.
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/shares.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+class RecursiveProgram final : public ChannelProgram {
+ public:
+  explicit RecursiveProgram(const Work& work)
+      : ranks_(static_cast<Rank>(work.system.ranks())),
+        chunk_(work.chunk),
+        copies_own_(work.kind == Kind::all_gather && work.copies_own) {
+    const auto bits = static_cast<std::uint32_t>(std::countr_zero(ranks_));
+    // A rank's own part is what it holds of the result when it is smallest.
+    const bool whole = work.kind == Kind::all_gather;
+    shares_ = deal(whole ? work.bytes : work.bytes / ranks_, work.channels,
+                   std::ceil(work.cell / (work.kind == Kind::all_reduce ? 2. : 1.) / ranks_ / 16) * 16);
+    if (work.kind != Kind::all_gather) {
+      for (std::uint32_t k = bits; k-- > 0;) add(k, Op::recv_reduce_copy);
+    }
+    if (work.kind != Kind::reduce_scatter) {
+      for (std::uint32_t k = 0; k < bits; ++k) add(k, Op::recv);
+    }
+    bits_ = bits;
+  }
+
+  std::uint32_t channels() const override { return shares_.channels; }
+  std::uint32_t connections() const override { return shares_.channels * bits_; }
+  Rank sender(Rank rank, std::uint32_t connection) const override { return rank ^ 1U << connection % bits_; }
+  Rank receiver(Rank rank, std::uint32_t connection) const override { return sender(rank, connection); }
+
+  // Sends and receives alternate chunk by chunk, so that FIFOs never fill at both ends.
+  bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
+    const double share = shares_.of(channel);
+    if (copies_own_) {
+      if (number == 0) {
+        step.op = Op::copy;
+        step.bytes = share;
+        return true;
+      }
+      --number;
+    }
+    for (const Exchange& exchange : exchanges_) {
+      const double all = share * static_cast<double>(1U << exchange.bit);
+      const auto chunks = static_cast<std::uint32_t>(std::ceil(all / chunk_));
+      if (number < 2 * chunks) {
+        const std::uint32_t chunk = number / 2;
+        step.op = number % 2 == 0 ? Op::send : exchange.op;
+        step.bytes = std::min(chunk_, all - chunk * chunk_);
+        step.from = step.to = rank ^ 1U << exchange.bit;
+        step.in = step.out = channel * bits_ + exchange.bit;
+        step.sent = step.received = (exchange.second ? chunks : 0) + chunk;
+        return true;
+      }
+      number -= 2 * chunks;
+    }
+    return false;
+  }
+
+ private:
+  struct Exchange {
+    std::uint32_t bit;
+    Op op;
+    bool second;  // with this rank
+  };
+
+  void add(std::uint32_t bit, Op op) {
+    const bool again =
+        std::any_of(exchanges_.begin(), exchanges_.end(), [=](const Exchange& e) { return e.bit == bit; });
+    exchanges_.push_back({bit, op, again});
+  }
+
+  Rank ranks_;
+  double chunk_;
+  bool copies_own_;
+  std::uint32_t bits_ = 0;
+  std::vector<Exchange> exchanges_;
+  Shares shares_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ChannelProgram> recursive_program(const Work& work) {
+  return std::make_shared<RecursiveProgram>(work);
+}
+
+}  // namespace moire::collective

@@ -1,0 +1,101 @@
+// Rings: each rank sends to the next one what it got from the one before.
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/rings.hpp"
+#include "models/workload/collective/shares.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+class RingProgram final : public ChannelProgram {
+ public:
+  explicit RingProgram(const Work& work)
+      : kind_(work.kind),
+        ranks_(static_cast<Rank>(work.system.ranks())),
+        root_(work.root),
+        chunk_(work.chunk),
+        copies_own_(work.copies_own),
+        rings_(rings(work.system)) {
+    // Of the bytes that are dealt, what one chunk of a loop covers, and what it makes of traffic.
+    double dealt = work.bytes, traffic = 1;
+    switch (kind_) {
+      case Kind::reduce_scatter:
+        dealt = work.bytes / ranks_;
+        [[fallthrough]];
+      case Kind::all_gather:
+        traffic = ranks_;
+        ops_ = ranks_;
+        break;
+      case Kind::all_reduce:
+        traffic = 2;
+        ops_ = 2 * ranks_ - 1;
+        pieces_ = ranks_;
+        break;
+      default:  // broadcast
+        ops_ = 1;
+        break;
+    }
+    shares_ = deal(dealt, work.channels, std::ceil(work.cell / traffic / 16) * 16);
+  }
+
+  std::uint32_t channels() const override { return shares_.channels; }
+  std::uint32_t connections() const override { return shares_.channels; }
+  Rank sender(Rank rank, std::uint32_t connection) const override { return ring(connection).previous[rank]; }
+  Rank receiver(Rank rank, std::uint32_t connection) const override { return ring(connection).next[rank]; }
+
+  bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
+    const std::uint32_t loop = number / ops_;
+    const double begin = loop * chunk_ * pieces_;
+    const double left = shares_.of(channel) - begin;
+    if (left <= 0) return false;
+    step.bytes = std::min(chunk_, left / pieces_);
+    const Ring& way = ring(channel);
+    step.from = way.previous[rank];
+    step.to = way.next[rank];
+    step.in = step.out = channel;
+    if (kind_ == Kind::broadcast) {
+      const Rank behind = (way.position[rank] + ranks_ - way.position[root_]) % ranks_;
+      step.op = behind == 0 ? Op::send : behind + 1 < ranks_ ? Op::recv_copy_send : Op::recv;
+      step.sent = step.received = loop;
+      return true;
+    }
+    const std::uint32_t at = number % ops_;
+    step.op = op(at);
+    step.sent = loop * (ops_ - 1) + at;
+    step.received = step.sent - 1;
+    return true;
+  }
+
+ private:
+  const Ring& ring(std::uint32_t channel) const { return rings_[channel % rings_.size()]; }
+
+  Op op(std::uint32_t at) const {
+    switch (kind_) {
+      case Kind::all_gather:
+        return at == 0 ? (copies_own_ ? Op::copy_send : Op::send) : at + 1 < ops_ ? Op::recv_copy_send : Op::recv;
+      case Kind::reduce_scatter:
+        return at == 0 ? Op::send : at + 1 < ops_ ? Op::recv_reduce_send : Op::recv_reduce_copy;
+      default:  // all-reduce: a reduce-scatter, then an all-gather
+        if (at == 0) return Op::send;
+        if (at + 1 < ranks_) return Op::recv_reduce_send;
+        if (at + 1 == ranks_) return Op::recv_reduce_copy_send;
+        return at + 1 < ops_ ? Op::recv_copy_send : Op::recv;
+    }
+  }
+
+  Kind kind_;
+  Rank ranks_;
+  Rank root_;
+  double chunk_;
+  bool copies_own_;
+  std::vector<Ring> rings_;
+  std::uint32_t ops_ = 1;     // steps of a loop
+  std::uint32_t pieces_ = 1;  // chunks that a loop covers
+  Shares shares_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ChannelProgram> ring_program(const Work& work) { return std::make_shared<RingProgram>(work); }
+
+}  // namespace moire::collective

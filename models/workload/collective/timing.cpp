@@ -1,0 +1,29 @@
+#include "models/workload/collective/timing.hpp"
+
+#include <algorithm>
+
+#include "models/hardware/machine/machine.hpp"
+#include "models/hardware/replay/replay.hpp"
+#include "sim/core/invariant.hpp"
+
+namespace moire::collective {
+
+Time time_of(const machine::SystemSpec& system, const Collective& collective) {
+  program::Program program(static_cast<program::Rank>(system.ranks()));
+  program.queues.resize(1);
+  builder::Builder build{system, program, program.queues[0]};
+  append(build, collective, name_of(collective.kind));
+  core::RunLoop loop;
+  std::string error;
+  const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, loop, error);
+  MOIRE_INVARIANT(machine != nullptr, error);
+  const replay::Result result = replay::Replay(*machine, program).run();
+  MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
+  const bool kernel = collective.way.engine != Engine::dma;
+  const replay::OperationTimes& first = result.operations.front();
+  Time end;
+  for (const replay::OperationTimes& times : result.operations) end = std::max(end, times.end);
+  return end - (kernel ? first.first_workgroup : first.begin);
+}
+
+}  // namespace moire::collective

@@ -1,0 +1,284 @@
+// Fused: one persistent kernel whose workgroups send results as they finish (paper 0, mechanism 1-5).
+//
+// Inside a node workgroups store results straight into the peer's output; after its last task for a peer a workgroup
+// releases its stores and raises its ready flag there. Between nodes the results of a slice gather in a local buffer;
+// the workgroup that completes the slice puts it, and its flag rises at the receiver. At the end every rank's
+// workgroups poll what the rank awaits.
+#include <algorithm>
+
+#include "models/workload/kernel/embedding_spec.hpp"
+
+namespace moire::kernel {
+
+namespace {
+
+using program::Phase;
+using program::Rank;
+
+class FusedEmbeddingBody final : public program::KernelBody {
+ public:
+  struct Plan {
+    Rank ranks = 0;
+    Rank gpus_per_node = 1;
+    bool node_stores = false;
+    Order order = Order::slices_in_turn;
+    std::int64_t physical = 0;  // workgroups of the persistent kernel
+    std::int64_t tasks = 0;     // logical workgroups of one destination
+    std::int64_t blocks = 0;    // of one table and destination
+    std::int64_t bags = 0;      // of a full block
+    std::int64_t samples = 0;   // of one destination
+    std::int64_t tasks_per_slice = 1;
+    double vector_bytes = 0;
+    Time fence;
+    Time before_first;  // of a workgroup's tasks
+    std::uint32_t queue_pairs = 1;
+    program::FlagBlock ready;       // per source: ready workgroups (node) or arrived slices (network)
+    program::FlagBlock slice_done;  // per destination and slice: finished tasks
+
+    std::int64_t slices() const { return (tasks + tasks_per_slice - 1) / tasks_per_slice; }
+    Rank node_peers() const { return node_stores ? gpus_per_node - 1 : 0; }
+    bool reaches(Rank a, Rank b) const { return a == b || (node_stores && a / gpus_per_node == b / gpus_per_node); }
+  };
+  enum Shape : std::uint16_t {
+    keep,
+    gather_for_peer,
+    stage,
+    store_to_peer,
+    of_first
+  };  // a gather + of_first: of a first task
+
+  explicit FusedEmbeddingBody(Plan plan) : plan_(plan) {
+    if (plan_.node_peers() > 0) plan_releases();
+  }
+
+  std::int64_t workgroups(Rank) const override { return plan_.physical; }
+
+  // Tasks, behind the last one for each peer of the node a release and a ready flag, polling. A workgroup without any
+  // task for a peer tells it at once.
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    std::int64_t at = step;
+    if (at-- == 0) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = plan_.before_first;
+      return true;
+    }
+    std::int64_t done = 0;
+    const Release* const releases = releases_.data() + (rank * plan_.physical + workgroup) * plan_.node_peers();
+    for (Rank turn = 0; turn < plan_.node_peers(); ++turn) {
+      const Release release = releases[turn];
+      if (at < 2 * (release.after - done)) break;
+      at -= 2 * (release.after - done);
+      done = release.after;
+      if (at == 0 && (done > 0 || turn == 0)) fence_step(phase);  // one for all that are told at once
+      if (at == 1) signal_step(rank, release.peer, phase);
+      if (at < 2) return true;
+      at -= 2;
+    }
+    const std::int64_t own_tasks = tasks_before(workgroup, plan_.tasks * plan_.ranks);
+    if (at < 2 * (own_tasks - done)) {
+      task_step(rank, workgroup + (done + at / 2) * plan_.physical, at % 2, phase);
+      return true;
+    }
+    return poll_step(rank, workgroup + (at - 2 * (own_tasks - done)) * plan_.physical, phase);
+  }
+
+ private:
+  struct Task {
+    Rank to;
+    std::int64_t within;  // among the destination's tasks
+  };
+  struct Release {
+    std::int64_t after;  // so many tasks of the workgroup
+    Rank peer;
+  };
+
+  // Of every workgroup and peer of its node, in the order in which they come.
+  void plan_releases() {
+    // How many of its tasks a workgroup has done when the last one for a peer is over, of rank 0. The list of another
+    // rank is the same, or the same turned so that it begins with the next rank.
+    std::vector<std::int64_t> last(static_cast<std::size_t>(plan_.physical * plan_.ranks));
+    for (std::int64_t number = 0; number < plan_.tasks * plan_.ranks; ++number) {
+      const std::int64_t at = number % plan_.physical * plan_.ranks + task_at(0, number).to;
+      last[static_cast<std::size_t>(at)] = number / plan_.physical + 1;
+    }
+    const bool turned = plan_.order == Order::slices_in_turn || plan_.order == Order::peer_by_peer;
+    releases_.reserve(static_cast<std::size_t>(plan_.physical) * plan_.ranks * plan_.node_peers());
+    for (Rank rank = 0; rank < plan_.ranks; ++rank) {
+      const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
+      for (std::int64_t workgroup = 0; workgroup < plan_.physical; ++workgroup) {
+        for (Rank turn = 1; turn <= plan_.node_peers(); ++turn) {
+          const Rank peer = node + (rank - node + turn) % plan_.gpus_per_node;
+          const Rank seen_from_0 = turned ? (peer + plan_.ranks - rank) % plan_.ranks : peer;
+          releases_.push_back({last[static_cast<std::size_t>(workgroup * plan_.ranks + seen_from_0)], peer});
+        }
+        std::stable_sort(releases_.end() - plan_.node_peers(), releases_.end(),
+                         [](const Release& a, const Release& b) { return a.after < b.after; });
+      }
+    }
+  }
+
+  // How many of a workgroup's tasks stand before number `end` of the list.
+  std::int64_t tasks_before(std::int64_t workgroup, std::int64_t end) const {
+    return end <= workgroup ? 0 : (end - workgroup + plan_.physical - 1) / plan_.physical;
+  }
+
+  Task task_at(Rank rank, std::int64_t number) const {
+    const std::int64_t peers = plan_.ranks - 1;
+    switch (plan_.order) {
+      case Order::slices_in_turn:
+        break;
+      case Order::peer_by_peer:  // beginning with the next rank, so that every link has one sender
+        return {(rank + 1 + static_cast<Rank>(number / plan_.tasks)) % plan_.ranks, number % plan_.tasks};
+      case Order::by_destination:
+        return {static_cast<Rank>(number / plan_.tasks), number % plan_.tasks};
+      case Order::by_table: {
+        const std::int64_t table = number / (plan_.blocks * plan_.ranks);
+        const std::int64_t block = number % (plan_.blocks * plan_.ranks);
+        return {static_cast<Rank>(block / plan_.blocks), table * plan_.blocks + block % plan_.blocks};
+      }
+    }
+    // The peers' slices in turn, so that all links work at once, then the own tasks.
+    if (number >= peers * plan_.tasks) return {rank, number - peers * plan_.tasks};
+    const std::int64_t before_last = (plan_.slices() - 1) * plan_.tasks_per_slice;  // of one peer
+    std::int64_t slice_tasks = plan_.tasks_per_slice;
+    std::int64_t base = number / (slice_tasks * peers) * slice_tasks;
+    std::int64_t in_round = number % (slice_tasks * peers);
+    if (number >= before_last * peers) {  // the last slice may be short
+      slice_tasks = plan_.tasks - before_last;
+      base = before_last;
+      in_round = number - before_last * peers;
+    }
+    const auto turn = static_cast<Rank>(in_round / slice_tasks);
+    return {(rank + 1 + turn) % plan_.ranks, base + in_round % slice_tasks};
+  }
+
+  void fence_step(Phase& phase) const {
+    phase.kind = Phase::Kind::fence;
+    phase.duration = plan_.fence;
+  }
+  void signal_step(Rank rank, Rank peer, Phase& phase) const {
+    phase.kind = Phase::Kind::signal;
+    phase.peer = peer;
+    phase.flag = plan_.ready.at(peer, rank);
+  }
+
+  void task_step(Rank rank, std::int64_t number, std::int64_t part, Phase& phase) const {
+    const auto [to, within] = task_at(rank, number);
+    const bool stores = plan_.reaches(rank, to);
+    phase.peer = to;
+    if (part == 0) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = to == rank ? keep : stores ? gather_for_peer : stage;
+      if (number < plan_.physical) phase.shape += of_first;
+      phase.amount = static_cast<double>(bags_of(within));
+    } else if (to == rank) {
+      return;
+    } else if (stores) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = store_to_peer;
+      phase.amount = static_cast<double>(bags_of(within));
+      phase.posted = true;
+    } else {
+      const std::int64_t slice = within / plan_.tasks_per_slice;
+      const std::int64_t first = slice * plan_.tasks_per_slice;
+      const std::int64_t last = std::min(first + plan_.tasks_per_slice, plan_.tasks);
+      phase.kind = Phase::Kind::put;
+      phase.flag = plan_.ready.at(to, rank);
+      phase.queue_pair = static_cast<std::uint32_t>(slice) % plan_.queue_pairs;
+      std::int64_t vectors = 0;
+      for (std::int64_t t = first; t < last; ++t) vectors += bags_of(t);
+      phase.bytes = Bytes{static_cast<double>(vectors) * plan_.vector_bytes};
+      if (last - first > 1) {
+        phase.gate = plan_.slice_done.at(rank, static_cast<std::uint32_t>(to * plan_.slices() + slice));
+        phase.gate_target = last - first;
+      }
+    }
+  }
+
+  // The last block of a table may be short.
+  std::int64_t bags_of(std::int64_t task) const {
+    return std::min(plan_.bags, plan_.samples - task % plan_.blocks * plan_.bags);
+  }
+
+  // Source number `index` of the remote ranks, spread over the physical workgroups.
+  bool poll_step(Rank rank, std::int64_t index, Phase& phase) const {
+    if (index >= plan_.ranks - 1) return false;
+    const Rank from = (rank + 1 + static_cast<Rank>(index)) % plan_.ranks;
+    phase.kind = Phase::Kind::wait;
+    phase.flag = plan_.ready.at(rank, from);
+    phase.target = plan_.reaches(rank, from) ? plan_.physical : plan_.slices();
+    return true;
+  }
+
+  Plan plan_;
+  std::vector<Release> releases_;  // [rank][workgroup][number]
+};
+
+}  // namespace
+
+void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) {
+  const Rank ranks = build.ranks();
+  const EmbeddingSizes sizes(spec, ranks);
+  program::Kernel kernel;
+  kernel.name = build.unique("fused_embedding");
+  kernel.resources.threads = spec.threads;
+  kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
+  kernel.shapes.resize(FusedEmbeddingBody::of_first);
+  // Where peers take turns they meet a table together, the own rank later; else it is walked through for every rank.
+  Walk walk;
+  walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
+  walk.workgroups = builder::resident_workgroups(build, kernel.resources);
+  program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
+  keep = gather_shape(spec, build.gpu(), "gather", walk);
+  keep.write = sizes.vector_bytes;
+  keep.written_back = results_written_back(spec, build.gpu(), keep);
+  program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
+  stage = keep;
+  stage.name = "gather to slice";
+  // Stores to a peer are posted: the workgroup takes up its next task and meets them again in the release. The peers'
+  // arrive meanwhile, so every memory sees loads and stores mixed.
+  program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
+  gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
+  const double stored = sizes.vector_bytes * keep.written_back;
+  gather.mixed_stores = stored / (gather.read * gather.read_miss * gather.read_overfetch + stored);
+  program::PhaseShape& store = kernel.shapes[FusedEmbeddingBody::store_to_peer];
+  store.name = "store to peer";
+  store.peer_write = sizes.vector_bytes;
+  store.written_back = keep.written_back;
+  store.mixed_stores = gather.mixed_stores;
+  store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
+  for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {
+    const program::PhaseShape first = of_first_task(kernel.shapes[later]);
+    kernel.shapes.push_back(first);
+  }
+
+  FusedEmbeddingBody::Plan plan;
+  plan.ranks = ranks;
+  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
+  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.order = spec.order;
+  plan.tasks = sizes.tasks_per_rank;
+  plan.blocks = sizes.blocks;
+  plan.bags = spec.bags_per_workgroup;
+  plan.samples = sizes.samples_per_rank;
+  plan.tasks_per_slice = spec.slice_vectors / spec.bags_per_workgroup;
+  plan.physical = std::min(walk.workgroups, plan.tasks * ranks);
+  plan.vector_bytes = sizes.vector_bytes;
+  plan.fence = spec.fence.value_or(build.gpu().port.fence);
+  plan.before_first = before_first_rows(spec, build.gpu());
+  if (build.system.node.nic) plan.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
+  const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
+  plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
+  const bool between_nodes = !plan.node_stores || plan.gpus_per_node < ranks;
+  if (between_nodes && plan.tasks_per_slice > 1) {
+    plan.slice_done =
+        build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(plan.slices()) * ranks,
+                                 [name = kernel.name](Rank rank, std::uint32_t) {
+                                   return std::pair{rank, name};
+                                 }});
+  }
+  kernel.body = std::make_shared<FusedEmbeddingBody>(plan);
+  build.queue.operations.emplace_back(std::move(kernel));
+}
+
+}  // namespace moire::kernel

@@ -1,0 +1,228 @@
+#include "models/workload/kernel/embedding_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/hardware/memory/cache.hpp"
+#include "sim/config/spec.hpp"
+
+namespace moire::kernel {
+
+namespace {
+constexpr double most_flags = 1e9;  // 12 GB of simulated flag memory
+constexpr double load_bytes = 16;   // of one thread: the widest load there is
+}  // namespace
+
+void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
+  d.component("embedding_all_to_all",
+              "Embedding bags of table-parallel DLRM and the All-to-All that gives every rank "
+              "its share of the batch.");
+  d.field("schedule", &EmbeddingSpec::schedule,
+          "bulk_synchronous: kernel, then collective; fused: one persistent kernel; unfused_kernel and all_to_all: the "
+          "two parts of bulk_synchronous, each alone")
+      .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
+                {"fused", Schedule::fused},
+                {"unfused_kernel", Schedule::unfused_kernel},
+                {"all_to_all", Schedule::all_to_all}})
+      .or_default();
+  d.field("tables_per_gpu", &EmbeddingSpec::tables_per_gpu, "Embedding tables each GPU holds").range(1, 100000);
+  d.field("global_batch", &EmbeddingSpec::global_batch, "Samples of one iteration over all GPUs").range(1, 1 << 30);
+  d.field("pooling", &EmbeddingSpec::pooling, "Rows summed into one output vector").range(1, 100000);
+  d.field("dim", &EmbeddingSpec::dim, "Elements of a row").range(1, 65536);
+  d.field("rows_per_table", &EmbeddingSpec::rows_per_table, "Rows of a table; with dim its footprint in the caches")
+      .range(1, std::int64_t{1} << 40)
+      .or_default();
+  d.field("dtype", &EmbeddingSpec::dtype, "Element type of rows and results")
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .or_default();
+  d.field("index_bytes", &EmbeddingSpec::index_bytes, "Bytes of one row number: 8 for int64 (PyTorch), 4 for int32")
+      .range(Bytes{1}, Bytes{16})
+      .or_default();
+  d.field("zipf_exponent", &EmbeddingSpec::zipf_exponent,
+          "Popularity of rows: the k-th of a table is asked for in proportion to 1 / k^exponent; 0: all alike")
+      .range(0, 4)
+      .or_default();
+  d.field("bags_per_workgroup", &EmbeddingSpec::bags_per_workgroup, "Output vectors of one logical workgroup")
+      .range(1, 4096)
+      .or_default();
+  d.field("threads", &EmbeddingSpec::threads, "Threads of a workgroup").range(32, 1024).or_default();
+  d.field("registers_per_thread", &EmbeddingSpec::registers_per_thread, "Registers per thread of the unfused kernel")
+      .range(8, 512)
+      .or_default();
+  d.field(
+       "in_flight", &EmbeddingSpec::in_flight,
+       "Bytes a workgroup asks for before it waits, at most: threads x bytes per load x loads unrolled. Short bags ask "
+       "for less")
+      .positive();
+  d.field("start_up", &EmbeddingSpec::start_up, "From the start of a workgroup of the first wave to its first task")
+      .or_default();
+  d.field("task_overhead", &EmbeddingSpec::task_overhead,
+          "Time of a task in which its workgroup requests nothing: addresses, barriers")
+      .or_default();
+  d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
+          "Registers per thread of the fused kernel (the communication API raises them and costs occupancy)")
+      .range(8, 512)
+      .or_default();
+  d.field(
+       "order", &EmbeddingSpec::order,
+       "Fused, order of the tasks. slices_in_turn: results for other ranks first, a slice for each in turn; "
+       "peer_by_peer: all for the next rank, then all for the one after it..., the own last; by_destination: all for "
+       "rank 0, then rank 1...; by_table: table by table, the samples as they come")
+      .choices({{"slices_in_turn", Order::slices_in_turn},
+                {"peer_by_peer", Order::peer_by_peer},
+                {"by_destination", Order::by_destination},
+                {"by_table", Order::by_table}})
+      .or_default();
+  d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put")
+      .range(1, 1 << 20)
+      .or_default();
+  d.field("fence", &EmbeddingSpec::fence,
+          "Fused: time to release the stores before a ready flag is raised; absent: port.fence of the GPU")
+      .optional();
+  d.field("engine", &EmbeddingSpec::engine,
+          "Bulk-synchronous: the All-to-All is a kernel of the collective library (cu) or copies by DMA engines (dma)")
+      .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
+      .or_default();
+  d.field("library", &EmbeddingSpec::library,
+          "Bulk-synchronous, engine cu: the collective library, a file of configs/libraries")
+      .optional();
+}
+
+EmbeddingSizes::EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks)
+    : samples_per_rank(spec.global_batch / ranks),
+      blocks((samples_per_rank + spec.bags_per_workgroup - 1) / spec.bags_per_workgroup),
+      tasks_per_rank(spec.tables_per_gpu * blocks),
+      vector_bytes(static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype)),
+      bytes_per_peer{static_cast<double>(spec.tables_per_gpu * samples_per_rank) * vector_bytes} {}
+
+std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system) {
+  const std::int64_t ranks = system.ranks();
+  if (ranks < 2) return "an All-to-All needs at least 2 ranks; raise system.nodes or system.node.gpus";
+  if (spec.global_batch % ranks != 0) {
+    return fmt::format("global_batch {} does not divide over {} ranks; {} would", spec.global_batch, ranks,
+                       std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks);
+  }
+  if (spec.slice_vectors % spec.bags_per_workgroup != 0) {
+    return fmt::format(
+        "slice_vectors {} is not a multiple of bags_per_workgroup {}; {} would be", spec.slice_vectors,
+        spec.bags_per_workgroup,
+        (spec.slice_vectors + spec.bags_per_workgroup - 1) / spec.bags_per_workgroup * spec.bags_per_workgroup);
+  }
+  // The fused kernel's flags: one ready flag per pair of ranks and a counter per slice.
+  const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
+  const double slices = std::ceil(static_cast<double>(sizes.tasks_per_rank * spec.bags_per_workgroup) /
+                                  static_cast<double>(spec.slice_vectors));
+  const double flags = static_cast<double>(ranks) * static_cast<double>(ranks) * (1 + slices);
+  if (spec.schedule == Schedule::fused && flags > most_flags) {
+    return fmt::format(
+        "{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible; raise slice_vectors "
+        "or take fewer ranks",
+        ranks, slices, flags, most_flags);
+  }
+  const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
+  if (exchanges && spec.engine == collective::Engine::cu && !spec.library) {
+    return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml, or "
+           "engine: "
+           "dma inside a node";
+  }
+  if (exchanges) {
+    if (auto problem = collective::check(exchange_of(spec, sizes, static_cast<program::Rank>(ranks)), system))
+      return problem;
+  }
+  const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
+                        static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
+  if (tables > system.node.gpu.hbm.capacity.value) {
+    return fmt::format(
+        "tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory; lower rows_per_table or tables_per_gpu",
+        tables * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// The row numbers of a task come first, one load of every thread at a time.
+double index_loads(const EmbeddingSpec& spec) {
+  const double bytes = static_cast<double>(spec.bags_per_workgroup * spec.pooling) * spec.index_bytes.value;
+  return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
+}
+
+}  // namespace
+
+program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
+                                 const Walk& walk) {
+  const auto bags = static_cast<double>(spec.bags_per_workgroup);
+  const auto pooling = static_cast<double>(spec.pooling);
+  const double row = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
+  const double indices = pooling * spec.index_bytes.value;  // of a vector
+  program::PhaseShape shape;
+  shape.name = std::move(name);
+  shape.read = pooling * row + indices;
+  shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{row});
+  const memory::TableReads reads{.tables = spec.tables_per_gpu,
+                                 .rows = spec.rows_per_table,
+                                 .row_bytes = Bytes{row},
+                                 .passes = walk.passes,
+                                 .reads_per_pass = spec.global_batch * spec.pooling / walk.passes,
+                                 .zipf_exponent = spec.zipf_exponent,
+                                 .tables_at_once = static_cast<double>(walk.workgroups) * bags *
+                                                   static_cast<double>(walk.passes) /
+                                                   static_cast<double>(spec.global_batch)};
+  const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
+  shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
+  shape.flop = pooling * static_cast<double>(spec.dim);
+  // A thread loads its batch of rows, sums it up, and loads the next. A batch has as many rows of every bag of the task
+  // as fit into `in_flight`, and the batches of a task are alike but for the last.
+  shape.pipelined = false;
+  shape.random_rows = true;
+  const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
+  const double batches = std::ceil(pooling / rows_at_once);
+  shape.in_flight = Bytes{std::min(spec.in_flight.value, bags * row * pooling / batches)};
+  shape.dependent_loads = index_loads(spec) / bags;
+  shape.pause = Time{static_cast<std::int64_t>(std::lround(static_cast<double>(spec.task_overhead.ps) / bags))};
+  return shape;
+}
+
+double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, const program::PhaseShape& gather) {
+  const auto vectors = static_cast<double>(spec.tables_per_gpu * spec.global_batch);
+  const double vector_bytes = static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
+  return memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{vectors * vector_bytes},
+                              Bytes{vectors * gather.read * gather.read_miss});
+}
+
+Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu) {
+  const auto loads = static_cast<std::int64_t>(index_loads(spec));
+  return spec.start_up + spec.task_overhead + gpu.hbm.unloaded_latency * loads;
+}
+
+program::PhaseShape of_first_task(program::PhaseShape gather) {
+  gather.dependent_loads = 0;
+  gather.pause = Time{};
+  return gather;
+}
+
+collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks) {
+  return {.kind = collective::Kind::all_to_all,
+          .bytes = sizes.bytes_per_peer * ranks,
+          .way = {.engine = spec.engine, .own_share = collective::OwnShare::copied, .library = spec.library}};
+}
+
+void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec) {
+  switch (spec.schedule) {
+    case Schedule::fused:
+      return append_fused_embedding(build, spec);
+    case Schedule::unfused_kernel:
+      return append_unfused_embedding(build, spec);
+    case Schedule::bulk_synchronous:
+      append_unfused_embedding(build, spec);
+      [[fallthrough]];
+    case Schedule::all_to_all:
+      return collective::append(build, exchange_of(spec, EmbeddingSizes(spec, build.ranks()), build.ranks()),
+                                "all_to_all");
+  }
+}
+
+}  // namespace moire::kernel

@@ -1,0 +1,643 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "models/hardware/replay/example_program.hpp"
+#include "models/workload/kernel/embedding_spec.hpp"
+
+namespace moire::kernel {
+namespace {
+
+using machine::example_system;
+using program::Phase;
+using program::Rank;
+using ::testing::HasSubstr;
+
+struct Case {
+  std::int64_t gpus, nodes;
+  link::Wiring wiring;
+  std::int64_t tables, samples_per_rank, bags, slice;
+  Order order;
+};
+
+std::string text(const Case& c) {
+  return std::to_string(c.nodes) + " x " + std::to_string(c.gpus) + " GPUs, wiring " +
+         std::to_string(static_cast<int>(c.wiring)) + ", " + std::to_string(c.tables) + " tables, " +
+         std::to_string(c.samples_per_rank) + " samples, blocks of " + std::to_string(c.bags) + ", slices of " +
+         std::to_string(c.slice) + ", order " + std::to_string(static_cast<int>(c.order));
+}
+
+// Full and short blocks, one task and many, fewer tasks than workgroups and more, slices that end short.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  struct Place {
+    std::int64_t gpus, nodes;
+    link::Wiring wiring;
+  };
+  const std::vector<Place> places{{4, 1, link::Wiring::nvswitch}, {2, 1, link::Wiring::full_mesh},
+                                  {1, 2, link::Wiring::none},     {1, 4, link::Wiring::none},
+                                  {2, 2, link::Wiring::nvswitch}, {4, 2, link::Wiring::full_mesh},
+                                  {2, 4, link::Wiring::nvswitch}, {4, 1, link::Wiring::none}};
+  struct Size {
+    std::int64_t tables, samples, bags, slice;
+  };
+  const std::vector<Size> sizes{{1, 1, 8, 32},  {1, 8, 8, 8},   {3, 7, 8, 32},
+                                {2, 65, 8, 16}, {5, 33, 4, 12}, {7, 96, 2, 64}};
+  for (const Place& p : places) {
+    for (const Size& s : sizes) {
+      for (const Order order : {Order::slices_in_turn, Order::peer_by_peer, Order::by_destination, Order::by_table}) {
+        all.push_back({p.gpus, p.nodes, p.wiring, s.tables, s.samples, s.bags, s.slice, order});
+      }
+    }
+  }
+  return all;
+}
+
+EmbeddingSpec spec_of(const Case& c, Schedule schedule) {
+  EmbeddingSpec spec;
+  spec.schedule = schedule;
+  spec.tables_per_gpu = c.tables;
+  spec.global_batch = c.samples_per_rank * c.gpus * c.nodes;
+  spec.pooling = 20;
+  spec.dim = 64;
+  spec.rows_per_table = 100000;
+  spec.bags_per_workgroup = c.bags;
+  spec.slice_vectors = c.slice;
+  spec.order = c.order;
+  spec.in_flight = {8e3};
+  spec.fence = Time::from_ns(700);
+  libraries::LibrarySpec library;
+  library.max_channels = 8;
+  library.peers_at_once = 2;
+  library.threads = 256;
+  library.registers_per_thread = 32;
+  library.node = {.channels_per_peer = 2, .slot = {16384}, .smallest_share = {4096}, .largest_share = {1e6}};
+  library.slots = 4;
+  library.bytes_in_flight = {16e3};
+  library.setup = Time::from_us(2);
+  library.step_overhead = Time::from_ns(500);
+  spec.library = library;
+  return spec;
+}
+
+machine::SystemSpec system_of(const Case& c) { return example_system(c.gpus, c.nodes, c.wiring); }
+
+std::unique_ptr<program::Program> program_of(const machine::SystemSpec& system, const EmbeddingSpec& spec) {
+  auto program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
+  program->queues.resize(1);
+  builder::Builder build{system, *program, program->queues[0]};
+  append_embedding_all_to_all(build, spec);
+  return program;
+}
+
+const program::Kernel& kernel_of(const program::Program& program, std::size_t i = 0) {
+  return std::get<program::Kernel>(program.queues[0].operations[i]);
+}
+
+// All steps of a workgroup.
+std::vector<Phase> steps(const program::Kernel& kernel, Rank rank, std::int64_t workgroup) {
+  std::vector<Phase> all;
+  for (std::uint32_t step = 0;; ++step) {
+    Phase phase;
+    if (!kernel.body->phase(rank, workgroup, step, phase)) return all;
+    all.push_back(phase);
+  }
+}
+
+// A task begins with its gather; stores to a peer are posted behind it.
+bool gathers(const Phase& phase) { return phase.kind == Phase::Kind::work && !phase.posted; }
+
+// --- What the generators make
+// -----------------------------------------------------------------------------------------
+
+// Tasks are (table, block of samples) of one destination: every destination gets as many full and short blocks as there
+// are, so every sample of every table once.
+TEST(FusedEmbedding, TasksCoverEveryTableSampleAndDestinationOnce) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(text(c));
+    const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
+    const program::Kernel& kernel = kernel_of(*program);
+    std::multiset<double> blocks;  // of one destination
+    for (std::int64_t table = 0; table < c.tables; ++table) {
+      for (std::int64_t at = 0; at < c.samples_per_rank; at += c.bags) {
+        blocks.insert(static_cast<double>(std::min(c.bags, c.samples_per_rank - at)));
+      }
+    }
+    for (Rank rank = 0; rank < program->ranks(); ++rank) {
+      std::map<Rank, std::multiset<double>> of_destination;
+      for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
+        for (const Phase& phase : steps(kernel, rank, wg)) {
+          if (gathers(phase)) of_destination[phase.peer].insert(phase.amount);
+        }
+      }
+      EXPECT_EQ(of_destination.size(), program->ranks());
+      for (const auto& [destination, made] : of_destination) EXPECT_EQ(made, blocks) << "for rank " << destination;
+    }
+  }
+}
+
+TEST(FusedEmbedding, ResultsGoTheRightWay) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(text(c));
+    const machine::SystemSpec system = system_of(c);
+    const auto program = program_of(system, spec_of(c, Schedule::fused));
+    const builder::Builder build{system, *program, program->queues[0]};
+    const program::Kernel& kernel = kernel_of(*program);
+    for (Rank rank = 0; rank < program->ranks(); ++rank) {
+      for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
+        const std::vector<Phase> all = steps(kernel, rank, wg);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          if (!gathers(all[i])) continue;
+          const bool stores = all[i].peer != rank && build.stores_reach(rank, all[i].peer);
+          EXPECT_EQ(kernel.shapes[all[i].shape].peer_write, 0);
+          EXPECT_EQ(kernel.shapes[all[i].shape].write, stores ? 0 : 256);
+          ASSERT_LT(i + 1, all.size());
+          const Phase& next = all[i + 1];
+          EXPECT_EQ(next.kind == Phase::Kind::work && next.posted, stores);
+          if (!stores) continue;
+          EXPECT_EQ(kernel.shapes[next.shape].peer_write, 256);
+          EXPECT_EQ(kernel.shapes[next.shape].write + kernel.shapes[next.shape].read, 0);
+          EXPECT_EQ(next.peer, all[i].peer);
+          EXPECT_EQ(next.amount, all[i].amount);
+        }
+      }
+    }
+  }
+}
+
+// The destination of every task in the order in which the workgroups take them.
+std::vector<Rank> destinations(const program::Kernel& kernel, Rank rank) {
+  const std::int64_t workgroups = kernel.body->workgroups(rank);
+  std::map<std::int64_t, Rank> by_number;
+  for (std::int64_t wg = 0; wg < workgroups; ++wg) {
+    std::int64_t number = wg;
+    for (const Phase& phase : steps(kernel, rank, wg)) {
+      if (!gathers(phase)) continue;
+      by_number[number] = phase.peer;
+      number += workgroups;
+    }
+  }
+  std::vector<Rank> order;
+  for (const auto& [number, to] : by_number) order.push_back(to);
+  return order;
+}
+
+// Remote first: the own tasks come last, and no peer is ever more than a slice ahead of another. Rank + 1 begins.
+TEST(FusedEmbedding, RemoteResultsComeFirstAndPeersTakeTurns) {
+  for (const Case& c : cases()) {
+    if (c.order != Order::slices_in_turn) continue;
+    SCOPED_TRACE(text(c));
+    const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
+    const Rank ranks = program->ranks();
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const std::vector<Rank> order = destinations(kernel_of(*program), rank);
+      const std::size_t remote = order.size() / ranks * (ranks - 1);
+      EXPECT_EQ(std::count(order.begin() + static_cast<std::ptrdiff_t>(remote), order.end(), rank),
+                order.size() - remote);
+      EXPECT_EQ(order[0], (rank + 1) % ranks);
+      std::vector<std::int64_t> done(ranks, 0);
+      std::int64_t spread = 0;
+      for (std::size_t i = 0; i < remote; ++i) {
+        ++done[order[i]];
+        std::int64_t most = 0, least = INT64_MAX;
+        for (Rank peer = 0; peer < ranks; ++peer) {
+          if (peer == rank) continue;
+          most = std::max(most, done[peer]);
+          least = std::min(least, done[peer]);
+        }
+        spread = std::max(spread, most - least);
+      }
+      EXPECT_LE(spread, c.slice / c.bags);
+    }
+  }
+}
+
+TEST(FusedEmbedding, NaturalOrderIsThatOfTheOutput) {
+  for (const Case& c : cases()) {
+    if (c.order != Order::by_destination) continue;
+    SCOPED_TRACE(text(c));
+    const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
+    const std::vector<Rank> order = destinations(kernel_of(*program), 1);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  }
+}
+
+TEST(FusedEmbedding, PeerByPeerAndByTableAreAsTheirNamesSay) {
+  for (const Case& c : cases()) {
+    if (c.order != Order::peer_by_peer && c.order != Order::by_table) continue;
+    SCOPED_TRACE(text(c));
+    const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
+    const Rank ranks = program->ranks();
+    const std::vector<Rank> order = destinations(kernel_of(*program), 1);
+    const std::size_t one = order.size() / ranks;  // tasks of one destination
+    const std::size_t blocks = one / static_cast<std::size_t>(c.tables);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      EXPECT_EQ(order[i], c.order == Order::peer_by_peer ? (2 + i / one) % ranks : i / blocks % ranks) << i;
+    }
+  }
+}
+
+// Behind its last task for a peer of the node, and no earlier or later, a workgroup releases its stores and tells that
+// peer. Peers that it has no task for are told first, behind one release.
+TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(text(c));
+    const machine::SystemSpec system = system_of(c);
+    const auto program = program_of(system, spec_of(c, Schedule::fused));
+    const builder::Builder build{system, *program, program->queues[0]};
+    const program::Kernel& kernel = kernel_of(*program);
+    std::int64_t misplaced = 0;
+    for (Rank rank = 0; rank < program->ranks(); ++rank) {
+      std::set<Rank> peers;
+      for (Rank peer = 0; peer < program->ranks(); ++peer) {
+        if (peer != rank && build.stores_reach(rank, peer)) peers.insert(peer);
+      }
+      for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
+        std::map<Rank, std::size_t> tasks_left;
+        const std::vector<Phase> all = steps(kernel, rank, wg);
+        for (const Phase& phase : all) {
+          if (gathers(phase)) ++tasks_left[phase.peer];
+        }
+        std::multiset<Rank> told;
+        const Phase* before = nullptr;  // the last step that takes time
+        Rank last_task = rank;
+        bool begun = false;
+        for (const Phase& phase : all) {
+          if (gathers(phase)) {
+            if (peers.contains(last_task) && tasks_left[last_task] == 0 && !told.contains(last_task)) ++misplaced;
+            last_task = phase.peer;
+            --tasks_left[last_task];
+            begun = true;
+          }
+          if (phase.kind == Phase::Kind::fence) {
+            EXPECT_EQ(phase.duration, Time::from_ns(700));
+          }
+          if (phase.kind == Phase::Kind::signal) {
+            if (tasks_left[phase.peer] > 0) ++misplaced;
+            if (begun && (phase.peer != last_task || before->kind != Phase::Kind::fence)) ++misplaced;
+            if (!begun && before == nullptr) ++misplaced;  // not released
+            told.insert(phase.peer);
+          }
+          if (phase.kind != Phase::Kind::nothing) before = &phase;
+        }
+        EXPECT_EQ(told, (std::multiset<Rank>{peers.begin(), peers.end()}));
+      }
+    }
+    EXPECT_EQ(misplaced, 0);
+  }
+}
+
+// Every slice is put by whoever completes it; its bytes are those of its tasks, and all slices are a peer's bytes.
+TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(text(c));
+    const EmbeddingSpec spec = spec_of(c, Schedule::fused);
+    const machine::SystemSpec system = system_of(c);
+    const auto program = program_of(system, spec);
+    const builder::Builder build{system, *program, program->queues[0]};
+    const program::Kernel& kernel = kernel_of(*program);
+    for (Rank rank = 0; rank < program->ranks(); ++rank) {
+      struct Slice {
+        std::int64_t raised = 0, target = 0;
+        std::set<double> bytes;
+        std::set<program::FlagRef> flags;
+        double vectors = 0;
+      };
+      std::map<program::FlagRef, Slice> gated;
+      std::map<Rank, double> sent;
+      for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
+        double amount = 0;
+        for (const Phase& phase : steps(kernel, rank, wg)) {
+          if (gathers(phase)) amount = phase.amount;
+          if (phase.kind != Phase::Kind::put) continue;
+          EXPECT_FALSE(build.stores_reach(rank, phase.peer));
+          EXPECT_LE(phase.bytes.value, static_cast<double>(c.slice) * 256);
+          if (phase.gate == program::no_flag) {
+            sent[phase.peer] += phase.bytes.value;
+            EXPECT_EQ(phase.bytes.value, amount * 256);
+            continue;
+          }
+          Slice& slice = gated[phase.gate];
+          if (slice.raised++ == 0) sent[phase.peer] += phase.bytes.value;
+          slice.target = phase.gate_target;
+          slice.bytes.insert(phase.bytes.value);
+          slice.flags.insert(phase.flag);
+          slice.vectors += amount;
+          EXPECT_EQ(program->place_of(phase.gate).rank, rank) << "the counter is in the sender's memory";
+          EXPECT_EQ(program->place_of(phase.flag).rank, phase.peer);
+        }
+      }
+      for (const auto& [gate, slice] : gated) {
+        EXPECT_EQ(slice.raised, slice.target) << program->name_of_flag(gate);
+        EXPECT_THAT(slice.bytes, ::testing::ElementsAre(slice.vectors * 256));
+        EXPECT_EQ(slice.flags.size(), 1);
+      }
+      for (Rank peer = 0; peer < program->ranks(); ++peer) {
+        const bool by_nic = peer != rank && !build.stores_reach(rank, peer);
+        EXPECT_EQ(sent[peer], by_nic ? static_cast<double>(c.tables * c.samples_per_rank) * 256 : 0) << "to " << peer;
+      }
+    }
+  }
+}
+
+// Nobody waits for a flag that is raised less often, and every remote source is awaited once.
+TEST(FusedEmbedding, FlagsAreRaisedAsOftenAsAwaited) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(text(c));
+    const auto program = program_of(system_of(c), spec_of(c, Schedule::fused));
+    const program::Kernel& kernel = kernel_of(*program);
+    const Rank ranks = program->ranks();
+    std::map<program::FlagRef, std::int64_t> raised, awaited;
+    std::set<program::FlagRef> gates;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
+        bool polls = false;
+        for (const Phase& phase : steps(kernel, rank, wg)) {
+          if (phase.kind == Phase::Kind::signal || (phase.kind == Phase::Kind::put && phase.gate == program::no_flag))
+            ++raised[phase.flag];
+          if (phase.kind == Phase::Kind::put && phase.gate != program::no_flag && gates.insert(phase.gate).second)
+            ++raised[phase.flag];
+          if (phase.kind == Phase::Kind::wait) {
+            EXPECT_EQ(program->place_of(phase.flag).rank, rank);
+            EXPECT_EQ(awaited.count(phase.flag), 0);
+            awaited[phase.flag] = phase.target;
+          }
+          EXPECT_FALSE(polls && phase.kind == Phase::Kind::work) << "polls before its work is done";
+          polls = polls || phase.kind == Phase::Kind::wait;
+        }
+      }
+    }
+    EXPECT_EQ(awaited.size(), ranks * (ranks - 1));
+    EXPECT_EQ(raised, awaited);
+  }
+}
+
+TEST(BulkEmbedding, DoesTheWorkOfTheFusedKernel) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(text(c));
+    EmbeddingSpec spec = spec_of(c, Schedule::fused);
+    spec.fused_registers_per_thread = spec.registers_per_thread;  // as many workgroups share the cache
+    const auto fused = program_of(system_of(c), spec);
+    spec.schedule = Schedule::bulk_synchronous;
+    const auto bulk = program_of(system_of(c), spec);
+    const auto totals = [](const program::Program& program) {
+      const program::Kernel& kernel = kernel_of(program);
+      std::map<std::string, double> sums;
+      for (std::int64_t wg = 0; wg < kernel.body->workgroups(0); ++wg) {
+        for (const Phase& phase : steps(kernel, 0, wg)) {
+          if (phase.kind != Phase::Kind::work) continue;
+          const program::PhaseShape& shape = kernel.shapes[phase.shape];
+          if (gathers(phase)) sums["vectors"] += phase.amount;
+          sums["read"] += phase.amount * shape.read;
+          sums["missed"] += phase.amount * shape.read * shape.read_miss * shape.read_overfetch;
+          sums["flop"] += phase.amount * shape.flop;
+          sums["written"] += phase.amount * (shape.write + shape.peer_write);
+        }
+      }
+      return sums;
+    };
+    const std::map<std::string, double> expected = totals(*fused);
+    for (const auto& [what, sum] : totals(*bulk)) {
+      if (what == "missed" && c.order != Order::by_table) {
+        EXPECT_LE(sum, expected.at(what) * (1 + 1e-12)) << "who walks through the tables once finds more in the cache";
+      } else {
+        EXPECT_DOUBLE_EQ(sum, expected.at(what)) << what;
+      }
+    }
+    EXPECT_EQ(expected.at("vectors"), static_cast<double>(c.tables * c.samples_per_rank * c.gpus * c.nodes));
+    EXPECT_EQ(expected.at("flop"), expected.at("vectors") * 20 * 64);
+    EXPECT_EQ(bulk->queues[0].operations.size(), 2);
+  }
+}
+
+TEST(BulkEmbedding, ItsPartsAloneAreItsParts) {
+  const Case c{2, 1, link::Wiring::nvswitch, 3, 96, 8, 32, Order::slices_in_turn};
+  EmbeddingSpec spec = spec_of(c, Schedule::bulk_synchronous);
+  for (const collective::Engine engine : {collective::Engine::cu, collective::Engine::dma}) {
+    spec.engine = engine;
+    const auto names = [&](Schedule schedule) {
+      spec.schedule = schedule;
+      std::vector<std::string> all;
+      const auto program = program_of(system_of(c), spec);
+      for (const program::Operation& operation : program->queues[0].operations) {
+        all.push_back(program::name_of(operation));
+      }
+      return all;
+    };
+    std::vector<std::string> parts = names(Schedule::unfused_kernel);
+    EXPECT_EQ(parts.size(), 1);
+    for (const std::string& name : names(Schedule::all_to_all)) parts.push_back(name);
+    EXPECT_EQ(names(Schedule::bulk_synchronous), parts);
+    EXPECT_EQ(parts.size(), engine == collective::Engine::cu ? 2 : 1 + c.gpus);
+  }
+}
+
+// 5 us to start, 0.4 us of the task, then two loads of 400 ns: 16 bags of 64 row numbers of 8 B are 8 KiB, twice 256
+// threads x 16 B. Whoever comes later has this in its shape.
+TEST(Embedding, FirstTasksWaitInStepThenGather) {
+  Case c{2, 1, link::Wiring::nvswitch, 64, 256, 16, 32, Order::peer_by_peer};
+  for (const Schedule schedule : {Schedule::fused, Schedule::unfused_kernel}) {
+    EmbeddingSpec spec = spec_of(c, schedule);
+    spec.pooling = 64;
+    spec.start_up = Time::from_us(5);
+    spec.task_overhead = Time::from_ns(400);
+    const auto program = program_of(system_of(c), spec);
+    const program::Kernel& kernel = kernel_of(*program);
+    const std::vector<Phase> first = steps(kernel, 0, 0);
+    ASSERT_GE(first.size(), 2);
+    EXPECT_EQ(first[0].kind, Phase::Kind::delay);
+    EXPECT_EQ(first[0].duration, Time::from_ns(5000 + 400 + 2 * 400));
+    const auto waits = [&](const Phase& phase) {
+      const program::PhaseShape& shape = kernel.shapes[phase.shape];
+      return shape.dependent_loads > 0 && shape.pause.ps > 0;
+    };
+    EXPECT_FALSE(waits(first[1]));
+    std::vector<Phase> later;  // of the same workgroup, or of one of a later wave
+    if (schedule == Schedule::fused) {
+      later.assign(first.begin() + 2, first.end());
+    } else {
+      later = steps(kernel, 0, kernel.body->workgroups(0) - 1);
+    }
+    std::erase_if(later, [](const Phase& phase) { return !gathers(phase); });
+    ASSERT_FALSE(later.empty());
+    for (const Phase& phase : later) {
+      EXPECT_TRUE(waits(phase));
+    }
+  }
+}
+
+TEST(FusedEmbedding, WithoutAFenceOfItsOwnItIsThePorts) {
+  const Case c{2, 1, link::Wiring::nvswitch, 1, 8, 8, 32, Order::peer_by_peer};
+  machine::SystemSpec system = system_of(c);
+  system.node.gpu.port.fence = Time::from_ns(640);
+  EmbeddingSpec spec = spec_of(c, Schedule::fused);
+  spec.fence.reset();
+  const std::vector<Phase> all = steps(kernel_of(*program_of(system, spec)), 0, 0);
+  const auto fence = std::find_if(all.begin(), all.end(), [](const Phase& p) { return p.kind == Phase::Kind::fence; });
+  ASSERT_NE(fence, all.end());
+  EXPECT_EQ(fence->duration, Time::from_ns(640));
+}
+
+TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  spec.dim = 40;  // 160 B of fp32: three grains of 64 B
+  const machine::GpuSpec gpu = machine::example_gpu();
+  program::PhaseShape shape = gather_shape(spec, gpu, "gather", {});
+  EXPECT_DOUBLE_EQ(shape.read, 20 * (160 + 8));
+  const double open = gpu.hbm.random_access_cost.value;  // of a row, beside its grains
+  EXPECT_DOUBLE_EQ(shape.read_overfetch, (192 + open) / 160);
+  EXPECT_DOUBLE_EQ(shape.flop, 20 * 40);
+  spec.dtype = builder::DataType::bf16;  // 80 B: two grains
+  shape = gather_shape(spec, gpu, "gather", {});
+  EXPECT_DOUBLE_EQ(shape.read, 20 * (80 + 8));
+  EXPECT_DOUBLE_EQ(shape.read_overfetch, (128 + open) / 80);
+  spec.rows_per_table = 1000;
+  // 16 samples read 320 times of 1,000 rows, which fit: 1,000 (1 - e^-0.32) for the first time. Row numbers always
+  // miss.
+  const double first = 1000 * (1 - std::exp(-0.32)) / 320;
+  EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).read_miss, (80 * first + 8) / 88, 1e-6);
+}
+
+// Four workgroups at 8 bags of a table of 16 samples each are at two tables; the cache holds 500 of 1,000 rows for
+// each.
+TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  spec.rows_per_table = 1000;
+  spec.pooling = 100'000;  // long enough to forget how it began
+  machine::GpuSpec gpu = machine::example_gpu();
+  gpu.l2.capacity = {1000 * 256.};
+  gpu.l2.usable_share = 1;
+  const auto misses = [&](std::int64_t workgroups) {
+    return gather_shape(spec, gpu, "gather", {.passes = 1, .workgroups = workgroups}).read_miss;
+  };
+  EXPECT_NEAR(misses(2), 8. / 264, 1e-3);
+  EXPECT_NEAR(misses(4), (128 + 8.) / 264, 1e-3);
+}
+
+// 8 bags of 256 B: 16 kB have room for 8 rows of each, so 20 rows take three batches; short bags ask for less.
+TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  const machine::GpuSpec gpu = machine::example_gpu();
+  spec.in_flight = {8 * 8 * 256.};
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).in_flight.value, 8 * 256 * 20 / 3.);
+  spec.pooling = 16;
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).in_flight.value, 8 * 256 * 8);
+  spec.pooling = 1;
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).in_flight.value, 8 * 256);
+  spec.in_flight = {1000};  // less than a row of every bag
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).in_flight.value, 1000);
+}
+
+// 8 bags: 20 rows each of 8 B are 1,280 B of row numbers, one load of 256 threads; of 500 rows eight.
+TEST(GatherShape, RowNumbersComeBeforeRows) {
+  EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
+  const machine::GpuSpec gpu = machine::example_gpu();
+  spec.task_overhead = Time::from_ns(400);
+  const program::PhaseShape shape = gather_shape(spec, gpu, "gather", {});
+  EXPECT_FALSE(shape.pipelined);
+  EXPECT_TRUE(shape.random_rows);
+  EXPECT_DOUBLE_EQ(shape.dependent_loads * 8, 1);
+  EXPECT_EQ(shape.pause, Time::from_ns(50)) << "of a vector";
+  spec.pooling = 500;
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).dependent_loads * 8, 8);
+  spec.index_bytes = {4};
+  EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).dependent_loads * 8, 4);
+}
+
+TEST(FusedEmbedding, FewerWorkgroupsFitWithMoreRegisters) {
+  const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 8, 32, Order::slices_in_turn};
+  EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: four on a CU of 1,024
+  spec.fused_registers_per_thread = 64;
+  EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 32);
+  spec.fused_registers_per_thread = 72;  // three
+  EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 24);
+}
+
+// --- What a machine makes of them
+// -------------------------------------------------------------------------------------------
+
+// No schedule beats its memory, its port or its NIC.
+TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
+  for (const Case& c : cases()) {
+    for (const Schedule schedule : {Schedule::fused, Schedule::bulk_synchronous}) {
+      SCOPED_TRACE(text(c) + (schedule == Schedule::fused ? " fused" : " bulk"));
+      const machine::SystemSpec system = system_of(c);
+      const auto program = program_of(system, spec_of(c, schedule));
+      const replay::Result result = replay::run(system, *program);
+      ASSERT_EQ(result.deadlock, "");
+      const program::PhaseShape& shape = kernel_of(*program).shapes[0];
+      const double vectors = static_cast<double>(c.tables * c.samples_per_rank);  // for one destination
+      const auto ranks = static_cast<double>(c.gpus * c.nodes);
+      const double wired = c.wiring == link::Wiring::none ? 0 : static_cast<double>(c.gpus - 1);
+      const double port =
+          c.wiring == link::Wiring::full_mesh ? 50e9 * static_cast<double>(6 / (c.gpus - 1)) * wired : 300e9;
+      const double memory = vectors * ranks * shape.read * shape.read_miss * shape.read_overfetch / 1e12;
+      const double stores = vectors * wired * 256 / port;
+      const double puts = vectors * (ranks - 1 - wired) * 256 / 25e9;
+      EXPECT_GE(result.end.seconds(), std::max({memory, stores, puts}));
+      const double by_nic = vectors * (ranks - 1 - wired) * 256 * ranks;
+      EXPECT_GE(result.put_bytes.value, by_nic);
+      if (schedule == Schedule::bulk_synchronous) continue;  // it sends credits too
+      EXPECT_EQ(result.put_bytes.value, by_nic);
+    }
+  }
+}
+
+// With work for many waves the fused kernel hides the shorter of the two behind the longer, up to its tail.
+TEST(Embedding, FusionHidesTheCommunication) {
+  for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 2}, {2, 2}}) {
+    Case c{gpus, nodes, gpus > 1 ? link::Wiring::nvswitch : link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
+    const machine::SystemSpec system = system_of(c);
+    const replay::Result bulk = replay::run(system, *program_of(system, spec_of(c, Schedule::bulk_synchronous)));
+    EmbeddingSpec persistent = spec_of(c, Schedule::fused);
+    persistent.fused_registers_per_thread = 64;  // the occupancy of the unfused kernel
+    const replay::Result fused = replay::run(system, *program_of(system, persistent));
+    ASSERT_EQ(bulk.operations.size(), 2);
+    const double compute = (bulk.operations[0].end - bulk.operations[0].begin).us();
+    const double communication = (bulk.operations[1].end - bulk.operations[1].begin).us();
+    EXPECT_LT(fused.end, bulk.end) << gpus << " x " << nodes;
+    EXPECT_LT(fused.end.us(), 1.1 * std::max(compute, communication))
+        << gpus << " x " << nodes << ": " << fused.end.us() << " of " << compute << " and " << communication;
+  }
+}
+
+TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
+  Case c{1, 2, link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
+  const machine::SystemSpec system = system_of(c);
+  const Time first = replay::run(system, *program_of(system, spec_of(c, Schedule::fused))).end;
+  c.order = Order::by_destination;
+  const replay::Result result = replay::run(system, *program_of(system, spec_of(c, Schedule::fused)));
+  EXPECT_LT(first, result.end);
+  EXPECT_NE(result.rank_end[0], result.rank_end[1]) << "in natural order rank 1 sends first: the paper's skew";
+}
+
+// --- What is refused
+// --------------------------------------------------------------------------------------------------------
+
+TEST(CheckEmbedding, SaysWhatWouldBeRight) {
+  const Case c{4, 1, link::Wiring::nvswitch, 4, 16, 8, 32, Order::slices_in_turn};
+  const machine::SystemSpec system = system_of(c);
+  const EmbeddingSpec good = spec_of(c, Schedule::bulk_synchronous);
+  EXPECT_EQ(check_embedding(good, system), std::nullopt);
+  EmbeddingSpec bad = good;
+  bad.global_batch = 63;
+  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("global_batch 63 does not divide over 4 ranks; 64 would"));
+  bad = good;
+  bad.slice_vectors = 12;
+  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("12 is not a multiple of bags_per_workgroup 8; 16 would be"));
+  bad = good;
+  bad.library.reset();
+  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("needs a collective library"));
+  bad.schedule = Schedule::fused;
+  EXPECT_EQ(check_embedding(bad, system), std::nullopt);
+  bad = good;
+  bad.rows_per_table = 100'000'000;
+  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("tables of 102.4 GB per GPU do not fit its 10.0 GB"));
+  EXPECT_THAT(*check_embedding(good, example_system(1)), HasSubstr("at least 2 ranks"));
+}
+
+}  // namespace
+}  // namespace moire::kernel

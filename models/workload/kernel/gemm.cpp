@@ -1,0 +1,255 @@
+#include "models/workload/kernel/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/hardware/cu/occupancy.hpp"
+#include "models/hardware/memory/cache.hpp"
+#include "models/workload/kernel/gemm_traffic.hpp"
+#include "sim/config/spec.hpp"
+
+namespace moire::kernel {
+
+namespace {
+
+constexpr std::uint16_t main_loop = 0, store = 1;
+constexpr double sum_bytes = 4;  // of an element of C before it is rounded
+
+double real(std::int64_t x) { return static_cast<double>(x); }
+
+class GemmBody final : public program::KernelBody {
+ public:
+  explicit GemmBody(const GemmPlan& plan) : plan_(plan) {}
+  std::int64_t workgroups(program::Rank) const override { return plan_.workgroups; }
+  bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
+    if (step == 0) {
+      phase.kind = program::Phase::Kind::delay;
+      phase.duration = plan_.start_up;
+      return true;
+    }
+    if (plan_.schedule == libraries::Schedule::stream_k) return share_step(step - 1, phase);
+    const std::int64_t number = (step - 1) / 2;
+    const std::int64_t tile = place(workgroup) + number * plan_.workgroups;
+    if (number < plan_.fixed_tiles && tile < plan_.tiles) return tile_step((step - 1) % 2, 1, phase);
+    // Behind the fixed tiles, where the last of them may be missing, comes one step: to take the others.
+    if (items(0) == 0 || number > plan_.fixed_tiles || (step - 1) % 2 == 1) return false;
+    phase.kind = program::Phase::Kind::take;
+    return true;
+  }
+  std::int64_t items(program::Rank) const override {
+    return std::max<std::int64_t>(0, plan_.tiles - plan_.fixed_tiles * plan_.workgroups);
+  }
+  bool item_phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+    return step < 2 && tile_step(step, 1, phase);
+  }
+
+ private:
+  bool tile_step(std::uint32_t step, double tiles, program::Phase& phase) const {
+    phase.kind = program::Phase::Kind::work;
+    phase.shape = step == 0 ? main_loop : store;
+    phase.posted = step == 1 && plan_.store_beside;
+    phase.amount = tiles / real(plan_.tiles);
+    return true;
+  }
+  // Where a workgroup stands in the order of the fixed tiles.
+  std::int64_t place(std::int64_t workgroup) const {
+    const std::int64_t size = plan_.kernel.cluster_size();
+    const std::int64_t clusters = plan_.workgroups / size;
+    if (plan_.interleave == 1 || workgroup >= clusters * size) return workgroup;
+    const std::int64_t cluster = workgroup / size;
+    const std::int64_t turn = cluster % plan_.interleave, longer = clusters % plan_.interleave;
+    const std::int64_t before = turn * (clusters / plan_.interleave) + std::min(turn, longer);
+    return (before + cluster / plan_.interleave) * size + workgroup % size;
+  }
+  // An equal share of all steps. Where it does not end with a tile, the sums so far go to whoever ends the tile.
+  bool share_step(std::uint32_t step, program::Phase& phase) const {
+    if (step > 1) return false;
+    const double share = real(plan_.tiles) / real(plan_.workgroups);
+    const bool cut = plan_.tiles % plan_.workgroups != 0;
+    return tile_step(step, step == 1 && cut ? share + plan_.tile_of_sums : share, phase);
+  }
+
+  GemmPlan plan_;
+};
+
+// Adds up the parts of a split k: the sums are in the cache where they fit.
+program::Kernel reduction(const GemmSpec& spec, const GemmPlan& plan) {
+  constexpr std::int64_t threads = 512, most_workgroups = 512;
+  const double elements = real(spec.m) * real(spec.n);
+  const std::int64_t workgroups = std::clamp<std::int64_t>(spec.m * spec.n / threads, 1, most_workgroups);
+  program::PhaseShape shape;
+  shape.name = "sum";
+  shape.read = elements * sum_bytes * real(plan.kernel.split);
+  shape.read_miss = plan.store.written_back;
+  shape.write = elements * builder::bytes_of(spec.dtype);
+  shape.written_back = plan.store.written_back;
+  shape.in_flight = Bytes{real(threads) * 16};
+  shape.threads = threads;
+  program::Kernel kernel;
+  kernel.resources = {threads, 32, Bytes{}, 1};
+  kernel.shapes = {shape};
+  class Body final : public program::KernelBody {
+   public:
+    explicit Body(std::int64_t workgroups) : workgroups_(workgroups) {}
+    std::int64_t workgroups(program::Rank) const override { return workgroups_; }
+    bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+      phase.kind = program::Phase::Kind::work;
+      phase.amount = 1 / real(workgroups_);
+      return step == 0;
+    }
+
+   private:
+    std::int64_t workgroups_;
+  };
+  kernel.body = std::make_shared<Body>(workgroups);
+  return kernel;
+}
+
+}  // namespace
+
+void GemmSpec::describe(config::Describer<GemmSpec>& d) {
+  d.component("gemm",
+              "Dense matrix product C[m x n] = A[m x k] B[k x n] on every rank, by a kernel of the GPU's library.");
+  d.field("m", &GemmSpec::m, "Rows of A and C").range(1, 1 << 24);
+  d.field("n", &GemmSpec::n, "Columns of B and C").range(1, 1 << 24);
+  d.field("k", &GemmSpec::k, "Columns of A, rows of B").range(1, 1 << 24);
+  d.field("dtype", &GemmSpec::dtype, "Element type; fp32 runs on the vector units, others on the matrix units")
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .or_default();
+  d.field("tile", &GemmSpec::tile, "Tile of a workgroup; absent: what the library takes (gpu.gemm)").optional();
+  d.field("cluster", &GemmSpec::cluster, "Tiles of a cluster; absent: what the library takes").optional();
+  d.field("split_k", &GemmSpec::split_k, "Parts of k; absent: what the library takes").range(1, 256).optional();
+  d.field("schedule", &GemmSpec::schedule, "How tiles are given to workgroups; absent: as the library does")
+      .choices({{"one_tile", libraries::Schedule::one_tile},
+                {"persistent", libraries::Schedule::persistent},
+                {"persistent_stride", libraries::Schedule::persistent_stride},
+                {"stream_k", libraries::Schedule::stream_k}})
+      .optional();
+  d.field("cus", &GemmSpec::cus, "CUs that the library is told to use; absent: all").range(1, 4096).optional();
+}
+
+namespace {
+
+GemmShape shape_of(const GemmSpec& spec) { return {spec.m, spec.n, spec.k, builder::bytes_of(spec.dtype)}; }
+
+std::int64_t cus_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
+  return std::min(gpu.compute.total_cus(), spec.cus.value_or(gpu.compute.total_cus()));
+}
+
+GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
+  return choose_kernel(shape_of(spec), gpu, cus_of(spec, gpu),
+                       {.tile = spec.tile ? &*spec.tile : nullptr,
+                        .cluster = spec.cluster ? &*spec.cluster : nullptr,
+                        .split = spec.split_k.value_or(0)});
+}
+
+}  // namespace
+
+namespace {
+
+// A stage is asked for again when it has arrived as a whole and was used.
+Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu) {
+  const auto cus = real(gpu.compute.total_cus());
+  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * gpu.gemm.main_loop / cus;
+  const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) / rate;
+  const double arrive = real(tile.m + tile.n) * real(tile.k) * shape.element / gpu.compute.load_store_per_cu.value;
+  return Time{static_cast<std::int64_t>((use + arrive) * 1e12)};
+}
+
+}  // namespace
+
+GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus) {
+  const libraries::GemmLibrarySpec& library = gpu.gemm;
+  const GemmShape shape = shape_of(spec);
+  GemmPlan plan;
+  plan.kernel = kernel_of(spec, gpu);
+  plan.schedule = spec.schedule.value_or(library.schedule);
+  const TileGrid grid(shape, plan.kernel);
+  plan.tiles = grid.tiles();
+  plan.resources = resources_of(library, plan.kernel);
+  const std::int64_t held =
+      std::max<std::int64_t>(1, resident_workgroups(gpu, plan.resources, std::min(cus, cus_of(spec, gpu))));
+  const std::int64_t resident = std::min(held, plan.tiles);
+  plan.workgroups = plan.schedule == libraries::Schedule::one_tile ? plan.tiles : resident;
+  plan.fixed_tiles = plan.schedule == libraries::Schedule::persistent
+                         ? library.fixed_tiles
+                         : (plan.tiles + plan.workgroups - 1) / plan.workgroups;
+  plan.interleave = plan.schedule == libraries::Schedule::persistent ? library.interleave : 1;
+  plan.start_up = library.start_up;
+  plan.store_beside = library.store_beside;
+
+  const Traffic traffic = gemm_traffic(shape, plan.kernel, resident, gpu);
+  const libraries::TileSpec& tile = plan.kernel.tile;
+  program::PhaseShape& loop = plan.main_loop;
+  loop.name = "tile";
+  loop.read = traffic.requested;
+  loop.read_miss = traffic.loaded / traffic.requested;
+  loop.flop = 2 * real(tile.m) * real(tile.n) * real(grid.depth) * real(plan.tiles) / library.main_loop;
+  loop.unit =
+      spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
+  loop.power = loop.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
+  loop.in_flight = Bytes{real(tile.stages * tile.k * (tile.m + tile.n)) * 2};
+  loop.held = held_of(tile, shape, gpu);
+  loop.threads = library.threads;
+  program::PhaseShape& store = plan.store;
+  store.name = "store";
+  const double stored = real(spec.m) * real(spec.n) * (grid.parts > 1 ? sum_bytes * real(grid.parts) : shape.element);
+  store.write = stored;
+  store.written_back = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
+  store.in_flight = library.store_in_flight;
+  store.threads = library.threads;
+  plan.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);
+  return plan;
+}
+
+std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  const std::int64_t cus = gpu.compute.total_cus();
+  if (spec.cus && *spec.cus > cus) return fmt::format("cus {} is more than the GPU has; {} at most", *spec.cus, cus);
+  const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
+  const double bytes = elements * builder::bytes_of(spec.dtype);
+  if (bytes > gpu.hbm.capacity.value) {
+    return fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB; make m, n or k smaller", bytes * 1e-9,
+                       gpu.hbm.capacity.value * 1e-9);
+  }
+  if (spec.split_k && *spec.split_k > spec.k) {
+    return fmt::format("split_k {} leaves parts of k without any element; {} at most", *spec.split_k, spec.k);
+  }
+  const GemmKernel kernel = kernel_of(spec, gpu);
+  const program::WorkgroupResources resources = resources_of(gpu.gemm, kernel);
+  if (kernel.cluster_size() > gpu.compute.cluster_max) {
+    return fmt::format("clusters of {} workgroups; this GPU has at most {}", kernel.cluster_size(),
+                       gpu.compute.cluster_max);
+  }
+  if (cu::occupancy(gpu.compute, resources) == 0) {
+    return fmt::format(
+        "a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}; take a smaller tile or "
+        "fewer stages",
+        kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k, cu::limiting_resource(gpu.compute, resources));
+  }
+  if (resident_workgroups(gpu, resources, cus_of(spec, gpu)) == 0) {
+    return fmt::format("no cluster of {} workgroups fits {} CUs; take a smaller cluster or more cus",
+                       kernel.cluster_size(), cus_of(spec, gpu));
+  }
+  return std::nullopt;
+}
+
+void append_gemm(builder::Builder& build, const GemmSpec& spec) { append_gemm(build, spec, "gemm"); }
+
+void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name) {
+  const GemmPlan plan = plan_gemm(spec, build.gpu(), build.cus());
+  program::Kernel kernel;
+  kernel.name = build.unique(name);
+  kernel.resources = plan.resources;
+  kernel.shapes = {plan.main_loop, plan.store};
+  kernel.body = std::make_shared<GemmBody>(plan);
+  build.queue.operations.emplace_back(std::move(kernel));
+  if (plan.kernel.split == 1) return;
+  program::Kernel sum = reduction(spec, plan);
+  sum.name = build.unique(name + "_sum");
+  build.queue.operations.emplace_back(std::move(sum));
+}
+
+}  // namespace moire::kernel

@@ -1,0 +1,122 @@
+#include "models/workload/kernel/gemm_kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/hardware/cu/occupancy.hpp"
+
+namespace moire::kernel {
+
+namespace {
+
+std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+double real(std::int64_t x) { return static_cast<double>(x); }
+
+// Parts of a tile's time as the library sees them, in seconds.
+struct Costs {
+  double arithmetic, loads, memory, store, reduction;
+};
+
+Costs costs_of(const GemmShape& shape, const GemmKernel& kernel, const TileGrid& grid, std::int64_t at_once,
+               const machine::GpuSpec& gpu) {
+  const libraries::GemmLibrarySpec& library = gpu.gemm;
+  const auto& [tile, cluster, split] = kernel;
+  const double cus = real(gpu.compute.total_cus());
+  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
+  const double depth = real(grid.depth);
+  const double small =
+      library.choice.small_tile * (64 / std::min(real(tile.n), 256.) + 64 / std::min(real(tile.m), 256.));
+  const double all = real(tile.m + tile.n) * depth * shape.element;
+  const double shared = (real(tile.m) / real(cluster.n) + real(tile.n) / real(cluster.m)) * depth * shape.element;
+  const double bytes = shared + (all - shared) * library.choice.unshared;
+  const double waves = real(grid.tiles()) / real(at_once);
+  const double c = real(shape.m) * real(shape.n);
+  Costs costs{};
+  costs.arithmetic = 2 * real(tile.m) * real(tile.n) * depth / rate * (1 + small) * std::max(1., real(at_once) / cus);
+  costs.loads = bytes * real(at_once) / gpu.l2.bandwidth.value;
+  costs.memory = real(shape.m + shape.n) * real(shape.k) * shape.element / gpu.hbm.bandwidth.value / waves;
+  const double stored = split > 1 ? 4 : shape.element;
+  costs.store =
+      real(tile.m) * real(tile.n) * stored * gpu.hbm.unloaded_latency.seconds() / library.store_in_flight.value;
+  if (split > 1) {
+    costs.reduction = gpu.host.queue_gap.seconds() + c * (4 * real(split) + shape.element) / gpu.hbm.bandwidth.value;
+  }
+  return costs;
+}
+
+double library_cost(const GemmShape& shape, const GemmKernel& kernel, const TileGrid& grid, std::int64_t at_once,
+                    const machine::GpuSpec& gpu) {
+  const libraries::ChoiceSpec& choice = gpu.gemm.choice;
+  const Costs costs = costs_of(shape, kernel, grid, at_once, gpu);
+  const double loads = choice.loads * costs.loads;
+  const double memory = choice.memory * costs.memory;
+  const double main_loop = std::sqrt(costs.arithmetic * costs.arithmetic + loads * loads + memory * memory);
+  const double waves = real(grid.tiles()) / real(at_once);
+  const double counted = std::ceil(waves) * (1 - choice.part_wave) + waves * choice.part_wave;
+  double tile = main_loop + choice.store * costs.store + choice.tile.seconds();
+  if (kernel.cluster_size() == 1) tile += choice.single.seconds();
+  if (kernel.cluster_size() > 4) tile += choice.large_cluster.seconds();
+  return counted * tile + choice.reduction * costs.reduction;
+}
+
+}  // namespace
+
+TileGrid::TileGrid(const GemmShape& shape, const GemmKernel& kernel)
+    : rows(over(over(shape.m, kernel.tile.m), kernel.cluster.m) * kernel.cluster.m),
+      columns(over(over(shape.n, kernel.tile.n), kernel.cluster.n) * kernel.cluster.n),
+      parts(kernel.split),
+      depth(over(over(shape.k, kernel.split), kernel.tile.k) * kernel.tile.k) {}
+
+program::WorkgroupResources resources_of(const libraries::GemmLibrarySpec& library, const GemmKernel& kernel) {
+  const auto& tile = kernel.tile;
+  const double stages = real(tile.stages * tile.k * (tile.m + tile.n)) * 2;
+  const std::int64_t sums = tile.m * tile.n / library.threads;
+  const std::int64_t registers =
+      library.registers_per_thread.value_or(std::clamp<std::int64_t>(sums + sums / 2 + 32, 64, 512));
+  return {library.threads, registers, Bytes{stages + library.lds.value}, kernel.cluster_size()};
+}
+
+std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,
+                                 std::int64_t cus) {
+  const std::int64_t on_one = cu::occupancy(gpu.compute, resources);
+  if (resources.cluster > gpu.compute.cluster_max) return 0;
+  std::int64_t most = 0;
+  for (const cu::CuGroupSpec& group : gpu.compute.groups) {
+    most += group.count * (group.cus * on_one / resources.cluster) * resources.cluster;
+  }
+  return std::min(most, cus * on_one / resources.cluster * resources.cluster);
+}
+
+GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, std::int64_t cus, const Preset& preset) {
+  const libraries::GemmLibrarySpec& library = gpu.gemm;
+  std::vector<libraries::TileSpec> tiles = library.kernels();
+  std::vector<libraries::ClusterSpec> clusters = library.cluster_shapes();
+  std::vector<std::int64_t> splits = library.splits;
+  if (preset.tile != nullptr) tiles = {*preset.tile};
+  if (preset.cluster != nullptr) clusters = {*preset.cluster};
+  if (preset.split > 0) splits = {preset.split};
+  GemmKernel best{tiles.front(), clusters.front(), splits.front()};
+  double lowest = -1;
+  for (const libraries::TileSpec& tile : tiles) {
+    for (const libraries::ClusterSpec& cluster : clusters) {
+      for (const std::int64_t split : splits) {
+        const GemmKernel kernel{tile, cluster, split};
+        const TileGrid grid(shape, kernel);
+        const std::int64_t held = resident_workgroups(gpu, resources_of(library, kernel), cus);
+        if (held == 0) continue;
+        // A cluster beyond C, and parts of k that do not run at once, help nobody.
+        if (preset.cluster == nullptr && (over(shape.m, tile.m) < cluster.m || over(shape.n, tile.n) < cluster.n))
+          continue;
+        if (preset.split == 0 && split > 1 && (grid.tiles() > held || shape.k / split < library.shortest_part))
+          continue;
+        const double cost = library_cost(shape, kernel, grid, std::min(held, grid.tiles()), gpu);
+        if (lowest >= 0 && cost >= lowest) continue;
+        lowest = cost;
+        best = kernel;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace moire::kernel

@@ -1,0 +1,282 @@
+#include "models/workload/kernel/gemm.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "models/hardware/replay/example_program.hpp"
+#include "models/workload/kernel/gemm_traffic.hpp"
+
+namespace moire::kernel {
+namespace {
+
+using machine::example_system;
+using ::testing::HasSubstr;
+
+// 8 CUs in 2 groups, 5 TFLOP/s a CU on the matrix units: a tile of 64 x 64 and k = 1,250 is 10.24 MFLOP, 2.048 us. Its
+// loads and stores take next to nothing.
+machine::SystemSpec system(libraries::Schedule schedule = libraries::Schedule::one_tile) {
+  machine::SystemSpec system = example_system(1);
+  machine::GpuSpec& gpu = system.node.gpu;
+  gpu.l2.capacity = {1e9};
+  gpu.l2.bandwidth = {1e15};
+  gpu.l2.hit_latency = Time::from_ns(1);
+  gpu.hbm.bandwidth = {1e15};
+  gpu.hbm.unloaded_latency = Time::from_ns(1);
+  gpu.compute.load_store_per_cu = {1e15};
+  gpu.compute.bytes_in_flight_per_cu = {1e9};
+  gpu.gemm.tiles = {"64x64x50x2"};
+  gpu.gemm.threads = 1024;  // a workgroup a CU
+  gpu.gemm.registers_per_thread = 32;
+  gpu.gemm.schedule = schedule;
+  gpu.gemm.store_in_flight = {1e9};
+  return system;
+}
+
+constexpr double tile_us = 2.048;
+
+double gemm_us(const machine::SystemSpec& system, const GemmSpec& spec, replay::Result* result = nullptr) {
+  program::Program program(1);
+  program::Queue& queue = program.queues.emplace_back();
+  queue.name = "main";
+  builder::Builder build{system, program, queue, "gemm"};
+  EXPECT_EQ(check_gemm(spec, system), std::nullopt);
+  append_gemm(build, spec);
+  const replay::Result all = replay::run(system, program);
+  if (result != nullptr) *result = all;
+  return all.end.us();
+}
+
+GemmSpec of(std::int64_t rows, std::int64_t columns) { return {.m = 64 * rows, .n = 64 * columns, .k = 1250}; }
+
+TEST(Gemm, TakesWavesOfTiles) {
+  for (const auto& [rows, columns, waves] : {std::tuple{1, 1, 1}, {2, 4, 1}, {3, 3, 2}, {4, 4, 2}, {1, 17, 3}}) {
+    EXPECT_NEAR(gemm_us(system(), of(rows, columns)), waves * tile_us, 0.02 * waves) << rows << " x " << columns;
+  }
+}
+
+TEST(Gemm, APartOfATileCostsAWholeOne) {
+  GemmSpec spec = of(2, 4);
+  spec.m -= 63;
+  spec.n -= 1;
+  spec.k -= 49;  // and of a step
+  EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
+  spec = of(2, 4);
+  spec.m += 1;
+  EXPECT_NEAR(gemm_us(system(), spec), 2 * tile_us, 0.04) << "four more tiles of one row";
+}
+
+// Seven CUs are left. A workgroup of the persistent kernel finds no place and starts when another one ends; until then
+// seven do the work of eight.
+double beside_one(libraries::Schedule schedule, std::int64_t fixed, const GemmSpec& spec) {
+  machine::SystemSpec beside = system(schedule);
+  beside.node.gpu.gemm.fixed_tiles = fixed;
+  program::Program program(1);
+  program.queues.resize(2);
+  program.queues[0].name = "blocker";
+  program.queues[0].operations.emplace_back(replay::kernel(
+      "blocker", 1, [](program::Rank, std::int64_t) { return replay::Steps{replay::delay(Time::from_us(1000))}; }));
+  program.queues[1].name = "main";
+  builder::Builder build{beside, program, program.queues[1], "gemm"};
+  append_gemm(build, spec);
+  return replay::run(beside, program).operations[1].end.us() / tile_us;
+}
+
+TEST(Gemm, PersistentWorkgroupsShareWhatALateOneDoesNotDo) {
+  // 32 tiles, four waves of eight.
+  EXPECT_NEAR(beside_one(libraries::Schedule::persistent_stride, 0, of(4, 8)), 4 + 4, 0.1) << "it does its four alone";
+  EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 0, of(4, 8)), 5, 0.1) << "ceil(32 / 7), and it finds none";
+  // 31 / 7: three of seven do five, the late one starts behind the others at 4 and does its own one.
+  EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 1, of(4, 8)), 5, 0.1);
+  // 30 / 7: two do five, the late one does two from 4 on.
+  EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 2, of(4, 8)), 6, 0.1);
+  EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, of(4, 8)), 5, 0.1);
+}
+
+// 13 tiles on 8 workgroups: five of them have two. Interleaved by two these are 0, 2, 4, 6 and 1; the last one, which
+// comes late, has one, and the one before it has two.
+TEST(Gemm, FixedTilesMayBeInterleaved) {
+  machine::SystemSpec two = system(libraries::Schedule::persistent);
+  two.node.gpu.gemm.fixed_tiles = 2;
+  two.node.gpu.gemm.interleave = 2;
+  program::Program program(1);
+  program::Queue& queue = program.queues.emplace_back();
+  builder::Builder build{two, program, queue, "gemm"};
+  append_gemm(build, of(1, 13));
+  const auto& body = *std::get<program::Kernel>(queue.operations[0]).body;
+  std::vector<int> tiles;
+  for (std::int64_t wg = 0; wg < 8; ++wg) {
+    program::Phase phase;
+    tiles.push_back(0);
+    for (std::uint32_t step = 0; body.phase(0, wg, step, phase); ++step, phase = {}) {
+      tiles.back() += phase.kind == program::Phase::Kind::work && phase.shape == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_THAT(tiles, ::testing::ElementsAre(2, 2, 2, 1, 2, 1, 2, 1));
+  EXPECT_EQ(body.items(0), 0);
+}
+
+TEST(Gemm, StreamKSharesTheStepsEqually) {
+  // 9 tiles on 8 workgroups: one wave and an eighth, not two.
+  EXPECT_NEAR(gemm_us(system(libraries::Schedule::stream_k), of(3, 3)), 9. / 8 * tile_us, 0.05);
+  EXPECT_NEAR(gemm_us(system(libraries::Schedule::stream_k), of(2, 4)), tile_us, 0.02);
+}
+
+TEST(Gemm, PartsOfKRunSideBySideAndAreAddedUp) {
+  machine::SystemSpec split = system();
+  split.node.gpu.host.queue_gap = Time::from_us(1);
+  GemmSpec spec = of(1, 2);
+  spec.split_k = 4;
+  replay::Result result;
+  const double us = gemm_us(split, spec, &result);
+  // 1,250 / 4 are 312.5: 7 steps of 50.
+  EXPECT_NEAR(us, tile_us * 7 * 50 / 1250 + 1, 0.2);
+  ASSERT_EQ(result.operations.size(), 2);
+  EXPECT_EQ(result.operations[0].workgroups, 2 * 4);
+  EXPECT_EQ(result.operations[1].name, "gemm_sum");
+}
+
+TEST(Gemm, ClustersOfTilesReachBeyondC) {
+  GemmSpec spec = of(3, 2);
+  spec.cluster = {.m = 4, .n = 1};
+  const GemmPlan plan = plan_gemm(spec, system().node.gpu, 8);
+  EXPECT_EQ(plan.tiles, 4 * 2);
+  EXPECT_EQ(plan.resources.cluster, 4);
+  EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
+  // Seven free CUs hold one cluster of four: the second waits for it.
+  EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, spec), 2, 0.1);
+}
+
+// Every FLOP of the whole tiles and every byte of the operands and of C, whatever the schedule.
+TEST(Gemm, DoesTheWholeWork) {
+  for (const libraries::Schedule schedule : {libraries::Schedule::one_tile, libraries::Schedule::persistent,
+                                             libraries::Schedule::persistent_stride, libraries::Schedule::stream_k}) {
+    for (const auto& [m, n, k] : {std::tuple{64, 64, 50}, {640, 1000, 333}, {65, 4096, 1250}, {2048, 2048, 2048}}) {
+      GemmSpec spec{.m = m, .n = n, .k = k};
+      spec.schedule = schedule;
+      const machine::SystemSpec on = system();
+      const GemmPlan plan = plan_gemm(spec, on.node.gpu, 8);
+      program::Program program(1);
+      program::Queue& queue = program.queues.emplace_back();
+      builder::Builder build{on, program, queue, "gemm"};
+      append_gemm(build, spec);
+      const auto& kernel = std::get<program::Kernel>(queue.operations[0]);
+      double done[2] = {0, 0};
+      const auto add = [&](const program::Phase& phase) {
+        if (phase.kind == program::Phase::Kind::work) done[phase.shape] += phase.amount;
+        return phase.kind == program::Phase::Kind::take;
+      };
+      bool takes = false;
+      for (std::int64_t wg = 0; wg < kernel.body->workgroups(0); ++wg) {
+        program::Phase phase;
+        for (std::uint32_t step = 0; kernel.body->phase(0, wg, step, phase); ++step, phase = {}) takes |= add(phase);
+      }
+      for (std::int64_t item = 0; item < kernel.body->items(0); ++item) {
+        program::Phase phase;
+        for (std::uint32_t step = 0; kernel.body->item_phase(0, item, step, phase); ++step, phase = {}) add(phase);
+      }
+      EXPECT_EQ(takes, kernel.body->items(0) > 0);
+      EXPECT_NEAR(done[0], 1, 1e-9);
+      if (schedule != libraries::Schedule::stream_k) {
+        EXPECT_NEAR(done[1], 1, 1e-9);
+      }
+      const double whole = 2. * 64 * ((m + 63) / 64) * 64 * ((n + 63) / 64) * 50 * ((k + 49) / 50);
+      EXPECT_DOUBLE_EQ(plan.main_loop.flop, whole);
+      EXPECT_DOUBLE_EQ(plan.main_loop.read * plan.main_loop.read_miss, 2. * (m + n) * k) << "all of it stays in 1 GB";
+      EXPECT_DOUBLE_EQ(plan.store.write, 2. * m * n);
+    }
+  }
+}
+
+Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t k_spread,
+                machine::GpuSpec gpu) {
+  gpu.gemm.k_spread = k_spread;
+  return gemm_traffic(shape, kernel, resident, gpu);
+}
+
+TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
+  machine::GpuSpec gpu = system().node.gpu;
+  const GemmShape shape{640, 640, 1000, 2};  // operands of 1.28 MB, 10 x 10 tiles
+  const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
+  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).requested, 2 * 10 * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6);
+  // Waves of a row of tiles: ten times B, of which the cache holds half (B and a row of A: 1.408 MB).
+  gpu.l2.capacity = {0.704e6};
+  EXPECT_NEAR(traffic(shape, kernel, 10, 100, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
+  // Two rows of tiles at once: B five times, of 1.536 MB.
+  EXPECT_NEAR(traffic(shape, kernel, 20, 100, gpu).loaded, 2 * 1.28e6 + 4 * 1.28e6 * (1 - 0.704 / 1.536), 1);
+  // Workgroups of a wave that are far apart lose what they share: the row's A, 9 x 128 kB a wave.
+  const double lost = (2 * 10 - 10 - 1) * 1.28e6 / 2;
+  EXPECT_NEAR(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + lost, 1);
+}
+
+// A wave of 20 in stripes of four rows: five columns of the ten, so A twice for each; B once for each of three stripes.
+TEST(GemmTraffic, StripesMayBeHigher) {
+  machine::GpuSpec gpu = system().node.gpu;
+  gpu.l2.capacity = {1};
+  gpu.gemm.stripe = 4;
+  const GemmShape shape{640, 640, 1000, 2};
+  gpu.gemm.k_spread = 1;
+  const double once_a_wave = (2 + 3) * 1.28e6;
+  EXPECT_NEAR(gemm_traffic(shape, {{64, 64, 50, 1}, {1, 1}, 1}, 20, gpu).loaded,
+              once_a_wave + (2 * 10 * 1.28e6 - once_a_wave) * (1 - 1 / ((4 + 5) * 64 * 2.)), 100);
+}
+
+TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {
+  const machine::GpuSpec gpu = system().node.gpu;
+  const GemmShape shape{640, 640, 1000, 2};
+  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 1}, 1}, 10, 1000, gpu).requested, (10 + 5) * 1.28e6);
+  EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, 1000, gpu).requested, (2 + 5) * 1.28e6);
+}
+
+// Memory-bound, with a cache too small for what many workgroups share: fewer of them are faster.
+TEST(GemmTraffic, FewerWorkgroupsMayFindMore) {
+  machine::GpuSpec gpu = system().node.gpu;
+  gpu.l2.capacity = {0.2e6};
+  const GemmShape shape{64, 6400, 1000, 2};
+  const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
+  EXPECT_LT(traffic(shape, kernel, 6, 250, gpu).loaded, traffic(shape, kernel, 8, 250, gpu).loaded);
+}
+
+TEST(GemmChoice, TakesTheTileThatFillsAWave) {
+  machine::GpuSpec gpu = system().node.gpu;
+  gpu.gemm.tiles = {"64x64x32x1", "128x64x32x1", "128x128x32x1"};
+  const auto tile = [&](std::int64_t m, std::int64_t n) {
+    const GemmKernel kernel = choose_kernel({m, n, 4096, 2}, gpu, 8);
+    return std::pair{kernel.tile.m, kernel.tile.n};
+  };
+  EXPECT_EQ(tile(256, 128), (std::pair<std::int64_t, std::int64_t>{64, 64}));
+  EXPECT_EQ(tile(256, 256), (std::pair<std::int64_t, std::int64_t>{128, 64}));
+  EXPECT_EQ(tile(512, 256), (std::pair<std::int64_t, std::int64_t>{128, 128}));
+}
+
+TEST(GemmChoice, SplitsALongK) {
+  machine::GpuSpec gpu = system().node.gpu;
+  gpu.gemm.splits = {1, 2, 4, 8};
+  EXPECT_EQ(choose_kernel({64, 64, 65536, 2}, gpu, 8).split, 8);
+  EXPECT_EQ(choose_kernel({64, 128, 65536, 2}, gpu, 8).split, 4);
+  EXPECT_EQ(choose_kernel({64, 64, 600, 2}, gpu, 8).split, 1) << "parts of fewer than 512";
+  EXPECT_EQ(choose_kernel({640, 640, 65536, 2}, gpu, 8).split, 1) << "more tiles than CUs";
+}
+
+TEST(CheckGemm, SaysWhatDoesNotFit) {
+  const machine::SystemSpec on = system();
+  const auto problem = [&](const std::function<void(GemmSpec&)>& change) {
+    GemmSpec spec = of(2, 4);
+    change(spec);
+    return check_gemm(spec, on).value_or("");
+  };
+  EXPECT_EQ(problem([](GemmSpec&) {}), "");
+  EXPECT_THAT(problem([](GemmSpec& s) { s.cus = 9; }), HasSubstr("cus 9 is more than the GPU has; 8 at most"));
+  EXPECT_THAT(problem([](GemmSpec& s) { s.tile = {.m = 256, .n = 256, .k = 64, .stages = 3}; }),
+              HasSubstr("does not fit a CU, for its lds"));
+  EXPECT_THAT(problem([](GemmSpec& s) { s.cluster = {.m = 4, .n = 2}; }),
+              HasSubstr("clusters of 8 workgroups; this GPU has at most 4"));
+  EXPECT_THAT(problem([](GemmSpec& s) { s.cluster = {.m = 4, .n = 1}, s.cus = 3; }),
+              HasSubstr("no cluster of 4 workgroups fits 3 CUs"));
+  EXPECT_THAT(problem([](GemmSpec& s) { s.split_k = 256, s.k = 100; }), HasSubstr("100 at most"));
+}
+
+}  // namespace
+}  // namespace moire::kernel

@@ -1,0 +1,68 @@
+#include "models/workload/kernel/gemm_traffic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/hardware/memory/cache.hpp"
+
+namespace moire::kernel {
+
+namespace {
+
+double real(std::int64_t x) { return static_cast<double>(x); }
+
+// Elements, elements, number.
+struct Side {
+  double size, tile, tiles;
+};
+
+// Tiles follow each other along `inner`, in stripes as high along `outer` as the tiles of a wave fill.
+double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double wave, double requested, double k_bytes,
+              double apart, const machine::GpuSpec& gpu) {
+  const double whole_rows = std::ceil(wave / inner.tiles);
+  const double stripe = std::min(wave, real(gpu.gemm.stripe));
+  const double in_column = std::min(outer.tiles, std::max(stripe, whole_rows));
+  const double in_row = in_column <= whole_rows ? std::min(inner.tiles, wave) : std::max(1., wave / in_column);
+  const double stripes = std::ceil(outer.tiles / in_column);
+  const double waves_of_stripe = std::ceil(inner.tiles / in_row);
+  const auto found = [&](double bytes) {
+    return memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{bytes});
+  };
+  const double outer_bytes = outer.size * k_bytes;
+  const double inner_bytes = inner.size * k_bytes;
+  const double wave_side = in_column * outer.tile + in_row * inner.tile;
+  // Every operand once; the inner one for every stripe and the outer one for every wave of a stripe, unless the cache
+  // still holds it; and what the workgroups of a wave share, unless they are too far apart.
+  const double inner_again = (stripes - 1) * inner_bytes * (1 - found(inner_bytes + in_column * outer.tile * k_bytes));
+  const double outer_again = (waves_of_stripe - 1) * outer_bytes * (1 - found(wave_side * k_bytes));
+  const double once_a_wave = stripes * inner_bytes + waves_of_stripe * outer_bytes;
+  const double lost = std::max(0., requested - once_a_wave) * (1 - found(wave_side * real(grid.parts) * apart));
+  return std::min(requested, outer_bytes + inner_bytes + inner_again + outer_again + lost);
+}
+
+}  // namespace
+
+Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
+                     const machine::GpuSpec& gpu) {
+  const TileGrid grid(shape, kernel);
+  const double k_bytes = real(shape.k) * shape.element;
+  const Side rows{real(shape.m), real(kernel.tile.m), real(grid.rows)};
+  const Side columns{real(shape.n), real(kernel.tile.n), real(grid.columns)};
+  const double wave = std::max(1., real(resident) / real(grid.parts));  // tiles of one part of k at once
+  const double apart = std::min(real(gpu.gemm.k_spread) * shape.element, k_bytes / real(grid.parts));
+  Traffic traffic;
+  traffic.requested = (real(shape.m) * real(grid.columns) / real(kernel.cluster.n) +
+                       real(shape.n) * real(grid.rows) / real(kernel.cluster.m)) *
+                      k_bytes;
+  const double along_m = loaded(columns, rows, grid, wave, traffic.requested, k_bytes, apart, gpu);
+  const double along_n = loaded(rows, columns, grid, wave, traffic.requested, k_bytes, apart, gpu);
+  // Clusters go on in the direction in which they are longer; those of one tile in the one that loads less.
+  if (kernel.cluster_size() == 1) {
+    traffic.loaded = std::min(along_m, along_n);
+  } else {
+    traffic.loaded = kernel.cluster.m > 1 ? along_m : along_n;
+  }
+  return traffic;
+}
+
+}  // namespace moire::kernel

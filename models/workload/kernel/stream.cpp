@@ -1,0 +1,97 @@
+#include "models/workload/kernel/stream.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/config/spec.hpp"
+
+namespace moire::kernel {
+
+namespace {
+
+constexpr std::int64_t threads = 256;
+constexpr double loaded_at_once = threads * 16 * 4.;  // of an array: 16 B a thread, four loads
+
+// Block b is workgroup b's, or that of workgroup b modulo their number.
+class StreamBody final : public program::KernelBody {
+ public:
+  StreamBody(double blocks, std::int64_t workgroups)
+      : blocks_(static_cast<std::int64_t>(std::ceil(blocks))), all_(blocks), workgroups_(workgroups) {}
+  std::int64_t workgroups(program::Rank) const override { return workgroups_; }
+  bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
+    const std::int64_t own = (blocks_ - workgroup + workgroups_ - 1) / workgroups_;
+    phase.kind = program::Phase::Kind::work;
+    const double missing = (blocks_ - 1) % workgroups_ == workgroup ? static_cast<double>(blocks_) - all_ : 0;
+    phase.amount = (static_cast<double>(own) - missing) / all_;
+    return step == 0;
+  }
+
+ private:
+  std::int64_t blocks_;
+  double all_;  // the last one counts as its share of a block
+  std::int64_t workgroups_;
+};
+
+}  // namespace
+
+void StreamSpec::describe(config::Describer<StreamSpec>& d) {
+  d.component("stream", "Element-wise kernel that reads and writes memory once on every rank.");
+  d.field("read", &StreamSpec::read, "Bytes read").or_default();
+  d.field("write", &StreamSpec::write, "Bytes written").or_default();
+  d.field("inputs", &StreamSpec::inputs, "Arrays that are read, of `bytes` each").range(1, 64).or_default();
+  d.field("bytes", &StreamSpec::bytes,
+          "Bytes of each array: `inputs` of them are read and one is written; instead of read and write")
+      .or_default();
+  d.field("schedule", &StreamSpec::schedule,
+          "workgroup_a_block; or grid_stride: as many workgroups as the GPU holds, which walk over the blocks")
+      .choices({{"workgroup_a_block", StreamSchedule::workgroup_a_block}, {"grid_stride", StreamSchedule::grid_stride}})
+      .or_default();
+  d.field("block", &StreamSpec::block,
+          "Bytes read and written by a workgroup at a time; absent: 16 KiB of each array, or 64 KiB")
+      .positive()
+      .optional();
+  d.field("in_flight", &StreamSpec::in_flight,
+          "Bytes a workgroup has requested before it waits; absent: 256 threads x 16 B x 4 loads, of each input")
+      .positive()
+      .optional();
+  d.check([](const StreamSpec& s) -> std::optional<std::string> {
+    if (s.bytes.value > 0 && s.read.value + s.write.value > 0) {
+      return "bytes and read or write say the same; give bytes (and inputs), or read and write";
+    }
+    if (s.all_read().value + s.all_written().value <= 0) {
+      return "a stream that neither reads nor writes; give bytes, or read or write";
+    }
+    return std::nullopt;
+  });
+}
+
+void append_stream(builder::Builder& build, const StreamSpec& spec) { append_stream(build, spec, "stream"); }
+
+void append_stream(builder::Builder& build, const StreamSpec& spec, const std::string& name) {
+  const double read = spec.all_read().value, written = spec.all_written().value;
+  const double total = read + written;
+  const bool arrays = spec.bytes.value > 0;
+  const auto inputs = static_cast<double>(spec.inputs);
+  const double block = spec.block.value_or(Bytes{arrays ? loaded_at_once * (inputs + 1) : 4 * loaded_at_once}).value;
+  const double batch = spec.in_flight.value_or(Bytes{arrays ? loaded_at_once * inputs : loaded_at_once}).value;
+  program::PhaseShape shape;
+  shape.name = "stream";
+  shape.read = read;
+  shape.write = written;
+  shape.turns = build.gpu().hbm.turnaround_in_order;
+  shape.pipelined = false;  // loads a batch, waits for it, stores it
+  shape.in_flight = Bytes{read > 0 ? std::min(batch, block * read / total) : batch};
+  shape.threads = threads;
+  program::Kernel kernel;
+  kernel.name = build.unique(name);
+  kernel.resources = {threads, 32, Bytes{}, 1};
+  kernel.shapes.push_back(shape);
+  const auto count = static_cast<std::int64_t>(std::ceil(total / block));
+  const std::int64_t workgroups = spec.schedule == StreamSchedule::grid_stride
+                                      ? std::min(count, builder::resident_workgroups(build, kernel.resources))
+                                      : count;
+  kernel.body = std::make_shared<StreamBody>(total / block, workgroups);
+  build.queue.operations.emplace_back(std::move(kernel));
+}
+
+}  // namespace moire::kernel

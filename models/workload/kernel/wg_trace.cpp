@@ -1,0 +1,250 @@
+#include "models/workload/kernel/wg_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "models/hardware/memory/cache.hpp"
+#include "sim/config/spec.hpp"
+#include "sim/program/wg_trace_reader.hpp"
+
+namespace moire::kernel {
+
+namespace {
+
+using program::Phase;
+using program::Rank;
+
+constexpr double bare_flag = 8;  // bytes of a put that carries no result
+
+struct Task {
+  Rank peer = 0;
+  bool last_for_peer = false;  // of its physical workgroup
+  double read = 0;
+  double store = 0;
+  Time computing;  // as recorded
+};
+
+// What the trace says, dealt to the physical workgroups of the machine it runs on.
+struct Plan {
+  Rank ranks = 0;
+  TraceTiming timing = TraceTiming::modelled;
+  Time fence;
+  std::vector<std::vector<std::vector<Task>>> tasks;  // [rank][workgroup]
+  std::vector<std::vector<std::int64_t>> raises;      // [rank][source]: how often its ready flag rises
+  std::vector<bool> stores_reach;                     // [rank * ranks + peer]
+  program::FlagBlock ready;                           // per source
+
+  bool reaches(Rank a, Rank b) const { return stores_reach[a * ranks + b]; }
+};
+
+class WgTraceBody final : public program::KernelBody {
+ public:
+  enum Shape : std::uint16_t { gather, store_to_peer, store };
+
+  explicit WgTraceBody(Plan plan) : plan_(std::move(plan)) {}
+
+  std::int64_t workgroups(Rank rank) const override { return static_cast<std::int64_t>(plan_.tasks[rank].size()); }
+
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    const std::vector<Task>& tasks = plan_.tasks[rank][static_cast<std::size_t>(workgroup)];
+    if (step < 4 * tasks.size()) {
+      task_step(rank, tasks[step / 4], step % 4, phase);
+      return true;
+    }
+    const std::int64_t source = workgroup + (step - 4 * std::ssize(tasks)) * workgroups(rank);
+    if (source >= plan_.ranks - 1) return false;
+    const Rank from = (rank + 1 + static_cast<Rank>(source)) % plan_.ranks;
+    phase.kind = Phase::Kind::wait;
+    phase.flag = plan_.ready.at(rank, from);
+    phase.target = plan_.raises[rank][from];
+    return true;
+  }
+
+ private:
+  void task_step(Rank rank, const Task& task, std::uint32_t part, Phase& phase) const {
+    const bool reached = plan_.reaches(rank, task.peer);
+    phase.peer = task.peer;
+    switch (part) {
+      case 0:
+        if (plan_.timing == TraceTiming::recorded) {
+          phase.kind = Phase::Kind::delay;
+          phase.duration = task.computing;
+          phase.shape = gather;
+          phase.stands_for_work = true;
+        } else {
+          phase.kind = Phase::Kind::work;
+          phase.shape = gather;
+          phase.amount = task.read;
+        }
+        return;
+      case 1:
+        phase.kind = Phase::Kind::work;
+        phase.shape = task.peer != rank && reached ? store_to_peer : store;
+        phase.amount = task.store;
+        phase.posted = true;
+        return;
+      case 2:
+        // What is put must be stored before, what is signalled too.
+        if (task.peer == rank || (reached && !task.last_for_peer)) return;
+        phase.kind = Phase::Kind::fence;
+        phase.duration = plan_.fence;
+        return;
+      default:
+        if (task.peer == rank || (reached && !task.last_for_peer)) return;
+        // Beyond the node the staged result of the task is put by its workgroup.
+        phase.kind = reached ? Phase::Kind::signal : Phase::Kind::put;
+        phase.bytes = Bytes{reached ? 0 : std::max(task.store, bare_flag)};
+        phase.flag = plan_.ready.at(task.peer, rank);
+    }
+  }
+
+  Plan plan_;
+};
+
+// Sums over the recorded rows, to stand beside the simulation. Stores have no row: a record tells when they were
+// issued, the replay when they have arrived.
+struct Recorded {
+  program::PhaseTotal gather{"gather", 0, Time{}};
+  program::PhaseTotal fence{"fence", 0, Time{}};  // from the end of the last task for a peer to the next task
+  program::PhaseTotal wait{"wait", 0, Time{}};
+  double read = 0;
+  double stored = 0;
+  double flop = 0;
+  std::map<std::pair<Rank, std::uint32_t>, program::WgTraceRow> last;  // of each physical workgroup
+
+  void add(const program::WgTraceRow& row) {
+    const auto count = [](program::PhaseTotal& phase, std::int64_t from, std::int64_t to) {
+      ++phase.count;
+      phase.total += program::whole_ns(to - from);
+    };
+    if (row.kind == program::WgTraceRow::Kind::wait) return count(wait, row.start_ns, row.end_ns);
+    const auto [before, first] = last.try_emplace({row.rank, row.wg}, row);
+    if (!first) {
+      const program::WgTraceRow& task = before->second;
+      if (task.peer != row.rank && task.peer != row.peer) count(fence, task.end_ns, row.start_ns);
+      before->second = row;
+    }
+    count(gather, row.start_ns, row.compute_end_ns);
+    read += static_cast<double>(row.read_bytes);
+    stored += static_cast<double>(row.store_bytes);
+    flop += static_cast<double>(row.flop);
+  }
+};
+
+// As many physical workgroups as recorded; where the machine cannot hold them all at once (they would wait for each
+// other for ever), as many as it holds, with the tasks dealt out in their recorded order.
+void deal(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pair<std::uint32_t, Task>>& in_order,
+          std::int64_t recorded, std::int64_t resident) {
+  workgroups.resize(static_cast<std::size_t>(std::min(recorded, resident)));
+  std::size_t turn = 0;
+  for (const auto& [recorded_on, task] : in_order) {
+    const std::size_t at = recorded <= resident ? recorded_on : turn++ % workgroups.size();
+    workgroups[at].push_back(task);
+  }
+}
+
+void mark_last_for_peer(std::vector<Task>& tasks, Rank ranks) {
+  std::vector<bool> seen(ranks, false);
+  for (std::size_t i = tasks.size(); i-- > 0;) {
+    Task& task = tasks[i];
+    task.last_for_peer = !seen[task.peer];
+    seen[task.peer] = true;
+  }
+}
+
+}  // namespace
+
+void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
+  d.component("wg_trace", "A kernel replayed from a workgroup trace (docs/reference/wg-trace.md).");
+  d.field("file", &WgTraceSpec::file, "The trace, .csv or .csv.zst").exists();
+  d.field("timing", &WgTraceSpec::timing,
+          "modelled: the machine's models time everything; recorded: gathers take the "
+          "recorded time, stores and flags are modelled")
+      .choices({{"modelled", TraceTiming::modelled}, {"recorded", TraceTiming::recorded}})
+      .or_default();
+  d.field("row", &WgTraceSpec::row, "Bytes of one random row").positive();
+  d.field("cache_miss", &WgTraceSpec::cache_miss, "Share of the gathered bytes that no cache holds")
+      .range(0.001, 1)
+      .or_default();
+  d.field("fence", &WgTraceSpec::fence, "Time to release the stores before a ready flag; absent: port.fence of the GPU")
+      .optional();
+}
+
+bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const config::Node& node,
+                     config::Diagnostics& diagnostics) {
+  std::optional<program::WgTraceReader> reader = program::WgTraceReader::open(spec.file, diagnostics);
+  if (!reader) return false;
+  const program::WgTraceHeader header = reader->header();
+  const Rank ranks = build.ranks();
+  if (header.ranks != ranks) {
+    diagnostics.error(node.place, fmt::format("the trace has {} ranks, the system {}", header.ranks, ranks),
+                      fmt::format("set system.nodes and system.node.gpus to {} ranks in all", header.ranks));
+    return false;
+  }
+  program::Kernel kernel;
+  kernel.name = build.unique(header.kernel);
+  kernel.resources.threads = header.threads_per_wg;
+  kernel.resources.registers_per_thread = header.registers_per_thread;
+  kernel.resources.lds = Bytes{static_cast<double>(header.lds_bytes_per_wg)};
+  Recorded recorded;
+  std::vector<std::vector<std::pair<std::uint32_t, Task>>> in_order(ranks);
+  for (program::WgTraceRow row; reader->next(row);) {
+    recorded.add(row);
+    if (row.kind == program::WgTraceRow::Kind::wait) continue;
+    in_order[row.rank].push_back(
+        {row.wg,
+         {row.peer, false, static_cast<double>(row.read_bytes), static_cast<double>(row.store_bytes),
+          program::whole_ns(row.compute_end_ns - row.start_ns)}});
+  }
+  if (!reader->ok()) return false;
+
+  Plan plan;
+  plan.ranks = ranks;
+  plan.timing = spec.timing;
+  plan.fence = spec.fence.value_or(build.gpu().port.fence);
+  plan.tasks.resize(ranks);
+  plan.raises.assign(ranks, std::vector<std::int64_t>(ranks, 0));
+  plan.stores_reach.resize(std::size_t{ranks} * ranks);
+  const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build, kernel.resources));
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    for (Rank peer = 0; peer < ranks; ++peer) plan.stores_reach[rank * ranks + peer] = build.stores_reach(rank, peer);
+    deal(plan.tasks[rank], in_order[rank], header.wgs_per_rank, resident);
+    for (std::vector<Task>& tasks : plan.tasks[rank]) {
+      mark_last_for_peer(tasks, ranks);
+      for (const Task& task : tasks) {
+        if (task.last_for_peer || !plan.reaches(rank, task.peer)) ++plan.raises[task.peer][rank];
+      }
+    }
+  }
+  plan.ready =
+      build.program.add_flags({kernel.name + ".ready", ranks, [name = kernel.name](Rank, std::uint32_t source) {
+                                 return std::pair{source, name};
+                               }});
+
+  const Bytes in_flight{static_cast<double>(header.bytes_in_flight_per_wg)};
+  kernel.shapes.resize(3);
+  const double stores = recorded.stored > 0 ? recorded.stored / (recorded.read + recorded.stored) : 0;
+  kernel.shapes[WgTraceBody::gather] = {.name = recorded.gather.name,
+                                        .read = 1,
+                                        .read_miss = spec.cache_miss,
+                                        .read_overfetch = memory::row_overfetch(build.gpu().hbm, spec.row),
+                                        .mixed_stores = stores,
+                                        .flop = recorded.read > 0 ? recorded.flop / recorded.read : 0,
+                                        .pipelined = false,
+                                        .random_rows = true,
+                                        .in_flight = in_flight};
+  kernel.shapes[WgTraceBody::store_to_peer] = {
+      .name = "store to peer", .peer_write = 1, .mixed_stores = stores, .in_flight = in_flight};
+  kernel.shapes[WgTraceBody::store] = {.name = "store", .write = 1, .mixed_stores = stores, .in_flight = in_flight};
+  build.program.recorded.push_back({kernel.name,
+                                    program::whole_ns(header.recorded_end_ns),
+                                    std::int64_t{header.wgs_per_rank} * ranks,
+                                    {recorded.gather, recorded.fence, recorded.wait}});
+  kernel.body = std::make_shared<WgTraceBody>(std::move(plan));
+  build.queue.operations.emplace_back(std::move(kernel));
+  return true;
+}
+
+}  // namespace moire::kernel

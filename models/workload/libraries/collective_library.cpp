@@ -1,0 +1,166 @@
+#include "models/workload/libraries/collective_library.hpp"
+
+#include "sim/config/spec.hpp"
+
+namespace moire::libraries {
+
+void MessageSpec::describe(config::Describer<MessageSpec>& d) {
+  d.component("message", "How a collective library cuts a message to one peer.");
+  d.sourced();
+  d.field("channels_per_peer", &MessageSpec::channels_per_peer,
+          "Channels that share the traffic with one peer, at most")
+      .range(1, 64);
+  d.field("slot", &MessageSpec::slot, "Bytes of one FIFO slot between two ranks").positive();
+  d.field("smallest_share", &MessageSpec::smallest_share,
+          "A message takes fewer channels rather than smaller shares than this")
+      .positive();
+  d.field("largest_share", &MessageSpec::largest_share,
+          "A message takes more channels, up to channels_per_peer, rather than larger shares than this")
+      .positive();
+}
+
+void LowLatencySpec::describe(config::Describer<LowLatencySpec>& d) {
+  d.component("low_latency", "A collective library's protocol for small messages: data and flags in one store.");
+  d.sourced();
+  d.field("threshold", &LowLatencySpec::threshold,
+          "Largest message to one peer that goes this way, for each channel that the peer may have")
+      .positive();
+  d.field("slot", &LowLatencySpec::slot, "Bytes of data of one FIFO slot; with the flags twice as many").positive();
+  d.field("smallest_share", &LowLatencySpec::smallest_share,
+          "A message takes fewer channels rather than smaller shares than this")
+      .positive();
+  d.field("largest_share", &LowLatencySpec::largest_share,
+          "A message takes more channels, up to channels_per_peer, rather than larger shares than this")
+      .positive();
+  d.field("bytes_in_flight", &LowLatencySpec::bytes_in_flight, "Bytes of data a channel's workgroup keeps requested")
+      .positive();
+  d.field("step_overhead", &LowLatencySpec::step_overhead, "Barriers and credit of one slot, of the sender");
+}
+
+void ExpectationSpec::describe(config::Describer<ExpectationSpec>& d) {
+  d.component(
+      "expectation",
+      "What a collective library expects of an algorithm with a protocol: start + hops x hop + bytes / rate; it "
+      "chooses what ends first.");
+  d.sourced();
+  d.field("start", &ExpectationSpec::start, "Time that passes whatever the size");
+  d.field("hop", &ExpectationSpec::hop, "Time of a step to the next GPU of the node");
+  d.field("network_hop", &ExpectationSpec::network_hop, "Time of a step to another node");
+  d.field("port_share", &ExpectationSpec::port_share, "Share of the GPU's port that it keeps busy")
+      .positive()
+      .or_default();
+  d.field("at_most", &ExpectationSpec::at_most, "Largest rate on the port that it expects").optional();
+}
+
+void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
+  d.component("protocol", "How a channel of a collective library moves data through the FIFO between two ranks.");
+  d.sourced();
+  d.field("threads", &ProtocolSpec::threads, "Threads of a channel's workgroup").range(1, 1024);
+  d.field("chunk", &ProtocolSpec::chunk, "Bytes of data of one step of an algorithm, at most").positive();
+  d.field("slices", &ProtocolSpec::slices, "Parts of a chunk that follow each other through the FIFO")
+      .range(1, 64)
+      .or_default();
+  d.field("smallest_slice", &ProtocolSpec::smallest_slice, "A small chunk is cut into fewer slices rather than smaller")
+      .positive();
+  d.field("slots", &ProtocolSpec::slots, "Slices that a FIFO holds").range(1, 1024);
+  d.field("wire", &ProtocolSpec::wire, "Bytes that travel for one byte of data").range(1, 4).or_default();
+  d.field("lines", &ProtocolSpec::lines,
+          "Data and flags share lines, which the receiver sees as they come; else a flag follows each slice")
+      .or_default();
+  d.field("bytes_in_flight", &ProtocolSpec::bytes_in_flight, "Bytes of data a channel's workgroup keeps requested")
+      .positive();
+  d.field("batch_pause", &ProtocolSpec::batch_pause,
+          "Of lines: time between one batch of loads and the next beside what the memory takes")
+      .or_default();
+  d.field("step_overhead", &ProtocolSpec::step_overhead, "Poll, barriers, fence and flag of one slice");
+  d.field("posting", &ProtocolSpec::posting,
+          "What of fence and flag the workgroup does not wait for: the receiver sees a slice so much later")
+      .or_default();
+  d.field("empty_slice", &ProtocolSpec::empty_slice,
+          "Of a slice without data (a chunk too small for all its slices): poll, barrier and flag")
+      .or_default();
+  d.field("step_spread", &ProtocolSpec::step_spread,
+          "Share of step_overhead by which it varies up and down from slice to slice, so that channels get out of step")
+      .range(0, 1)
+      .or_default();
+  d.field("smallest_share", &ProtocolSpec::smallest_share,
+          "Bytes of the collective for each channel: fewer channels rather than smaller shares")
+      .or_default();
+  d.field("smallest_share_per_rank", &ProtocolSpec::smallest_share_per_rank, "The same, times the number of ranks")
+      .or_default();
+  d.field("cell", &ProtocolSpec::cell, "A channel's share is a whole number of what makes this much traffic")
+      .positive();
+  d.field("ring", &ProtocolSpec::ring, "What the library expects of rings; absent: it takes none by itself").optional();
+  d.field("tree", &ProtocolSpec::tree, "The same of trees").optional();
+  d.field("direct", &ProtocolSpec::direct, "The same of every rank with every other").optional();
+  d.field("recursive", &ProtocolSpec::recursive, "The same of recursive halving and doubling").optional();
+}
+
+void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
+  d.component("channels", "A collective library's kernels in which a channel walks through the steps of an algorithm.");
+  d.sourced();
+  d.field("channels", &ChannelsSpec::channels, "Channels (workgroups) that a kernel has at most").range(1, 1024);
+  d.field("setup", &ChannelsSpec::setup, "Time in the kernel before the first step");
+  d.field("copy_cost", &ChannelsSpec::copy_cost,
+          "What a byte that its loops load or store takes of the CU over what a plain loop's takes")
+      .range(0.5, 10)
+      .or_default();
+  d.field("link_cost", &ChannelsSpec::link_cost,
+          "What a byte to a peer takes of the links over what contiguous stores of one sender take")
+      .range(1, 10)
+      .or_default();
+  d.field("local_overhead", &ChannelsSpec::local_overhead,
+          "Of a step without a FIFO (a copy or sum within the GPU) beside moving its data: barriers, first loads")
+      .or_default();
+  d.field("order_overhead", &ChannelsSpec::order_overhead,
+          "Where a channel waits for another one of its GPU: barrier, fence and flag, of the one and of the other")
+      .or_default();
+  d.field("simple", &ChannelsSpec::simple, "Protocol with a flag after each slice");
+  d.field("ll", &ChannelsSpec::ll, "Protocol with a flag beside each word").optional();
+  d.field("ll128", &ChannelsSpec::ll128, "Protocol with a flag in each line of 128 bytes").optional();
+}
+
+void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
+  d.component("library", "How a collective library runs a collective as a kernel: a file of configs/libraries.");
+  d.sourced();
+  d.field("name", &LibrarySpec::name, "Library and version");
+  d.field("max_channels", &LibrarySpec::max_channels,
+          "Channels (workgroups) a collective kernel has at most; rounded up to a power of two")
+      .range(1, 1024);
+  d.field("peers_at_once", &LibrarySpec::peers_at_once, "Peers that one channel serves side by side, its threads split")
+      .range(1, 64);
+  d.field("threads", &LibrarySpec::threads, "Threads of a channel's workgroup").range(2, 1024);
+  d.field("registers_per_thread", &LibrarySpec::registers_per_thread, "Registers of one thread").range(1, 1024);
+  d.field("lds", &LibrarySpec::lds, "Shared memory (LDS) of a workgroup; less on a GPU that has less").or_default();
+  d.field("cluster", &LibrarySpec::cluster,
+          "Workgroups that are placed together in a group of CUs, where the grid divides by it")
+      .range(1, 64)
+      .or_default();
+  d.field("slots", &LibrarySpec::slots, "Slots of a FIFO").range(1, 1024);
+  d.field("bytes_in_flight", &LibrarySpec::bytes_in_flight,
+          "Bytes a channel's workgroup keeps requested when all its threads copy")
+      .positive();
+  d.field("setup", &LibrarySpec::setup, "Time in the kernel before the first step");
+  d.field("step_overhead", &LibrarySpec::step_overhead,
+          "Poll, barriers, fence and flag of one slot, of the sender and of the receiver");
+  d.field("copy_cost", &LibrarySpec::copy_cost,
+          "What a byte that its loops load or store takes of the CU over what a plain loop's takes")
+      .range(0.5, 10)
+      .or_default();
+  d.field(
+       "link_cost", &LibrarySpec::link_cost,
+       "What a byte to a peer takes of the links over what contiguous stores of one sender take: all ranks send to all "
+       "at once and collide")
+      .range(1, 10)
+      .or_default();
+  d.field("staged", &LibrarySpec::staged, "Through a FIFO in the receiver's memory, then copied to the user buffer")
+      .or_default();
+  d.field("node", &LibrarySpec::node, "Messages in a system of one node");
+  d.field("network", &LibrarySpec::network,
+          "Messages in a system of several nodes; the same as node if it is not there")
+      .optional();
+  d.field("low_latency", &LibrarySpec::low_latency, "Protocol for small messages").optional();
+  d.field("channels", &LibrarySpec::channels, "Collectives other than messages between pairs of ranks").optional();
+}
+
+}  // namespace moire::libraries

@@ -1,0 +1,107 @@
+// How a collective library (RCCL, NCCL) runs a collective as a kernel: a profile with sources, configs/libraries.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/core/quantity.hpp"
+
+namespace moire::config {
+template <class Spec>
+class Describer;
+}
+
+namespace moire::libraries {
+
+// How a message to one peer is cut: over channels, then into slots of the FIFO.
+struct MessageSpec {
+  std::int64_t channels_per_peer = 1;  // at most
+  Bytes slot;                          // one step of the FIFO between two ranks
+  Bytes smallest_share;                // of a channel: fewer channels rather than smaller shares
+  Bytes largest_share;                 // of a channel: more channels rather than larger shares
+  static void describe(config::Describer<MessageSpec>& d);
+};
+
+// Small messages: data and flags in one store, so that the receiver needs no other word that they are there.
+struct LowLatencySpec {
+  Bytes threshold;  // largest message that goes this way, for each channel a peer may have
+  Bytes slot;       // of data; twice as many bytes travel
+  Bytes smallest_share;
+  Bytes largest_share;
+  Bytes bytes_in_flight;  // of data, of a channel's workgroup
+  Time step_overhead;
+  static void describe(config::Describer<LowLatencySpec>& d);
+};
+
+// What a library expects of an algorithm with a protocol; of all that it may choose it takes what it expects to end
+// first: start + hops x hop + bytes / rate.
+struct ExpectationSpec {
+  Time start;
+  Time hop;                                 // to the next GPU of the node
+  Time network_hop;                         // to another node
+  double port_share = 1;                    // of the GPU's port, what the algorithm keeps busy
+  std::optional<BytesPerSecond> at_most{};  // rate on the port
+  static void describe(config::Describer<ExpectationSpec>& d);
+};
+
+// How a channel moves data: chunks, cut into slices, each in a slot of the FIFO between two ranks.
+struct ProtocolSpec {
+  std::int64_t threads = 0;  // of a channel's workgroup
+  Bytes chunk;               // of data, in one step of an algorithm
+  std::int64_t slices = 1;   // of a chunk
+  Bytes smallest_slice;      // a small chunk is cut into fewer
+  std::int64_t slots = 1;    // slices that a FIFO holds
+  double wire = 1;           // bytes that travel for one of data
+  // Data and flags share lines: the receiver sees every line as it comes. Else a flag follows each slice.
+  bool lines = false;
+  Bytes bytes_in_flight;   // of data, of a channel's workgroup
+  Time batch_pause{};      // of lines: between the loads of one batch and the next, beside what the memory takes
+  Time step_overhead;      // per slice: poll, barriers, fence, flag
+  Time posting{};          // per slice: fence and flag, beside which the workgroup goes on
+  Time empty_slice{};      // of a slice without data, which small chunks have: poll, barrier, flag
+  double step_spread = 0;  // of it: it varies by so much up and down from slice to slice
+  // Of the collective's bytes a channel has at least so many: fewer channels rather than smaller shares.
+  Bytes smallest_share{};
+  Bytes smallest_share_per_rank{};
+  Bytes cell;  // shares are whole numbers of what makes this much traffic
+  std::optional<ExpectationSpec> ring, tree, direct, recursive;  // those that it may choose by itself
+  static void describe(config::Describer<ProtocolSpec>& d);
+};
+
+// Kernels in which a channel walks through the steps of an algorithm.
+struct ChannelsSpec {
+  std::int64_t channels = 0;  // workgroups, at most
+  Time setup;
+  double copy_cost = 1;
+  double link_cost = 1;
+  Time local_overhead{};  // of a copy or sum within the GPU
+  Time order_overhead{};  // where channels of a GPU wait for each other, of each of both
+  ProtocolSpec simple;
+  std::optional<ProtocolSpec> ll, ll128;
+  static void describe(config::Describer<ChannelsSpec>& d);
+};
+
+struct LibrarySpec {
+  std::string name;
+  std::int64_t max_channels = 0;   // workgroups of the kernel
+  std::int64_t peers_at_once = 1;  // that one channel serves side by side
+  std::int64_t threads = 0;        // of a channel's workgroup
+  std::int64_t registers_per_thread = 0;
+  Bytes lds{};               // of a workgroup
+  std::int64_t cluster = 1;  // workgroups placed together, where the grid divides by it
+  std::int64_t slots = 0;    // of a FIFO
+  Bytes bytes_in_flight;     // of a channel's workgroup, all its threads
+  Time setup;                // in the kernel before the first step: work description, connection state
+  Time step_overhead;        // per slot, of sender and receiver: poll, barriers, fence, flag
+  double copy_cost = 1;      // of its copying loops' bytes to the CU over that of plain loops
+  double link_cost = 1;      // of a byte to a peer over that of lone contiguous stores: senders collide at receivers
+  bool staged = true;        // through a FIFO in the receiver's memory, then copied to the user buffer
+  MessageSpec node;          // in a system of one node
+  std::optional<MessageSpec> network;  // with several nodes
+  std::optional<LowLatencySpec> low_latency;
+  std::optional<ChannelsSpec> channels;  // all collectives but messages between pairs
+  static void describe(config::Describer<LibrarySpec>& d);
+};
+
+}  // namespace moire::libraries

@@ -1,0 +1,168 @@
+// From the `program:` mapping of a scenario to a program.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/hardware/cu/share_out.hpp"
+#include "models/workload/operators/program_spec.hpp"
+#include "models/workload/operators/registry.hpp"
+#include "sim/config/suggest.hpp"
+
+namespace moire::operators {
+
+namespace {
+
+std::vector<std::string> names() {
+  std::vector<std::string> known;
+  for (const Operator& op : all()) known.push_back(op.name);
+  return known;
+}
+
+bool append_operation(const config::Node& node, builder::Builder build, config::Diagnostics& diagnostics) {
+  if (!node.is_map() || node.entries.size() != 1) {
+    diagnostics.error(node.place, "an operation is one operator with its parameters, found " + config::found(node),
+                      "write {" + all().front().name + ": {...}}");
+    return false;
+  }
+  const auto& entry = node.entries.front();
+  const auto op = std::find_if(all().begin(), all().end(), [&](const Operator& o) { return o.name == entry.key; });
+  if (op == all().end()) {
+    diagnostics.error(entry.key_place, "unknown operator '" + entry.key + "'",
+                      config::suggestion(entry.key, names(), "operators"));
+    return false;
+  }
+  build.path += "." + entry.key;
+  return op->append(entry.value, build, diagnostics);
+}
+
+// "what is wrong; what would be right" at the key of a queue, or at the queue where the key is a default.
+void reject(const config::Node& queue, std::string_view key, const std::string& what, const std::string& remedy,
+            config::Diagnostics& diagnostics) {
+  const config::Node* node = queue.find(key);
+  diagnostics.error(node ? node->place : queue.place, what, remedy);
+}
+
+struct ReadQueue {
+  const std::string& name;
+  const config::Node& node;
+  QueueSpec spec;
+};
+
+// A list of operations is a queue without attributes.
+std::optional<QueueSpec> read_queue(const std::string& name, const config::Node& node,
+                                    config::Diagnostics& diagnostics) {
+  if (node.is_map()) return config::parse<QueueSpec>(node, diagnostics, nullptr, "program.queues." + name);
+  QueueSpec spec;
+  spec.operations = node;
+  return spec;
+}
+
+// Reservations and limits as the CUs that each queue may use. What does not fit is told at its key.
+std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& queues, const machine::GpuSpec& gpu,
+                                               config::Diagnostics& diagnostics) {
+  const std::int64_t all = gpu.compute.total_cus();
+  const std::int64_t step = gpu.compute.partition_step;
+  const std::size_t before = diagnostics.size();
+  std::vector<cu::CuWish> wishes;
+  std::int64_t reserved = 0;
+  for (const ReadQueue& queue : queues) {
+    wishes.push_back({queue.spec.cu_partition, queue.spec.cu_limit});
+    const std::int64_t wanted = queue.spec.cu_partition;
+    if (wanted % step != 0) {
+      const std::int64_t less = wanted / step * step;
+      reject(queue.node, "cu_partition",
+             fmt::format("cu_partition {}: {} reserves CUs in steps of {}", wanted, gpu.name, step),
+             less == 0 ? fmt::format("write {}", step) : fmt::format("write {} or {}", less, less + step), diagnostics);
+    }
+    if (wanted > 0 && (reserved += wanted) > all) {
+      reject(queue.node, "cu_partition",
+             fmt::format("{} CUs are reserved up to here, {} has {}", reserved, gpu.name, all),
+             "make the reservations smaller", diagnostics);
+    }
+  }
+  if (diagnostics.size() > before) return {};
+  for (const ReadQueue& queue : queues) {
+    if (queue.spec.cu_partition == 0 && reserved == all) {
+      diagnostics.error(queue.node.place,
+                        fmt::format("all {} CUs are reserved, none is left for queue '{}'", all, queue.name),
+                        "make a cu_partition smaller, or give this queue one too");
+    } else if (queue.spec.cu_limit > all - reserved) {
+      reject(queue.node, "cu_limit",
+             fmt::format("cu_limit {}: there are {} CUs that nobody has reserved", queue.spec.cu_limit, all - reserved),
+             fmt::format("write {} or less", all - reserved), diagnostics);
+    }
+  }
+  if (diagnostics.size() > before) return {};
+  return cu::share_out(gpu.compute, wishes);
+}
+
+// Positions of the queues in the launch order; empty where it is that of the file.
+std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::Node& node,
+                                        config::Diagnostics& diagnostics) {
+  std::vector<std::string> known;
+  for (const auto& [name, queue] : spec.queues) known.push_back(name);
+  std::vector<std::uint32_t> order;
+  const config::Node* list = node.find("launch");
+  for (std::size_t i = 0; i < spec.launch.size(); ++i) {
+    const config::Place& place = list->items.size() > i ? list->items[i].place : list->place;
+    const auto at = std::find(known.begin(), known.end(), spec.launch[i]);
+    const auto queue = static_cast<std::uint32_t>(at - known.begin());
+    if (at == known.end()) {
+      diagnostics.error(place, "'program.launch' names no queue: " + config::in_quotes(spec.launch[i]),
+                        config::suggestion(spec.launch[i], known, "queues"));
+    } else if (std::find(order.begin(), order.end(), queue) != order.end()) {
+      diagnostics.error(place, "'program.launch' has queue '" + spec.launch[i] + "' twice", "keep one of them");
+    } else {
+      order.push_back(queue);
+    }
+  }
+  if (order.empty()) return order;
+  for (std::uint32_t queue = 0; queue < known.size(); ++queue) {
+    if (std::find(order.begin(), order.end(), queue) == order.end()) order.push_back(queue);
+  }
+  return order;
+}
+
+}  // namespace
+
+std::unique_ptr<program::Program> build_program(const config::Node& node, const machine::SystemSpec& system,
+                                                config::Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.size();
+  const std::optional<ProgramSpec> spec = config::parse<ProgramSpec>(node, diagnostics, nullptr, "program");
+  if (!spec) return nullptr;
+  if (spec->queues.empty()) {
+    diagnostics.error(node.place, "a program without queues", "write queues: {main: [...]}");
+    return nullptr;
+  }
+  std::vector<ReadQueue> queues;
+  for (const auto& [name, queue_node] : spec->queues) {
+    std::optional<QueueSpec> queue = read_queue(name, queue_node, diagnostics);
+    if (!queue) continue;
+    const config::Node& operations = queue->operations;
+    if (!operations.is_sequence() || operations.items.empty()) {
+      diagnostics.error(operations.place, "queue '" + name + "' has no operations, found " + config::found(operations),
+                        "write a list: [{" + all().front().name + ": {...}}]");
+    }
+    queues.push_back({name, queue_node, std::move(*queue)});
+  }
+  auto made = std::make_unique<program::Program>(static_cast<program::Rank>(system.ranks()));
+  made->order = spec->order;
+  made->launch = launch_order(*spec, node, diagnostics);
+  const std::vector<std::vector<std::uint32_t>> cus = cus_of(queues, system.node.gpu, diagnostics);
+  made->queues.resize(queues.size());
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    program::Queue& queue = made->queues[q];
+    queue.name = queues[q].name;
+    queue.priority = queues[q].spec.priority_level();
+    if (q < cus.size()) queue.cus = cus[q];
+    const std::vector<config::Node>& operations = queues[q].spec.operations.items;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const std::string path = fmt::format("program.queues.{}.{}", queue.name, i);
+      append_operation(operations[i], {system, *made, queue, path}, diagnostics);
+    }
+  }
+  if (diagnostics.size() > before) return nullptr;
+  return made;
+}
+
+}  // namespace moire::operators

@@ -1,0 +1,33 @@
+// The `program:` mapping of a scenario: queues, what each may use, and in which order they are launched.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/config.hpp"
+#include "sim/program/program.hpp"
+
+namespace moire::operators {
+
+// A queue written as a map; a plain list is its operations.
+struct QueueSpec {
+  std::string priority = "normal";
+  std::int64_t cu_partition = 0;
+  std::int64_t cu_limit = 0;
+  config::Node operations;
+  static void describe(config::Describer<QueueSpec>& d);
+
+  int priority_level() const;
+};
+
+struct ProgramSpec {
+  std::vector<std::pair<std::string, config::Node>> queues;
+  program::Order order = program::Order::concurrent;
+  std::vector<std::string> launch;
+  static void describe(config::Describer<ProgramSpec>& d);
+};
+
+}  // namespace moire::operators
