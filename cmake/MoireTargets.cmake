@@ -1,11 +1,11 @@
-# One folder = one library + one test program per *_test.cpp beside the code it tests.
+# One folder = one library + one test program of the *_test.cpp beside the code they test.
 #
 #   moire_library(config DEPS yaml-cpp fmt::fmt)   in sim/config/CMakeLists.txt
 #
 # A *_bench.cpp beside the code becomes a Google Benchmark program (target benchmarks).
 #
-# makes the static library moire_config (alias moire::config) from the folder's *.cpp and a test program
-# moire_config_<name>_test for every <name>_test.cpp. SOURCES_FROM adds sub-folders.
+# makes the static library moire_config (alias moire::config) from the folder's *.cpp and the test program
+# moire_config_test from its *_test.cpp. SOURCES_FROM adds sub-folders, TEST_DEPS what only the tests need.
 
 add_library(moire_options INTERFACE)
 # The same bytes on any machine: no fused multiply-add where the processor happens to have one.
@@ -65,11 +65,11 @@ function(moire_library name)
     target_link_libraries(moire_${name}_${stem} PRIVATE moire_${name} benchmark::benchmark_main)
     add_dependencies(benchmarks moire_${name}_${stem})
   endforeach()
-  foreach(test IN LISTS tests)
-    get_filename_component(stem ${test} NAME_WE)
-    add_executable(moire_${name}_${stem} ${test})
-    target_link_libraries(moire_${name}_${stem} PRIVATE moire_${name} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
-    target_compile_definitions(moire_${name}_${stem} PRIVATE MOIRE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    gtest_discover_tests(moire_${name}_${stem} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
-  endforeach()
+  if(tests)
+    # One program for the tests of a folder: most of the time of a small test program is its link.
+    add_executable(moire_${name}_test ${tests})
+    target_link_libraries(moire_${name}_test PRIVATE moire_${name} ${ARG_TEST_DEPS} moire::test_support GTest::gmock
+                                                     GTest::gtest_main)
+    gtest_discover_tests(moire_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+  endif()
 endfunction()

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/advise/windows.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::advise {
 namespace {
@@ -16,12 +17,12 @@ using testing::IsEmpty;
 using testing::Not;
 
 const std::string computation = "    compute: [{stream: {read: 8 MB, write: 4 MB}}]\n";
-const std::string exchange =
-    "    comm: [{all_to_all: {bytes_per_peer: 512 KiB, library: " MOIRE_SOURCE_DIR "/tests/data/tiny_library.yaml}}]\n";
+const std::string exchange = "    comm: [{all_to_all: {bytes_per_peer: 512 KiB, library: " + support::source_dir() +
+                             "/tests/data/tiny_library.yaml}}]\n";
 
 study::Scenario scenario_of(const std::string& queues, const std::string& rest, config::Diagnostics& diagnostics) {
-  const std::string text =
-      "description: x\nsystem: " MOIRE_SOURCE_DIR "/tests/data/tiny_node.yaml\nprogram:\n  queues:\n" + queues + rest;
+  const std::string text = "description: x\nsystem: " + support::source_dir() +
+                           "/tests/data/tiny_node.yaml\nprogram:\n  queues:\n" + queues + rest;
   auto tree = config::load_text("s.yaml", text, {}, diagnostics);
   return study::read_scenario(std::move(*tree), {}, diagnostics);
 }

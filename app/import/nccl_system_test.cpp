@@ -11,6 +11,7 @@
 #include "models/hardware/machine/spec.hpp"
 #include "sim/config/load.hpp"
 #include "sim/config/spec.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::importing {
 namespace {
@@ -21,7 +22,7 @@ using machine::SystemSpec;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-const fs::path source = MOIRE_SOURCE_DIR;
+const fs::path source = support::source_dir();
 
 NcclTopoOptions options() {
   NcclTopoOptions options;

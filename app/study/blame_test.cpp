@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "app/study/study.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::study {
 namespace {
@@ -11,9 +12,9 @@ using machine::Apart;
 
 // Two queues on four tiny GPUs that meet everywhere: memory, links, CUs.
 std::string scenario_of(const std::string& queues, const std::string& system = "tests/data/tiny_node.yaml") {
-  return "description: x\nsystem: " MOIRE_SOURCE_DIR "/" + system + "\nprogram:\n" + queues;
+  return "description: x\nsystem: " + support::source_dir() + "/" + system + "\nprogram:\n" + queues;
 }
-const std::string library = "library: " MOIRE_SOURCE_DIR "/tests/data/tiny_library.yaml";
+const std::string library = "library: " + support::source_dir() + "/tests/data/tiny_library.yaml";
 const std::string stream = "    a: [{stream: {read: 8 MB, write: 4 MB}}]\n";
 const std::string gemm = "    a: [{gemm: {m: 512, n: 512, k: 256}}]\n";
 const std::string stream_too = "    b: [{stream: {read: 64 MB, write: 32 MB}}]\n";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "app/study/study.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::study {
 namespace {
@@ -42,7 +43,7 @@ program:
 
 StudyResult study_of(const std::string& rest) {
   std::string text = pair_of_queues + rest;
-  text.replace(text.find("SOURCE"), 6, MOIRE_SOURCE_DIR);
+  text.replace(text.find("SOURCE"), 6, support::source_dir());
   config::Diagnostics diagnostics;
   auto tree = config::load_text("s.yaml", text, {}, diagnostics);
   const Scenario scenario = read_scenario(std::move(*tree), {}, diagnostics);

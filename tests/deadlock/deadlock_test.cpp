@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/study/simulate.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire {
 namespace {
@@ -14,7 +15,7 @@ using testing::HasSubstr;
 
 machine::SystemSpec tiny_system() {
   config::Diagnostics diagnostics;
-  const auto tree = config::load(MOIRE_SOURCE_DIR "/tests/data/tiny_node.yaml", {}, diagnostics);
+  const auto tree = config::load(support::source_dir() + "/tests/data/tiny_node.yaml", {}, diagnostics);
   auto spec = config::parse<machine::SystemSpec>(*tree, diagnostics);
   EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
   return *spec;

@@ -5,6 +5,7 @@
 
 #include "app/import/nccl_graph.hpp"
 #include "app/import/nccl_system.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace {
 
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   require(importing::read_nccl_graphs("graph.xml", text, of_graph).has_value() == of_graph.ok());
 
   importing::NcclTopoOptions options;
-  options.configs = MOIRE_SOURCE_DIR "/configs";
+  options.configs = support::source_dir() + "/configs";
   config::Diagnostics diagnostics;
   const auto imported = importing::import_nccl_topo_text("dump.xml", text, options, diagnostics);
   require(imported.has_value() == diagnostics.ok());

@@ -10,6 +10,7 @@
 #include "app/evidence/calibrate/contradictions.hpp"
 #include "app/evidence/calibrate/report.hpp"
 #include "app/evidence/calibrate/stages.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::calibrate {
 namespace {
@@ -19,7 +20,7 @@ using Wiring = link::Wiring;
 
 HardwareFile h200() {
   config::Diagnostics diagnostics;
-  const auto path = std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/hardware/h200.yaml";
+  const auto path = std::filesystem::path(support::source_dir()) / "configs/hardware/h200.yaml";
   auto file = HardwareFile::load(path.string(), diagnostics);
   EXPECT_TRUE(file) << diagnostics.str();
   return file.value();
@@ -162,7 +163,8 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
   }
   EXPECT_GE(found, 18) << report_table(measurements, *result);
   // The file says so, and is right.
-  EXPECT_TRUE(HardwareFile::load_text(MOIRE_SOURCE_DIR "/configs/hardware/new", result->hardware.yaml(), diagnostics))
+  EXPECT_TRUE(
+      HardwareFile::load_text(support::source_dir() + "/configs/hardware/new", result->hardware.yaml(), diagnostics))
       << diagnostics.str();
   EXPECT_THAT(result->hardware.yaml(), HasSubstr("Moire calibration, 4x NVIDIA H200, 2026-11-21, driver 580"));
 }
@@ -322,7 +324,7 @@ TEST(Contradictions, AreRefusedAtTheirRow) {
 
 TEST(Contradictions, RealMeasurementsHaveNone) {
   config::Diagnostics diagnostics;
-  const auto folder = std::filesystem::path(MOIRE_SOURCE_DIR) / "traces/h200x4";
+  const auto folder = std::filesystem::path(support::source_dir()) / "traces/h200x4";
   const auto measurements = measurements::load_joined(
       {folder / "h200x4.measurements.csv", folder / "../h200x2/h200x2.measurements.csv"}, diagnostics);
   ASSERT_TRUE(measurements) << diagnostics.str();

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "app/evidence/calibrate/stages.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::calibrate {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::filesystem::path hardware = std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/hardware";
+const std::filesystem::path hardware = std::filesystem::path(support::source_dir()) / "configs/hardware";
 
 HardwareFile load(const std::string& file) {
   config::Diagnostics diagnostics;

@@ -8,7 +8,8 @@
 #include <filesystem>
 
 #include "app/evidence/microbench/library.hpp"
-#include "models/hardware/machine/example_system.hpp"
+#include "tests/support/example_system.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::calibrate {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using libraries::LibrarySpec;
 using ::testing::HasSubstr;
 
-const std::string nccl = (std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/libraries/nccl.yaml").string();
+const std::string nccl = (std::filesystem::path(support::source_dir()) / "configs/libraries/nccl.yaml").string();
 const std::string header =
     "# moire-measurements 1\n# gpu: NVIDIA H200\n# gpus: 4\n# driver: 580\n# date: 2026-11-21T10:00:00Z\n"
     "# command: made up\nbenchmark,parameters,metric,value,unit,repetitions,low,high\n";

@@ -12,6 +12,7 @@
 #include "app/study/study.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::calibrate {
 namespace {
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path source = MOIRE_SOURCE_DIR;
+const fs::path source = support::source_dir();
 const std::string nccl = (source / "configs/libraries/nccl.yaml").string();
 
 std::string text_of(const fs::path& file) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "app/evidence/microbench/microbench.hpp"
-#include "models/hardware/machine/example_system.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::microbench {
 namespace {

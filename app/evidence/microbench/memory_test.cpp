@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "app/evidence/microbench/microbench.hpp"
-#include "models/hardware/machine/example_system.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::microbench {
 namespace {

@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "app/evidence/microbench/library.hpp"
-#include "models/hardware/machine/example_system.hpp"
 #include "models/workload/collective/timing.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::microbench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/evidence/microbench/library.hpp"
-#include "models/hardware/machine/example_system.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::microbench {
 namespace {

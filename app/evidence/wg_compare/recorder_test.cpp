@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "models/hardware/replay/example_program.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::wg_compare {
 namespace {

@@ -11,6 +11,7 @@
 #include "app/study/prepare.hpp"
 #include "app/study/simulate.hpp"
 #include "sim/program/wg_trace_reader.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::wg_compare {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::filesystem::path root = MOIRE_SOURCE_DIR;
+const std::filesystem::path root = support::source_dir();
 const std::filesystem::path trace_file = root / "traces/h200x4/fused_embedding_alltoall.wgtrace.csv.zst";
 
 Trace trace() {

@@ -5,8 +5,8 @@
 #include <random>
 
 #include "models/algorithms/msccl/check.hpp"
-#include "models/algorithms/msccl/examples_for_test.hpp"
 #include "models/algorithms/msccl/rules.hpp"
+#include "tests/support/example_algorithms.hpp"
 
 namespace moire::msccl {
 namespace {

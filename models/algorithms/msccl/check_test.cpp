@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/algorithms/msccl/examples_for_test.hpp"
 #include "models/algorithms/msccl/rules.hpp"
+#include "tests/support/example_algorithms.hpp"
 
 namespace moire::msccl {
 namespace {

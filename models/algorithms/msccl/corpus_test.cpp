@@ -9,8 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "models/algorithms/msccl/check.hpp"
-#include "models/algorithms/msccl/replicate_for_test.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
+#include "tests/support/replicate_algorithm.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::msccl {
 namespace {
@@ -20,7 +21,8 @@ using Json = nlohmann::json;
 
 std::filesystem::path data() {
   const char* named = std::getenv("MOIRE_SHARED_DATA");
-  return (named ? std::filesystem::path(named) : std::filesystem::path(MOIRE_SOURCE_DIR) / "../shared/data") / "msccl";
+  return (named ? std::filesystem::path(named) : std::filesystem::path(support::source_dir()) / "../shared/data") /
+         "msccl";
 }
 
 class Corpus : public ::testing::Test {

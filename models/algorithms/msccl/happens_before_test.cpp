@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/algorithms/msccl/examples_for_test.hpp"
+#include "tests/support/example_algorithms.hpp"
 
 namespace moire::msccl {
 namespace {

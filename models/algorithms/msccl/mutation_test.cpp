@@ -5,10 +5,11 @@
 #include <filesystem>
 
 #include "models/algorithms/msccl/check.hpp"
-#include "models/algorithms/msccl/examples_for_test.hpp"
-#include "models/algorithms/msccl/random_execution_for_test.hpp"
 #include "models/algorithms/msccl/rules.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
+#include "tests/support/example_algorithms.hpp"
+#include "tests/support/random_execution_msccl.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::msccl {
 namespace {
@@ -214,7 +215,8 @@ TEST(Mutations, CheckerAndExecutionsAgree) {
 TEST(Mutations, OfOthersAlgorithms) {
   const char* named = std::getenv("MOIRE_SHARED_DATA");
   const auto folder =
-      (named ? std::filesystem::path(named) : std::filesystem::path(MOIRE_SOURCE_DIR) / "../shared/data") / "msccl";
+      (named ? std::filesystem::path(named) : std::filesystem::path(support::source_dir()) / "../shared/data") /
+      "msccl";
   if (!std::filesystem::exists(folder / "generated")) GTEST_SKIP() << "no third-party algorithms in " << folder;
   std::vector<std::string> files;
   for (const char* part : {"generated", "shipped"}) {

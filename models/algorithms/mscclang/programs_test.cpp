@@ -5,8 +5,8 @@
 #include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/msccl/rules.hpp"
 #include "models/algorithms/mscclang/contract.hpp"
-#include "models/algorithms/mscclang/interpreter.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
+#include "tests/support/interpret_algorithm.hpp"
 
 namespace moire::mscclang {
 namespace {

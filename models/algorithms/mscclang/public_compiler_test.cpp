@@ -13,6 +13,7 @@
 #include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/mscclang/compile.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::mscclang {
 namespace {
@@ -23,7 +24,8 @@ using msccl::Protocol;
 
 std::filesystem::path shared_data() {
   const char* given = std::getenv("MOIRE_SHARED_DATA");
-  return given != nullptr ? std::filesystem::path(given) : std::filesystem::path(MOIRE_SOURCE_DIR) / "../shared/data";
+  return given != nullptr ? std::filesystem::path(given)
+                          : std::filesystem::path(support::source_dir()) / "../shared/data";
 }
 
 Algorithm shipped(const std::string& name, const std::string& parameters, Shape shape) {

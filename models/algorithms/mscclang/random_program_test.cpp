@@ -6,7 +6,7 @@
 #include <random>
 
 #include "models/algorithms/mscclang/compile.hpp"
-#include "models/algorithms/mscclang/interpreter.hpp"
+#include "tests/support/interpret_algorithm.hpp"
 
 namespace moire::mscclang {
 namespace {

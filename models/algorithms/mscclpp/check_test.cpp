@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/algorithms/mscclpp/example_plan.hpp"
+#include "tests/support/example_plan.hpp"
 
 namespace moire::mscclpp {
 namespace {

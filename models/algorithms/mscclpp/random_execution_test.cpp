@@ -1,6 +1,4 @@
 // The checker against random executions: of plans that are right, and of mutants of them.
-#include "models/algorithms/mscclpp/random_execution.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +7,8 @@
 #include "models/algorithms/mscclpp/check.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
 #include "models/algorithms/mscclpp/rules.hpp"
+#include "tests/support/random_execution_mscclpp.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::mscclpp {
 namespace {
@@ -100,7 +100,7 @@ void mutate(Plan& plan, std::mt19937_64& random) {
 class AgainstRandom : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AgainstRandom, WhatIsAcceptedComesOutRight) {
-  const Plan plan = read(fs::path(MOIRE_SOURCE_DIR) / "tests" / GetParam());
+  const Plan plan = read(fs::path(support::source_dir()) / "tests" / GetParam());
   const Endings endings = run(plan, 200, 1);
   EXPECT_EQ(endings.right, 200);
 
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, AgainstRandom,
 // The wrong plans of tests/plans show their faults in some order.
 TEST(AgainstRandom, FaultsOfWrongPlansCanBeSeen) {
   int plans = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(MOIRE_SOURCE_DIR) / "tests/plans")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(support::source_dir()) / "tests/plans")) {
     if (entry.path().extension() != ".json") continue;
     ++plans;
     EXPECT_LT(run(read(entry.path()), 200, 1).right, 200) << entry.path();

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "models/algorithms/mscclpp/example_plan.hpp"
+#include "tests/support/example_plan.hpp"
 
 namespace moire::mscclpp {
 namespace {

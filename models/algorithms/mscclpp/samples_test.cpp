@@ -8,8 +8,9 @@
 #include <fstream>
 
 #include "models/algorithms/mscclpp/check.hpp"
-#include "models/algorithms/mscclpp/random_execution.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
+#include "tests/support/random_execution_mscclpp.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::mscclpp {
 namespace {
@@ -34,7 +35,7 @@ class Samples : public ::testing::TestWithParam<Sample> {};
 
 TEST_P(Samples, AreJudged) {
   const char* const shared = std::getenv("MOIRE_SHARED_DATA");
-  const fs::path folder = shared ? fs::path(shared) : fs::path(MOIRE_SOURCE_DIR) / "../shared/data";
+  const fs::path folder = shared ? fs::path(shared) : fs::path(support::source_dir()) / "../shared/data";
   const fs::path file = folder / "mscclpp" / GetParam().file;
   if (!fs::exists(file)) GTEST_SKIP() << "third-party file " << file << " is not here";
   std::ifstream in(file, std::ios::binary);

@@ -7,6 +7,7 @@
 
 #include "models/hardware/machine/spec.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::cu {
 namespace {
@@ -30,7 +31,7 @@ CuArraySpec groups_of(std::int64_t cus, std::int64_t count) {
 CuArraySpec h200() {
   config::Diagnostics diagnostics;
   const auto root =
-      config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/hardware/h200.yaml", {}, diagnostics);
+      config::load(std::filesystem::path(support::source_dir()) / "configs/hardware/h200.yaml", {}, diagnostics);
   const auto spec = root ? config::parse<machine::GpuSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
   return spec ? spec->compute : CuArraySpec{};

@@ -2,8 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "models/hardware/machine/example_system.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/example_system.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::machine {
 namespace {
@@ -139,8 +140,7 @@ TEST(Machine, SaysWhatDoesNotFitTogether) {
 
 std::string refusal(const std::string& yaml) {
   config::Diagnostics diagnostics;
-  const auto root =
-      config::load_text(std::string(MOIRE_SOURCE_DIR) + "/configs/systems/test.yaml", yaml, {}, diagnostics);
+  const auto root = config::load_text(support::source_dir() + "/configs/systems/test.yaml", yaml, {}, diagnostics);
   if (root) config::parse<SystemSpec>(*root, diagnostics);
   return diagnostics.str();
 }

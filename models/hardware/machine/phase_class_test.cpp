@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <map>
 
-#include "models/hardware/machine/example_system.hpp"
 #include "models/hardware/memory/cache.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/example_system.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::machine {
 namespace {
@@ -19,7 +20,8 @@ using ::testing::Pair;
 
 SystemSpec load_system(const std::string& file) {
   config::Diagnostics diagnostics;
-  const auto root = config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/systems" / file, {}, diagnostics);
+  const auto root =
+      config::load(std::filesystem::path(support::source_dir()) / "configs/systems" / file, {}, diagnostics);
   const auto spec = root ? config::parse<SystemSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
   return spec.value_or(SystemSpec{});

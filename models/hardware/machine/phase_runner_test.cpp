@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 
-#include "models/hardware/machine/example_system.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::machine {
 namespace {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "models/hardware/replay/example_program.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::replay {
 namespace {

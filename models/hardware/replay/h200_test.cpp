@@ -8,8 +8,9 @@
 #include <array>
 #include <filesystem>
 
-#include "models/hardware/replay/example_program.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/example_program.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::replay {
 namespace {
@@ -21,7 +22,7 @@ constexpr double mib = 1024 * 1024;
 machine::SystemSpec four_h200() {
   config::Diagnostics diagnostics;
   const auto root =
-      config::load(std::filesystem::path(MOIRE_SOURCE_DIR) / "configs/systems/4xh200.yaml", {}, diagnostics);
+      config::load(std::filesystem::path(support::source_dir()) / "configs/systems/4xh200.yaml", {}, diagnostics);
   const auto spec = root ? config::parse<machine::SystemSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
   machine::SystemSpec system = spec.value_or(machine::SystemSpec{});

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "models/hardware/replay/example_program.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::replay {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "models/hardware/replay/example_program.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::replay {
 namespace {

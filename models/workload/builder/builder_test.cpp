@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/hardware/machine/example_system.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::builder {
 namespace {

@@ -8,10 +8,10 @@
 #include <tuple>
 
 #include "models/algorithms/mscclang/programs/registry.hpp"
-#include "models/hardware/replay/example_program.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
-#include "models/workload/collective/example_channels.hpp"
+#include "tests/support/example_channels.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::collective {
 namespace {

@@ -7,11 +7,11 @@
 #include <set>
 #include <tuple>
 
-#include "models/hardware/machine/example_system.hpp"
 #include "models/workload/collective/rings.hpp"
 #include "models/workload/collective/selection.hpp"
 #include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/trees.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::collective {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 #include <tuple>
 
-#include "models/hardware/replay/example_program.hpp"
-#include "models/workload/collective/example_channels.hpp"
 #include "models/workload/collective/timing.hpp"
+#include "tests/support/example_channels.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::collective {
 namespace {

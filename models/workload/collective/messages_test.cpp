@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "models/hardware/replay/example_program.hpp"
 #include "models/workload/collective/message_plan.hpp"
 #include "models/workload/collective/timing.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::collective {
 namespace {

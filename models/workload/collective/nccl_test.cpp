@@ -3,9 +3,10 @@
 
 #include <array>
 
-#include "models/hardware/machine/example_system.hpp"
 #include "models/workload/collective/collective.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/example_system.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::collective {
 namespace {
@@ -59,7 +60,7 @@ const std::vector<Captured>& captured() {
 
 TEST(Nccl, LaunchesWhatWasCaptured) {
   config::Diagnostics diagnostics;
-  const auto root = config::load(std::string(MOIRE_SOURCE_DIR) + "/configs/systems/4xh200.yaml", {}, diagnostics);
+  const auto root = config::load(support::source_dir() + "/configs/systems/4xh200.yaml", {}, diagnostics);
   ASSERT_TRUE(root) << diagnostics.str();
   const auto h200 = config::parse<machine::SystemSpec>(*root, diagnostics);
   ASSERT_TRUE(h200) << diagnostics.str();

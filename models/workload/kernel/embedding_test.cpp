@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "models/hardware/replay/example_program.hpp"
 #include "models/workload/kernel/embedding_spec.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::kernel {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "models/workload/kernel/gemm_kernel.hpp"
 #include "sim/config/config.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace moire::kernel {
 namespace {
@@ -22,14 +23,14 @@ struct Launch {
 
 machine::GpuSpec h200() {
   config::Diagnostics diagnostics;
-  const auto tree = config::load(MOIRE_SOURCE_DIR "/configs/hardware/h200.yaml", {}, diagnostics);
+  const auto tree = config::load(support::source_dir() + "/configs/hardware/h200.yaml", {}, diagnostics);
   const auto gpu = config::parse<machine::GpuSpec>(*tree, diagnostics);
   EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
   return *gpu;
 }
 
 std::map<Shape, Launch> launches() {
-  std::ifstream file(MOIRE_SOURCE_DIR "/traces/h200x2/gemm_kernels.csv");
+  std::ifstream file(support::source_dir() + "/traces/h200x2/gemm_kernels.csv");
   const std::regex name("nvjet_sm90_[a-z]+_([0-9]+)x([0-9]+)_[0-9]+x[0-9]+_([0-9]+)x([0-9]+)_.*");
   std::map<Shape, Launch> all;
   for (std::string line; std::getline(file, line);) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "models/hardware/replay/example_program.hpp"
 #include "models/workload/kernel/gemm_traffic.hpp"
+#include "tests/support/example_program.hpp"
 
 namespace moire::kernel {
 namespace {

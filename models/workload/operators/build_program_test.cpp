@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "models/hardware/machine/example_system.hpp"
 #include "models/workload/kernel/embedding_spec.hpp"
 #include "models/workload/operators/registry.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::operators {
 namespace {

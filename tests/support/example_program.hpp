@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/hardware/machine/example_system.hpp"
 #include "models/hardware/replay/replay.hpp"
+#include "tests/support/example_system.hpp"
 
 namespace moire::replay {
 
