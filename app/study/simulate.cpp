@@ -8,6 +8,7 @@
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::study {
 
@@ -116,6 +117,8 @@ std::vector<Metric> metrics_of(const replay::Result& result, const program::Prog
   const auto end = static_cast<double>(result.end.ps);
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
   const Busy used = busy(machine, result.end);
+  core::log_info("ended at {:.3f} us; busy: memory {:.1f} %, most used scale-up link {:.1f} %, network link {:.1f} %",
+                 microseconds(result.end), percent(used.hbm), percent(used.scale_up), percent(used.network));
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
   metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
