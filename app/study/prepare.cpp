@@ -11,6 +11,7 @@
 #include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::study {
 
@@ -59,6 +60,7 @@ void check_system(const machine::SystemSpec& system, const config::Node& node, c
 std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   config::Node tree = scenario.tree;
+  if (core::logs(core::LogLevel::info)) core::log_info("run {}", run.label().empty() ? scenario.name : run.label());
   if (!apply_changes(scenario, run, tree, diagnostics)) return std::nullopt;
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");

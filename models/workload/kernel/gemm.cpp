@@ -8,6 +8,7 @@
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/gemm_traffic.hpp"
 #include "sim/config/spec.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::kernel {
 
@@ -165,6 +166,9 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
   const GemmShape shape = shape_of(spec);
   GemmPlan plan;
   plan.kernel = kernel_of(spec, gpu);
+  core::log_info("gemm {} x {} x {}: tiles of {} x {} x {}, clusters of {} x {}, k in {} part{}", spec.m, spec.n,
+                 spec.k, plan.kernel.tile.m, plan.kernel.tile.n, plan.kernel.tile.k, plan.kernel.cluster.m,
+                 plan.kernel.cluster.n, plan.kernel.split, plan.kernel.split == 1 ? "" : "s");
   plan.schedule = spec.schedule.value_or(library.schedule);
   const TileGrid grid(shape, plan.kernel);
   plan.tiles = grid.tiles();
