@@ -194,10 +194,10 @@ Values run(const libraries::LibrarySpec& library, const SystemSpec& system, cons
   program.queues.push_back(queue("plan", {}));
   builder::Builder build{node, program, program.queues[0]};
   constexpr double element_bytes = 4;
-  append_channel_kernel(build,
-                        collective::algorithm_program(std::make_shared<const Algorithm>(plan.algorithm), bytes,
-                                                      collective::fifo_of(protocol)),
-                        library, protocol, element_bytes, "plan");
+  collective::append_channel_kernel(build,
+                                    collective::algorithm_program(std::make_shared<const Algorithm>(plan.algorithm),
+                                                                  bytes, collective::fifo_of(protocol)),
+                                    library, protocol, element_bytes, "plan");
   const replay::Result result = simulate(node, program);
   const Time first = result.operations.front().first_workgroup;
   Time end;

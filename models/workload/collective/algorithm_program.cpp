@@ -42,7 +42,7 @@ Op op_of(StepType type) {
 std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t first) {
   const msccl::Step& head = steps[first];
   std::uint32_t sources = 1;
-  for (std::size_t i = first; sources < most_sources && i + 1 < steps.size() && !steps[i].has_dependents; ++i) {
+  for (std::size_t i = first; sources < ir::most_sources && i + 1 < steps.size() && !steps[i].has_dependents; ++i) {
     const msccl::Step& next = steps[i + 1];
     if (next.type != StepType::reduce || next.depends_block != msccl::none || next.dst_buffer != head.dst_buffer ||
         next.dst_offset != head.dst_offset || next.src_buffer != head.src_buffer || next.count != head.count)
@@ -99,12 +99,12 @@ class AlgorithmProgram final : public ChannelProgram {
     const double begin = static_cast<double>(iteration) * call_bytes_;
     step.bytes = std::min(call_bytes_, cut_.chunk_bytes - begin) * call.count;
     step.sources = call.sources;
-    if (traffic(call.op).receives) {
+    if (effect(call.op).receives) {
       step.from = static_cast<Rank>(from.recv);
       step.in = block.in;
       step.received = static_cast<std::uint32_t>(iteration * block.receives + call.received);
     }
-    if (traffic(call.op).sends) {
+    if (effect(call.op).sends) {
       step.to = static_cast<Rank>(from.send);
       step.out = block.out;
       step.sent = static_cast<std::uint32_t>(iteration * block.sends + call.sent);
@@ -118,7 +118,7 @@ class AlgorithmProgram final : public ChannelProgram {
     bool raises = false;  // of none; else it waits
     bool more = false;    // for several
     std::uint8_t sources = 1;
-    std::uint32_t semaphore = no_semaphore;
+    std::uint32_t semaphore = ir::no_semaphore;
     std::uint32_t count = 0;  // chunks; of none, flags to wait for
     std::uint32_t received = 0, sent = 0;
   };

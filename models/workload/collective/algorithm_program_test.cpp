@@ -73,13 +73,13 @@ TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
             if (step.op == Op::none) continue;
             ASSERT_GT(step.bytes, 0);
             ASSERT_LE(step.bytes, example_chunk);
-            if (traffic(step.op).sends) {
+            if (effect(step.op).sends) {
               auto& calls = sent[{rank, step.to, step.out}];
               ASSERT_EQ(step.sent, calls.size());
               ASSERT_EQ(program->receiver(rank, step.out), step.to);
               calls.push_back(step.bytes);
             }
-            if (traffic(step.op).receives) {
+            if (effect(step.op).receives) {
               auto& calls = received[{step.from, rank, step.in}];
               ASSERT_EQ(step.received, calls.size());
               ASSERT_EQ(program->sender(rank, step.in), step.from);

@@ -15,23 +15,23 @@ using program::PhaseShape;
 
 // Shapes: of each op, of each op whose data goes to a staging buffer, of sums of 2 and more sources.
 std::uint16_t shape_number(const Step& step, bool staged) {
-  if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ops + step.sources - 2);
-  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ops : 0));
+  if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ir::ops + step.sources - 2);
+  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ir::ops : 0));
 }
 
 constexpr double credit_bytes = 8;  // the receiver's head pointer
 
-constexpr std::array<const char*, ops> names = {"nothing",
-                                                "copy",
-                                                "reduce",
-                                                "send",
-                                                "copy, send",
-                                                "receive",
-                                                "receive, send",
-                                                "receive, copy, send",
-                                                "receive, reduce, send",
-                                                "receive, reduce, copy",
-                                                "receive, reduce, copy, send"};
+constexpr std::array<const char*, ir::ops> names = {"nothing",
+                                                    "copy",
+                                                    "reduce",
+                                                    "send",
+                                                    "copy, send",
+                                                    "receive",
+                                                    "receive, send",
+                                                    "receive, copy, send",
+                                                    "receive, reduce, send",
+                                                    "receive, reduce, copy",
+                                                    "receive, reduce, copy, send"};
 
 class ChannelKernel final : public program::KernelBody {
  public:
@@ -82,7 +82,7 @@ class ChannelKernel final : public program::KernelBody {
       if (slice == 0) order(rank, step, part, phase);
       return true;
     }
-    const Traffic needs = traffic(step.op);
+    const ir::Effect needs = effect(step.op);
     // A chunk too small for all its slices: the others pass empty.
     const double whole = std::max(std::ceil(step.bytes / plan_.slices), plan_.smallest_slice);
     const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
@@ -148,12 +148,12 @@ class ChannelKernel final : public program::KernelBody {
   }
 
   void order(Rank rank, const Step& step, std::uint32_t part, Phase& phase) const {
-    if (part == wait_data && step.wait != no_semaphore) {
+    if (part == wait_data && step.wait != ir::no_semaphore) {
       wait(plan_.order.at(rank, step.wait), step.wait_count, phase);
     } else if (part == think && !step.more) {
       phase.kind = Phase::Kind::delay;
       phase.duration = plan_.order_overhead;
-    } else if (part == tell_data && step.raise != no_semaphore) {
+    } else if (part == tell_data && step.raise != ir::no_semaphore) {
       phase.kind = Phase::Kind::signal;
       phase.peer = rank;
       phase.flag = plan_.order.at(rank, step.raise);
@@ -189,15 +189,15 @@ class ChannelKernel final : public program::KernelBody {
 // For a unit of `unit` bytes of data. Between nodes what is sent goes to a staging buffer.
 PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpec& channels,
                     const ProtocolSpec& protocol, double unit, double element_bytes, std::uint32_t strands) {
-  Traffic needs = traffic(op);
-  needs.loads += static_cast<int>(sources) - 1;
+  const ir::Effect needs = effect(op);
+  const int loads = needs.loads() + static_cast<int>(sources) - 1;
   const double from_fifo = needs.receives ? protocol.wire : 0;
   const double to_fifo = needs.sends ? protocol.wire : 0;
   PhaseShape shape;
   shape.name = names[static_cast<std::size_t>(op)];
   if (staged) shape.name += " (staged)";
-  shape.read = unit * (needs.loads + from_fifo);
-  shape.write = unit * (needs.stores + (staged ? to_fifo : 0));
+  shape.read = unit * (loads + from_fifo);
+  shape.write = unit * (needs.stores() + (staged ? to_fifo : 0));
   shape.peer_write = staged ? 0 : unit * to_fifo;
   shape.link_cost = channels.link_cost;
   shape.cu_cost = channels.copy_cost;
@@ -208,8 +208,8 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpe
   shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
     // Lines that came are still in the cache.
-    const double loaded = std::max(1e-9, needs.loads + from_fifo);
-    shape.read_miss = needs.loads / loaded;
+    const double loaded = std::max(1e-9, loads + from_fifo);
+    shape.read_miss = loads / loaded;
     // Further sources are loaded one after the other.
     shape.in_flight = Bytes{in_flight * loaded / sources};
     shape.pause = protocol.batch_pause;
@@ -259,9 +259,9 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
         shape_of(op, sources, staged, channels, protocol, plan.unit, element_bytes, steps->strands()));
   };
   for (const bool staged : {false, true}) {
-    for (std::uint32_t op = 0; op < ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
+    for (std::uint32_t op = 0; op < ir::ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
   }
-  for (std::uint32_t sources = 2; sources <= most_sources; ++sources) add_shape(Op::reduce, sources, false);
+  for (std::uint32_t sources = 2; sources <= ir::most_sources; ++sources) add_shape(Op::reduce, sources, false);
   const auto flags = [&](const char* what, auto other_end) {
     return build.program.add_flags({kernel.name + what, steps->connections(),
                                     [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t connection) {

@@ -5,11 +5,16 @@
 #include <memory>
 #include <string>
 
+#include "models/algorithms/ir/channel_program.hpp"
 #include "models/workload/builder/builder.hpp"
-#include "models/workload/collective/channel_program.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 
 namespace moire::collective {
+
+using ir::ChannelProgram;
+using ir::Op;
+using ir::Rank;
+using ir::Step;
 
 // With a protocol of library.channels.
 void append_channel_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
