@@ -3,6 +3,8 @@
 // such lists, are channel programs; models/algorithms/proof proves any of them, models/workload/collective times it.
 #pragma once
 
+#include <vector>
+
 #include "models/algorithms/ir/step.hpp"
 
 namespace moire::ir {
@@ -19,6 +21,10 @@ class ChannelProgram {
   // The other end of a connection, for messages.
   virtual Rank sender(Rank rank, std::uint32_t connection) const = 0;
   virtual Rank receiver(Rank rank, std::uint32_t connection) const = 0;
+  // Who raises a semaphore of the rank, for messages.
+  virtual Rank raiser(Rank rank, std::uint32_t /*semaphore*/) const { return rank; }
+  // Of one-sided steps.
+  virtual std::vector<Move> moves() const { return {}; }
   // Fills `step` (reset to its default); false behind the last one. The same question has the same answer.
   virtual bool step(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number, Step& step) const = 0;
   // Where that step reads and writes. Time does not ask for it, proofs do.

@@ -94,13 +94,13 @@ core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& s
         shape.cu_cost * (loaded + gpu.compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
     spec.bound = gpu.compute.load_store_per_cu.value * load.clock * share / cu_bytes;
     Latency latency{0, gpu.port.store_latency.seconds(), 1};
-    if (shape.read + shape.write > 0) {
+    if (shape.peer_read > 0) {
+      latency.miss = gpu.port.load_latency.value_or(gpu.port.store_latency * 2).seconds();
+      spec.latency_capacity = machine.capacities(peer, queue).hbm;
+    } else if (shape.read + shape.write > 0) {
       latency = {gpu.l2.hit_latency.seconds(), gpu.hbm.unloaded_latency.seconds(),
                  shape.read > 0 ? shape.read_miss : 1};
       spec.latency_capacity = own.hbm;
-    } else if (shape.peer_read > 0) {
-      latency.miss = gpu.port.load_latency.value_or(gpu.port.store_latency * 2).seconds();
-      spec.latency_capacity = machine.capacities(peer, queue).hbm;
     }
     const double single = latency.missed * latency.miss + (1 - latency.missed) * latency.hit;
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + shape.held.seconds(), 1}

@@ -96,6 +96,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   MOIRE_INVARIANT(machine.apart().queues == 1 || machine.apart().queues == program.queues.size(),
                   "a machine was taken apart for another program");
   copy_classes_.resize(std::size_t{machine.ranks()} * machine.apart().queues);
+  host_copies_.resize(machine.ranks());
   result_.rank_end.resize(machine.ranks());
   result_.queue_end.resize(program.queues.size());
   for (std::size_t gpu = 0; gpu < copy_classes_.size(); ++gpu) {
