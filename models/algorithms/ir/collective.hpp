@@ -1,6 +1,7 @@
 // Which collectives, protocols and buffers there are, by one name each for files, programs, plans and libraries.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace moire::ir {
@@ -21,8 +22,9 @@ enum class Collective : std::uint8_t {
   custom,
 };
 
-// How data crosses a FIFO: flags behind it, or in the same store or line.
-enum class Protocol : std::uint8_t { simple, ll, ll128 };
+// How data crosses a FIFO: flags behind it, or in the same store or line. `automatic` is a library's own choice; no
+// file says so.
+enum class Protocol : std::uint8_t { simple, ll, ll128, automatic };
 
 // Of a rank. Input and output are the user's; in place they are one, or one is a part of the other.
 enum class Buffer : std::uint8_t { input, output, scratch };
@@ -34,37 +36,16 @@ constexpr bool sums(Collective collective) {
 }
 constexpr bool states_result(Collective collective) { return collective < Collective::send; }
 
-// As scenarios write them: "all_reduce".
+// As scenarios write them: "all_reduce", "ll128".
+constexpr const char* name_of(Protocol protocol) {
+  constexpr const char* names[] = {"simple", "ll", "ll128", "auto"};
+  return names[static_cast<std::size_t>(protocol)];
+}
 constexpr const char* name_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-      return "all_reduce";
-    case Collective::all_gather:
-      return "all_gather";
-    case Collective::all_to_all:
-      return "all_to_all";
-    case Collective::reduce_scatter:
-      return "reduce_scatter";
-    case Collective::broadcast:
-      return "broadcast";
-    case Collective::reduce:
-      return "reduce";
-    case Collective::send:
-      return "send";
-    case Collective::recv:
-      return "recv";
-    case Collective::gather:
-      return "gather";
-    case Collective::scatter:
-      return "scatter";
-    case Collective::all_to_all_v:
-      return "all_to_all_v";
-    case Collective::send_recv:
-      return "send_recv";
-    case Collective::custom:
-      return "custom";
-  }
-  return "";
+  constexpr const char* names[] = {"all_reduce",   "all_gather", "all_to_all", "reduce_scatter", "broadcast",
+                                   "reduce",       "send",       "recv",       "gather",         "scatter",
+                                   "all_to_all_v", "send_recv",  "custom"};
+  return names[static_cast<std::size_t>(collective)];
 }
 
 }  // namespace moire::ir

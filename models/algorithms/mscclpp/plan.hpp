@@ -13,7 +13,7 @@
 
 namespace moire::mscclpp {
 
-using msccl::Buffer;
+using ir::Buffer;
 
 enum class ChannelType : std::uint8_t {
   none,
@@ -121,7 +121,7 @@ struct Plan {
   std::string name;
   std::shared_ptr<const config::Source> source;
   int schema = 2;
-  msccl::Collective collective = msccl::Collective::custom;
+  ir::Collective collective = ir::Collective::custom;
   bool packets = false;  // protocol LL: scratch holds packets
   bool in_place = false;
   bool reuse_scratch = false;  // scratch of 64 MiB, used again and again

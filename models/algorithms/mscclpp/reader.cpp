@@ -16,7 +16,7 @@ void read_header(const Fields& fields, Plan& plan) {
   plan.name = fields.text("name");
   // The compiler of 0.5 misspelt the key.
   const char* const collective = !fields.has("collective") && fields.has("colletive") ? "colletive" : "collective";
-  plan.collective = msccl::collective_of(fields.text(collective)).value_or(msccl::Collective::custom);
+  plan.collective = msccl::collective_of(fields.text(collective)).value_or(ir::Collective::custom);
   const std::string protocol = fields.text("protocol");
   plan.packets = protocol == "LL";
   if (!plan.packets && protocol != "Simple" && fields.has("protocol")) {
