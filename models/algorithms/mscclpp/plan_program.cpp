@@ -591,7 +591,7 @@ class Compiler {
 
 std::uint32_t message_chunks(const Plan& plan) {
   const Layout layout(plan, {});
-  return plan.collective == msccl::Collective::all_gather ? layout.output_chunks() : layout.input_chunks();
+  return plan.collective == ir::Collective::all_gather ? layout.output_chunks() : layout.input_chunks();
 }
 
 std::shared_ptr<const ir::ChannelProgram> plan_program(const Plan& plan, std::uint64_t bytes, std::uint32_t node,
