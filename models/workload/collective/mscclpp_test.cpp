@@ -111,7 +111,7 @@ TEST(PlanKernel, PacketsNeedNoSignal) {
   // The last packet leaves a load behind the first, and whoever polls sees it.
   const replay::Result result = run(example_system(2), plan, round_of_64);  // 8 B of data a thread
   EXPECT_EQ(result.end, Time::from_ns(1000 + 10 + 400 + 500 + 100));
-  EXPECT_EQ(result.scale_up_bytes.value, 2 * 2 * 512);  // each sends 512 B with as many flags
+  EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each sends 512 B with as many flags
 }
 
 TEST(PlanKernel, APortInANodeIsTheCopyEngineAndAThreadOfTheHost) {
@@ -131,8 +131,8 @@ TEST(PlanKernel, APortBetweenNodesIsTheNic) {
   const Plan plan = pair({move("pwsf", {at("i", 0)}, {peers(1, 0)}, mscclpp::over_port), mscclpp::wait(0, "port")});
   const replay::Result result = run(example_system(1, 2), plan, 1 << 20);
   EXPECT_EQ(result.deadlock, "");
-  EXPECT_EQ(result.puts, 4);
-  EXPECT_EQ(result.put_bytes.value, 2 * ((1 << 19) + 8));
+  EXPECT_EQ(result.traffic.puts, 4);
+  EXPECT_EQ(result.traffic.put_bytes.value, 2 * ((1 << 19) + 8));
   EXPECT_GT(result.end, Time::from_us(20));  // 512 KiB at 25 GB/s
 }
 
@@ -158,7 +158,7 @@ TEST(PlanKernel, PipelinesMoveAllBytes) {
   for (const std::uint64_t bytes : {16, 4096, 4112, 8192, 100000}) {
     const replay::Result result = run(example_system(2), plan, 2 * bytes);
     EXPECT_EQ(result.deadlock, "") << bytes;
-    EXPECT_EQ(result.scale_up_bytes.value, 2 * static_cast<double>(bytes)) << bytes;
+    EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * static_cast<double>(bytes)) << bytes;
   }
 }
 
@@ -248,7 +248,7 @@ TEST_P(Laws, BytesOnTheLinksAreThoseOfThePlan) {
       }
     }
   }
-  EXPECT_NEAR(time(units).scale_up_bytes.value, bytes, 1e-3);
+  EXPECT_NEAR(time(units).traffic.scale_up_bytes.value, bytes, 1e-3);
 }
 
 TEST_P(Laws, TheSameAgain) { EXPECT_EQ(time(777).end, time(777).end); }
