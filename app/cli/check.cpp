@@ -21,6 +21,7 @@
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "models/workload/libraries/gemm_library.hpp"
+#include "models/workload/libraries/plan_library.hpp"
 #include "sim/config/units.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 
@@ -105,6 +106,8 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
       return check_part<libraries::LibrarySpec>(kind, tree, diagnostics);
     case FileKind::gemm_library:
       return check_part<libraries::GemmLibrarySpec>(kind, tree, diagnostics);
+    case FileKind::plan_library:
+      return check_part<libraries::PlanLibrarySpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:

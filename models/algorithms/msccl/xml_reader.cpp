@@ -286,7 +286,7 @@ class Reader {
     out.src_offset = integer(step_, step::srcoff, name, good, -any);
     out.dst_offset = integer(step_, step::dstoff, name, good, -any);
     const std::int32_t count = integer(step_, step::cnt, name, good, -any);
-    if (out.type != StepType::nop) {
+    if (out.type != Op::none) {
       if (count < 0 || count > std::numeric_limits<std::uint16_t>::max()) {
         good = false;
         complaints_.error(xml_.spot_of(step_[step::cnt]),

@@ -76,7 +76,7 @@ TEST(XmlReader, ReadsEverything) {
   EXPECT_EQ(block.line, 12U);
   EXPECT_EQ(a->gpus[0].blocks[1].send, none);
   const Step& step = a->gpus[1].blocks[0].steps[1];
-  EXPECT_EQ(step.type, StepType::recv);
+  EXPECT_EQ(step.type, Op::recv);
   EXPECT_EQ(step.src_buffer, Buffer::input);
   EXPECT_EQ(step.src_offset, -1);
   EXPECT_EQ(step.dst_buffer, Buffer::output);

@@ -114,7 +114,7 @@ class Expansion {
     base.channel = operation.channel;
     base.operation = number;
     if (operation.local()) {
-      base.type = copies ? msccl::StepType::copy : msccl::StepType::reduce;
+      base.type = copies ? ir::Op::copy : ir::Op::reduce;
       base.rank = operation.src.rank;
       base.src = src;
       base.dst = dst;
@@ -124,13 +124,13 @@ class Expansion {
     }
     const auto transfer = static_cast<Id>(code_.transfers.size());
     Instruction send = base;
-    send.type = msccl::StepType::send;
+    send.type = ir::Op::send;
     send.rank = operation.src.rank;
     send.src = src;
     send.block = operation.send_block;
     send.out = transfer;
     Instruction recv = base;
-    recv.type = copies ? msccl::StepType::recv : msccl::StepType::recv_reduce_copy;
+    recv.type = copies ? ir::Op::recv : ir::Op::recv_reduce_copy;
     recv.rank = operation.dst.rank;
     if (!copies) recv.src = dst;
     recv.dst = dst;

@@ -35,12 +35,12 @@ enum class Blocks : std::uint8_t { automatic, manual };
 
 struct Options {
   std::string name;
-  msccl::Collective collective = msccl::Collective::all_reduce;
+  ir::Collective collective = ir::Collective::all_reduce;
   std::int32_t ranks = 0;
   // Chunks of the whole buffer; of one rank's part for all-gather, reduce-scatter and all-to-all.
   std::int32_t chunk_factor = 1;
   bool in_place = true;
-  msccl::Protocol protocol = msccl::Protocol::simple;
+  ir::Protocol protocol = ir::Protocol::simple;
   std::int32_t instances = 1;
   Replication replication = Replication::interleaved;
   Blocks blocks = Blocks::automatic;

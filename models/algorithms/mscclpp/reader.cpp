@@ -16,7 +16,7 @@ void read_header(const Fields& fields, Plan& plan) {
   plan.name = fields.text("name");
   // The compiler of 0.5 misspelt the key.
   const char* const collective = !fields.has("collective") && fields.has("colletive") ? "colletive" : "collective";
-  plan.collective = msccl::collective_of(fields.text(collective)).value_or(msccl::Collective::custom);
+  plan.collective = msccl::collective_of(fields.text(collective)).value_or(ir::Collective::custom);
   const std::string protocol = fields.text("protocol");
   plan.packets = protocol == "LL";
   if (!plan.packets && protocol != "Simple" && fields.has("protocol")) {
@@ -27,6 +27,8 @@ void read_header(const Fields& fields, Plan& plan) {
   plan.double_scratch = fields.flag("use_double_scratch_buffer", false);
   plan.alignment = static_cast<std::uint32_t>(fields.number("buffer_alignment", 1 << 20, 16));
   if (plan.alignment == 0) fields.wrong("buffer_alignment", "buffer_alignment is 0", "16");
+  plan.threads = static_cast<std::uint32_t>(fields.number("num_threads_per_block", most_threads, most_threads));
+  if (plan.threads == 0) fields.wrong("num_threads_per_block", "num_threads_per_block is 0", "1024");
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
   plan.min_bytes = fields.number("min_message_size", largest, 0);
   plan.max_bytes = fields.number("max_message_size", largest, largest);

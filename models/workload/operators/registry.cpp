@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/workload/collective/msccl.hpp"
+#include "models/workload/collective/mscclpp.hpp"
 #include "models/workload/collective/spec.hpp"
 #include "models/workload/kernel/delay.hpp"
 #include "models/workload/kernel/dlrm.hpp"
@@ -58,6 +59,12 @@ bool append_msccl(const config::Node& node, builder::Builder& build, config::Dia
   return spec && collective::append_msccl(build, *spec, node, diagnostics);
 }
 
+bool append_mscclpp(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
+  const std::optional<collective::MscclppSpec> spec =
+      config::parse<collective::MscclppSpec>(node, diagnostics, nullptr, build.path);
+  return spec && collective::append_mscclpp(build, *spec, node, diagnostics);
+}
+
 }  // namespace
 
 const std::vector<Operator>& all() {
@@ -76,6 +83,7 @@ const std::vector<Operator>& all() {
       from_spec<kernel::DelaySpec>("delay", kernel::append_delay),
       {"wg_trace", append_wg_trace},
       {"msccl", append_msccl},
+      {"mscclpp", append_mscclpp},
   };
   return operators;
 }
@@ -112,6 +120,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<libraries::ChannelsSpec>();
   catalogue.add<libraries::ProtocolSpec>();
   catalogue.add<libraries::ExpectationSpec>();
+  catalogue.add<libraries::PlanLibrarySpec>();
   catalogue.add<collective::AllGatherSpec>();
   catalogue.add<collective::AllReduceSpec>();
   catalogue.add<collective::ReduceScatterSpec>();
@@ -125,6 +134,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<kernel::DelaySpec>();
   catalogue.add<kernel::WgTraceSpec>();
   catalogue.add<collective::MscclSpec>();
+  catalogue.add<collective::MscclppSpec>();
 }
 
 }  // namespace moire::operators

@@ -65,7 +65,7 @@ std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config:
   return std::nullopt;
 }
 
-Options options_of(const CommonSpec& spec, std::string name, msccl::Collective collective, const Ranks& ranks,
+Options options_of(const CommonSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                    std::int32_t chunk_factor) {
   Options options;
   options.name = std::move(name);
