@@ -38,8 +38,7 @@ struct CheckArguments {
 // A whole number of bytes, 1 or more.
 std::uint64_t parse_bytes(const std::string& text) {
   Bytes bytes{};
-  if (const auto problem = config::parse_quantity(text, bytes))
-    throw CLI::ValidationError("--bytes", problem->what + "; " + problem->remedy);
+  if (const auto problem = config::parse_quantity(text, bytes)) throw CLI::ValidationError("--bytes", problem->str());
   constexpr double most = 1e15;
   if (!(bytes.value >= 1) || bytes.value > most || bytes.value != std::floor(bytes.value))
     throw CLI::ValidationError("--bytes", "is " + text + "; 1 B to 1 PB, a whole number of bytes");

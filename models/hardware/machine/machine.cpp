@@ -8,7 +8,7 @@
 
 namespace moire::machine {
 
-std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
+std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
                                         const Apart& apart) {
   std::unique_ptr<Machine> machine(new Machine(spec, loop, apart));
   if (!machine->add_network(error)) return nullptr;
@@ -80,7 +80,7 @@ core::EndpointId Machine::endpoint_of(Rank rank) const {
   return node_of(rank) * nics + gpu_of(rank) * nics / static_cast<core::EndpointId>(spec_.node.gpus);
 }
 
-bool Machine::add_network(std::string& error) {
+bool Machine::add_network(config::Problem& error) {
   if (!spec_.fabric || spec_.node.nics == 0) return true;
   topology_ = fabric::make_topology(*spec_.fabric, spec_.nodes, spec_.node.nics, *spec_.node.nic, error);
   if (!topology_) return false;

@@ -48,7 +48,7 @@ struct CapacityInfo {
 class Machine {
  public:
   // Fails with a message that says what would be right where parts do not fit together (torus size, say).
-  static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
+  static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
                                         const Apart& apart = {});
 
   const SystemSpec& spec() const { return spec_; }
@@ -107,7 +107,7 @@ class Machine {
   std::uint32_t copy_of(std::uint32_t queue) const { return apart_.memory || apart_.links ? queue : 0; }
   void add_gpu(Rank rank);
   void wire_nodes();
-  bool add_network(std::string& error);
+  bool add_network(config::Problem& error);
   void add_wires(Rank source, Rank destination, double bytes, std::vector<core::Demand>& demands,
                  std::uint32_t queue) const;
   core::CapacityId add_capacity(CapacityInfo info, core::CapacitySpec spec);

@@ -43,7 +43,7 @@ std::int64_t most_in_a_group(const cu::CuArraySpec& spec, const std::vector<std:
 
 }  // namespace
 
-std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu) {
+std::optional<config::Problem> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu) {
   for (const program::Queue& queue : program.queues) {
     const std::int64_t largest_group = most_in_a_group(gpu.compute, queue.cus);
     for (const program::Operation& operation : queue.operations) {
@@ -51,14 +51,16 @@ std::optional<std::string> does_not_fit(const program::Program& program, const m
       if (kernel == nullptr) continue;
       const std::int64_t fits = cu::occupancy(gpu.compute, kernel->resources);
       if (fits == 0) {
-        return fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}", kernel->name, gpu.name,
-                           cu::limiting_resource(gpu.compute, kernel->resources));
+        return config::Problem{fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}",
+                                           kernel->name, gpu.name,
+                                           cu::limiting_resource(gpu.compute, kernel->resources))};
       }
       const std::int64_t cluster = kernel->resources.cluster;
       if (cluster > gpu.compute.cluster_max || cluster > fits * largest_group) {
-        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}{}", kernel->name,
-                           cluster, gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group),
-                           queue.cus.empty() ? "" : " on the CUs of queue '" + queue.name + "'");
+        return config::Problem{
+            fmt::format("kernel '{}' asks for clusters of {} workgroups", kernel->name, cluster),
+            fmt::format("{} places at most {}{}", gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group),
+                        queue.cus.empty() ? "" : " on the CUs of queue '" + queue.name + "'")};
       }
     }
   }

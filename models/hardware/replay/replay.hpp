@@ -14,6 +14,7 @@
 #include "models/hardware/dma/engines.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/phase_runner.hpp"
+#include "sim/config/problem.hpp"
 #include "sim/core/flags.hpp"
 #include "sim/program/observer.hpp"
 #include "sim/program/program.hpp"
@@ -46,7 +47,7 @@ struct Result {
 };
 
 // Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).
-std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu);
+std::optional<config::Problem> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu);
 
 class Replay final : public core::EventSink {
  public:

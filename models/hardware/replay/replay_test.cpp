@@ -301,12 +301,12 @@ TEST(DoesNotFit, NamesKernelAndResource) {
   program.queues = {queue("main", {kernel("small", 1, nullptr)})};
   EXPECT_EQ(does_not_fit(program, gpu), std::nullopt);
   program.queues = {queue("main", {kernel("large", 1, nullptr, 1025)})};
-  EXPECT_THAT(*does_not_fit(program, gpu),
+  EXPECT_THAT(does_not_fit(program, gpu)->str(),
               HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
   program::Kernel clustered = kernel("clustered", 1, nullptr);
   clustered.resources.cluster = 8;
   program.queues = {queue("main", {clustered})};
-  EXPECT_THAT(*does_not_fit(program, gpu), HasSubstr("clusters of 8 workgroups; example places at most 4"));
+  EXPECT_THAT(does_not_fit(program, gpu)->str(), HasSubstr("clusters of 8 workgroups; example places at most 4"));
 }
 
 // --- Between ranks
