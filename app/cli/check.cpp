@@ -15,13 +15,12 @@
 #include "app/evidence/validate/validation.hpp"
 #include "app/import/nccl_graph.hpp"
 #include "app/import/nccl_topology.hpp"
-#include "app/import/text_file.hpp"
-#include "app/import/xml_text.hpp"
 #include "app/study/prepare.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "models/workload/libraries/gemm_library.hpp"
 #include "sim/config/units.hpp"
+#include "sim/formats/file.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 
 namespace moire::cli {
@@ -135,12 +134,12 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
 bool is_topology(const std::string& file) {
   if (!msccl::is_xml(file)) return false;
   config::Diagnostics ignored;  // told when it is read
-  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, ignored);
+  const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, ignored);
   return text && (importing::starts_with_element(*text, "system") || importing::starts_with_element(*text, "graphs"));
 }
 
 std::string check_topology(const std::string& file, config::Diagnostics& diagnostics) {
-  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, diagnostics);
+  const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, diagnostics);
   if (!text) return {};
   if (importing::starts_with_element(*text, "graphs")) {
     const auto graphs = importing::read_nccl_graphs(file, *text, diagnostics);
