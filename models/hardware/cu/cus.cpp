@@ -56,7 +56,6 @@ std::optional<config::Problem> does_not_fit(const program::Program& program, con
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "cu",
-      .tracks = {{"CUs", "CU {}"}},
       .blame = {
           {.key = "cus",
            .lost = "cu_share",
