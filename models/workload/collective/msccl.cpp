@@ -11,7 +11,6 @@
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
 #include "models/workload/collective/selection.hpp"
-#include "sim/config/problem.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/config/suggest.hpp"
 
@@ -50,7 +49,7 @@ class Appending {
       return fail("an algorithm needs a collective library with channels to run it",
                   "write library: ../libraries/nccl.yaml here or in the system");
     if (const auto problem = check_memory(spec_.bytes, build_.system)) {
-      config::report_problem(*problem, node_.place, diagnostics_);
+      diagnostics_.error(node_.place, *problem);
       return false;
     }
     bytes_ = static_cast<std::uint64_t>(spec_.bytes.value);
@@ -151,7 +150,7 @@ class Appending {
     if (kind == Kind::all_gather) own.bytes.value /= build_.ranks();
     own.element_bytes = builder::bytes_of(spec_.dtype);
     if (const auto problem = check(own, build_.system)) {
-      config::report_problem(*problem, node_.place, diagnostics_);
+      diagnostics_.error(node_.place, *problem);
       return false;
     }
     collective::append(build_, own, name_of(own.kind));

@@ -13,7 +13,6 @@
 #include "models/workload/kernel/stream.hpp"
 #include "models/workload/kernel/wg_trace.hpp"
 #include "models/workload/operators/program_spec.hpp"
-#include "sim/config/problem.hpp"
 
 namespace moire::operators {
 
@@ -22,15 +21,15 @@ namespace {
 // An operator whose whole input is its spec: parse it, check it against the machine where it has to fit one, append.
 template <class Spec>
 Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
-                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&) = nullptr,
+                   std::optional<config::Problem> (*check)(const Spec&, const machine::SystemSpec&) = nullptr,
                    std::vector<Knob> knobs = {}) {
   return {std::move(name),
           [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
             const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
             if (!spec) return false;
-            const std::optional<std::string> problem = check ? check(*spec, build.system) : std::nullopt;
+            const std::optional<config::Problem> problem = check ? check(*spec, build.system) : std::nullopt;
             if (problem) {
-              config::report_problem(*problem, node.place, diagnostics);
+              diagnostics.error(node.place, *problem);
               return false;
             }
             append(build, *spec);

@@ -11,7 +11,7 @@
 
 #include "sim/config/diagnostics.hpp"
 
-namespace moire::mscclpp {
+namespace moire::formats {
 
 struct JsonValue {
   enum class Kind { null, boolean, integer, real, text, list, map };
@@ -39,11 +39,12 @@ struct JsonText {
   config::Place place(const JsonValue& value) const { return {source, value.line, value.col}; }
 };
 
+// What no file of ours comes near: a wrong one must not ask for all memory.
 inline constexpr std::size_t most_json_values = 4'000'000;
 inline constexpr std::size_t most_json_levels = 64;
-inline constexpr std::size_t most_json_keys = 256;  // of a map
+inline constexpr std::size_t most_json_keys = 256;  // of a map, since they are searched one by one
 
 // Nothing, and the reason, where it is no JSON, too deep or too large, or a key stands twice in a map.
 std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics);
 
-}  // namespace moire::mscclpp
+}  // namespace moire::formats

@@ -12,7 +12,7 @@
 struct ZSTD_DCtx_s;
 struct ZSTD_CCtx_s;
 
-namespace moire::program {
+namespace moire::formats {
 
 class ZstdDecoder {
  public:
@@ -60,4 +60,4 @@ class ZstdEncoder {
   std::vector<char> block_;
 };
 
-}  // namespace moire::program
+}  // namespace moire::formats

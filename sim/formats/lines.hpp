@@ -1,4 +1,4 @@
-// The text of a WG trace line by line, from a plain or a zstd-compressed stream.
+// A text line by line, from a plain or a zstd-compressed stream: what is too large to be in memory as a whole.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,22 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/program/zstd_stream.hpp"
+#include "sim/formats/zstd_stream.hpp"
 
-namespace moire::program {
+namespace moire::formats {
 
-class WgTraceLines {
+class Lines {
  public:
-  WgTraceLines(std::unique_ptr<std::istream> in, bool compressed);
+  static constexpr std::size_t longest_line = 64UL * 1024;
+
+  // `longest` is of a line without its newline, in bytes; at most longest_line.
+  Lines(std::unique_ptr<std::istream> in, bool compressed, std::size_t longest);
 
   enum class Status {
     line,        // a line without its newline
     end,         // no more lines
     cut_off,     // a last line that no newline ends
-    too_long,    // over wg_trace_longest_line
+    too_long,    // over the longest that a line may be
     compressed,  // zstd data, told to be plain
     failed,      // the stream cannot be read: problem()
   };
@@ -36,10 +39,11 @@ class WgTraceLines {
 
   std::unique_ptr<std::istream> in_;
   std::optional<ZstdDecoder> decoder_;
+  std::size_t longest_;
   std::vector<char> block_;
   std::size_t begin_ = 0;  // of what is not yet told
   std::size_t end_ = 0;
   std::int64_t number_ = 0;
 };
 
-}  // namespace moire::program
+}  // namespace moire::formats

@@ -1,4 +1,4 @@
-#include "sim/program/zstd_stream.hpp"
+#include "sim/formats/zstd_stream.hpp"
 
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -7,7 +7,7 @@
 
 #include "sim/core/invariant.hpp"
 
-namespace moire::program {
+namespace moire::formats {
 
 void ZstdDecoder::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
 void ZstdEncoder::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
@@ -81,4 +81,4 @@ void ZstdEncoder::compress(std::string_view text, bool last) {
 void ZstdEncoder::write(std::string_view text) { compress(text, false); }
 void ZstdEncoder::finish() { compress({}, true); }
 
-}  // namespace moire::program
+}  // namespace moire::formats

@@ -1,10 +1,10 @@
-#include "sim/program/wg_trace_lines.hpp"
+#include "sim/formats/lines.hpp"
 
 #include <cstring>
 
-#include "sim/program/wg_trace.hpp"
+#include "sim/core/invariant.hpp"
 
-namespace moire::program {
+namespace moire::formats {
 
 namespace {
 
@@ -13,30 +13,33 @@ constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
 
 }  // namespace
 
-WgTraceLines::WgTraceLines(std::unique_ptr<std::istream> in, bool compressed) : in_(std::move(in)), block_(block_size) {
+Lines::Lines(std::unique_ptr<std::istream> in, bool compressed, std::size_t longest)
+    : in_(std::move(in)), longest_(longest), block_(block_size) {
+  static_assert(longest_line < block_size);
+  MOIRE_INVARIANT(longest <= longest_line, "lines longer than a block can hold");
   if (compressed) decoder_.emplace(*in_);
 }
 
-std::size_t WgTraceLines::read(char* to, std::size_t size) {
+std::size_t Lines::read(char* to, std::size_t size) {
   if (decoder_) return decoder_->read(to, size);
   in_->read(to, static_cast<std::streamsize>(size));
   return static_cast<std::size_t>(in_->gcount());
 }
 
-ZstdDecoder::Problem WgTraceLines::problem() const {
+ZstdDecoder::Problem Lines::problem() const {
   if (decoder_) return decoder_->problem();
   return in_->bad() ? ZstdDecoder::Problem::unreadable : ZstdDecoder::Problem::none;
 }
 
-std::string_view WgTraceLines::detail() const { return decoder_ ? std::string_view(decoder_->detail()) : ""; }
+std::string_view Lines::detail() const { return decoder_ ? std::string_view(decoder_->detail()) : ""; }
 
-WgTraceLines::Status WgTraceLines::next(std::string_view& line) {
+Lines::Status Lines::next(std::string_view& line) {
   std::size_t searched = begin_;
   for (;;) {
     const void* newline = std::memchr(block_.data() + searched, '\n', end_ - searched);
     const std::size_t stop =
         newline ? static_cast<std::size_t>(static_cast<const char*>(newline) - block_.data()) : end_;
-    if (stop - begin_ > wg_trace_longest_line) {
+    if (stop - begin_ > longest_) {
       ++number_;
       return Status::too_long;
     }
@@ -68,4 +71,4 @@ WgTraceLines::Status WgTraceLines::next(std::string_view& line) {
   }
 }
 
-}  // namespace moire::program
+}  // namespace moire::formats

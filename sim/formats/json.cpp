@@ -1,11 +1,13 @@
-#include "models/algorithms/mscclpp/json_tree.hpp"
+#include "sim/formats/json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace moire::mscclpp {
+#include "sim/formats/source_text.hpp"
+
+namespace moire::formats {
 
 namespace {
 
@@ -39,13 +41,8 @@ struct Counted {
 
 class Builder : public nlohmann::json_sax<json> {
  public:
-  Builder(const std::string& text, const std::size_t& taken, JsonText& out, config::Diagnostics& diagnostics)
-      : text_(text), taken_(taken), out_(out), diagnostics_(diagnostics) {
-    line_starts_.push_back(0);
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '\n') line_starts_.push_back(i + 1);
-    }
-  }
+  Builder(const SourceText& text, const std::size_t& taken, JsonText& out, config::Diagnostics& diagnostics)
+      : text_(text), taken_(taken), out_(out), diagnostics_(diagnostics) {}
 
   bool null() override { return add(JsonValue::Kind::null) != nullptr; }
   bool boolean(bool value) override {
@@ -87,7 +84,8 @@ class Builder : public nlohmann::json_sax<json> {
       return false;
     }
     if (open_.back()->entries.size() == most_json_keys) {
-      diagnostics_.error(place(at), fmt::format("a map of more than {} keys", most_json_keys), "no plan has such");
+      diagnostics_.error(place(at), fmt::format("a map of more than {} keys", most_json_keys),
+                         "no file of this kind has such");
       return false;
     }
     key_ = std::move(name);
@@ -106,19 +104,17 @@ class Builder : public nlohmann::json_sax<json> {
  private:
   // Where the token at hand starts: what follows the last one, but for space and punctuation.
   std::size_t start() const {
-    const std::size_t at = text_.find_first_not_of(" \t\r\n,:", end_);
-    return std::min(at, text_.size());
+    const std::size_t at = text_.text().find_first_not_of(" \t\r\n,:", end_);
+    return std::min(at, text_.text().size());
   }
 
-  config::Place place(std::size_t at) const {
-    const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), at);
-    return {out_.source, static_cast<int>(after - line_starts_.begin()), static_cast<int>(at - *(after - 1) + 1)};
-  }
+  config::Place place(std::size_t at) const { return text_.place(text_.position(at)); }
 
   JsonValue* add(JsonValue::Kind kind) {
     const std::size_t at = start();
     if (++values_ > most_json_values) {
-      diagnostics_.error(place(at), fmt::format("more than {} values", most_json_values), "no plan is as large");
+      diagnostics_.error(place(at), fmt::format("more than {} values", most_json_values),
+                         "no file of this kind is as large");
       return nullptr;
     }
     JsonValue* added = &out_.root;
@@ -144,7 +140,8 @@ class Builder : public nlohmann::json_sax<json> {
     if (!added) return false;
     if (open_.size() == most_json_levels) {
       diagnostics_.error({out_.source, added->line, added->col},
-                         fmt::format("nested deeper than {} levels", most_json_levels), "no plan is as deep");
+                         fmt::format("nested deeper than {} levels", most_json_levels),
+                         "no file of this kind is as deep");
       return false;
     }
     open_.push_back(added);
@@ -157,11 +154,10 @@ class Builder : public nlohmann::json_sax<json> {
     return true;
   }
 
-  const std::string& text_;
+  const SourceText& text_;
   const std::size_t& taken_;
   JsonText& out_;
   config::Diagnostics& diagnostics_;
-  std::vector<std::size_t> line_starts_;
   std::vector<JsonValue*> open_;  // a parent's last child is the only one that grows
   std::string key_;
   std::size_t end_ = 0;  // of the last token, or a character behind it
@@ -198,17 +194,14 @@ std::string found(const JsonValue& value) {
 }
 
 std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics) {
-  JsonText out;
-  out.source = std::make_shared<const config::Source>(config::Source{name, {}, true, {}});
+  const SourceText source(name, text);
+  JsonText out{source.source(), {}};
   std::size_t taken = 0;
-  config::Diagnostics found;
-  Builder builder(text, taken, out, found);
-  const Counted first{text.data(), &taken};
-  const Counted last{text.data() + text.size(), &taken};
-  const bool read = json::sax_parse(first, last, &builder);
-  for (const config::Diagnostic& error : found.sorted()) diagnostics.error(error.place, error.what, error.remedy);
-  if (!read || !found.ok()) return std::nullopt;
+  Builder builder(source, taken, out, diagnostics);
+  const std::string& all = source.text();
+  if (!json::sax_parse(Counted{all.data(), &taken}, Counted{all.data() + all.size(), &taken}, &builder))
+    return std::nullopt;
   return out;
 }
 
-}  // namespace moire::mscclpp
+}  // namespace moire::formats
