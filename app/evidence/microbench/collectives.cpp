@@ -19,7 +19,7 @@ Values by_copies(const SystemSpec& system, Kind kind, const Parameters& paramete
   need_gpus(system, gpus);
   const std::int64_t bytes = count(parameters, "bytes_per_rank");
   if (bytes < 1) throw std::invalid_argument("0 bytes; a collective sends something");
-  SystemSpec node = one_node(system);
+  libraries::EquippedSystem node{one_node(system)};
   node.node.gpus = gpus;
   node.node.gpu.host.event_pair = system.node.gpu.host.event_pair;
   program::Program program(static_cast<Rank>(gpus));

@@ -16,11 +16,11 @@ using collective::Collective;
 using collective::Kind;
 
 // The GPUs that take part, as a node of their own.
-SystemSpec participants(const SystemSpec& system, const Parameters& parameters, const char* what) {
+libraries::EquippedSystem participants(const SystemSpec& system, const Parameters& parameters, const char* what) {
   const std::int64_t gpus = count(parameters, "gpus");
   if (gpus < 2) throw std::invalid_argument(fmt::format("{} GPUs; {} is between 2 or more", gpus, what));
   need_gpus(system, gpus);
-  SystemSpec node = one_node(system);
+  libraries::EquippedSystem node{one_node(system)};
   node.node.gpus = gpus;
   return node;
 }
@@ -32,14 +32,14 @@ Bytes bytes_of(const Parameters& parameters, const char* name, const char* what)
 }
 
 // Between events before and behind it on the slowest GPU: all begin together.
-Values time_of(const SystemSpec& system, const SystemSpec& node, const Collective& collective) {
+Values time_of(const SystemSpec& system, const libraries::EquippedSystem& node, const Collective& collective) {
   return {{"time", (collective::time_of(node, collective) + system.node.gpu.host.event_pair).us()}};
 }
 
 Values by_library(const SystemSpec& system, const collective::Way& way, Kind kind, const char* bytes,
                   const Parameters& parameters) {
   const char* what = "a collective";
-  const SystemSpec node = participants(system, parameters, what);
+  const libraries::EquippedSystem node = participants(system, parameters, what);
   Collective made{.kind = kind, .bytes = bytes_of(parameters, bytes, what), .way = way};
   if (std::string(bytes) == "bytes") made.bytes = made.bytes * static_cast<double>(node.node.gpus);  // of each peer
   const std::int64_t channels = count(parameters, "max_ctas");

@@ -184,7 +184,7 @@ const std::vector<Known>& known() {
 Values run(const libraries::LibrarySpec& library, const SystemSpec& system, const Plan& plan) {
   const std::int64_t ranks = plan.algorithm.ranks();
   need_gpus(system, ranks);
-  SystemSpec node = ranks == 1 ? one_gpu(system) : one_node(system);
+  libraries::EquippedSystem node{ranks == 1 ? one_gpu(system) : one_node(system)};
   node.node.gpus = ranks;
   const bool ll = plan.algorithm.protocol == msccl::Protocol::ll;
   if (ll && !library.channels->ll) return {};

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::builder {
 
 struct Builder {
-  const machine::SystemSpec& system;
+  const libraries::EquippedSystem& system;
   program::Program& program;
   program::Queue& queue;
   std::string path{};  // of the operator in the scenario, for messages

@@ -19,9 +19,9 @@ using libraries::LibrarySpec;
 bool reduces(Kind kind) { return kind == Kind::all_reduce || kind == Kind::reduce_scatter; }
 bool is_message(Kind kind) { return kind == Kind::all_to_all || kind == Kind::send_recv; }
 
-const LibrarySpec* library_of(const Collective& collective, const machine::SystemSpec& system) {
+const LibrarySpec* library_of(const Collective& collective, const libraries::EquippedSystem& system) {
   if (collective.way.library) return &*collective.way.library;
-  return system.library ? &*system.library : nullptr;
+  return system.software.library ? &*system.software.library : nullptr;
 }
 
 std::optional<std::string> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
@@ -45,7 +45,7 @@ std::optional<std::string> check_algorithm(const Collective& c, const machine::S
   return std::nullopt;
 }
 
-std::optional<std::string> check_cu(const Collective& c, const machine::SystemSpec& system) {
+std::optional<std::string> check_cu(const Collective& c, const libraries::EquippedSystem& system) {
   const LibrarySpec* library = library_of(c, system);
   if (library == nullptr)
     return "engine cu needs a collective library; write library: ../libraries/nccl.yaml here or in the system";
@@ -121,7 +121,7 @@ std::optional<std::string> check_memory(Bytes bytes, const machine::SystemSpec& 
                      bytes.value * 1e-9, memory.value * 1e-9);
 }
 
-std::optional<std::string> check(const Collective& c, const machine::SystemSpec& system) {
+std::optional<std::string> check(const Collective& c, const libraries::EquippedSystem& system) {
   if (system.ranks() < 2) {
     return fmt::format(
         "{} {} needs at least 2 ranks; raise system.nodes or system.node.gpus",

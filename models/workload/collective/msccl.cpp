@@ -72,7 +72,8 @@ class Appending {
     if (spec_.file.has_value() + !spec_.files.empty() + spec_.program.has_value() != 1)
       return fail("one of file, files and program says which algorithm",
                   "write file: ring.xml, or files: [small.xml, large.xml], or program: {all_reduce_ring: {}}");
-    library_ = spec_.library ? &*spec_.library : build_.system.library ? &*build_.system.library : nullptr;
+    const std::optional<LibrarySpec>& installed = build_.system.software.library;
+    library_ = spec_.library ? &*spec_.library : installed ? &*installed : nullptr;
     if (library_ == nullptr || !library_->channels)
       return fail("an algorithm needs a collective library with channels to run it",
                   "write library: ../libraries/nccl.yaml here or in the system");

@@ -8,7 +8,7 @@
 
 namespace moire::collective {
 
-Time time_of(const machine::SystemSpec& system, const Collective& collective) {
+Time time_of(const libraries::EquippedSystem& system, const Collective& collective) {
   program::Program program(static_cast<program::Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};

@@ -25,7 +25,7 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
   });
 }
 
-std::optional<std::string> check_dlrm(const DlrmSpec& spec, const machine::SystemSpec& system) {
+std::optional<std::string> check_dlrm(const DlrmSpec& spec, const libraries::EquippedSystem& system) {
   return check_embedding(spec.embedding, system);
 }
 

@@ -98,7 +98,7 @@ EmbeddingSizes::EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks)
       vector_bytes(static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype)),
       bytes_per_peer{static_cast<double>(spec.tables_per_gpu * samples_per_rank) * vector_bytes} {}
 
-std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system) {
+std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const libraries::EquippedSystem& system) {
   const std::int64_t ranks = system.ranks();
   if (ranks < 2) return "an All-to-All needs at least 2 ranks; raise system.nodes or system.node.gpus";
   if (spec.global_batch % ranks != 0) {

@@ -6,12 +6,13 @@
 #include <set>
 
 #include "models/workload/kernel/embedding_spec.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
 namespace moire::kernel {
 namespace {
 
-using machine::example_system;
+using libraries::example_equipped;
 using program::Phase;
 using program::Rank;
 using ::testing::HasSubstr;
@@ -83,9 +84,9 @@ EmbeddingSpec spec_of(const Case& c, Schedule schedule) {
   return spec;
 }
 
-machine::SystemSpec system_of(const Case& c) { return example_system(c.gpus, c.nodes, c.wiring); }
+libraries::EquippedSystem system_of(const Case& c) { return example_equipped(c.gpus, c.nodes, c.wiring); }
 
-std::unique_ptr<program::Program> program_of(const machine::SystemSpec& system, const EmbeddingSpec& spec) {
+std::unique_ptr<program::Program> program_of(const libraries::EquippedSystem& system, const EmbeddingSpec& spec) {
   auto program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
   program->queues.resize(1);
   builder::Builder build{system, *program, program->queues[0]};
@@ -142,7 +143,7 @@ TEST(FusedEmbedding, TasksCoverEveryTableSampleAndDestinationOnce) {
 TEST(FusedEmbedding, ResultsGoTheRightWay) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const auto program = program_of(system, spec_of(c, Schedule::fused));
     const builder::Builder build{system, *program, program->queues[0]};
     const program::Kernel& kernel = kernel_of(*program);
@@ -245,7 +246,7 @@ TEST(FusedEmbedding, PeerByPeerAndByTableAreAsTheirNamesSay) {
 TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const auto program = program_of(system, spec_of(c, Schedule::fused));
     const builder::Builder build{system, *program, program->queues[0]};
     const program::Kernel& kernel = kernel_of(*program);
@@ -295,7 +296,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
     const EmbeddingSpec spec = spec_of(c, Schedule::fused);
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const auto program = program_of(system, spec);
     const builder::Builder build{system, *program, program->queues[0]};
     const program::Kernel& kernel = kernel_of(*program);
@@ -471,7 +472,7 @@ TEST(Embedding, FirstTasksWaitInStepThenGather) {
 
 TEST(FusedEmbedding, WithoutAFenceOfItsOwnItIsThePorts) {
   const Case c{2, 1, link::Wiring::nvswitch, 1, 8, 8, 32, Order::peer_by_peer};
-  machine::SystemSpec system = system_of(c);
+  libraries::EquippedSystem system = system_of(c);
   system.node.gpu.port.fence = Time::from_ns(640);
   EmbeddingSpec spec = spec_of(c, Schedule::fused);
   spec.fence.reset();
@@ -564,7 +565,7 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
   for (const Case& c : cases()) {
     for (const Schedule schedule : {Schedule::fused, Schedule::bulk_synchronous}) {
       SCOPED_TRACE(text(c) + (schedule == Schedule::fused ? " fused" : " bulk"));
-      const machine::SystemSpec system = system_of(c);
+      const libraries::EquippedSystem system = system_of(c);
       const auto program = program_of(system, spec_of(c, schedule));
       const replay::Result result = replay::run(system, *program);
       ASSERT_EQ(result.deadlock, "");
@@ -590,7 +591,7 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
 TEST(Embedding, FusionHidesTheCommunication) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 2}, {2, 2}}) {
     Case c{gpus, nodes, gpus > 1 ? link::Wiring::nvswitch : link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const replay::Result bulk = replay::run(system, *program_of(system, spec_of(c, Schedule::bulk_synchronous)));
     EmbeddingSpec persistent = spec_of(c, Schedule::fused);
     persistent.fused_registers_per_thread = 64;  // the occupancy of the unfused kernel
@@ -606,7 +607,7 @@ TEST(Embedding, FusionHidesTheCommunication) {
 
 TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
   Case c{1, 2, link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
-  const machine::SystemSpec system = system_of(c);
+  const libraries::EquippedSystem system = system_of(c);
   const Time first = replay::run(system, *program_of(system, spec_of(c, Schedule::fused))).end;
   c.order = Order::by_destination;
   const replay::Result result = replay::run(system, *program_of(system, spec_of(c, Schedule::fused)));
@@ -619,7 +620,7 @@ TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
 
 TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   const Case c{4, 1, link::Wiring::nvswitch, 4, 16, 8, 32, Order::slices_in_turn};
-  const machine::SystemSpec system = system_of(c);
+  const libraries::EquippedSystem system = system_of(c);
   const EmbeddingSpec good = spec_of(c, Schedule::bulk_synchronous);
   EXPECT_EQ(check_embedding(good, system), std::nullopt);
   EmbeddingSpec bad = good;
@@ -636,7 +637,7 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   bad = good;
   bad.rows_per_table = 100'000'000;
   EXPECT_THAT(*check_embedding(bad, system), HasSubstr("tables of 102.4 GB per GPU do not fit its 10.0 GB"));
-  EXPECT_THAT(*check_embedding(good, example_system(1)), HasSubstr("at least 2 ranks"));
+  EXPECT_THAT(*check_embedding(good, example_equipped(1)), HasSubstr("at least 2 ranks"));
 }
 
 }  // namespace

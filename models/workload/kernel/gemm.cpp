@@ -138,8 +138,8 @@ std::int64_t cus_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
   return std::min(gpu.compute.total_cus(), spec.cus.value_or(gpu.compute.total_cus()));
 }
 
-GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
-  return choose_kernel(shape_of(spec), gpu, cus_of(spec, gpu),
+GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+  return choose_kernel(shape_of(spec), gpu, library, cus_of(spec, gpu),
                        {.tile = spec.tile ? &*spec.tile : nullptr,
                         .cluster = spec.cluster ? &*spec.cluster : nullptr,
                         .split = spec.split_k.value_or(0)});
@@ -150,9 +150,10 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
 namespace {
 
 // A stage is asked for again when it has arrived as a whole and was used.
-Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu) {
+Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu,
+             const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());
-  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * gpu.gemm.main_loop / cus;
+  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
   const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) / rate;
   const double arrive = real(tile.m + tile.n) * real(tile.k) * shape.element / gpu.compute.load_store_per_cu.value;
   return Time{static_cast<std::int64_t>((use + arrive) * 1e12)};
@@ -160,11 +161,11 @@ Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const mach
 
 }  // namespace
 
-GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus) {
-  const libraries::GemmLibrarySpec& library = gpu.gemm;
+GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
+                   std::int64_t cus) {
   const GemmShape shape = shape_of(spec);
   GemmPlan plan;
-  plan.kernel = kernel_of(spec, gpu);
+  plan.kernel = kernel_of(spec, gpu, library);
   plan.schedule = spec.schedule.value_or(library.schedule);
   const TileGrid grid(shape, plan.kernel);
   plan.tiles = grid.tiles();
@@ -180,7 +181,7 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
   plan.start_up = library.start_up;
   plan.store_beside = library.store_beside;
 
-  const Traffic traffic = gemm_traffic(shape, plan.kernel, resident, gpu);
+  const Traffic traffic = gemm_traffic(shape, plan.kernel, resident, gpu, library);
   const libraries::TileSpec& tile = plan.kernel.tile;
   program::PhaseShape& loop = plan.main_loop;
   loop.name = "tile";
@@ -191,7 +192,7 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
       spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
   loop.power = loop.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
   loop.in_flight = Bytes{real(tile.stages * tile.k * (tile.m + tile.n)) * 2};
-  loop.held = held_of(tile, shape, gpu);
+  loop.held = held_of(tile, shape, gpu, library);
   loop.threads = library.threads;
   program::PhaseShape& store = plan.store;
   store.name = "store";
@@ -204,8 +205,9 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
   return plan;
 }
 
-std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system) {
+std::optional<std::string> check_gemm(const GemmSpec& spec, const libraries::EquippedSystem& system) {
   const machine::GpuSpec& gpu = system.node.gpu;
+  const libraries::GemmLibrarySpec& library = system.software.gemm;
   const std::int64_t cus = gpu.compute.total_cus();
   if (spec.cus && *spec.cus > cus) return fmt::format("cus {} is more than the GPU has; {} at most", *spec.cus, cus);
   const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
@@ -217,8 +219,8 @@ std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::Syste
   if (spec.split_k && *spec.split_k > spec.k) {
     return fmt::format("split_k {} leaves parts of k without any element; {} at most", *spec.split_k, spec.k);
   }
-  const GemmKernel kernel = kernel_of(spec, gpu);
-  const program::WorkgroupResources resources = resources_of(gpu.gemm, kernel);
+  const GemmKernel kernel = kernel_of(spec, gpu, library);
+  const program::WorkgroupResources resources = resources_of(library, kernel);
   if (kernel.cluster_size() > gpu.compute.cluster_max) {
     return fmt::format("clusters of {} workgroups; this GPU has at most {}", kernel.cluster_size(),
                        gpu.compute.cluster_max);
@@ -239,7 +241,7 @@ std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::Syste
 void append_gemm(builder::Builder& build, const GemmSpec& spec) { append_gemm(build, spec, "gemm"); }
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name) {
-  const GemmPlan plan = plan_gemm(spec, build.gpu(), build.cus());
+  const GemmPlan plan = plan_gemm(spec, build.gpu(), build.system.software.gemm, build.cus());
   program::Kernel kernel;
   kernel.name = build.unique(name);
   kernel.resources = plan.resources;

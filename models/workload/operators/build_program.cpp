@@ -125,7 +125,7 @@ std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::N
 
 }  // namespace
 
-std::unique_ptr<program::Program> build_program(const config::Node& node, const machine::SystemSpec& system,
+std::unique_ptr<program::Program> build_program(const config::Node& node, const libraries::EquippedSystem& system,
                                                 config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   const std::optional<ProgramSpec> spec = config::parse<ProgramSpec>(node, diagnostics, nullptr, "program");

@@ -21,7 +21,7 @@ namespace {
 // An operator whose whole input is its spec: parse it, check it against the machine where it has to fit one, append.
 template <class Spec>
 Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
-                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&) = nullptr,
+                   std::optional<std::string> (*check)(const Spec&, const libraries::EquippedSystem&) = nullptr,
                    std::vector<Knob> knobs = {}) {
   return {std::move(name),
           [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {

@@ -34,7 +34,7 @@ void describe(config::Catalogue& catalogue);
 //   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}},
 //             order: concurrent, launch: [other, main]}
 // Null after reporting what is wrong.
-std::unique_ptr<program::Program> build_program(const config::Node& node, const machine::SystemSpec& system,
+std::unique_ptr<program::Program> build_program(const config::Node& node, const libraries::EquippedSystem& system,
                                                 config::Diagnostics& diagnostics);
 
 }  // namespace moire::operators
