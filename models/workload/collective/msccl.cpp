@@ -10,6 +10,7 @@
 #include "models/workload/collective/algorithm_program.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/operators.hpp"
 #include "models/workload/collective/selection.hpp"
 #include "sim/config/problem.hpp"
 #include "sim/config/spec.hpp"
@@ -242,5 +243,7 @@ bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::
                   config::Diagnostics& diagnostics) {
   return Appending(build, spec, node, diagnostics).run();
 }
+
+builder::Operator msccl_operator() { return builder::make_operator<MscclSpec>("msccl", append_msccl); }
 
 }  // namespace moire::collective

@@ -1,10 +1,22 @@
-#include "models/workload/kernel/dlrm.hpp"
-
+// One training iteration of DLRM: dense layers data-parallel, embedding tables table-parallel (paper 0's scale-out
+// study).
+#include "models/workload/kernel/embedding_spec.hpp"
 #include "models/workload/kernel/gemm.hpp"
+#include "models/workload/kernel/operators.hpp"
 #include "models/workload/kernel/stream.hpp"
-#include "sim/config/spec.hpp"
 
 namespace moire::kernel {
+
+namespace {
+
+struct DlrmSpec {
+  EmbeddingSpec embedding;  // its schedule says whether the forward All-to-All is fused
+  std::int64_t bottom_layers = 0;
+  std::int64_t top_layers = 0;
+  std::int64_t width = 0;  // of every dense layer
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<DlrmSpec>& d);
+};
 
 void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
   d.component("dlrm_iteration", "One training iteration of DLRM on every rank.");
@@ -29,6 +41,8 @@ std::optional<std::string> check_dlrm(const DlrmSpec& spec, const libraries::Equ
   return check_embedding(spec.embedding, system);
 }
 
+// Bottom MLP, embedding + All-to-All, interaction, top MLP; then backward: top MLP, interaction, All-to-All of the
+// gradients, embedding update, bottom MLP, optimiser of the dense layers. One queue.
 void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   const EmbeddingSizes sizes(spec.embedding, build.ranks());
   const std::int64_t batch = sizes.samples_per_rank;
@@ -58,6 +72,12 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   layers(spec.bottom_layers, "bottom_backward_data", forward);
   layers(spec.bottom_layers, "bottom_backward_weights", weight_gradient);
   append_stream(build, {.read = Bytes{2 * weights}, .write = Bytes{weights}}, "optimiser");
+}
+
+}  // namespace
+
+builder::Operator dlrm_operator() {
+  return builder::make_operator<DlrmSpec>("dlrm_iteration", append_dlrm, check_dlrm);
 }
 
 }  // namespace moire::kernel

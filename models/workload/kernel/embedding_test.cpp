@@ -640,5 +640,31 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   EXPECT_THAT(*check_embedding(good, example_equipped(1)), HasSubstr("at least 2 ranks"));
 }
 
+TEST(Embedding, TakesItsKeysFromTheHeaderOfATrace) {
+  const auto keys = [](const program::WgTraceHeader& header) {
+    std::vector<std::string> out;
+    for (const auto& [key, value] : embedding_operator().keys_of_trace(header)) out.push_back(key + "=" + value);
+    return out;
+  };
+  program::WgTraceHeader header;
+  header.threads_per_wg = 256;
+  header.registers_per_thread = 60;
+  header.bytes_in_flight_per_wg = 32768;
+  EXPECT_THAT(keys(header), IsEmpty());
+  header.provenance = {{"gpu", "NVIDIA H200"},
+                       {"shape", "tables_per_gpu=16,dim=128,bags_per_task=16,dtype=fp32"},
+                       {"rows_per_table", "1000000"},
+                       {"order", "natural"}};
+  EXPECT_THAT(keys(header),
+              ElementsAre("tables_per_gpu=16", "dim=128", "bags_per_workgroup=16", "dtype=fp32",
+                          "rows_per_table=1000000", "order=by_table", "threads=256",
+                          "fused_registers_per_thread=60", "in_flight=32768 B"));
+  header.kernel = "unfused_embedding";
+  header.provenance = {{"shape", "dim=128"}, {"order", "remote_first"}, {"row_popularity", "zipf 1.05"}};
+  EXPECT_THAT(keys(header),
+              ElementsAre("dim=128", "order=peer_by_peer", "zipf_exponent=1.05", "schedule=unfused_kernel",
+                          "threads=256", "registers_per_thread=60", "in_flight=32768 B"));
+}
+
 }  // namespace
 }  // namespace moire::kernel

@@ -7,7 +7,7 @@
 #include "models/hardware/cu/occupancy.hpp"
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/gemm_traffic.hpp"
-#include "sim/config/spec.hpp"
+#include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {
 
@@ -253,5 +253,7 @@ void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::strin
   sum.name = build.unique(name + "_sum");
   build.queue.operations.emplace_back(std::move(sum));
 }
+
+builder::Operator gemm_operator() { return builder::make_operator<GemmSpec>("gemm", append_gemm, check_gemm); }
 
 }  // namespace moire::kernel

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/hardware/memory/cache.hpp"
+#include "models/workload/kernel/operators.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 
@@ -246,5 +247,7 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   build.queue.operations.emplace_back(std::move(kernel));
   return true;
 }
+
+builder::Operator wg_trace_operator() { return builder::make_operator<WgTraceSpec>("wg_trace", append_wg_trace); }
 
 }  // namespace moire::kernel

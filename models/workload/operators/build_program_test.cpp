@@ -181,7 +181,7 @@ TEST(BuildProgram, AllErrorsAreToldAtOnce) {
 
 TEST(Registry, EveryOperatorHasItsOwnName) {
   std::vector<std::string> names;
-  for (const Operator& op : all()) names.push_back(op.name);
+  for (const builder::Operator& op : all()) names.push_back(op.name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
@@ -193,7 +193,7 @@ TEST(Registry, EveryComponentCanBeExplained) {
     config::Diagnostics diagnostics;
     EXPECT_TRUE(catalogue.explain(name, diagnostics)) << name << ": " << diagnostics.str();
   }
-  for (const Operator& op : all()) EXPECT_NE(catalogue.find(op.name), nullptr) << op.name;
+  for (const builder::Operator& op : all()) EXPECT_NE(catalogue.find(op.name), nullptr) << op.name;
 }
 
 }  // namespace

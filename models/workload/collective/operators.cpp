@@ -1,12 +1,48 @@
-#include "models/workload/collective/spec.hpp"
+// The collectives that a scenario names.
+#include "models/workload/collective/operators.hpp"
 
-#include "sim/config/spec.hpp"
+#include "models/workload/collective/collective.hpp"
 
 namespace moire::collective {
 
 namespace {
 
 using config::Describer;
+
+struct AllGatherSpec : Way {
+  Bytes bytes_per_rank;
+  static void describe(config::Describer<AllGatherSpec>& d);
+};
+
+struct ReduceScatterSpec : Way {
+  Bytes bytes_per_rank;
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<ReduceScatterSpec>& d);
+};
+
+struct AllReduceSpec : Way {
+  Bytes bytes_per_rank;
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<AllReduceSpec>& d);
+};
+
+struct AllToAllSpec : Way {
+  std::optional<Bytes> bytes_per_rank;
+  std::optional<Bytes> bytes_per_peer;
+  static void describe(config::Describer<AllToAllSpec>& d);
+};
+
+struct BroadcastSpec : Way {
+  Bytes bytes_per_rank;
+  std::int64_t root = 0;
+  static void describe(config::Describer<BroadcastSpec>& d);
+};
+
+struct SendRecvSpec : Way {
+  Bytes bytes_per_rank;
+  std::int64_t peer_offset = 1;
+  static void describe(config::Describer<SendRecvSpec>& d);
+};
 
 template <class Spec>
 void describe_way(Describer<Spec>& d) {
@@ -64,8 +100,6 @@ void describe_type(Describer<Spec>& d) {
 }
 
 Collective of(Kind kind, Bytes bytes, const Way& way) { return {.kind = kind, .bytes = bytes, .way = way}; }
-
-}  // namespace
 
 void AllGatherSpec::describe(Describer<AllGatherSpec>& d) {
   d.component("all_gather", "Every rank gets the inputs of all ranks.");
@@ -152,5 +186,31 @@ Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
   made.offset = static_cast<program::Rank>(spec.peer_offset);
   return made;
 }
+
+template <class Spec>
+builder::Operator collective_operator(std::string name) {
+  builder::Operator made = builder::make_operator<Spec>(
+      std::move(name),
+      [](builder::Builder& build, const Spec& spec) {
+        const Collective collective = collective_of(spec, build.system);
+        append(build, collective, name_of(collective.kind));
+      },
+      [](const Spec& spec, const libraries::EquippedSystem& system) {
+        return check(collective_of(spec, system), system);
+      });
+  made.knobs = {{"engine", {"cu", "dma"}, "cu", "", ""},
+                {"channels", {"4", "8", "16", "32"}, "", "engine", "cu"},
+                {"streams", {"1", "per_peer"}, "1", "engine", "dma"}};
+  return made;
+}
+
+}  // namespace
+
+builder::Operator all_gather_operator() { return collective_operator<AllGatherSpec>("all_gather"); }
+builder::Operator all_reduce_operator() { return collective_operator<AllReduceSpec>("all_reduce"); }
+builder::Operator reduce_scatter_operator() { return collective_operator<ReduceScatterSpec>("reduce_scatter"); }
+builder::Operator all_to_all_operator() { return collective_operator<AllToAllSpec>("all_to_all"); }
+builder::Operator broadcast_operator() { return collective_operator<BroadcastSpec>("broadcast"); }
+builder::Operator send_recv_operator() { return collective_operator<SendRecvSpec>("send_recv"); }
 
 }  // namespace moire::collective
