@@ -16,7 +16,7 @@ std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& l
 }
 
 Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart)
-    : spec_(spec), apart_(apart), loop_(loop), sharing_(loop) {
+    : spec_(spec), reach_(spec.node), apart_(apart), loop_(loop), sharing_(loop) {
   for (std::uint32_t copy = 0; copy < copies(); ++copy) {
     // What is shared keeps the capacities of the first copy.
     const std::size_t first = capacities_.size();
@@ -65,9 +65,9 @@ void Machine::wire_nodes() {
         const double to_one = link * static_cast<double>(links_to_one);
         own.to_peer.assign(gpus, core::no_id);
         for (Rank peer = 0; peer < gpus; ++peer) {
-          if (peer == gpu_of(rank)) continue;
+          if (peer == reach_.gpu_of(rank)) continue;
           own.to_peer[peer] = add_capacity({CapacityKind::scale_up_link, rank},
-                                           {fmt::format("link {} to {}", rank, node_of(rank) * gpus + peer), to_one});
+                                           {fmt::format("link {} to {}", rank, reach_.node_of(rank) * gpus + peer), to_one});
         }
         break;
       }
@@ -77,7 +77,7 @@ void Machine::wire_nodes() {
 
 core::EndpointId Machine::endpoint_of(Rank rank) const {
   const auto nics = static_cast<core::EndpointId>(spec_.node.nics);
-  return node_of(rank) * nics + gpu_of(rank) * nics / static_cast<core::EndpointId>(spec_.node.gpus);
+  return reach_.node_of(rank) * nics + reach_.gpu_of(rank) * nics / static_cast<core::EndpointId>(spec_.node.gpus);
 }
 
 bool Machine::add_network(std::string& error) {
@@ -101,19 +101,15 @@ bool Machine::add_network(std::string& error) {
   return true;
 }
 
-bool Machine::stores_reach(Rank a, Rank b) const {
-  return a == b || (spec_.node.wiring != link::Wiring::none && node_of(a) == node_of(b));
-}
-
 void Machine::add_wires(Rank source, Rank destination, double bytes, std::vector<core::Demand>& demands,
                         std::uint32_t queue) const {
-  MOIRE_INVARIANT(source != destination && stores_reach(source, destination), "a path leaves its node or its port");
+  MOIRE_INVARIANT(source != destination && reach_.stores(source, destination), "a path leaves its node or its port");
   const RankCapacities& from = capacities(source, queue);
   if (from.egress != core::no_id) {
     demands.push_back({from.egress, bytes});
     demands.push_back({capacities(destination, queue).ingress, bytes});
   } else {
-    demands.push_back({from.to_peer[gpu_of(destination)], bytes});
+    demands.push_back({from.to_peer[reach_.gpu_of(destination)], bytes});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/hardware/machine/reach.hpp"
 #include "models/hardware/machine/spec.hpp"
 #include "models/hardware/nic/nic.hpp"
 #include "sim/core/network.hpp"
@@ -54,10 +55,7 @@ class Machine {
   const SystemSpec& spec() const { return spec_; }
   const GpuSpec& gpu() const { return spec_.node.gpu; }
   Rank ranks() const { return static_cast<Rank>(spec_.ranks()); }
-  Rank node_of(Rank rank) const { return rank / static_cast<Rank>(spec_.node.gpus); }
-  Rank gpu_of(Rank rank) const { return rank % static_cast<Rank>(spec_.node.gpus); }
-  // Can a workgroup of `a` store straight into the memory of `b`?
-  bool stores_reach(Rank a, Rank b) const;
+  const Reach& reach() const { return reach_; }
   // The NIC of a rank: GPU g of a node uses NIC g x nics / gpus.
   core::EndpointId endpoint_of(Rank rank) const;
 
@@ -113,6 +111,7 @@ class Machine {
   core::CapacityId add_capacity(CapacityInfo info, core::CapacitySpec spec);
 
   SystemSpec spec_;
+  Reach reach_;
   Apart apart_;
   core::RunLoop& loop_;
   core::Sharing sharing_;

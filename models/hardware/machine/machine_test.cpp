@@ -97,9 +97,9 @@ TEST(Machine, AStoreInAMeshOfTheSecondNodeTakesThatNodesLink) {
 TEST(Machine, StoresStayInTheirNode) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(2, 2), loop);
-  EXPECT_TRUE(machine->stores_reach(0, 0));
-  EXPECT_TRUE(machine->stores_reach(2, 3));
-  EXPECT_FALSE(machine->stores_reach(1, 2));
+  EXPECT_TRUE(machine->reach().stores(0, 0));
+  EXPECT_TRUE(machine->reach().stores(2, 3));
+  EXPECT_FALSE(machine->reach().stores(1, 2));
   std::vector<core::Demand> demands;
   EXPECT_ANY_THROW(machine->add_store_path(1, 2, 1, demands, {}));
   EXPECT_ANY_THROW(machine->add_store_path(1, 1, 1, demands, {}));
@@ -108,8 +108,8 @@ TEST(Machine, StoresStayInTheirNode) {
 TEST(Machine, WithoutWiringGpusReachOnlyThemselvesByStores) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(2, 1, link::Wiring::none), loop);
-  EXPECT_FALSE(machine->stores_reach(0, 1));
-  EXPECT_TRUE(machine->stores_reach(1, 1));
+  EXPECT_FALSE(machine->reach().stores(0, 1));
+  EXPECT_TRUE(machine->reach().stores(1, 1));
   EXPECT_NE(machine->network(), nullptr);
 }
 

@@ -230,7 +230,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
     put.payload = pack(Event::delivered, flight);
     return machine_.put(put, rank, phase.peer, runs_[wg.run].queue);
   }
-  MOIRE_INVARIANT(phase.peer == rank || machine_.stores_reach(rank, phase.peer), "a signal leaves its node");
+  MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
   machine_.loop().calendar().schedule(now + phase.duration + latency, *this, pack(Event::raise, flight));
   return now;
@@ -240,7 +240,7 @@ void Replay::arrive(std::uint32_t id) {
   const Flight flight = flights_[id];
   free_flights_.push_back(id);
   if (observer_ != nullptr) {
-    const bool stores = machine_.stores_reach(flight.source, flight.destination);
+    const bool stores = machine_.reach().stores(flight.source, flight.destination);
     const std::string path = flight.source == flight.destination ? "local"
                              : flight.bytes.value == 0 && stores
                                  ? "scale-up"

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "models/hardware/machine/reach.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
 
@@ -16,14 +17,7 @@ struct Builder {
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }
-  bool same_node(program::Rank a, program::Rank b) const {
-    const auto gpus = static_cast<program::Rank>(system.node.gpus);
-    return a / gpus == b / gpus;
-  }
-  // Can `a` store straight into the memory of `b`?
-  bool stores_reach(program::Rank a, program::Rank b) const {
-    return a == b || (system.node.wiring != link::Wiring::none && same_node(a, b));
-  }
+  machine::Reach reach() const { return machine::Reach(system.node); }
   // CUs that kernels of the queue may be placed on: what a persistent kernel sizes itself for.
   std::int64_t cus() const {
     return queue.cus.empty() ? gpu().compute.total_cus() : static_cast<std::int64_t>(queue.cus.size());

@@ -25,21 +25,6 @@ TEST(Builder, NamesAreUniqueOverAllQueues) {
   EXPECT_EQ(add(first, "embed"), "embed");
 }
 
-TEST(Builder, StoresReachWhoIsWiredInTheSameNode) {
-  program::Program program(4);
-  program.queues.resize(1);
-  const libraries::EquippedSystem wired = libraries::example_equipped(2, 2);
-  const Builder build{wired, program, program.queues[0]};
-  EXPECT_TRUE(build.stores_reach(0, 1));
-  EXPECT_FALSE(build.stores_reach(1, 2));
-  EXPECT_TRUE(build.stores_reach(2, 2));
-  libraries::EquippedSystem apart = libraries::example_equipped(2, 2);
-  apart.node.wiring = link::Wiring::none;
-  const Builder without{apart, program, program.queues[0]};
-  EXPECT_FALSE(without.stores_reach(0, 1));
-  EXPECT_TRUE(without.stores_reach(1, 1));
-}
-
 TEST(ResidentWorkgroups, FillTheGpu) {
   const libraries::EquippedSystem system =
       libraries::example_equipped(1);  // 8 CUs of 1,024 threads and 65,536 registers

@@ -25,8 +25,7 @@ class MessagesBody final : public program::KernelBody {
   struct Plan {
     MessagePlan messages;
     Rank ranks = 0;
-    Rank gpus_per_node = 0;
-    bool node_stores = false;
+    machine::Reach reach;
     bool staged = false;
     std::uint32_t slots = 0;
     std::uint32_t strands = 0;
@@ -95,7 +94,7 @@ class MessagesBody final : public program::KernelBody {
     std::uint16_t first_shape;
   };
 
-  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  bool reaches(Rank a, Rank b) const { return plan_.reach.stores(a, b); }
   // Low latency inside a node: the receiver sees every line as it comes, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return plan_.messages.low_latency && reaches(a, b); }
 
@@ -246,8 +245,7 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
   plan.messages = plan_messages(library, ranks, turns, build.system.nodes > 1, bytes.value);
   kernel.resources = resources_of(library, build.gpu(), library.threads, std::ssize(plan.messages.work));
   plan.ranks = ranks;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.reach = build.reach();
   plan.staged = library.staged;
   plan.slots = static_cast<std::uint32_t>(library.slots);
   plan.chunks = static_cast<std::uint32_t>(std::max(1.0, std::ceil(plan.messages.largest_share / plan.messages.slot)));

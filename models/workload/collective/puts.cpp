@@ -21,8 +21,7 @@ class PutsBody final : public program::KernelBody {
     Rank ranks = 0;
     Rank root = 0;
     Rank offset = 1;
-    Rank gpus_per_node = 1;
-    bool node_stores = false;
+    machine::Reach reach;
     Order order = Order::rotated;
     double bytes = 0;  // of one message
     std::uint32_t workgroups = 1;
@@ -63,7 +62,7 @@ class PutsBody final : public program::KernelBody {
   }
 
  private:
-  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  bool reaches(Rank a, Rank b) const { return plan_.reach.stores(a, b); }
   Rank peer(Rank rank, std::uint32_t turn) const {
     if (plan_.order == Order::rotated) return (rank + turn) % plan_.ranks;
     return turn - 1 < rank ? turn - 1 : turn;
@@ -124,8 +123,7 @@ void append_puts(builder::Builder& build, const Collective& c, const std::string
   plan.ranks = ranks;
   plan.root = c.root;
   plan.offset = c.offset;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.reach = build.reach();
   plan.order = c.way.order;
   plan.bytes = c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1);
   plan.workgroups = static_cast<std::uint32_t>(std::min<std::int64_t>(c.way.channels.value_or(ranks - 1), 1024));

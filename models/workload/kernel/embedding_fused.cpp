@@ -19,8 +19,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
  public:
   struct Plan {
     Rank ranks = 0;
-    Rank gpus_per_node = 1;
-    bool node_stores = false;
+    machine::Reach reach;
     Order order = Order::slices_in_turn;
     std::int64_t physical = 0;  // workgroups of the persistent kernel
     std::int64_t tasks = 0;     // logical workgroups of one destination
@@ -36,8 +35,6 @@ class FusedEmbeddingBody final : public program::KernelBody {
     program::FlagBlock slice_done;  // per destination and slice: finished tasks
 
     std::int64_t slices() const { return (tasks + tasks_per_slice - 1) / tasks_per_slice; }
-    Rank node_peers() const { return node_stores ? gpus_per_node - 1 : 0; }
-    bool reaches(Rank a, Rank b) const { return a == b || (node_stores && a / gpus_per_node == b / gpus_per_node); }
   };
   enum Shape : std::uint16_t {
     keep,
@@ -48,7 +45,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
   };  // a gather + of_first: of a first task
 
   explicit FusedEmbeddingBody(Plan plan) : plan_(plan) {
-    if (plan_.node_peers() > 0) plan_releases();
+    if (plan_.reach.peers() > 0) plan_releases();
   }
 
   std::int64_t workgroups(Rank) const override { return plan_.physical; }
@@ -63,8 +60,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
       return true;
     }
     std::int64_t done = 0;
-    const Release* const releases = releases_.data() + (rank * plan_.physical + workgroup) * plan_.node_peers();
-    for (Rank turn = 0; turn < plan_.node_peers(); ++turn) {
+    const Release* const releases = releases_.data() + (rank * plan_.physical + workgroup) * plan_.reach.peers();
+    for (Rank turn = 0; turn < plan_.reach.peers(); ++turn) {
       const Release release = releases[turn];
       if (at < 2 * (release.after - done)) break;
       at -= 2 * (release.after - done);
@@ -102,16 +99,17 @@ class FusedEmbeddingBody final : public program::KernelBody {
       last[static_cast<std::size_t>(at)] = number / plan_.physical + 1;
     }
     const bool turned = plan_.order == Order::slices_in_turn || plan_.order == Order::peer_by_peer;
-    releases_.reserve(static_cast<std::size_t>(plan_.physical) * plan_.ranks * plan_.node_peers());
+    releases_.reserve(static_cast<std::size_t>(plan_.physical) * plan_.ranks * plan_.reach.peers());
     for (Rank rank = 0; rank < plan_.ranks; ++rank) {
-      const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
+      const Rank gpus = plan_.reach.gpus_per_node();
+      const Rank node = plan_.reach.node_of(rank) * gpus;
       for (std::int64_t workgroup = 0; workgroup < plan_.physical; ++workgroup) {
-        for (Rank turn = 1; turn <= plan_.node_peers(); ++turn) {
-          const Rank peer = node + (rank - node + turn) % plan_.gpus_per_node;
+        for (Rank turn = 1; turn <= plan_.reach.peers(); ++turn) {
+          const Rank peer = node + (rank - node + turn) % gpus;
           const Rank seen_from_0 = turned ? (peer + plan_.ranks - rank) % plan_.ranks : peer;
           releases_.push_back({last[static_cast<std::size_t>(workgroup * plan_.ranks + seen_from_0)], peer});
         }
-        std::stable_sort(releases_.end() - plan_.node_peers(), releases_.end(),
+        std::stable_sort(releases_.end() - plan_.reach.peers(), releases_.end(),
                          [](const Release& a, const Release& b) { return a.after < b.after; });
       }
     }
@@ -164,7 +162,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   void task_step(Rank rank, std::int64_t number, std::int64_t part, Phase& phase) const {
     const auto [to, within] = task_at(rank, number);
-    const bool stores = plan_.reaches(rank, to);
+    const bool stores = plan_.reach.stores(rank, to);
     phase.peer = to;
     if (part == 0) {
       phase.kind = Phase::Kind::work;
@@ -206,7 +204,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     const Rank from = (rank + 1 + static_cast<Rank>(index)) % plan_.ranks;
     phase.kind = Phase::Kind::wait;
     phase.flag = plan_.ready.at(rank, from);
-    phase.target = plan_.reaches(rank, from) ? plan_.physical : plan_.slices();
+    phase.target = plan_.reach.stores(rank, from) ? plan_.physical : plan_.slices();
     return true;
   }
 
@@ -254,8 +252,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
 
   FusedEmbeddingBody::Plan plan;
   plan.ranks = ranks;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.reach = build.reach();
   plan.order = spec.order;
   plan.tasks = sizes.tasks_per_rank;
   plan.blocks = sizes.blocks;
@@ -269,7 +266,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   if (build.system.node.nic) plan.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
   const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
   plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
-  const bool between_nodes = !plan.node_stores || plan.gpus_per_node < ranks;
+  const bool between_nodes = plan.reach.peers() + 1 < ranks;
   if (between_nodes && plan.tasks_per_slice > 1) {
     plan.slice_done =
         build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(plan.slices()) * ranks,

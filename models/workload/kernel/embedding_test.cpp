@@ -152,7 +152,7 @@ TEST(FusedEmbedding, ResultsGoTheRightWay) {
         const std::vector<Phase> all = steps(kernel, rank, wg);
         for (std::size_t i = 0; i < all.size(); ++i) {
           if (!gathers(all[i])) continue;
-          const bool stores = all[i].peer != rank && build.stores_reach(rank, all[i].peer);
+          const bool stores = all[i].peer != rank && build.reach().stores(rank, all[i].peer);
           EXPECT_EQ(kernel.shapes[all[i].shape].peer_write, 0);
           EXPECT_EQ(kernel.shapes[all[i].shape].write, stores ? 0 : 256);
           ASSERT_LT(i + 1, all.size());
@@ -254,7 +254,7 @@ TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
     for (Rank rank = 0; rank < program->ranks(); ++rank) {
       std::set<Rank> peers;
       for (Rank peer = 0; peer < program->ranks(); ++peer) {
-        if (peer != rank && build.stores_reach(rank, peer)) peers.insert(peer);
+        if (peer != rank && build.reach().stores(rank, peer)) peers.insert(peer);
       }
       for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
         std::map<Rank, std::size_t> tasks_left;
@@ -314,7 +314,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
         for (const Phase& phase : steps(kernel, rank, wg)) {
           if (gathers(phase)) amount = phase.amount;
           if (phase.kind != Phase::Kind::put) continue;
-          EXPECT_FALSE(build.stores_reach(rank, phase.peer));
+          EXPECT_FALSE(build.reach().stores(rank, phase.peer));
           EXPECT_LE(phase.bytes.value, static_cast<double>(c.slice) * 256);
           if (phase.gate == program::no_flag) {
             sent[phase.peer] += phase.bytes.value;
@@ -337,7 +337,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
         EXPECT_EQ(slice.flags.size(), 1);
       }
       for (Rank peer = 0; peer < program->ranks(); ++peer) {
-        const bool by_nic = peer != rank && !build.stores_reach(rank, peer);
+        const bool by_nic = peer != rank && !build.reach().stores(rank, peer);
         EXPECT_EQ(sent[peer], by_nic ? static_cast<double>(c.tables * c.samples_per_rank) * 256 : 0) << "to " << peer;
       }
     }
