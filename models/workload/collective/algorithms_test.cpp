@@ -20,11 +20,20 @@ using libraries::example_equipped;
 using ::testing::ElementsAre;
 
 std::vector<std::shared_ptr<const ChannelProgram>> programs_of(const Work& work) {
-  std::vector<std::shared_ptr<const ChannelProgram>> made{ring_program(work), direct_program(work)};
-  if (work.kind == Kind::all_reduce || work.kind == Kind::broadcast) made.push_back(tree_program(work));
-  if (work.kind != Kind::broadcast && (work.system.ranks() & (work.system.ranks() - 1)) == 0)
-    made.push_back(recursive_program(work));
+  std::vector<std::shared_ptr<const ChannelProgram>> made;
+  for (const ChannelAlgorithm* algorithm : algorithms) {
+    if (algorithm->can(work.kind, work.system.ranks())) made.push_back(algorithm->program(work));
+  }
   return made;
+}
+
+TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
+  EXPECT_STREQ(name_of(Algorithm::automatic), "auto");
+  EXPECT_STREQ(name_of(Algorithm::ring), "ring");
+  EXPECT_STREQ(name_of(Algorithm::tree), "tree");
+  EXPECT_STREQ(name_of(Algorithm::direct), "direct");
+  EXPECT_STREQ(name_of(Algorithm::recursive), "recursive");
+  EXPECT_EQ(algorithms.size(), 4u);
 }
 
 // Connections of a rank going out and coming in, by number: sizes of the chunks in order.

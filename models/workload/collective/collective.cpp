@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/messages.hpp"
 #include "models/workload/collective/selection.hpp"
+#include "sim/config/suggest.hpp"
 
 namespace moire::collective {
 
@@ -32,16 +32,18 @@ std::optional<std::string> check_algorithm(const Collective& c, const machine::S
     return fmt::format("{} goes to peers directly, not by algorithm {}; write algorithm: direct", name_of(c.kind),
                        name_of(algorithm));
   }
-  if (algorithm == Algorithm::tree && c.kind != Kind::all_reduce && c.kind != Kind::broadcast) {
-    return fmt::format("there is no tree {}; write algorithm: ring, direct or recursive", name_of(c.kind));
+  const ChannelAlgorithm& asked = algorithm_of(algorithm);
+  if (!asked.does(c.kind)) {
+    std::vector<std::string> others;
+    for (const ChannelAlgorithm* other : algorithms)
+      if (other->does(c.kind)) others.emplace_back(other->name);
+    const std::string last = others.back();
+    others.pop_back();
+    return fmt::format("there is no {} {}; write algorithm: {} or {}", asked.name, name_of(c.kind),
+                       config::join(others), last);
   }
-  if (algorithm == Algorithm::recursive && c.kind == Kind::broadcast) {
-    return "there is no recursive broadcast; write algorithm: ring, tree or direct";
-  }
-  if (algorithm == Algorithm::recursive && !std::has_single_bit(static_cast<std::uint64_t>(system.ranks()))) {
-    return fmt::format("recursive halving and doubling needs a power of two of ranks, not {}; write algorithm: ring",
-                       system.ranks());
-  }
+  const auto wrong = asked.wrong_ranks ? asked.wrong_ranks(system.ranks()) : std::nullopt;
+  if (wrong) return *wrong + "; write algorithm: ring";
   return std::nullopt;
 }
 
@@ -95,21 +97,7 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                   .cell = protocol.cell.value,
                   .copies_own = c.way.own_share != OwnShare::left,
                   .root = c.root};
-  std::shared_ptr<const ChannelProgram> program;
-  switch (choice.algorithm) {
-    case Algorithm::tree:
-      program = tree_program(work);
-      break;
-    case Algorithm::direct:
-      program = direct_program(work);
-      break;
-    case Algorithm::recursive:
-      program = recursive_program(work);
-      break;
-    default:
-      program = ring_program(work);
-  }
-  append_channel_kernel(build, std::move(program), library, protocol, c.element_bytes, name);
+  append_channel_kernel(build, algorithm_of(choice.algorithm).program(work), library, protocol, c.element_bytes, name);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/timing.hpp"
 #include "tests/support/example_channels.hpp"
 #include "tests/support/example_equipped.hpp"

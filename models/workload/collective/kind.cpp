@@ -8,11 +8,6 @@ const char* name_of(Kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-const char* name_of(Algorithm algorithm) {
-  constexpr const char* names[] = {"auto", "ring", "tree", "direct", "recursive"};
-  return names[static_cast<int>(algorithm)];
-}
-
 const char* name_of(Protocol protocol) {
   constexpr const char* names[] = {"auto", "simple", "ll", "ll128"};
   return names[static_cast<int>(protocol)];

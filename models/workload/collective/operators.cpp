@@ -1,6 +1,7 @@
 // The collectives that a scenario names.
 #include "models/workload/collective/operators.hpp"
 
+#include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/collective.hpp"
 
 namespace moire::collective {
@@ -46,15 +47,15 @@ struct SendRecvSpec : Way {
 
 template <class Spec>
 void describe_way(Describer<Spec>& d) {
-  d.field("algorithm", &Spec::algorithm,
-          "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
-          "chooses by size, direct for messages between pairs and for engines dma and nic")
-      .choices({{"auto", Algorithm::automatic},
-                {"ring", Algorithm::ring},
-                {"tree", Algorithm::tree},
-                {"direct", Algorithm::direct},
-                {"recursive", Algorithm::recursive}})
-      .or_default();
+  auto algorithm = d.field(
+      "algorithm", &Spec::algorithm,
+      "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
+      "chooses by size, direct for messages between pairs and for engines dma and nic");
+  [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
+    algorithm.choices({{"auto", Algorithm::automatic}, {algorithms[i]->name, static_cast<Algorithm>(i + 1)}...});
+  }
+  (std::make_index_sequence<algorithms.size()>{});
+  algorithm.or_default();
   d.field("engine", &Spec::engine,
           "cu: a kernel of the collective library; dma: copies by the DMA engines; nic: puts that the GPU issues")
       .choices({{"cu", Engine::cu}, {"dma", Engine::dma}, {"nic", Engine::nic}})
