@@ -27,7 +27,7 @@ struct Knob {
 using KeysOfTrace = std::vector<std::pair<std::string, std::string>> (*)(const program::WgTraceHeader&);
 
 struct Operator {
-  std::string name;                              // key in the scenario
+  std::string name;                                // key in the scenario
   void (*describe)(config::Catalogue&) = nullptr;  // adds its spec
   // Parses the operator's mapping and appends its operations; false after reporting what is wrong with it.
   std::function<bool(const config::Node&, Builder&, config::Diagnostics&)> append;
@@ -41,10 +41,11 @@ Operator make_operator(std::string name,
                        bool (*append)(Builder&, const Spec&, const config::Node&, config::Diagnostics&)) {
   return {.name = std::move(name),
           .describe = [](config::Catalogue& catalogue) { catalogue.add<Spec>(); },
-          .append = [append](const config::Node& node, Builder& build, config::Diagnostics& diagnostics) {
-            const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
-            return spec && append(build, *spec, node, diagnostics);
-          }};
+          .append =
+              [append](const config::Node& node, Builder& build, config::Diagnostics& diagnostics) {
+                const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
+                return spec && append(build, *spec, node, diagnostics);
+              }};
 }
 
 // Of an operator whose whole input is its spec: `check` says what does not fit the machine.
@@ -53,16 +54,17 @@ Operator make_operator(std::string name, void (*append)(Builder&, const Spec&),
                        std::optional<std::string> (*check)(const Spec&, const libraries::EquippedSystem&) = nullptr) {
   return {.name = std::move(name),
           .describe = [](config::Catalogue& catalogue) { catalogue.add<Spec>(); },
-          .append = [append, check](const config::Node& node, Builder& build, config::Diagnostics& diagnostics) {
-            const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
-            if (!spec) return false;
-            if (const auto problem = check ? check(*spec, build.system) : std::nullopt) {
-              config::report_problem(*problem, node.place, diagnostics);
-              return false;
-            }
-            append(build, *spec);
-            return true;
-          }};
+          .append =
+              [append, check](const config::Node& node, Builder& build, config::Diagnostics& diagnostics) {
+                const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
+                if (!spec) return false;
+                if (const auto problem = check ? check(*spec, build.system) : std::nullopt) {
+                  config::report_problem(*problem, node.place, diagnostics);
+                  return false;
+                }
+                append(build, *spec);
+                return true;
+              }};
 }
 
 }  // namespace moire::builder

@@ -247,8 +247,7 @@ std::vector<std::pair<std::string, std::string>> keys_of_trace(const program::Wg
     set(key == "bags_per_task" ? "bags_per_workgroup" : key, entry.substr(equals + 1));
   }
   if (const std::string* rows = find("rows_per_table")) set("rows_per_table", *rows);
-  if (const std::string* order = find("order"))
-    set("order", *order == "remote_first" ? "peer_by_peer" : "by_table");
+  if (const std::string* order = find("order")) set("order", *order == "remote_first" ? "peer_by_peer" : "by_table");
   if (const std::string* popularity = find("row_popularity")) {
     constexpr std::string_view zipf = "zipf ";
     const bool skewed = popularity->compare(0, zipf.size(), zipf) == 0;

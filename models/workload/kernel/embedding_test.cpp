@@ -655,10 +655,9 @@ TEST(Embedding, TakesItsKeysFromTheHeaderOfATrace) {
                        {"shape", "tables_per_gpu=16,dim=128,bags_per_task=16,dtype=fp32"},
                        {"rows_per_table", "1000000"},
                        {"order", "natural"}};
-  EXPECT_THAT(keys(header),
-              ElementsAre("tables_per_gpu=16", "dim=128", "bags_per_workgroup=16", "dtype=fp32",
-                          "rows_per_table=1000000", "order=by_table", "threads=256",
-                          "fused_registers_per_thread=60", "in_flight=32768 B"));
+  EXPECT_THAT(keys(header), ElementsAre("tables_per_gpu=16", "dim=128", "bags_per_workgroup=16", "dtype=fp32",
+                                        "rows_per_table=1000000", "order=by_table", "threads=256",
+                                        "fused_registers_per_thread=60", "in_flight=32768 B"));
   header.kernel = "unfused_embedding";
   header.provenance = {{"shape", "dim=128"}, {"order", "remote_first"}, {"row_popularity", "zipf 1.05"}};
   EXPECT_THAT(keys(header),

@@ -35,7 +35,7 @@ struct Plan {
   std::vector<std::vector<std::vector<Task>>> tasks;  // [rank][workgroup]
   std::vector<std::vector<std::int64_t>> raises;      // [rank][source]: how often its ready flag rises
   machine::Reach reach;
-  program::FlagBlock ready;                           // per source
+  program::FlagBlock ready;  // per source
 };
 
 class WgTraceBody final : public program::KernelBody {
