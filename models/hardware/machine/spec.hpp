@@ -13,6 +13,7 @@
 #include "models/hardware/link/spec.hpp"
 #include "models/hardware/memory/spec.hpp"
 #include "models/hardware/nic/nic_spec.hpp"
+#include "models/hardware/part/reach.hpp"
 
 namespace moire::machine {
 
@@ -35,6 +36,8 @@ struct NodeSpec {
   std::int64_t nics = 0;  // GPU g uses NIC g * nics / gpus
   std::optional<nic::NicSpec> nic;
   static void describe(config::Describer<NodeSpec>& d);
+
+  part::Reach reach() const { return {static_cast<program::Rank>(gpus), wiring != link::Wiring::none}; }
 };
 
 enum class NetworkModel { queue, flow };

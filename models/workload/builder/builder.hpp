@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "models/hardware/machine/reach.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
 
@@ -17,7 +16,7 @@ struct Builder {
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }
-  machine::Reach reach() const { return machine::Reach(system.node); }
+  part::Reach reach() const { return system.node.reach(); }
   // CUs that kernels of the queue may be placed on: what a persistent kernel sizes itself for.
   std::int64_t cus() const {
     return queue.cus.empty() ? gpu().compute.total_cus() : static_cast<std::int64_t>(queue.cus.size());

@@ -25,7 +25,7 @@ class MessagesBody final : public program::KernelBody {
   struct Plan {
     MessagePlan messages;
     Rank ranks = 0;
-    machine::Reach reach;
+    part::Reach reach;
     bool staged = false;
     std::uint32_t slots = 0;
     std::uint32_t strands = 0;

@@ -21,7 +21,7 @@ class PutsBody final : public program::KernelBody {
     Rank ranks = 0;
     Rank root = 0;
     Rank offset = 1;
-    machine::Reach reach;
+    part::Reach reach;
     Order order = Order::rotated;
     double bytes = 0;  // of one message
     std::uint32_t workgroups = 1;

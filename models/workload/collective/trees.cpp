@@ -63,7 +63,7 @@ std::vector<Tree> trees(const machine::SystemSpec& system) {
 }
 
 Tree tree_from(const machine::SystemSpec& system, Rank root) {
-  const machine::Reach reach(system.node);
+  const part::Reach reach = system.node.reach();
   const Ring way = rings_in_node(system).front();
   return make(system, order_of(way), way.position[reach.gpu_of(root)], reach.node_of(root), false);
 }

@@ -19,7 +19,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
  public:
   struct Plan {
     Rank ranks = 0;
-    machine::Reach reach;
+    part::Reach reach;
     Order order = Order::slices_in_turn;
     std::int64_t physical = 0;  // workgroups of the persistent kernel
     std::int64_t tasks = 0;     // logical workgroups of one destination

@@ -34,7 +34,7 @@ struct Plan {
   Time fence;
   std::vector<std::vector<std::vector<Task>>> tasks;  // [rank][workgroup]
   std::vector<std::vector<std::int64_t>> raises;      // [rank][source]: how often its ready flag rises
-  machine::Reach reach;
+  part::Reach reach;
   program::FlagBlock ready;  // per source
 };
 

@@ -1,23 +1,19 @@
-#include "models/hardware/machine/reach.hpp"
+#include "models/hardware/part/reach.hpp"
 
 #include <gtest/gtest.h>
 
-namespace moire::machine {
+namespace moire::part {
 namespace {
 
 TEST(Reach, StoresGetToWhoIsWiredInTheSameNode) {
-  NodeSpec node;
-  node.gpus = 2;
-  node.wiring = link::Wiring::nvswitch;
-  const Reach wired(node);
+  const Reach wired(2, true);
   EXPECT_EQ(wired.node_of(3), 1u);
   EXPECT_EQ(wired.gpu_of(3), 1u);
   EXPECT_EQ(wired.peers(), 1u);
   EXPECT_TRUE(wired.stores(0, 1));
   EXPECT_FALSE(wired.stores(1, 2));
   EXPECT_TRUE(wired.stores(2, 2));
-  node.wiring = link::Wiring::none;
-  const Reach apart(node);
+  const Reach apart(2, false);
   EXPECT_TRUE(apart.same_node(0, 1));
   EXPECT_EQ(apart.peers(), 0u);
   EXPECT_FALSE(apart.stores(0, 1));
@@ -25,4 +21,4 @@ TEST(Reach, StoresGetToWhoIsWiredInTheSameNode) {
 }
 
 }  // namespace
-}  // namespace moire::machine
+}  // namespace moire::part
