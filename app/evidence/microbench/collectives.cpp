@@ -29,8 +29,9 @@ Values by_copies(const SystemSpec& system, Kind kind, const Parameters& paramete
   const collective::Collective made{
       .kind = kind,
       .bytes = Bytes{static_cast<double>(bytes)},
-      .way = {.engine = collective::Engine::dma,
-              .streams = count(parameters, "streams") == 1 ? collective::Streams::one : collective::Streams::per_peer}};
+      .method = {
+          .engine = collective::Engine::dma,
+          .streams = count(parameters, "streams") == 1 ? collective::Streams::one : collective::Streams::per_peer}};
   append(build, made, name_of(kind));
   return {{"time", (simulate(node, program).end - gate).us()}};
 }

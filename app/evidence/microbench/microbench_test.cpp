@@ -123,9 +123,9 @@ TEST(Library, AllToAllIsItsKernelBetweenEvents) {
   EXPECT_EQ(known.size(), all().size());
   for (const double gpus : {2, 4}) {
     const double kernel =
-        collective::time_of(
-            example(static_cast<std::int64_t>(gpus)),
-            {.kind = collective::Kind::all_to_all, .bytes = {1e6 * gpus}, .way = {.channels = 1, .library = library}})
+        collective::time_of(example(static_cast<std::int64_t>(gpus)), {.kind = collective::Kind::all_to_all,
+                                                                       .bytes = {1e6 * gpus},
+                                                                       .method = {.channels = 1, .library = library}})
             .us();
     EXPECT_DOUBLE_EQ(found->run(system, {{"bytes", 1e6}, {"gpus", gpus}, {"max_ctas", 1}}).at("time"), kernel + 4);
   }

@@ -51,7 +51,7 @@ replay::Result run_own(const libraries::EquippedSystem& system, Kind kind, doubl
   append(build,
          {.kind = kind,
           .bytes = Bytes{bytes},
-          .way = {.algorithm = Algorithm::ring, .own_share = OwnShare::left, .library = example_channels()},
+          .method = {.algorithm = Algorithm::ring, .own_share = OwnShare::left, .library = example_channels()},
           .element_bytes = 4},
          "own");
   core::RunLoop loop;

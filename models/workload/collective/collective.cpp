@@ -20,14 +20,14 @@ bool reduces(Kind kind) { return kind == Kind::all_reduce || kind == Kind::reduc
 bool is_message(Kind kind) { return kind == Kind::all_to_all || kind == Kind::send_recv; }
 
 const LibrarySpec* library_of(const Collective& collective, const libraries::EquippedSystem& system) {
-  if (collective.way.library) return &*collective.way.library;
+  if (collective.method.library) return &*collective.method.library;
   return system.software.library ? &*system.software.library : nullptr;
 }
 
 std::optional<std::string> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
-  const Algorithm algorithm = c.way.algorithm;
+  const Algorithm algorithm = c.method.algorithm;
   if (algorithm == Algorithm::automatic || algorithm == Algorithm::direct) return std::nullopt;
-  if (c.way.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
+  if (c.method.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
   if (is_message(c.kind)) {
     return fmt::format("{} goes to peers directly, not by algorithm {}; write algorithm: direct", name_of(c.kind),
                        name_of(algorithm));
@@ -52,7 +52,7 @@ std::optional<std::string> check_cu(const Collective& c, const libraries::Equipp
   if (library == nullptr)
     return "engine cu needs a collective library; write library: ../libraries/nccl.yaml here or in the system";
   if (is_message(c.kind)) {
-    if (c.way.protocol == Protocol::automatic) return std::nullopt;
+    if (c.method.protocol == Protocol::automatic) return std::nullopt;
     return fmt::format("the protocol of {} goes by the size of its messages; leave protocol out", name_of(c.kind));
   }
   if (!library->channels) {
@@ -61,8 +61,9 @@ std::optional<std::string> check_cu(const Collective& c, const libraries::Equipp
         "with channels, such as ../libraries/nccl.yaml",
         library->name);
   }
-  if (protocol_of(*library->channels, c.way.protocol) == nullptr) {
-    return fmt::format("library '{}' has no protocol {}; write protocol: auto", library->name, name_of(c.way.protocol));
+  if (protocol_of(*library->channels, c.method.protocol) == nullptr) {
+    return fmt::format("library '{}' has no protocol {}; write protocol: auto", library->name,
+                       name_of(c.method.protocol));
   }
   return std::nullopt;
 }
@@ -87,7 +88,7 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                      const std::string& name) {
   const libraries::ChannelsSpec& channels = *library.channels;
   const Choice choice =
-      choose(channels, build.system, {c.kind, c.bytes.value, c.way.algorithm, c.way.protocol, c.way.channels});
+      choose(channels, build.system, {c.kind, c.bytes.value, c.method.algorithm, c.method.protocol, c.method.channels});
   const libraries::ProtocolSpec& protocol = *protocol_of(channels, choice.protocol);
   const Work work{.system = build.system,
                   .kind = c.kind,
@@ -95,7 +96,7 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                   .channels = choice.channels,
                   .chunk = protocol.chunk.value,
                   .cell = protocol.cell.value,
-                  .copies_own = c.way.own_share != OwnShare::left,
+                  .copies_own = c.method.own_share != OwnShare::left,
                   .root = c.root};
   append_channel_kernel(build, algorithm_of(choice.algorithm).program(work), library, protocol, c.element_bytes, name);
 }
@@ -125,7 +126,7 @@ std::optional<std::string> check(const Collective& c, const libraries::EquippedS
   const double output = c.bytes.value * (c.kind == Kind::all_gather ? static_cast<double>(system.ranks()) : 1);
   if (auto problem = check_memory(Bytes{output}, system)) return problem;
   if (auto problem = check_algorithm(c, system)) return problem;
-  switch (c.way.engine) {
+  switch (c.method.engine) {
     case Engine::cu:
       return check_cu(c, system);
     case Engine::dma:
@@ -137,15 +138,15 @@ std::optional<std::string> check(const Collective& c, const libraries::EquippedS
 }
 
 void append(builder::Builder& build, const Collective& c, const std::string& name) {
-  if (c.way.engine == Engine::dma) return append_copies(build, c, name);
-  if (c.way.engine == Engine::nic) return append_puts(build, c, name);
+  if (c.method.engine == Engine::dma) return append_copies(build, c, name);
+  if (c.method.engine == Engine::nic) return append_puts(build, c, name);
   const LibrarySpec& library = *library_of(c, build.system);
   if (!is_message(c.kind)) return append_channels(build, c, library, name);
   LibrarySpec limited = library;
-  if (c.way.channels) limited.max_channels = std::min(limited.max_channels, *c.way.channels);
+  if (c.method.channels) limited.max_channels = std::min(limited.max_channels, *c.method.channels);
   if (c.kind == Kind::send_recv) return append_messages(build, limited, c.bytes, {c.offset}, name);
   std::vector<program::Rank> turns = every_turn(build.ranks());
-  if (c.way.own_share == OwnShare::left) turns.erase(turns.begin());
+  if (c.method.own_share == OwnShare::left) turns.erase(turns.begin());
   append_messages(build, limited, Bytes{c.bytes.value / build.ranks()}, turns, name);
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "models/workload/collective/message_plan.hpp"
+#include "models/workload/collective/message_deal.hpp"
 #include "models/workload/collective/timing.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
@@ -130,9 +130,9 @@ TEST(Messages, LowLatencyReceivesWhileItSends) {
 }
 
 TEST(Messages, LowLatencyEndsAtItsThreshold) {
-  EXPECT_TRUE(plan_messages(low_latency(), 2, every_turn(2), false, 8192).low_latency);
-  EXPECT_FALSE(plan_messages(low_latency(), 2, every_turn(2), false, 8193).low_latency);
-  EXPECT_FALSE(plan_messages(library(), 2, every_turn(2), false, 1).low_latency);
+  EXPECT_TRUE(deal_messages(low_latency(), 2, every_turn(2), false, 8192).low_latency);
+  EXPECT_FALSE(deal_messages(low_latency(), 2, every_turn(2), false, 8193).low_latency);
+  EXPECT_FALSE(deal_messages(library(), 2, every_turn(2), false, 1).low_latency);
 }
 
 // Between nodes: stage 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 a slot,
@@ -156,7 +156,7 @@ Time all_to_all_time(const libraries::EquippedSystem& system, const LibrarySpec&
                      std::optional<std::int64_t> channels = std::nullopt) {
   return time_of(system, {.kind = Kind::all_to_all,
                           .bytes = Bytes{slot * static_cast<double>(system.ranks())},
-                          .way = {.channels = channels, .library = spec}});
+                          .method = {.channels = channels, .library = spec}});
 }
 
 TEST(Messages, ItsTimeHasNoLaunchInIt) {
@@ -182,9 +182,9 @@ LibrarySpec nccl(std::int64_t channels) {
   return made;
 }
 
-TEST(MessagePlan, ChannelsOfAPeerByMessageSize) {
+TEST(MessageDeal, ChannelsOfAPeerByMessageSize) {
   const auto shares = [](std::int64_t channels, Rank ranks, double bytes) {
-    return plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes).shares;
+    return deal_messages(nccl(channels), ranks, every_turn(ranks), false, bytes).shares;
   };
   EXPECT_EQ(shares(32, 4, 1), 1);
   EXPECT_EQ(shares(32, 4, 65537), 2);
@@ -198,11 +198,11 @@ TEST(MessagePlan, ChannelsOfAPeerByMessageSize) {
   EXPECT_EQ(shares(32, 64, 1e6), 1);
 }
 
-TEST(MessagePlan, TurnsStartOnChannelsFarApart) {
-  const MessagePlan apart = plan_messages(nccl(32), 4, every_turn(4), false, 1e6);
+TEST(MessageDeal, TurnsStartOnChannelsFarApart) {
+  const MessageDeal apart = deal_messages(nccl(32), 4, every_turn(4), false, 1e6);
   EXPECT_EQ(apart.work.size(), 32);
   EXPECT_EQ(apart.turns_side_by_side, std::vector<std::uint32_t>{1});
-  const MessagePlan shared = plan_messages(nccl(8), 4, every_turn(4), false, 64 * 1048576.);  // 4 channels a peer
+  const MessageDeal shared = deal_messages(nccl(8), 4, every_turn(4), false, 64 * 1048576.);  // 4 channels a peer
   EXPECT_EQ(shared.work.size(), 8);
   EXPECT_EQ(shared.turns_side_by_side, std::vector<std::uint32_t>{2});
   std::vector<std::vector<std::uint32_t>> turns;
@@ -214,22 +214,22 @@ TEST(MessagePlan, TurnsStartOnChannelsFarApart) {
   EXPECT_EQ(turns, (std::vector{a, a, b, b, c, c, d, d}));
 }
 
-TEST(MessagePlan, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
-  const MessagePlan plan = plan_messages(nccl(1), 20, every_turn(20), false, 1e6);
-  ASSERT_EQ(plan.work.size(), 1);
-  ASSERT_EQ(plan.work[0].size(), 3);
-  EXPECT_EQ(plan.work[0][0].size(), 8);
-  EXPECT_EQ(plan.work[0][1].size(), 8);
-  EXPECT_EQ(plan.work[0][2].size(), 4);
+TEST(MessageDeal, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
+  const MessageDeal deal = deal_messages(nccl(1), 20, every_turn(20), false, 1e6);
+  ASSERT_EQ(deal.work.size(), 1);
+  ASSERT_EQ(deal.work[0].size(), 3);
+  EXPECT_EQ(deal.work[0][0].size(), 8);
+  EXPECT_EQ(deal.work[0][1].size(), 8);
+  EXPECT_EQ(deal.work[0][2].size(), 4);
 }
 
-TEST(MessagePlan, SharesAreWholeBlocksAndAddUp) {
+TEST(MessageDeal, SharesAreWholeBlocksAndAddUp) {
   for (const double bytes : {1., 4095., 4096., 4097., 1e6, 1234567., 64e6}) {
     for (const std::int64_t channels : {1, 2, 8, 32}) {
       for (const Rank ranks : {2U, 3U, 4U, 8U, 100U}) {
-        const MessagePlan plan = plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes);
+        const MessageDeal deal = deal_messages(nccl(channels), ranks, every_turn(ranks), false, bytes);
         std::map<std::uint32_t, double> sent;
-        for (const auto& channel : plan.work) {
+        for (const auto& channel : deal.work) {
           for (const Batch& batch : channel) {
             EXPECT_LE(batch.size(), 8);
             for (const Turn& turn : batch) sent[turn.turn] += turn.bytes;
@@ -237,7 +237,7 @@ TEST(MessagePlan, SharesAreWholeBlocksAndAddUp) {
         }
         EXPECT_EQ(sent.size(), ranks);
         for (const auto& [turn, total] : sent) EXPECT_EQ(total, bytes) << turn;
-        EXPECT_LE(plan.work.size(), static_cast<std::size_t>(channels));
+        EXPECT_LE(deal.work.size(), static_cast<std::size_t>(channels));
       }
     }
   }
@@ -312,10 +312,10 @@ TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
     const Ran ran = run(example_equipped(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
-    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+    const MessageDeal deal = deal_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
                                            shape.nodes > 1, shape.bytes);
-    EXPECT_LE(plan.work.size(), static_cast<std::size_t>(shape.library.max_channels));
-    EXPECT_EQ(ran.result.workgroups, plan.work.size() * ran.program->ranks());
+    EXPECT_LE(deal.work.size(), static_cast<std::size_t>(shape.library.max_channels));
+    EXPECT_EQ(ran.result.workgroups, deal.work.size() * ran.program->ranks());
     std::map<std::pair<Rank, std::int64_t>, std::set<std::uint32_t>> cus;
     for (const Watcher::Workgroup& span : ran.seen.workgroups) cus[{span.rank, span.workgroup}].insert(span.cu);
     EXPECT_EQ(cus.size(), ran.result.workgroups);
@@ -331,11 +331,11 @@ TEST(Messages, FlagsReachTheirFinalValues) {
     const Ran ran = run(example_equipped(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
     std::map<program::FlagRef, std::int64_t> raised;
     for (const Watcher::Put& put : ran.seen.puts) ++raised[put.flag];
-    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+    const MessageDeal deal = deal_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
                                            shape.nodes > 1, shape.bytes);
     for (program::FlagRef flag = 0; flag < ran.program->flag_count(); ++flag) {
       const program::FlagPlace place = ran.program->place_of(flag);
-      const double share = share_bytes(shape.bytes, plan.shares, place.index % plan.shares);
+      const double share = share_bytes(shape.bytes, deal.shares, place.index % deal.shares);
       const auto chunks = static_cast<std::int64_t>(std::ceil(share / slot));
       const std::int64_t expected = place.array == 0 ? chunks : std::max<std::int64_t>(0, chunks - shape.library.slots);
       EXPECT_EQ(raised[flag], expected) << ran.program->name_of_flag(flag);
@@ -357,11 +357,11 @@ TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
         if (span.phase == "send" || span.phase == "stage") sent[{span.rank, span.workgroup}].push_back(span);
         if (span.phase == "receive") received[{span.rank, span.workgroup}].push_back(span);
       }
-      const MessagePlan plan = plan_messages(slow, ranks, every_turn(ranks), nodes > 1, 20 * slot);
+      const MessageDeal deal = deal_messages(slow, ranks, every_turn(ranks), nodes > 1, 20 * slot);
       Time tightest = Time::max();
       for (Rank rank = 0; rank < ranks; ++rank) {
-        for (std::size_t channel = 0; channel < plan.work.size(); ++channel) {
-          const Rank turn = plan.work[channel].at(0).at(0).turn;
+        for (std::size_t channel = 0; channel < deal.work.size(); ++channel) {
+          const Rank turn = deal.work[channel].at(0).at(0).turn;
           if (turn == 0) continue;
           const auto& sends = sent[{rank, channel}];
           const auto& receives = received[{(rank + turn) % ranks, channel}];

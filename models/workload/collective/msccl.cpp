@@ -176,7 +176,7 @@ class Appending {
     if (!kind)
       return fail(fmt::format("no file takes {} B, and the library has no {} of its own", bytes_, to_string(what)),
                   "widen minBytes and maxBytes of a file, or name one with file:");
-    Collective own{.kind = *kind, .bytes = spec_.bytes, .way = {.library = spec_.library}};
+    Collective own{.kind = *kind, .bytes = spec_.bytes, .method = {.library = spec_.library}};
     if (*kind == Kind::all_gather) own.bytes.value /= build_.ranks();
     own.element_bytes = builder::bytes_of(spec_.dtype);
     if (const auto problem = check(own, build_.system)) {

@@ -70,7 +70,7 @@ TEST(Nccl, LaunchesWhatWasCaptured) {
     double bytes = 65536;
     for (const Launch& launch : row.launches) {
       Collective collective{.kind = row.kind, .bytes = Bytes{bytes}};
-      if (row.max_ctas > 0) collective.way.channels = row.max_ctas;
+      if (row.max_ctas > 0) collective.method.channels = row.max_ctas;
       program::Program program(static_cast<program::Rank>(row.gpus));
       program.queues.resize(1);
       builder::Builder build{system, program, program.queues[0]};

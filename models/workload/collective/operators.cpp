@@ -10,43 +10,43 @@ namespace {
 
 using config::Describer;
 
-struct AllGatherSpec : Way {
+struct AllGatherSpec : Method {
   Bytes bytes_per_rank;
   static void describe(config::Describer<AllGatherSpec>& d);
 };
 
-struct ReduceScatterSpec : Way {
+struct ReduceScatterSpec : Method {
   Bytes bytes_per_rank;
   builder::DataType dtype = builder::DataType::bf16;
   static void describe(config::Describer<ReduceScatterSpec>& d);
 };
 
-struct AllReduceSpec : Way {
+struct AllReduceSpec : Method {
   Bytes bytes_per_rank;
   builder::DataType dtype = builder::DataType::bf16;
   static void describe(config::Describer<AllReduceSpec>& d);
 };
 
-struct AllToAllSpec : Way {
+struct AllToAllSpec : Method {
   std::optional<Bytes> bytes_per_rank;
   std::optional<Bytes> bytes_per_peer;
   static void describe(config::Describer<AllToAllSpec>& d);
 };
 
-struct BroadcastSpec : Way {
+struct BroadcastSpec : Method {
   Bytes bytes_per_rank;
   std::int64_t root = 0;
   static void describe(config::Describer<BroadcastSpec>& d);
 };
 
-struct SendRecvSpec : Way {
+struct SendRecvSpec : Method {
   Bytes bytes_per_rank;
   std::int64_t peer_offset = 1;
   static void describe(config::Describer<SendRecvSpec>& d);
 };
 
 template <class Spec>
-void describe_way(Describer<Spec>& d) {
+void describe_method(Describer<Spec>& d) {
   auto algorithm = d.field(
       "algorithm", &Spec::algorithm,
       "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
@@ -100,13 +100,13 @@ void describe_type(Describer<Spec>& d) {
       .or_default();
 }
 
-Collective of(Kind kind, Bytes bytes, const Way& way) { return {.kind = kind, .bytes = bytes, .way = way}; }
+Collective of(Kind kind, Bytes bytes, const Method& method) { return {.kind = kind, .bytes = bytes, .method = method}; }
 
 void AllGatherSpec::describe(Describer<AllGatherSpec>& d) {
   d.component("all_gather", "Every rank gets the inputs of all ranks.");
   d.field("bytes_per_rank", &AllGatherSpec::bytes_per_rank, "Input of a rank; its output is that of all ranks")
       .positive();
-  describe_way(d);
+  describe_method(d);
 }
 
 void ReduceScatterSpec::describe(Describer<ReduceScatterSpec>& d) {
@@ -114,14 +114,14 @@ void ReduceScatterSpec::describe(Describer<ReduceScatterSpec>& d) {
   d.field("bytes_per_rank", &ReduceScatterSpec::bytes_per_rank, "Input of a rank; its output is one share of it")
       .positive();
   describe_type(d);
-  describe_way(d);
+  describe_method(d);
 }
 
 void AllReduceSpec::describe(Describer<AllReduceSpec>& d) {
   d.component("all_reduce", "Inputs are summed over the ranks; every rank gets the sum.");
   d.field("bytes_per_rank", &AllReduceSpec::bytes_per_rank, "Input of a rank, and its output").positive();
   describe_type(d);
-  describe_way(d);
+  describe_method(d);
 }
 
 void AllToAllSpec::describe(Describer<AllToAllSpec>& d) {
@@ -130,7 +130,7 @@ void AllToAllSpec::describe(Describer<AllToAllSpec>& d) {
           "Input of a rank: one share for each rank; or bytes_per_peer")
       .positive();
   d.field("bytes_per_peer", &AllToAllSpec::bytes_per_peer, "Bytes of one share; or bytes_per_rank").positive();
-  describe_way(d);
+  describe_method(d);
   d.check([](const AllToAllSpec& s) -> std::optional<std::string> {
     if (s.bytes_per_rank.has_value() != s.bytes_per_peer.has_value()) return std::nullopt;
     return s.bytes_per_rank ? "bytes_per_rank and bytes_per_peer say the same; write one of them"
@@ -142,7 +142,7 @@ void BroadcastSpec::describe(Describer<BroadcastSpec>& d) {
   d.component("broadcast", "Every rank gets the buffer of one of them.");
   d.field("bytes_per_rank", &BroadcastSpec::bytes_per_rank, "Bytes of the buffer").positive();
   d.field("root", &BroadcastSpec::root, "Rank that has it at the beginning").range(0, 1 << 20).or_default();
-  describe_way(d);
+  describe_method(d);
 }
 
 void SendRecvSpec::describe(Describer<SendRecvSpec>& d) {
@@ -151,7 +151,7 @@ void SendRecvSpec::describe(Describer<SendRecvSpec>& d) {
   d.field("peer_offset", &SendRecvSpec::peer_offset, "Rank r sends to r + peer_offset, modulo the ranks")
       .range(1, 1 << 20)
       .or_default();
-  describe_way(d);
+  describe_method(d);
 }
 
 Collective collective_of(const AllGatherSpec& spec, const machine::SystemSpec&) {

@@ -19,7 +19,7 @@ Time time_of(const libraries::EquippedSystem& system, const Collective& collecti
   MOIRE_INVARIANT(machine != nullptr, error);
   const replay::Result result = replay::Replay(*machine, program).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
-  const bool kernel = collective.way.engine != Engine::dma;
+  const bool kernel = collective.method.engine != Engine::dma;
   const replay::OperationTimes& first = result.operations.front();
   Time end;
   for (const replay::OperationTimes& times : result.operations) end = std::max(end, times.end);

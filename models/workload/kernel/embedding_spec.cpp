@@ -207,7 +207,7 @@ program::PhaseShape of_first_task(program::PhaseShape gather) {
 collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks) {
   return {.kind = collective::Kind::all_to_all,
           .bytes = sizes.bytes_per_peer * ranks,
-          .way = {.engine = spec.engine, .own_share = collective::OwnShare::copied, .library = spec.library}};
+          .method = {.engine = spec.engine, .own_share = collective::OwnShare::copied, .library = spec.library}};
 }
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec) {

@@ -147,9 +147,9 @@ TEST(Gemm, PartsOfKRunSideBySideAndAreAddedUp) {
 TEST(Gemm, ClustersOfTilesReachBeyondC) {
   GemmSpec spec = of(3, 2);
   spec.cluster = {.m = 4, .n = 1};
-  const GemmPlan plan = plan_gemm(spec, system().node.gpu, system().software.gemm, 8);
-  EXPECT_EQ(plan.tiles, 4 * 2);
-  EXPECT_EQ(plan.resources.cluster, 4);
+  const GemmLaunch launch = launch_of(spec, system().node.gpu, system().software.gemm, 8);
+  EXPECT_EQ(launch.tiles, 4 * 2);
+  EXPECT_EQ(launch.resources.cluster, 4);
   EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
   // Seven free CUs hold one cluster of four: the second waits for it.
   EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, spec), 2, 0.1);
@@ -163,7 +163,7 @@ TEST(Gemm, DoesTheWholeWork) {
       GemmSpec spec{.m = m, .n = n, .k = k};
       spec.schedule = schedule;
       const libraries::EquippedSystem on = system();
-      const GemmPlan plan = plan_gemm(spec, on.node.gpu, on.software.gemm, 8);
+      const GemmLaunch launch = launch_of(spec, on.node.gpu, on.software.gemm, 8);
       program::Program program(1);
       program::Queue& queue = program.queues.emplace_back();
       builder::Builder build{on, program, queue, "gemm"};
@@ -189,9 +189,10 @@ TEST(Gemm, DoesTheWholeWork) {
         EXPECT_NEAR(done[1], 1, 1e-9);
       }
       const double whole = 2. * 64 * ((m + 63) / 64) * 64 * ((n + 63) / 64) * 50 * ((k + 49) / 50);
-      EXPECT_DOUBLE_EQ(plan.main_loop.flop, whole);
-      EXPECT_DOUBLE_EQ(plan.main_loop.read * plan.main_loop.read_miss, 2. * (m + n) * k) << "all of it stays in 1 GB";
-      EXPECT_DOUBLE_EQ(plan.store.write, 2. * m * n);
+      EXPECT_DOUBLE_EQ(launch.main_loop.flop, whole);
+      EXPECT_DOUBLE_EQ(launch.main_loop.read * launch.main_loop.read_miss, 2. * (m + n) * k)
+          << "all of it stays in 1 GB";
+      EXPECT_DOUBLE_EQ(launch.store.write, 2. * m * n);
     }
   }
 }
