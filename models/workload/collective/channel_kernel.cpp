@@ -37,8 +37,7 @@ class ChannelKernel final : public program::KernelBody {
  public:
   struct Plan {
     std::shared_ptr<const ChannelProgram> steps;
-    Rank gpus_per_node = 1;
-    bool node_stores = false;
+    part::Reach reach;
     std::uint32_t slices = 1;
     std::uint32_t slots = 1;
     double smallest_slice = 0;
@@ -128,7 +127,7 @@ class ChannelKernel final : public program::KernelBody {
 
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
-  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  bool reaches(Rank a, Rank b) const { return plan_.reach.stores(a, b); }
   // The receiver sees every line as it comes, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return plan_.lines && reaches(a, b); }
 
@@ -238,8 +237,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   kernel.resources = resources_of(library, build.gpu(), protocol.threads, steps->channels());
 
   ChannelKernel::Plan plan;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.reach = build.reach();
   plan.slices = static_cast<std::uint32_t>(protocol.slices);
   plan.slots = static_cast<std::uint32_t>(protocol.slots);
   plan.smallest_slice = protocol.smallest_slice.value;

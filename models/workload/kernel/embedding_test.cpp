@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/workload/kernel/embedding_spec.hpp"
+#include "models/workload/kernel/operators.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
@@ -15,7 +16,9 @@ namespace {
 using libraries::example_equipped;
 using program::Phase;
 using program::Rank;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct Case {
   std::int64_t gpus, nodes;
