@@ -51,7 +51,8 @@ Operator make_operator(std::string name,
 // Of an operator whose whole input is its spec: `check` says what does not fit the machine.
 template <class Spec>
 Operator make_operator(std::string name, void (*append)(Builder&, const Spec&),
-                       std::optional<std::string> (*check)(const Spec&, const libraries::EquippedSystem&) = nullptr) {
+                       std::optional<config::Problem> (*check)(const Spec&,
+                                                               const libraries::EquippedSystem&) = nullptr) {
   return {.name = std::move(name),
           .describe = [](config::Catalogue& catalogue) { catalogue.add<Spec>(); },
           .append =
@@ -59,7 +60,7 @@ Operator make_operator(std::string name, void (*append)(Builder&, const Spec&),
                 const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
                 if (!spec) return false;
                 if (const auto problem = check ? check(*spec, build.system) : std::nullopt) {
-                  config::report_problem(*problem, node.place, diagnostics);
+                  diagnostics.error(node.place, *problem);
                   return false;
                 }
                 append(build, *spec);

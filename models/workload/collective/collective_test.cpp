@@ -361,7 +361,7 @@ TEST(Puts, GoToOtherNodesAndStoresToTheOwn) {
 // -------------------------------------------------------------------------------------------------------------
 
 std::string refusal(const Collective& collective, const libraries::EquippedSystem& system) {
-  return check(collective, system).value_or("");
+  return check(collective, system).value_or(config::Problem{}).str();
 }
 
 TEST(Collectives, SayWhyTheyCannotRun) {

@@ -1,4 +1,4 @@
-// The operators of this folder: those of a library in operators.cpp, custom algorithms in msccl.cpp.
+// The operators of this folder: those of a library in operators.cpp, custom algorithms in msccl.cpp and mscclpp.cpp.
 #pragma once
 
 #include "models/workload/builder/operator.hpp"
@@ -12,5 +12,6 @@ builder::Operator all_to_all_operator();
 builder::Operator broadcast_operator();
 builder::Operator send_recv_operator();
 builder::Operator msccl_operator();
+builder::Operator mscclpp_operator();
 
 }  // namespace moire::collective

@@ -8,6 +8,7 @@
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/gemm_traffic.hpp"
 #include "models/workload/kernel/operators.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::kernel {
 
@@ -81,9 +82,9 @@ program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch) {
   program::PhaseShape shape;
   shape.name = "sum";
   shape.read = elements * sum_bytes * real(launch.kernel.split);
-  shape.read_miss = launch.store.written_back;
+  shape.read_miss = launch.store.write_miss;
   shape.write = elements * builder::bytes_of(spec.dtype);
-  shape.written_back = launch.store.written_back;
+  shape.write_miss = launch.store.write_miss;
   shape.in_flight = Bytes{real(threads) * 16};
   shape.threads = threads;
   program::Kernel kernel;
@@ -166,6 +167,9 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   const GemmShape shape = shape_of(spec);
   GemmLaunch launch;
   launch.kernel = kernel_of(spec, gpu, library);
+  core::log_info("gemm {} x {} x {}: tiles of {} x {} x {}, clusters of {} x {}, k in {} part{}", spec.m, spec.n,
+                 spec.k, launch.kernel.tile.m, launch.kernel.tile.n, launch.kernel.tile.k, launch.kernel.cluster.m,
+                 launch.kernel.cluster.n, launch.kernel.split, launch.kernel.split == 1 ? "" : "s");
   launch.schedule = spec.schedule.value_or(library.schedule);
   const TileGrid grid(shape, launch.kernel);
   launch.tiles = grid.tiles();
@@ -198,42 +202,47 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   store.name = "store";
   const double stored = real(spec.m) * real(spec.n) * (grid.parts > 1 ? sum_bytes * real(grid.parts) : shape.element);
   store.write = stored;
-  store.written_back = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
+  store.write_miss = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
   store.in_flight = library.store_in_flight;
   store.threads = library.threads;
   launch.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);
   return launch;
 }
 
-std::optional<std::string> check_gemm(const GemmSpec& spec, const libraries::EquippedSystem& system) {
+std::optional<config::Problem> check_gemm(const GemmSpec& spec, const libraries::EquippedSystem& system) {
   const machine::GpuSpec& gpu = system.node.gpu;
   const libraries::GemmLibrarySpec& library = system.software.gemm;
   const std::int64_t cus = gpu.compute.total_cus();
-  if (spec.cus && *spec.cus > cus) return fmt::format("cus {} is more than the GPU has; {} at most", *spec.cus, cus);
+  if (spec.cus && *spec.cus > cus)
+    return config::Problem{fmt::format("cus {} is more than the GPU has", *spec.cus), fmt::format("{} at most", cus)};
   const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
   const double bytes = elements * builder::bytes_of(spec.dtype);
   if (bytes > gpu.hbm.capacity.value) {
-    return fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB; make m, n or k smaller", bytes * 1e-9,
-                       gpu.hbm.capacity.value * 1e-9);
+    return config::Problem{fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB", bytes * 1e-9,
+                                       gpu.hbm.capacity.value * 1e-9),
+                           "make m, n or k smaller"};
   }
   if (spec.split_k && *spec.split_k > spec.k) {
-    return fmt::format("split_k {} leaves parts of k without any element; {} at most", *spec.split_k, spec.k);
+    return config::Problem{fmt::format("split_k {} leaves parts of k without any element", *spec.split_k),
+                           fmt::format("{} at most", spec.k)};
   }
   const GemmKernel kernel = kernel_of(spec, gpu, library);
   const program::WorkgroupResources resources = resources_of(library, kernel);
   if (kernel.cluster_size() > gpu.compute.cluster_max) {
-    return fmt::format("clusters of {} workgroups; this GPU has at most {}", kernel.cluster_size(),
-                       gpu.compute.cluster_max);
+    return config::Problem{fmt::format("clusters of {} workgroups", kernel.cluster_size()),
+                           fmt::format("this GPU has at most {}", gpu.compute.cluster_max)};
   }
   if (cu::occupancy(gpu.compute, resources) == 0) {
-    return fmt::format(
-        "a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}; take a smaller tile or "
-        "fewer stages",
-        kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k, cu::limiting_resource(gpu.compute, resources));
+    return config::Problem{
+        fmt::format("a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}",
+                    kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k,
+                    cu::limiting_resource(gpu.compute, resources)),
+        "take a smaller tile or fewer stages"};
   }
   if (resident_workgroups(gpu, resources, cus_of(spec, gpu)) == 0) {
-    return fmt::format("no cluster of {} workgroups fits {} CUs; take a smaller cluster or more cus",
-                       kernel.cluster_size(), cus_of(spec, gpu));
+    return config::Problem{
+        fmt::format("no cluster of {} workgroups fits {} CUs", kernel.cluster_size(), cus_of(spec, gpu)),
+        "take a smaller cluster or more cus"};
   }
   return std::nullopt;
 }

@@ -44,7 +44,7 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
                      std::int64_t cus);
 
 // Says what is wrong and what would be right; nothing if it fits the machine.
-std::optional<std::string> check_gemm(const GemmSpec& spec, const libraries::EquippedSystem& system);
+std::optional<config::Problem> check_gemm(const GemmSpec& spec, const libraries::EquippedSystem& system);
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec);
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name);

@@ -23,6 +23,7 @@ const std::vector<builder::Operator>& all() {
       kernel::delay_operator(),
       kernel::wg_trace_operator(),
       collective::msccl_operator(),
+      collective::mscclpp_operator(),
   };
   return operators;
 }
@@ -39,6 +40,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<machine::SystemSpec>();
   catalogue.add<libraries::GemmLibrarySpec>();
   catalogue.add<libraries::LibrarySpec>();
+  catalogue.add<libraries::PlanLibrarySpec>();
   for (const builder::Operator& op : all()) op.describe(catalogue);
 }
 
