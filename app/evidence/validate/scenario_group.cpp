@@ -142,7 +142,7 @@ void MeasuredSpec::describe(config::Describer<MeasuredSpec>& d) {
   d.component("measured", "Where the measured values of a group are: in a table, or here.");
   d.field("file", &MeasuredSpec::file,
           "CSV of measured values, *.csv or *.csv.zst; without it `value` is the value itself")
-      .example("../traces/h200x4/operator.csv");
+      .example("../validation/h200/operator.csv");
   d.field("value", &MeasuredSpec::value,
           "Column of the values; a row without one is left out. Without `file` the value")
       .example("fused_us");
@@ -160,9 +160,9 @@ void ScenarioGroupSpec::describe(config::Describer<ScenarioGroupSpec>& d) {
   d.component("validation_group", "Cases of a validation file that are one scenario with changes.");
   d.field("name", &ScenarioGroupSpec::name, "Name of the group").example("fused");
   d.field("scenario", &ScenarioGroupSpec::scenario, "A scenario without variants and sweep: a file, or its keys")
-      .example("../configs/scenarios/embedding.yaml");
+      .example("../configs/scenarios/embedding_h200.yaml");
   d.field("measured", &ScenarioGroupSpec::measured, "What was measured")
-      .example("{file: ../traces/h200x4/operator.csv, value: fused_us, unit: us}");
+      .example("{file: ../validation/h200/operator.csv, value: fused_us, unit: us}");
   d.field("rows", &ScenarioGroupSpec::rows,
           "Only rows of the table with these values: column to value, or to a list of values")
       .example("{gpus: 4}")

@@ -144,10 +144,10 @@ void TraceGroupSpec::describe(config::Describer<TraceGroupSpec>& d) {
   d.component("trace_group", "A recorded WG trace beside its simulation, workgroup by workgroup.");
   d.field("name", &TraceGroupSpec::name, "Name of the group").example("balanced shape");
   d.field("trace", &TraceGroupSpec::trace, "The WG trace, *.wgtrace.csv.zst")
-      .example("../traces/h200x4/fused.wgtrace.csv.zst")
+      .example("../traces/h200x4/fused_embedding_alltoall.wgtrace.csv.zst")
       .exists();
   d.field("scenario", &TraceGroupSpec::scenario, "A scenario without variants and sweep that has the trace's kernel")
-      .example("../configs/scenarios/embedding.yaml");
+      .example("../configs/scenarios/embedding_h200.yaml");
   d.field("shape", &TraceGroupSpec::shape,
           "Path of an embedding_all_to_all that takes its sizes from the trace's header")
       .example("program.queues.main.0.embedding_all_to_all")
