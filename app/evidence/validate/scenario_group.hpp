@@ -28,6 +28,7 @@ struct MeasuredSpec {
 
 struct ScenarioGroupSpec {
   std::string name;
+  std::string like;
   config::Node scenario;
   MeasuredSpec measured;
   std::vector<std::pair<std::string, config::Node>> rows;

@@ -13,6 +13,7 @@ namespace moire::validate {
 
 struct TraceGroupSpec {
   std::string name;
+  std::string like;
   std::filesystem::path trace;
   config::Node scenario;
   std::string shape;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "app/evidence/validate/expected.hpp"
+#include "app/evidence/validate/shared.hpp"
 #include "app/study/progress.hpp"
 #include "app/study/study.hpp"
 #include "sim/config/suggest.hpp"
@@ -285,6 +286,9 @@ void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
 void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
   d.component("validation", "What `moire validate` runs: measured cases beside their simulation.");
   d.field("description", &ValidationSpec::description, "What is validated; the title of its tables");
+  d.field("shared", &ValidationSpec::shared, "Keys that several groups have in common: name to keys; groups say `like`")
+      .example("{grid: {scenario: ..., set: {...}}}")
+      .optional();
   d.field("groups", &ValidationSpec::groups, "Groups of cases; a group is told by its keys, see validation_group")
       .example("[{name: fused, scenario: ..., measured: {...}}]");
   d.field("differences", &ValidationSpec::differences, "What one group is less than another")
@@ -319,9 +323,10 @@ namespace {
 
 std::optional<Validation> load(const std::filesystem::path& file, const std::vector<config::Override>& own,
                                const Loading& loading, Diagnostics& diagnostics) {
-  const auto tree = config::load(file, own, diagnostics);
+  auto tree = config::load(file, own, diagnostics);
   if (!tree) return std::nullopt;
-  const auto spec = config::parse<ValidationSpec>(*tree, diagnostics);
+  complete_groups(*tree, diagnostics);
+  const auto spec = parse_known<ValidationSpec>(*tree, diagnostics);
   Validation validation;
   validation.name = file.stem().string();
   read_groups(*tree, loading, validation, diagnostics);
