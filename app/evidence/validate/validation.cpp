@@ -85,6 +85,8 @@ void read_effects(const ValidationSpec& spec, const Node& tree, std::vector<std:
     Effect made{one.name, group_number(out, one.of, node, "of", diagnostics), one.by, one.against, 0, {}, {}};
     take_name(one.name, node, names, diagnostics);
     if (!one.same_within.is_null()) made.same_within = read_limit(one.same_within, "%", diagnostics).value_or(0);
+    if (!one.good_within.is_null())
+      made.good_within = read_limit(one.good_within, "%", diagnostics).value_or(usual_good_within);
     if (!one.most_wrong.is_null()) made.most_wrong = read_limit(one.most_wrong, "%", diagnostics);
     if (!one.most_bad_choices.is_null()) made.most_bad_choices = read_limit(one.most_bad_choices, "%", diagnostics);
     // Without all groups the numbers are those of names.
