@@ -29,7 +29,7 @@ class Appending {
 
   bool run() {
     if (const auto problem = check_memory(spec_.bytes, build_.system)) {
-      config::report_problem(*problem, node_.place, diagnostics_);
+      diagnostics_.error(node_.place, *problem);
       return false;
     }
     const std::optional<Plan> plan = read();
