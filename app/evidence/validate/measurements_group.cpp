@@ -10,6 +10,7 @@
 #include "app/evidence/measurements/measurements.hpp"
 #include "app/evidence/microbench/library.hpp"
 #include "app/evidence/validate/curve_figures.hpp"
+#include "app/evidence/validate/shared.hpp"
 #include "app/study/child.hpp"
 #include "app/study/prepare.hpp"
 #include "models/workload/libraries/software.hpp"
@@ -192,6 +193,9 @@ void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d
   d.component("measurements_group",
               "Microbenchmarks of a measurements file beside the same ones on a simulated machine.");
   d.field("name", &MeasurementsGroupSpec::name, "Name of the group").example("microbenchmarks");
+  d.field("like", &MeasurementsGroupSpec::like, "Part of `shared` whose keys it has where it says nothing else")
+      .example("grid")
+      .optional();
   d.field("measurements", &MeasurementsGroupSpec::measurements, "What validation/collect wrote, *.measurements.csv")
       .example("../traces/h200x4/h200x4.measurements.csv")
       .exists();
@@ -213,7 +217,7 @@ void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d
 std::unique_ptr<Group> read_measurements_group(const config::Node& node, const std::string& path,
                                                const Loading& loading, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
-  const auto spec = config::parse<MeasurementsGroupSpec>(node, diagnostics, nullptr, path);
+  const auto spec = parse_known<MeasurementsGroupSpec>(node, diagnostics, path);
   if (!spec) return nullptr;
   const auto limits = read_limits(spec->limits, "%", diagnostics);
   auto measurements = measurements::load_measurements(spec->measurements, diagnostics);
