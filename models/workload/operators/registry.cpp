@@ -4,6 +4,7 @@
 
 #include "models/workload/collective/operators.hpp"
 #include "models/workload/kernel/operators.hpp"
+#include "models/workload/libraries/plan_library.hpp"
 #include "models/workload/operators/program_spec.hpp"
 
 namespace moire::operators {
