@@ -1,0 +1,40 @@
+// Vector clocks: what has happened before, told by how far each agent is known to have come.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace moire::proof {
+
+class Clock {
+ public:
+  Clock() = default;
+  explicit Clock(std::size_t agents) : times_(agents) {}
+
+  std::uint32_t of(std::size_t agent) const { return agent < times_.size() ? times_[agent] : 0; }
+  void set(std::size_t agent, std::uint32_t time) { times_[agent] = time; }
+  bool empty() const { return times_.empty(); }
+  void join(const Clock& other) {
+    if (times_.size() < other.times_.size()) times_.resize(other.times_.size());
+    for (std::size_t i = 0; i < other.times_.size(); ++i) times_[i] = std::max(times_[i], other.times_[i]);
+  }
+
+ private:
+  std::vector<std::uint32_t> times_;
+};
+
+// What an agent knows to be over. `visible`: its writes can be read, too. `over`: its reads are done, and its writes
+// may not have arrived; what relaxed signals and the flags of packets tell.
+struct Knowledge {
+  Clock visible;
+  Clock over;
+
+  void join(const Knowledge& other) {
+    visible.join(other.visible);
+    over.join(other.over);
+  }
+};
+
+}  // namespace moire::proof
