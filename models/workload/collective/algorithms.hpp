@@ -9,8 +9,11 @@
 
 namespace moire::collective {
 
+using ir::Buffer;
 using ir::ChannelProgram;
 using ir::Op;
+using ir::Place;
+using ir::Places;
 using ir::Rank;
 using ir::Step;
 
