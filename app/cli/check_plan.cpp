@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "app/cli/exit_status.hpp"
-#include "app/import/text_file.hpp"
 #include "models/algorithms/mscclpp/check.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
+#include "sim/formats/file.hpp"
 
 namespace moire::cli {
 
@@ -96,7 +96,7 @@ bool is_plan(const std::string& file) { return std::filesystem::path(file).exten
 
 PlanCheck check_plan(const std::string& file, config::Diagnostics& diagnostics) {
   const nlohmann::ordered_json refused = {{"file", file}, {"kind", "MSCCL++ plan"}, {"ok", false}};
-  const auto text = importing::read_text_file(file, mscclpp::most_plan_bytes, diagnostics);
+  const auto text = formats::read_file({.file = file}, mscclpp::most_plan_bytes, diagnostics);
   if (!text) return {bad_input, {}, refused};
   const auto plan = mscclpp::read_plan(file, *text, diagnostics);
   if (!plan) return {bad_input, {}, refused};

@@ -1,7 +1,10 @@
 // A collective as channels see it: each channel of each rank walks through a list of steps that move a chunk of data
 // between the rank's memory and FIFOs from and to other ranks. Rings, trees and other algorithms, and files that state
-// such lists, are channel programs; models/algorithms/proof proves any of them, models/workload/collective times it.
+// such lists, are channel programs; models/algorithms/proof proves those over FIFOs, models/workload/collective times
+// all.
 #pragma once
+
+#include <vector>
 
 #include "models/algorithms/ir/step.hpp"
 
@@ -19,6 +22,10 @@ class ChannelProgram {
   // The other end of a connection, for messages.
   virtual Rank sender(Rank rank, std::uint32_t connection) const = 0;
   virtual Rank receiver(Rank rank, std::uint32_t connection) const = 0;
+  // Who raises a semaphore of the rank, for messages.
+  virtual Rank raiser(Rank rank, std::uint32_t /*semaphore*/) const { return rank; }
+  // Of one-sided steps.
+  virtual std::vector<Move> moves() const { return {}; }
   // Fills `step` (reset to its default); false behind the last one. The same question has the same answer.
   virtual bool step(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number, Step& step) const = 0;
   // Where that step reads and writes. Time does not ask for it, proofs do.

@@ -23,8 +23,10 @@ enum class Op : std::uint8_t {
   recv_reduce_send,       // FIFO in + src -> FIFO out
   recv_reduce_copy,       // FIFO in + src -> dst
   recv_reduce_copy_send,  // FIFO in + src -> dst and FIFO out
+  one_sided,              // threads load and store where they like, own memory or a peer's: Move
+  hand_over,              // a host thread is told to put the chunk to `to`, and the channel goes on
 };
-inline constexpr std::uint32_t ops = 11;
+inline constexpr std::uint32_t ops = 11;  // those before the one-sided ones
 
 // What an op takes and leaves.
 struct Effect {
@@ -63,9 +65,39 @@ constexpr Effect effect(Op op) {
       return {.receives = true, .reads_src = true, .writes_dst = true, .reduces = true};
     case Op::recv_reduce_copy_send:
       return {.receives = true, .sends = true, .reads_src = true, .writes_dst = true, .reduces = true};
+    case Op::one_sided:  // what they take and leave stands in a Move
+    case Op::hand_over:
+      return {};
   }
   return {};
 }
+
+// What threads load and store for a byte of a one-sided step's chunk, one after the other. Packets are data with flags
+// in one store: twice the bytes, and whoever reads them sees by them that they have come.
+struct Move {
+  std::uint32_t loads = 0;  // of the rank's own memory
+  std::uint32_t packet_loads = 0;
+  std::uint32_t stores = 0;
+  std::uint32_t packet_stores = 0;
+  std::uint32_t peer_loads = 0;   // from the memory of `from`
+  std::uint32_t peer_stores = 0;  // to the memory of `to`
+  std::uint32_t peer_packet_stores = 0;
+  std::uint32_t sums = 0;  // additions
+
+  constexpr bool of_packets() const { return packet_loads + packet_stores + peer_packet_stores > 0; }
+  friend bool operator==(const Move&, const Move&) = default;
+};
+
+// What a channel does beside moving data, as far as it takes time.
+enum class Effort : std::uint8_t {
+  order,      // waiting for another channel of the rank, or letting it go on
+  nothing,    // it is part of another step
+  operation,  // an operation of a plan is read
+  meet,       // and all threads of the channel meet
+  fence,      // and what was stored before is made visible to others
+  expect,     // and it is counted how many signals are to have come
+};
+inline constexpr std::uint32_t efforts = 6;
 
 inline constexpr std::uint32_t no_semaphore = ~0U;
 inline constexpr std::uint32_t most_sources = 16;
@@ -82,11 +114,15 @@ struct Step {
   std::uint32_t received = 0;  // chunks that came through `in` before
   std::uint32_t sent = 0;      // chunks that went through `out` before
   std::uint32_t sources = 1;   // of reduce: buffers added to the one that keeps the sum, up to most_sources
-  // Of none: what orders the rank's channels among themselves.
+  std::uint32_t move = 0;      // of one_sided: which of the program's moves
+  // Of none: what orders the rank's channels among themselves, or with those of the rank `to`. Of hand_over: what is
+  // raised once the chunk has come.
   std::uint32_t wait = no_semaphore;  // until it was raised wait_count times
   std::int64_t wait_count = 0;
   std::uint32_t raise = no_semaphore;
+  bool far = false;   // the semaphore is one of the rank `to`
   bool more = false;  // another wait follows; several are polled side by side
+  Effort effort = Effort::order;
 };
 
 // Bytes of a rank's buffer, from `begin` on.

@@ -159,8 +159,9 @@ class Emitter {
       }
     }
     if (made.channels > most_channels) {
-      throw ProgramError(fmt::format("{}: {} channels, the runtime has {}; fewer instances or channels would do",
-                                     options.name, made.channels, most_channels));
+      throw ProgramError(
+          {fmt::format("{}: {} channels, the runtime has {}", options.name, made.channels, most_channels),
+           "fewer instances or channels would do"});
     }
     return made;
   }
@@ -178,10 +179,11 @@ class Emitter {
           for (const Id before : waits) flagged_[static_cast<std::size_t>(before)] = true;
         }
         if (next <= most_steps) continue;
-        throw ProgramError(fmt::format(
-            "{}: a thread block of rank {} (sends to {}, receives from {}) has {} steps, the runtime takes {}; more "
-            "channels or thread blocks, or fewer chunks, would do",
-            code_.program->options().name, r, block.send, block.recv, next, most_steps));
+        throw ProgramError(
+            {fmt::format(
+                 "{}: a thread block of rank {} (sends to {}, receives from {}) has {} steps, the runtime takes {}",
+                 code_.program->options().name, r, block.send, block.recv, next, most_steps),
+             "more channels or thread blocks, or fewer chunks, would do"});
       }
     }
   }

@@ -115,6 +115,8 @@ struct Gpu {
   const std::vector<Channel>& of(ChannelType type) const { return type == ChannelType::port ? ports : memory; }
 };
 
+inline constexpr std::uint32_t most_threads = 1024;  // of a block; what it has where the plan does not say
+
 struct Plan {
   std::string name;
   std::shared_ptr<const config::Source> source;
@@ -125,6 +127,7 @@ struct Plan {
   bool reuse_scratch = false;  // scratch of 64 MiB, used again and again
   bool double_scratch = false;
   std::uint32_t alignment = 16;
+  std::uint32_t threads = most_threads;  // of a block
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
   std::vector<Gpu> gpus;

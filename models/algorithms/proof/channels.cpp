@@ -45,6 +45,7 @@ class Lowering {
       const ir::Effect does = ir::effect(from.op);
       const ir::Places places = channels_.places(r, channel, strand, n);
       MOIRE_INVARIANT(from.sources == 1, "a sum of several sources has no one place to read");
+      MOIRE_INVARIANT(static_cast<std::uint32_t>(from.op) < ir::ops && !from.far, "a one-sided step goes over no FIFO");
       Step& step = block.steps.emplace_back();
       step.op = from.op;
       step.src_buffer = places.src.buffer;

@@ -1,5 +1,5 @@
-// A channel program (a library's ring, tree, ...) as what is proved: each strand of a channel is a block, each step a
-// call.
+// A channel program over FIFOs (a library's ring, tree, ...) as what is proved: each strand of a channel is a block,
+// each step a call.
 #pragma once
 
 #include <optional>

@@ -12,20 +12,30 @@
 #include "models/workload/collective/selection.hpp"
 #include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/trees.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::collective {
 namespace {
 
-using machine::example_system;
+using libraries::example_equipped;
 using ::testing::ElementsAre;
 
 std::vector<std::shared_ptr<const ChannelProgram>> programs_of(const Work& work, bool with_recursive = true) {
-  std::vector<std::shared_ptr<const ChannelProgram>> made{ring_program(work), direct_program(work)};
-  if (work.kind == Kind::all_reduce || work.kind == Kind::broadcast) made.push_back(tree_program(work));
-  if (with_recursive && work.kind != Kind::broadcast && (work.system.ranks() & (work.system.ranks() - 1)) == 0)
-    made.push_back(recursive_program(work));
+  std::vector<std::shared_ptr<const ChannelProgram>> made;
+  for (const ChannelAlgorithm* algorithm : algorithms) {
+    if (algorithm == &recursive_algorithm && !with_recursive) continue;
+    if (algorithm->can(work.kind, work.system.ranks())) made.push_back(algorithm->program(work));
+  }
   return made;
+}
+
+TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
+  EXPECT_STREQ(name_of(Algorithm::automatic), "auto");
+  EXPECT_STREQ(name_of(Algorithm::ring), "ring");
+  EXPECT_STREQ(name_of(Algorithm::tree), "tree");
+  EXPECT_STREQ(name_of(Algorithm::direct), "direct");
+  EXPECT_STREQ(name_of(Algorithm::recursive), "recursive");
+  EXPECT_EQ(algorithms.size(), 4u);
 }
 
 // Connections of a rank going out and coming in, by number: sizes of the chunks in order.
@@ -33,7 +43,7 @@ using Chunks = std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<doubl
 
 TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
   for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {5, 1}, {8, 1}, {2, 3}, {4, 4}, {1, 8}}) {
-    machine::SystemSpec system = example_system(gpus, nodes);
+    libraries::EquippedSystem system = example_equipped(gpus, nodes);
     for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
       if (gpus > 1) system.node.wiring = wiring;
       for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
@@ -78,7 +88,7 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
 TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
   int proofs = 0;
   for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {5, 1}, {8, 1}, {2, 3}, {4, 4}, {1, 8}}) {
-    machine::SystemSpec system = example_system(gpus, nodes);
+    libraries::EquippedSystem system = example_equipped(gpus, nodes);
     for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
       if (gpus > 1) system.node.wiring = wiring;
       const std::int64_t ranks = system.ranks();
@@ -113,8 +123,8 @@ TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
 
 // A proof can fail: a ring in which every connection is full, a root that is another one.
 TEST(ChannelProgram, WhatDoesNotHoldIsNotProved) {
-  const machine::SystemSpec system = example_system(4);
-  const auto ring = [&](Kind kind) { return ring_program({system, kind, 1920, 1, 96, 16, true, 1}); };
+  const libraries::EquippedSystem system = example_equipped(4);
+  const auto ring = [&](Kind kind) { return ring_algorithm.program({system, kind, 1920, 1, 96, 16, true, 1}); };
   EXPECT_EQ(proof::prove(*ring(Kind::all_gather), {Kind::all_gather, 4, 4 * 1920}, 1).cycle.size(), 4U);
   EXPECT_TRUE(proof::prove(*ring(Kind::all_gather), {Kind::all_gather, 4, 4 * 1920}, 2).holds());
   const proof::Claim from_another{Kind::broadcast, 4, 1920, proof::CallPattern::in_place, 0};
@@ -126,7 +136,7 @@ TEST(ChannelProgram, WhatDoesNotHoldIsNotProved) {
 // Every rank reduces as often as the collective asks for: N - 1 sums of each byte over all ranks.
 TEST(ChannelProgram, SumsAreMadeOnce) {
   for (const std::int64_t gpus : {2, 4, 8}) {
-    const machine::SystemSpec system = example_system(gpus);
+    const libraries::EquippedSystem system = example_equipped(gpus);
     for (const Kind kind : {Kind::reduce_scatter, Kind::all_reduce}) {
       const double bytes = 4096. * static_cast<double>(gpus);
       for (const auto& program : programs_of({system, kind, bytes, 3, 1000, 16})) {
@@ -160,7 +170,7 @@ std::vector<Rank> walk(const Ring& ring) {
 
 TEST(Rings, PassThroughAllRanks) {
   for (const auto& [gpus, nodes] : {std::pair{2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {8, 1}, {4, 2}, {8, 3}, {1, 5}}) {
-    machine::SystemSpec system = example_system(gpus, nodes);
+    libraries::EquippedSystem system = example_equipped(gpus, nodes);
     for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
       if (gpus > 1) system.node.wiring = wiring;
       for (const Ring& ring : rings(system)) {
@@ -174,7 +184,7 @@ TEST(Rings, PassThroughAllRanks) {
 // In a mesh of 8 seven rings use each of the 56 directed links once; among 4 six rings use each of 12 twice.
 TEST(Rings, OfAMeshUseAllLinksAlike) {
   for (const auto& [gpus, count, times] : {std::tuple{3, 2, 1}, {4, 6, 2}, {5, 4, 1}, {7, 6, 1}, {8, 7, 1}}) {
-    const std::vector<Ring> all = rings(example_system(gpus, 1, link::Wiring::full_mesh));
+    const std::vector<Ring> all = rings(example_equipped(gpus, 1, link::Wiring::full_mesh));
     EXPECT_EQ(all.size(), count);
     std::map<std::pair<Rank, Rank>, int> uses;
     for (const Ring& ring : all) {
@@ -187,7 +197,7 @@ TEST(Rings, OfAMeshUseAllLinksAlike) {
 
 // Each ring leaves a node through one NIC and comes in through one; over all rings every NIC has its share.
 TEST(Rings, BetweenNodesUseAllNicsAlike) {
-  const std::vector<Ring> all = rings(example_system(4, 2));
+  const std::vector<Ring> all = rings(example_equipped(4, 2));
   EXPECT_EQ(all.size(), 4);
   std::map<Rank, int> leaves, enters;
   for (const Ring& ring : all) {
@@ -206,7 +216,7 @@ TEST(Rings, BetweenNodesUseAllNicsAlike) {
 
 TEST(Trees, ReachAllRanksFromTheRoot) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 7}, {4, 6}}) {
-    for (const Tree& tree : trees(example_system(gpus, nodes))) {
+    for (const Tree& tree : trees(example_equipped(gpus, nodes))) {
       const auto ranks = static_cast<Rank>(gpus * nodes);
       std::size_t children = 0;
       for (Rank rank = 0; rank < ranks; ++rank) {
@@ -223,7 +233,7 @@ TEST(Trees, ReachAllRanksFromTheRoot) {
       EXPECT_EQ(children, ranks - 1);
     }
   }
-  EXPECT_EQ(tree_from(example_system(4, 3), 6).root, 6);
+  EXPECT_EQ(tree_from(example_equipped(4, 3), 6).root, 6);
 }
 
 TEST(Shares, AreWholeCells) {
@@ -262,8 +272,8 @@ libraries::ChannelsSpec nccl() {
   return made;
 }
 
-machine::SystemSpec node_of(std::int64_t gpus) {
-  machine::SystemSpec system = example_system(gpus);
+libraries::EquippedSystem node_of(std::int64_t gpus) {
+  libraries::EquippedSystem system = example_equipped(gpus);
   system.node.gpu.port.links = 18;
   system.node.gpu.port.link_bandwidth = {20e9};
   return system;
@@ -286,7 +296,7 @@ TEST(Selection, TakesWhatEndsFirst) {
 }
 
 TEST(Selection, KeepsToWhatIsAskedFor) {
-  const machine::SystemSpec system = node_of(4);
+  const libraries::EquippedSystem system = node_of(4);
   EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e3, Algorithm::automatic, Protocol::simple}).protocol,
             Protocol::simple);
   EXPECT_EQ(choose(nccl(), system, {Kind::all_reduce, 1e9, Algorithm::tree}).algorithm, Algorithm::tree);

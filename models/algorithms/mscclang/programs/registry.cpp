@@ -84,13 +84,7 @@ std::optional<msccl::Algorithm> report(const std::function<msccl::Algorithm()>& 
   try {
     return make();
   } catch (const ProgramError& error) {
-    const std::string text = error.what();
-    const auto remedy = text.rfind("; ");
-    if (remedy == std::string::npos) {
-      diagnostics.error(node.place, text);
-    } else {
-      diagnostics.error(node.place, text.substr(0, remedy), text.substr(remedy + 2));
-    }
+    diagnostics.error(node.place, error.problem);
     return std::nullopt;
   }
 }
