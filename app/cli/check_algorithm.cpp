@@ -17,7 +17,7 @@ std::string size_text(std::uint64_t bytes) {
 
 std::string plural(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
-std::string result_text(const msccl::Result& result, const msccl::Algorithm& algorithm) {
+std::string result_text(const proof::Result& result, const msccl::Algorithm& algorithm) {
   if (!result.stated) return fmt::format("unchecked ({} asks for nothing)", msccl::to_string(algorithm.collective));
   return result.correct() ? "correct" : "wrong";
 }
@@ -59,14 +59,14 @@ std::string table_of(const std::string& file, const msccl::Algorithm& algorithm,
   return text;
 }
 
-nlohmann::ordered_json step_json(const msccl::Algorithm& algorithm, const msccl::StepAt& at) {
+nlohmann::ordered_json step_json(const msccl::Algorithm& algorithm, const proof::StepAt& at) {
   return {{"gpu", at.gpu},
           {"tb", at.block},
           {"step", at.step},
           {"line", algorithm.gpus[at.gpu].blocks[at.block].steps[at.step].line}};
 }
 
-nlohmann::ordered_json access_json(const msccl::Algorithm& algorithm, const msccl::Access& access) {
+nlohmann::ordered_json access_json(const msccl::Algorithm& algorithm, const proof::Access& access) {
   auto json = step_json(algorithm, access.at);
   json["buffer"] = msccl::to_string(access.buffer);
   json["chunk"] = access.chunk;
@@ -74,9 +74,9 @@ nlohmann::ordered_json access_json(const msccl::Algorithm& algorithm, const mscc
   return json;
 }
 
-nlohmann::ordered_json contributions_json(const std::vector<msccl::Contribution>& contributions) {
+nlohmann::ordered_json contributions_json(const std::vector<proof::Contribution>& contributions) {
   auto list = nlohmann::ordered_json::array();
-  for (const msccl::Contribution& c : contributions)
+  for (const proof::Contribution& c : contributions)
     list.push_back({{"gpu", c.gpu}, {"chunk", c.chunk}, {"times", c.times}});
   return list;
 }
@@ -97,7 +97,7 @@ nlohmann::ordered_json pattern_json(const msccl::Algorithm& algorithm, const msc
     json["first_wrong"] = first;
   }
   auto races = nlohmann::ordered_json::array();
-  for (const msccl::Race& race : p.races.told)
+  for (const proof::Race& race : p.races.told)
     races.push_back({access_json(algorithm, race.first), access_json(algorithm, race.second)});
   if (!races.empty()) json["first_races"] = races;
   return json;

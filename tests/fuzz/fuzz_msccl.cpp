@@ -5,7 +5,7 @@
 #include <string>
 
 #include "models/algorithms/msccl/check.hpp"
-#include "models/algorithms/msccl/layout.hpp"
+#include "models/algorithms/msccl/lower.hpp"
 #include "models/algorithms/msccl/rules.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/algorithms/msccl/xml_writer.hpp"
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   config::Diagnostics rules;
   require(msccl::check_rules(*algorithm, rules));
   // A few digits ask for a gigabyte of chunks; the checker's limit is tested elsewhere.
-  if (msccl::Layout::cells_of(*algorithm) > 100'000) return 0;
+  if (msccl::cells_of(*algorithm) > 100'000) return 0;
   const std::string told = verdict_on(*algorithm, diagnostics);
   const auto again = msccl::read_xml_text("input", msccl::to_xml(*algorithm), rules);
   require(again.has_value());

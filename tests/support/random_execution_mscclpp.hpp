@@ -13,7 +13,6 @@
 #include <set>
 #include <vector>
 
-#include "models/algorithms/mscclpp/goal.hpp"
 #include "models/algorithms/mscclpp/memory.hpp"
 #include "models/algorithms/mscclpp/plan.hpp"
 
@@ -23,8 +22,7 @@ enum class Ending { right, wrong, stuck };
 
 class RandomExecution {
  public:
-  RandomExecution(const Plan& plan, Cut cut, std::uint64_t seed)
-      : plan_(plan), layout_(plan, cut), goal_(plan, layout_), random_(seed) {
+  RandomExecution(const Plan& plan, Cut cut, std::uint64_t seed) : plan_(plan), layout_(plan, cut), random_(seed) {
     memory_.resize(layout_.cells() * elements);
     packet_.resize(memory_.size());
     for (std::uint64_t& value : memory_) value = random_();
@@ -421,14 +419,12 @@ class RandomExecution {
   bool result() const {
     for (std::size_t g = 0; g < plan_.gpus.size(); ++g) {
       const std::size_t first = layout_.user_cells(g).first * elements;
-      for (std::uint32_t chunk = 0; chunk < goal_.outputs(g); ++chunk) {
-        for (std::uint32_t slice = 0; slice < layout_.cut().slices; ++slice) {
-          const std::size_t at = layout_.output_cell(g, chunk, slice) * elements - first;
-          for (std::size_t e = 0; e < elements; ++e) {
-            std::uint64_t sum = 0;
-            for (const std::uint32_t cell : goal_.expected(g, chunk, slice)) sum += initial_[cell * elements + e];
-            if (output_[g][at + e] != sum) return false;
-          }
+      for (std::size_t slice = 0; slice < layout_.outputs(g); ++slice) {
+        const std::size_t at = layout_.output_cell(g, slice) * elements - first;
+        for (std::size_t e = 0; e < elements; ++e) {
+          std::uint64_t sum = 0;
+          for (const std::uint32_t cell : layout_.expected(g, slice)) sum += initial_[cell * elements + e];
+          if (output_[g][at + e] != sum) return false;
         }
       }
     }
@@ -437,7 +433,6 @@ class RandomExecution {
 
   const Plan& plan_;
   Layout layout_;
-  Goal goal_;
   std::mt19937_64 random_;
   std::vector<std::uint64_t> memory_;
   std::vector<bool> packet_;

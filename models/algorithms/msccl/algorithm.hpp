@@ -35,6 +35,8 @@ struct Step {
   std::int32_t depends_block = none;  // thread block of the same GPU, and its step
   std::int32_t depends_step = none;
   std::uint32_t line = 0;  // in the file it was read from; 0: none
+
+  bool operator==(const Step&) const = default;
 };
 
 // Sends to one peer and receives from one peer, both on one channel.
@@ -45,6 +47,8 @@ struct ThreadBlock {
   std::vector<Step> steps;
   std::uint32_t line = 0;
   std::uint32_t col = 0;
+
+  bool operator==(const ThreadBlock&) const = default;
 };
 
 // Chunks in use of each buffer. In place, input and output are one, and one of both may be 0.
@@ -55,6 +59,8 @@ struct Gpu {
   std::vector<ThreadBlock> blocks;
   std::uint32_t line = 0;
   std::uint32_t col = 0;
+
+  bool operator==(const Gpu&) const = default;
 };
 
 struct Algorithm {
@@ -72,6 +78,7 @@ struct Algorithm {
   std::uint32_t line = 0;
   std::uint32_t col = 0;
 
+  bool operator==(const Algorithm&) const = default;
   std::int32_t ranks() const { return static_cast<std::int32_t>(gpus.size()); }
 };
 
@@ -80,6 +87,8 @@ struct Algorithm {
 struct Fifo {
   std::uint64_t call_bytes = 0;  // of data
   std::uint32_t calls = 0;       // that a connection holds
+
+  bool operator==(const Fifo&) const = default;
 };
 constexpr Fifo default_fifo(Protocol protocol) {
   switch (protocol) {

@@ -66,8 +66,8 @@ TEST(Blame, NamesTheStepThatWasBroken) {
       const Verdict verdict = check(algorithm);
       // With a race, more than one step may be at fault.
       if (verdict.deadlock.always() || verdict.races() > 0 || verdict.correct()) continue;
-      const Wrong& found = *verdict.patterns[0].result.first_wrong;
-      const StepAt at{gpu, block, step};
+      const proof::Wrong& found = *verdict.patterns[0].result.first_wrong;
+      const proof::StepAt at{gpu, block, step};
       const bool right = found.by == at || found.sender == at;
       ++wrong;
       named += right ? 1 : 0;

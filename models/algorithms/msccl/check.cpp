@@ -1,6 +1,7 @@
 #include "models/algorithms/msccl/check.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace moire::msccl {
 
@@ -10,10 +11,10 @@ namespace {
 constexpr std::uint64_t long_run = 2'000'000;
 constexpr std::uint64_t longest_run = 100'000'000;
 
-Counts count(const Algorithm& algorithm, const Wiring& wiring) {
+Counts count(const Algorithm& algorithm, const proof::Program& program) {
   Counts counts;
-  counts.blocks = wiring.blocks.size();
-  counts.connections = wiring.connections.size();
+  counts.blocks = program.blocks.size();
+  counts.connections = program.connections.size();
   for (const Gpu& gpu : algorithm.gpus) {
     counts.most_blocks = std::max(counts.most_blocks, gpu.blocks.size());
     for (const ThreadBlock& block : gpu.blocks) {
@@ -25,24 +26,23 @@ Counts count(const Algorithm& algorithm, const Wiring& wiring) {
   return counts;
 }
 
-std::uint64_t calls(const Algorithm& algorithm, std::uint32_t cut) {
+std::uint64_t calls(const proof::Program& program, std::uint32_t cut) {
   std::uint64_t calls = 0;
-  for (const Gpu& gpu : algorithm.gpus) {
-    for (const ThreadBlock& block : gpu.blocks) {
-      for (const Step& step : block.steps) calls += calls_of(step, cut);
-    }
+  for (const proof::Program::Block& block : program.blocks) {
+    for (const proof::Step& step : block.steps) calls += proof::calls_of(step.count, cut);
   }
   return calls;
 }
 
 // Cuts at which it ends, the fewest calls first. Order depends on them: more chunks a call keep data together, fewer
 // give more credits to wait for.
-std::vector<std::uint32_t> cuts_to_judge(const Algorithm& algorithm, const Deadlock& deadlock) {
+std::vector<std::uint32_t> cuts_to_judge(const Algorithm& algorithm, const proof::Program& program,
+                                         const Deadlock& deadlock) {
   std::vector<std::uint32_t> cuts = distinct_cuts(algorithm);
   std::reverse(cuts.begin(), cuts.end());
   std::erase_if(cuts, [&](std::uint32_t cut) { return cut <= deadlock.chunks_per_call_le; });
-  while (cuts.size() > 1 && calls(algorithm, cuts.back()) > longest_run) cuts.pop_back();
-  if (cuts.size() > 2 && calls(algorithm, cuts.back()) > long_run) cuts.erase(cuts.begin() + 1, cuts.end() - 1);
+  while (cuts.size() > 1 && calls(program, cuts.back()) > longest_run) cuts.pop_back();
+  if (cuts.size() > 2 && calls(program, cuts.back()) > long_run) cuts.erase(cuts.begin() + 1, cuts.end() - 1);
   return cuts;
 }
 
@@ -67,28 +67,52 @@ bool Verdict::accepted(const Algorithm& algorithm) const {
 }
 
 Verdict check(const Algorithm& algorithm, const CheckOptions& options) {
-  const Wiring wiring(algorithm);
+  const proof::Program program = program_of(algorithm);
   Verdict verdict;
   verdict.fifo = options.fifo.value_or(default_fifo(algorithm.protocol));
-  verdict.counts = count(algorithm, wiring);
+  verdict.counts = count(algorithm, program);
   verdict.bytes = options.bytes;
   std::optional<std::uint32_t> asked;
   if (options.bytes) asked = cut(algorithm, *options.bytes, verdict.fifo).chunks_per_call;
-  verdict.deadlock = find_deadlock(wiring, verdict.fifo, asked);
+  verdict.deadlock = find_deadlock(algorithm, program, verdict.fifo, asked);
   verdict.hangs_at_bytes = asked && *asked <= verdict.deadlock.chunks_per_call_le;
   if (verdict.deadlock.always()) return verdict;
-  for (const CallPattern pattern : call_patterns(algorithm)) verdict.patterns.push_back({pattern, {}, {}});
+  std::vector<proof::Layout> layouts;
+  for (const CallPattern pattern : call_patterns(algorithm)) {
+    verdict.patterns.push_back({pattern, {}, {}});
+    layouts.push_back(layout_of(algorithm, pattern));
+  }
   bool first = true;
-  for (const std::uint32_t cut : cuts_to_judge(algorithm, verdict.deadlock)) {
-    const Schedule run = schedule(wiring, cut, verdict.fifo.calls, true);
-    for (PatternVerdict& p : verdict.patterns) {
-      if (first) p.result = execute(wiring, p.pattern, run.order, cut);
-      Races races = find_races(wiring, p.pattern, run.order, cut, verdict.fifo.calls);
+  for (const std::uint32_t cut : cuts_to_judge(algorithm, program, verdict.deadlock)) {
+    const proof::Schedule run = proof::schedule(program, cut, verdict.fifo.calls, true);
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      PatternVerdict& p = verdict.patterns[i];
+      if (first) {
+        const proof::Goal goal(algorithm.collective, algorithm.ranks(), algorithm.chunks, layouts[i]);
+        p.result = proof::execute(program, layouts[i], goal, run.order, cut);
+      }
+      proof::Races races = proof::find_races(program, layouts[i], run.order, cut, verdict.fifo.calls);
       if (first || races.count > p.races.count) p.races = std::move(races);
     }
     first = false;
   }
   return verdict;
+}
+
+std::shared_ptr<const Verdict> proved(const Algorithm& algorithm, const Fifo& fifo) {
+  struct Proof {
+    Algorithm algorithm;
+    std::shared_ptr<const Verdict> verdict;
+  };
+  static std::mutex mutex;
+  static std::vector<Proof> proofs;  // as many as a process has files
+  const std::lock_guard lock(mutex);
+  const auto known = std::find_if(proofs.begin(), proofs.end(), [&](const Proof& proof) {
+    return proof.verdict->fifo == fifo && proof.algorithm == algorithm;
+  });
+  if (known != proofs.end()) return known->verdict;
+  proofs.push_back({algorithm, std::make_shared<const Verdict>(check(algorithm, {{}, fifo}))});
+  return proofs.back().verdict;
 }
 
 }  // namespace moire::msccl

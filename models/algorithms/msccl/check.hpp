@@ -4,13 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/algorithms/msccl/deadlock.hpp"
-#include "models/algorithms/msccl/races.hpp"
-#include "models/algorithms/msccl/result.hpp"
+#include "models/algorithms/msccl/lower.hpp"
+#include "models/algorithms/proof/races.hpp"
+#include "models/algorithms/proof/result.hpp"
 #include "sim/config/diagnostics.hpp"
 
 namespace moire::msccl {
@@ -22,8 +24,8 @@ struct CheckOptions {
 
 struct PatternVerdict {
   CallPattern pattern = CallPattern::out_of_place;
-  Result result;
-  Races races;  // at the cut with most of them
+  proof::Result result;
+  proof::Races races;  // at the cut with most of them
 };
 
 struct Counts {
@@ -52,6 +54,10 @@ struct Verdict {
 
 // The algorithm keeps the rules (rules.hpp), as one from read_xml does.
 Verdict check(const Algorithm& algorithm, const CheckOptions& options = {});
+
+// The same for the FIFOs of the library that runs it, made once for each content and FIFO in a process: a study that
+// runs many variants of a scenario, or forks its runs behind their preparation, proves a file once.
+std::shared_ptr<const Verdict> proved(const Algorithm& algorithm, const Fifo& fifo);
 
 // What is wrong as errors, one a fault; what is odd (races of a collective that states no result) as warnings.
 void report(const Algorithm& algorithm, const Verdict& verdict, config::Diagnostics& diagnostics);

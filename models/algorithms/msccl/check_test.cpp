@@ -9,6 +9,11 @@
 namespace moire::msccl {
 namespace {
 
+using proof::Contribution;
+using proof::Fault;
+using proof::StepAt;
+using proof::Wrong;
+
 using ::testing::HasSubstr;
 constexpr std::uint64_t MiB = 1 << 20;
 
@@ -170,7 +175,7 @@ TEST(Result, WhatNobodyWroteIsNotRead) {
   Algorithm algorithm = chain_broadcast(3, 2);
   algorithm.gpus[0].blocks[0].steps[1].src_buffer = Buffer::output;
   algorithm.gpus[0].blocks[1].steps.clear();
-  const Result result = judged(algorithm).patterns[0].result;
+  const proof::Result result = judged(algorithm).patterns[0].result;
   EXPECT_EQ(result.unwritten_reads, 1U);
   EXPECT_EQ(result.first_unwritten->at, (StepAt{0, 0, 1}));
   EXPECT_THAT(faults(algorithm), HasSubstr("gpu 0, tb 0, step 1 reads o[1], which nobody wrote before (out of place)"));
@@ -218,7 +223,7 @@ TEST(Races, AMissingDependency) {
   const Verdict verdict = judged(algorithm);
   EXPECT_EQ(verdict.races(), 1U);
   EXPECT_FALSE(verdict.accepted(algorithm));
-  const Race race = verdict.patterns[0].races.told.at(0);
+  const proof::Race race = verdict.patterns[0].races.told.at(0);
   EXPECT_EQ(race.first.at, (StepAt{1, 0, 1}));
   EXPECT_TRUE(race.first.writes);
   EXPECT_EQ(race.first.buffer, Buffer::scratch);
@@ -251,9 +256,9 @@ TEST(Races, ACopyOntoItselfDependsOnTheSize) {
   const std::int32_t block = maker.block(0, none, none);
   maker.step(0, block, Op::copy, i(0), o(0), 3);
   maker.step(0, block, Op::copy, o(0), o(1), 3);
-  const Races races = judged(maker.made).patterns[0].races;
+  const proof::Races races = judged(maker.made).patterns[0].races;
   EXPECT_EQ(races.count, 2U);  // o(1) and o(2) are read and written in one call
-  EXPECT_GE(races.chunks_per_call, 3U);
+  EXPECT_GE(races.cells_per_call, 3U);
   EXPECT_EQ(races.told.at(0).first.at, races.told.at(0).second.at);
 }
 
@@ -264,9 +269,22 @@ TEST(Races, ThatOnlyFewChunksACallShow) {
   maker.step(0, maker.block(0, 1, none), Op::send, i(0), s(0), 2);
   maker.step(1, maker.block(1, 0, 0), Op::recv_copy_send, i(0), s(0), 2);
   maker.step(0, maker.block(0, none, 1), Op::recv, i(0), i(1), 2);
-  const Races races = judged(maker.made).patterns[0].races;
+  const proof::Races races = judged(maker.made).patterns[0].races;
   EXPECT_EQ(races.count, 1U);  // i(1)
-  EXPECT_EQ(races.chunks_per_call, 1U);
+  EXPECT_EQ(races.cells_per_call, 1U);
+}
+
+// Once for each content and FIFO, whoever asks.
+TEST(Proved, IsMadeOnce) {
+  const Algorithm algorithm = ring_all_reduce(4);
+  const Fifo fifo = default_fifo(algorithm.protocol);
+  const auto first = proved(algorithm, fifo);
+  EXPECT_TRUE(first->accepted(algorithm));
+  EXPECT_EQ(proved(Algorithm(algorithm), fifo), first);
+  EXPECT_NE(proved(algorithm, {fifo.call_bytes, fifo.calls + 1}), first);
+  Algorithm other = algorithm;
+  other.gpus[1].blocks[0].steps[0].src_offset = 0;
+  EXPECT_FALSE(proved(other, fifo)->accepted(other));
 }
 
 }  // namespace

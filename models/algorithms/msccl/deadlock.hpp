@@ -5,9 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "models/algorithms/msccl/schedule.hpp"
+#include "models/algorithms/msccl/algorithm.hpp"
+#include "models/algorithms/proof/schedule.hpp"
 
 namespace moire::msccl {
+
+using proof::WaitKind;
 
 // One wait of a cycle: this step waits, and the next of the cycle could end it.
 struct Blocked {
@@ -37,6 +40,11 @@ struct Deadlock {
 };
 
 // Where `chunks_per_call` is given, the cycle is the one there, if it hangs there.
-Deadlock find_deadlock(const Wiring& wiring, const Fifo& fifo, std::optional<std::uint32_t> chunks_per_call);
+Deadlock find_deadlock(const Algorithm& algorithm, const proof::Program& program, const Fifo& fifo,
+                       std::optional<std::uint32_t> chunks_per_call);
+
+// Values of chunks_per_call that differ in how many calls some step makes, from the fewest chunks to the most. Each
+// stands for those up to the next.
+std::vector<std::uint32_t> distinct_cuts(const Algorithm& algorithm);
 
 }  // namespace moire::msccl

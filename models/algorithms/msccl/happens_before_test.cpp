@@ -1,7 +1,8 @@
-#include "models/algorithms/msccl/happens_before.hpp"
+#include "models/algorithms/proof/happens_before.hpp"
 
 #include <gtest/gtest.h>
 
+#include "models/algorithms/msccl/lower.hpp"
 #include "tests/support/example_algorithms.hpp"
 
 namespace moire::msccl {
@@ -39,14 +40,14 @@ struct Found {
   std::vector<bool> walked;
 };
 Found find(const Algorithm& algorithm) {
-  const Wiring wiring(algorithm);
+  const proof::Program program = program_of(algorithm);
   const std::uint32_t slots = default_fifo(algorithm.protocol).calls;
-  const Schedule run = schedule(wiring, 1, slots, true);
+  const proof::Schedule run = proof::schedule(program, 1, slots, true);
   EXPECT_TRUE(run.complete);
-  const Layout layout(algorithm, CallPattern::in_place);
-  const auto conflicts = find_conflicts(wiring, layout, run.order, 1);
-  return {conflicts.size(), are_ordered(wiring, conflicts, run.order, 1, slots, 1'000'000),
-          are_ordered(wiring, conflicts, run.order, 1, slots, 0)};
+  const proof::Layout layout = layout_of(algorithm, CallPattern::in_place);
+  const auto conflicts = proof::find_conflicts(program, layout, run.order, 1);
+  return {conflicts.size(), proof::are_ordered(program, conflicts, run.order, 1, slots, 1'000'000),
+          proof::are_ordered(program, conflicts, run.order, 1, slots, 0)};
 }
 
 TEST(HappensBefore, OrderOverAnotherGpuIsFoundBothWays) {
@@ -84,11 +85,11 @@ TEST(HappensBefore, CreditsOrder) {
     const Made second = maker.step(0, sender, Op::send, i(1), o(0));
     maker.step(0, maker.block(0, 1, none, 1), Op::send, i(2), s(0), 1, {second});
     maker.step(1, maker.block(1, none, 0, 1), Op::recv, i(0), s(0));
-    const Wiring wiring(maker.made);
-    const Schedule run = schedule(wiring, 1, slots, true);
+    const proof::Program program = program_of(maker.made);
+    const proof::Schedule run = proof::schedule(program, 1, slots, true);
     ASSERT_TRUE(run.complete);
-    const Layout layout(maker.made, CallPattern::out_of_place);
-    const auto conflicts = find_conflicts(wiring, layout, run.order, 1);
+    const proof::Layout layout = layout_of(maker.made, CallPattern::out_of_place);
+    const auto conflicts = proof::find_conflicts(program, layout, run.order, 1);
     ASSERT_EQ(conflicts.size(), 1U);
     // In a schedule where the write came first, nothing could order it before the read.
     const bool read_first = !conflicts[0].first.writes;
@@ -96,8 +97,8 @@ TEST(HappensBefore, CreditsOrder) {
     if (expected) {
       EXPECT_TRUE(read_first);
     }
-    EXPECT_EQ(are_ordered(wiring, conflicts, run.order, 1, slots, 1000), std::vector<bool>{expected});
-    EXPECT_EQ(are_ordered(wiring, conflicts, run.order, 1, slots, 0), std::vector<bool>{expected});
+    EXPECT_EQ(proof::are_ordered(program, conflicts, run.order, 1, slots, 1000), std::vector<bool>{expected});
+    EXPECT_EQ(proof::are_ordered(program, conflicts, run.order, 1, slots, 0), std::vector<bool>{expected});
   }
 }
 

@@ -8,13 +8,13 @@
 #include "models/algorithms/msccl/rules.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "tests/support/example_algorithms.hpp"
-#include "tests/support/random_execution_msccl.hpp"
+#include "tests/support/random_execution.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::msccl {
 namespace {
 
-using End = RandomExecution::End;
+using End = proof::RandomExecution::End;
 
 // Of each algorithm.
 std::uint64_t mutations_of_each() {
@@ -146,8 +146,10 @@ class Mutator {
 };
 
 End execute_at_random(const Algorithm& a, CallPattern pattern, std::uint32_t chunks_per_call, std::uint64_t seed) {
-  return RandomExecution(a, pattern == CallPattern::in_place, chunks_per_call, default_fifo(a.protocol).calls, seed)
-      .run();
+  const proof::Program program = program_of(a);
+  const proof::Layout layout = layout_of(a, pattern);
+  const proof::Goal goal(a.collective, a.ranks(), a.chunks, layout);
+  return proof::RandomExecution(program, layout, goal, chunks_per_call, default_fifo(a.protocol).calls, seed).run();
 }
 
 // What the checker says of an algorithm that keeps the rules is what executions do.

@@ -11,6 +11,15 @@ namespace moire::msccl {
 
 namespace {
 
+using proof::Access;
+using proof::Contribution;
+using proof::Fault;
+using proof::Race;
+using proof::Races;
+using proof::StepAt;
+using proof::UnwrittenRead;
+using proof::Wrong;
+
 constexpr std::size_t races_told = 5;
 constexpr std::size_t waits_told = 8;
 constexpr std::size_t contributions_told = 6;
@@ -131,11 +140,11 @@ void tell_unwritten(const Algorithm& algorithm, const PatternVerdict& verdict, b
 }  // namespace
 
 std::string describe(const Algorithm& algorithm, const Blocked& wait) {
-  std::string text = named(algorithm, {wait.gpu, wait.block, wait.step});
+  std::string text = named(algorithm, StepAt{wait.gpu, wait.block, wait.step});
   if (wait.calls > 1) text += fmt::format(", call {} of {},", wait.call + 1, wait.calls);
   switch (wait.kind) {
     case WaitKind::dependency:
-      return text + " waits for " + named(algorithm, {wait.on_gpu, wait.on_block, wait.on_step});
+      return text + " waits for " + named(algorithm, StepAt{wait.on_gpu, wait.on_block, wait.on_step});
     case WaitKind::data:
       return text + fmt::format(" waits for data of {}: connection {} -> {} on channel {} is empty",
                                 name_of(wait.on_gpu, wait.on_block), wait.from, wait.to, wait.channel);
@@ -174,7 +183,7 @@ void report(const Algorithm& algorithm, const Verdict& verdict, config::Diagnost
     }
     for (const std::string& line : describe(algorithm, verdict, deadlock)) what += "; " + line;
     const Blocked& first = deadlock.cycle.front();
-    complaints.error(spot(step_at(algorithm, {first.gpu, first.block, first.step})), std::move(what), {});
+    complaints.error(spot(step_at(algorithm, proof::StepAt{first.gpu, first.block, first.step})), std::move(what), {});
   }
   const bool stated = stated_shape(algorithm).has_value();
   for (const PatternVerdict& pattern : verdict.patterns) {

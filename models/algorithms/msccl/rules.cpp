@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "models/algorithms/msccl/layout.hpp"
+#include "models/algorithms/msccl/lower.hpp"
 
 namespace moire::msccl {
 
@@ -338,10 +338,9 @@ void check_memory(const Algorithm& algorithm, Complaints& complaints) {
     complaints.error(spot(gpu), name_of(g) + ": a negative number of chunks", "0 or more");
     return;
   }
-  if (Layout::cells_of(algorithm) <= Layout::most_cells) return;
-  complaints.error(spot(algorithm),
-                   fmt::format("{} chunks in the buffers of all gpus together", Layout::cells_of(algorithm)),
-                   fmt::format("at most {}", Layout::most_cells));
+  if (cells_of(algorithm) <= most_cells) return;
+  complaints.error(spot(algorithm), fmt::format("{} chunks in the buffers of all gpus together", cells_of(algorithm)),
+                   fmt::format("at most {}", most_cells));
 }
 
 void check_connections(const Algorithm& algorithm, Complaints& complaints) {

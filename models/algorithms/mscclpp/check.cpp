@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/algorithms/mscclpp/goal.hpp"
+#include "models/algorithms/mscclpp/memory.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
 #include "models/algorithms/mscclpp/rules.hpp"
 #include "sim/config/units.hpp"

@@ -8,12 +8,14 @@
 #include <optional>
 #include <set>
 
-#include "models/algorithms/mscclpp/clocks.hpp"
-#include "models/algorithms/mscclpp/goal.hpp"
+#include "models/algorithms/proof/clock.hpp"
 
 namespace moire::mscclpp {
 
 namespace {
+
+using proof::Clock;
+using proof::Knowledge;
 
 constexpr std::size_t most_faults = 10;
 constexpr std::size_t most_terms = 4096;  // of a sum: nobody adds as many chunks into one
@@ -78,8 +80,7 @@ struct Worker {  // a thread block
 
 class Execution {
  public:
-  Execution(const Plan& plan, Cut cut)
-      : plan_(plan), layout_(plan, cut), cells_(layout_.cells()), goal_(plan, layout_) {
+  Execution(const Plan& plan, Cut cut) : plan_(plan), layout_(plan, cut), cells_(layout_.cells()) {
     for (std::size_t g = 0; g < plan.gpus.size(); ++g) {
       for (std::size_t b = 0; b < plan.gpus[g].blocks.size(); ++b) {
         Worker& worker = workers_.emplace_back();
@@ -104,20 +105,12 @@ class Execution {
       for (std::uint32_t s = 0; s < gpu.semaphores.size(); ++s) {
         for (std::uint32_t i = 0; i < gpu.semaphores[s]; ++i) device_[{g, s}].give(Knowledge{});
       }
-      for (std::uint32_t chunk = 0; chunk < layout_.input_chunks(); ++chunk) {
-        if (!goal_.has_input(g)) break;
-        for (std::uint32_t slice = 0; slice < layout_.cut().slices; ++slice) {
-          const std::size_t at = layout_.input_cell(g, chunk, slice);
-          Cell& cell = cells_[at];
-          cell.sum = {static_cast<std::uint32_t>(at)};
-          cell.written = true;
-          cell.write = {static_cast<std::uint32_t>(first_call_ + g),
-                        1,
-                        site_of({static_cast<std::uint32_t>(g), 0, -1, -1}),
-                        0,
-                        0,
-                        Grain::whole};
-        }
+      for (const std::size_t at : layout_.inputs(g)) {
+        Cell& cell = cells_[at];
+        cell.sum = {static_cast<std::uint32_t>(at)};
+        cell.written = true;
+        const std::uint32_t start = site_of({static_cast<std::uint32_t>(g), 0, -1, -1});
+        cell.write = {static_cast<std::uint32_t>(first_call_ + g), 1, start, 0, 0, Grain::whole};
       }
     }
     for (std::size_t g = 0; g < plan.gpus.size(); ++g) {
@@ -630,16 +623,16 @@ class Execution {
 
   void result() {
     for (std::size_t g = 0; g < plan_.gpus.size(); ++g) {
-      for (std::uint32_t chunk = 0; chunk < goal_.outputs(g); ++chunk) {
-        for (std::uint32_t slice = 0; slice < layout_.cut().slices; ++slice) {
-          const std::size_t at = layout_.output_cell(g, chunk, slice);
-          const Cell& cell = cells_[at];
-          const std::vector<std::uint32_t> expected = goal_.expected(g, chunk, slice);
+      const std::size_t slices = layout_.cut().slices;
+      for (std::size_t chunk = 0; chunk * slices < layout_.outputs(g); ++chunk) {
+        for (std::size_t slice = 0; slice < slices; ++slice) {
+          const Cell& cell = cells_[layout_.output_cell(g, chunk * slices + slice)];
+          const std::vector<std::uint32_t> expected = layout_.expected(g, chunk * slices + slice);
           if (cell.written && cell.sum == expected) continue;
           const Site last = cell.written ? sites_[cell.write.site] : Site{static_cast<std::uint32_t>(g), 0, -1, -1};
           fault(Fault::Kind::wrong, last,
                 fmt::format("wrong result: output chunk {}{} of gpu {} is {}{}, not {}", chunk,
-                            layout_.cut().slices > 1 ? fmt::format(" slice {}", slice) : "", g, terms(cell.sum),
+                            slices > 1 ? fmt::format(" slice {}", slice) : "", g, terms(cell.sum),
                             !cell.written ? ""
                             : last.op < 0 ? ", as it was at the start"
                                           : ", written by " + name(last),
@@ -729,7 +722,6 @@ class Execution {
   const Plan& plan_;
   Layout layout_;
   std::vector<Cell> cells_;
-  Goal goal_;
   std::vector<Worker> workers_;
   std::vector<Knowledge> ports_;
   std::vector<std::size_t> first_port_;  // agents of each GPU's port channels

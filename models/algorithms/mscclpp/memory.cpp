@@ -13,9 +13,42 @@ constexpr std::uint32_t most_slices = 4096;
 
 using ir::Collective;
 
-// Whether one of both buffers is a part of the other, in place.
-bool parts_of_one(Collective collective) {
-  return collective == Collective::all_gather || collective == Collective::reduce_scatter;
+// Chunks of a GPU's buffers as the collective means them. In place, plans name one buffer and may leave the other out.
+struct Chunks {
+  std::uint32_t input = 0;
+  std::uint32_t output = 0;
+};
+Chunks chunks_of(const Plan& plan) {
+  const Gpu& gpu = plan.gpus.front();
+  const auto ranks = static_cast<std::uint32_t>(plan.gpus.size());
+  Chunks made{gpu.input_chunks, gpu.output_chunks};
+  if (!plan.in_place) return made;
+  if (plan.collective == Collective::all_gather) {
+    if (made.input == 0) made.input = made.output / ranks;
+    made.output = std::max(made.output, made.input * ranks);
+  } else if (plan.collective == Collective::reduce_scatter) {
+    if (made.output == 0) made.output = made.input / ranks;
+    made.input = std::max(made.input, made.output * ranks);
+  } else {
+    made.input = made.output = std::max(made.input, made.output);
+  }
+  return made;
+}
+
+std::int64_t whole_of(const Plan& plan, Cut cut) {
+  const std::int64_t chunks = chunks_of(plan).input;
+  return chunks * cut.slices * (plan.collective == Collective::all_gather ? plan.ranks() : 1);
+}
+
+proof::Layout memory_of(const Plan& plan, Cut cut) {
+  const Chunks chunks = chunks_of(plan);
+  std::vector<proof::Sizes> sizes;
+  for (const Gpu& gpu : plan.gpus) {
+    sizes.push_back({std::int64_t{chunks.input} * cut.slices, std::int64_t{chunks.output} * cut.slices,
+                     std::int64_t{gpu.scratch_chunks} * cut.scratch_slots});
+  }
+  return proof::Layout(sizes, proof::shape_of(plan.collective, plan.ranks(), whole_of(plan, cut)),
+                       plan.in_place ? proof::CallPattern::in_place : proof::CallPattern::out_of_place);
 }
 
 }  // namespace
@@ -66,46 +99,16 @@ std::uint64_t more_than_bytes(const Plan& plan, std::uint32_t slices) {
   return unit * slices * std::max(plan.gpus.front().input_chunks, plan.gpus.front().output_chunks);
 }
 
-Layout::Layout(const Plan& plan, Cut cut) : plan_(plan), cut_(cut) {
-  const Gpu& gpu = plan.gpus.front();
-  const auto ranks = static_cast<std::uint32_t>(plan.gpus.size());
-  input_chunks_ = gpu.input_chunks;
-  output_chunks_ = gpu.output_chunks;
-  // In place, plans name one buffer and may leave the other out.
-  if (plan.in_place) {
-    if (plan.collective == Collective::all_gather) {
-      if (input_chunks_ == 0) input_chunks_ = output_chunks_ / ranks;
-      if (output_chunks_ == 0) output_chunks_ = input_chunks_ * ranks;
-      user_chunks_ = std::max<std::size_t>(output_chunks_, std::size_t{input_chunks_} * ranks);
-    } else if (plan.collective == Collective::reduce_scatter) {
-      if (input_chunks_ == 0) input_chunks_ = output_chunks_ * ranks;
-      if (output_chunks_ == 0) output_chunks_ = input_chunks_ / ranks;
-      user_chunks_ = std::max<std::size_t>(input_chunks_, std::size_t{output_chunks_} * ranks);
-    } else {
-      input_chunks_ = output_chunks_ = std::max(input_chunks_, output_chunks_);
-      user_chunks_ = input_chunks_;
-    }
-  } else {
-    user_chunks_ = std::size_t{input_chunks_} + output_chunks_;
-  }
-  for (const Gpu& one : plan.gpus) scratch_chunks_ = std::max<std::size_t>(scratch_chunks_, one.scratch_chunks);
-  per_gpu_ = user_chunks_ * cut.slices + scratch_chunks_ * cut.scratch_slots;
-  cells_ = per_gpu_ * plan.gpus.size();
-}
-
-std::size_t Layout::base(Buffer buffer, std::size_t gpu) const {
-  const std::size_t first = gpu * per_gpu_;
-  if (buffer == Buffer::scratch) return first + user_chunks_ * cut_.slices;
-  if (!plan_.in_place) return first + (buffer == Buffer::output ? std::size_t{input_chunks_} * cut_.slices : 0);
-  if (!parts_of_one(plan_.collective)) return first;
-  const bool whole = (plan_.collective == Collective::all_gather) == (buffer == Buffer::output);
-  const std::size_t part = plan_.collective == Collective::all_gather ? input_chunks_ : output_chunks_;
-  return whole ? first : first + gpu * part * cut_.slices;
-}
+Layout::Layout(const Plan& plan, Cut cut)
+    : plan_(plan),
+      cut_(cut),
+      input_chunks_(chunks_of(plan).input),
+      memory_(memory_of(plan, cut)),
+      goal_(plan.collective, plan.ranks(), whole_of(plan, cut), memory_) {}
 
 std::vector<std::size_t> Layout::cells(const Operand& operand, std::size_t gpu, std::uint32_t part, std::uint32_t parts,
                                        std::optional<std::uint32_t> round) const {
-  const std::size_t start = base(operand.buffer, gpu);
+  const std::size_t start = memory_.cell(index(gpu), operand.buffer, 0);
   const std::size_t slots = operand.buffer == Buffer::scratch ? cut_.scratch_slots : cut_.slices;
   if (round) return {start + operand.index * slots + (slots < cut_.slices ? *round % slots : *round)};
   const std::size_t total = std::size_t{operand.count} * cut_.slices;
@@ -117,29 +120,54 @@ std::vector<std::size_t> Layout::cells(const Operand& operand, std::size_t gpu, 
 }
 
 std::pair<std::size_t, std::size_t> Layout::user_cells(std::size_t gpu) const {
-  return {gpu * per_gpu_, gpu * per_gpu_ + user_chunks_ * cut_.slices};
+  return {memory_.first(index(gpu)), memory_.cell(index(gpu), Buffer::scratch, 0)};
 }
 
-bool Layout::is_scratch(std::size_t cell) const { return cell % per_gpu_ >= user_chunks_ * cut_.slices; }
-
-std::size_t Layout::input_cell(std::size_t gpu, std::uint32_t chunk, std::uint32_t slice) const {
-  return base(Buffer::input, gpu) + std::size_t{chunk} * cut_.slices + slice;
+std::vector<std::size_t> Layout::inputs(std::size_t gpu) const {
+  std::vector<std::size_t> all(static_cast<std::size_t>(goal_.inputs(index(gpu))));
+  std::iota(all.begin(), all.end(), std::size_t{memory_.cell(index(gpu), Buffer::input, 0)});
+  return all;
 }
 
-std::size_t Layout::output_cell(std::size_t gpu, std::uint32_t chunk, std::uint32_t slice) const {
-  return base(Buffer::output, gpu) + std::size_t{chunk} * cut_.slices + slice;
+std::vector<std::uint32_t> Layout::expected(std::size_t gpu, std::size_t slice) const {
+  std::vector<std::uint32_t> sum;
+  for (const proof::Contribution& from : goal_.expected(index(gpu), index(slice)))
+    sum.push_back(memory_.cell(from.gpu, Buffer::input, from.chunk));
+  return sum;
 }
 
 std::string Layout::name(std::size_t cell) const {
-  const std::size_t at = cell % per_gpu_;
-  const std::size_t user = user_chunks_ * cut_.slices;
-  if (at >= user) return fmt::format("scratch chunk {}", (at - user) / cut_.scratch_slots);
-  const std::size_t chunk = at / cut_.slices;
-  if (!plan_.in_place) {
-    return chunk < input_chunks_ ? fmt::format("input chunk {}", chunk)
-                                 : fmt::format("output chunk {}", chunk - input_chunks_);
+  const auto [first, scratch] = user_cells(gpu_of(cell));
+  if (cell >= scratch) return fmt::format("scratch chunk {}", (cell - scratch) / cut_.scratch_slots);
+  const std::size_t chunk = (cell - first) / cut_.slices;
+  if (plan_.in_place) return fmt::format("chunk {}", chunk);
+  return chunk < input_chunks_ ? fmt::format("input chunk {}", chunk)
+                               : fmt::format("output chunk {}", chunk - input_chunks_);
+}
+
+std::string misfit(const Plan& plan) {
+  const Gpu& gpu = plan.gpus.front();
+  const auto ranks = static_cast<std::uint32_t>(plan.gpus.size());
+  const std::string shown =
+      fmt::format("{} input and {} output chunks for {} gpus", gpu.input_chunks, gpu.output_chunks, ranks);
+  const std::uint64_t in = gpu.input_chunks;
+  const std::uint64_t out = gpu.output_chunks;
+  const bool both = in > 0 && out > 0;
+  const bool lacks_one = !both && !plan.in_place;
+  switch (plan.collective) {
+    case Collective::all_reduce:
+    case Collective::broadcast:
+    case Collective::reduce:
+      return lacks_one || (both && in != out) ? shown : "";
+    case Collective::all_to_all:
+      return lacks_one || (both && in != out) || std::max(in, out) % ranks != 0 ? shown : "";
+    case Collective::all_gather:
+      return lacks_one || (both && out != in * ranks) || (in == 0 && out % ranks != 0) ? shown : "";
+    case Collective::reduce_scatter:
+      return lacks_one || (both && in != out * ranks) || (out == 0 && in % ranks != 0) ? shown : "";
+    default:
+      return "";
   }
-  return fmt::format("chunk {}", chunk);
 }
 
 }  // namespace moire::mscclpp

@@ -4,12 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <tuple>
 
+#include "models/algorithms/msccl/xml_writer.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/msccl.hpp"
 #include "tests/support/example_channels.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
@@ -189,24 +193,49 @@ TEST(AlgorithmProgram, ALaterFlagStandsForAnEarlierStep) {
   EXPECT_EQ(run(example_equipped(1), algorithm, 4 * example_chunk, example_channels(2)).deadlock, "");
 }
 
+// Both ranks send `sends` chunks before they receive any.
+Shared exchange(std::int32_t sends) {
+  msccl::Algorithm made;
+  made.collective = ir::Collective::custom;
+  made.chunks = 8;
+  for (const std::int32_t other : {1, 0}) {
+    msccl::ThreadBlock block;
+    block.send = block.recv = other;
+    for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::send, i, i));
+    for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::recv, i, i));
+    made.gpus.push_back({.input_chunks = 8, .output_chunks = 8, .blocks = {block}});
+  }
+  return std::make_shared<const msccl::Algorithm>(std::move(made));
+}
+
 TEST(AlgorithmProgram, AFullConnectionHoldsItsSenderUp) {
-  // Both ranks send `sends` chunks before they receive any: four calls fit.
-  const auto exchange = [](std::int32_t sends) {
-    msccl::Algorithm made;
-    made.collective = ir::Collective::custom;
-    made.chunks = 8;
-    for (const std::int32_t other : {1, 0}) {
-      msccl::ThreadBlock block;
-      block.send = block.recv = other;
-      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::send, i, i));
-      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::recv, i, i));
-      made.gpus.push_back({.input_chunks = 8, .output_chunks = 8, .blocks = {block}});
-    }
-    return std::make_shared<const msccl::Algorithm>(std::move(made));
-  };
-  EXPECT_EQ(run(example_equipped(2), exchange(4), 8 * example_chunk).deadlock, "");
+  EXPECT_EQ(run(example_equipped(2), exchange(4), 8 * example_chunk).deadlock, "") << "four calls fit";
   const std::string stuck = run(example_equipped(2), exchange(5), 8 * example_chunk).deadlock;
   EXPECT_NE(stuck.find("waits for flag algorithm.credit"), std::string::npos) << stuck;
+}
+
+// With two calls a connection, as in the runtime by default, it would hang at every size.
+TEST(AlgorithmProgram, AFileIsProvedWithTheFifoOfItsLibrary) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "exchange.xml";
+  std::ofstream(file) << msccl::to_xml(*exchange(4));
+  const auto append_with_slots = [&](std::int64_t slots) {
+    const libraries::EquippedSystem system = example_equipped(2);
+    program::Program program(2);
+    program.queues.resize(1);
+    builder::Builder build{system, program, program.queues[0]};
+    MscclSpec spec;
+    spec.file = file;
+    spec.bytes = Bytes{8 * example_chunk};
+    spec.library = example_channels();
+    spec.library->channels->simple.slots = slots;
+    config::Diagnostics diagnostics;
+    const bool appended = append_msccl(build, spec, {}, diagnostics);
+    EXPECT_EQ(appended, diagnostics.ok());
+    return diagnostics.str();
+  };
+  EXPECT_EQ(append_with_slots(4), "");
+  EXPECT_NE(append_with_slots(3).find("deadlock at every size"), std::string::npos);
+  EXPECT_EQ(append_with_slots(4), "");
 }
 
 }  // namespace

@@ -14,8 +14,11 @@
 
 namespace moire::collective {
 
+using ir::Buffer;
 using ir::ChannelProgram;
 using ir::Op;
+using ir::Place;
+using ir::Places;
 using ir::Rank;
 using ir::Step;
 

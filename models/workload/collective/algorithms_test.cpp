@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "models/algorithms/proof/channels.hpp"
 #include "models/workload/collective/rings.hpp"
 #include "models/workload/collective/selection.hpp"
 #include "models/workload/collective/shares.hpp"
@@ -19,9 +20,10 @@ namespace {
 using libraries::example_equipped;
 using ::testing::ElementsAre;
 
-std::vector<std::shared_ptr<const ChannelProgram>> programs_of(const Work& work) {
+std::vector<std::shared_ptr<const ChannelProgram>> programs_of(const Work& work, bool with_recursive = true) {
   std::vector<std::shared_ptr<const ChannelProgram>> made;
   for (const ChannelAlgorithm* algorithm : algorithms) {
+    if (algorithm == &recursive_algorithm && !with_recursive) continue;
     if (algorithm->can(work.kind, work.system.ranks())) made.push_back(algorithm->program(work));
   }
   return made;
@@ -80,6 +82,55 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
       }
     }
   }
+}
+
+// What no structure shows: the result is right, nothing races, nobody waits for ever, in place and out of place.
+TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
+  int proofs = 0;
+  for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {5, 1}, {8, 1}, {2, 3}, {4, 4}, {1, 8}}) {
+    libraries::EquippedSystem system = example_equipped(gpus, nodes);
+    for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
+      if (gpus > 1) system.node.wiring = wiring;
+      const std::int64_t ranks = system.ranks();
+      for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
+        for (const bool in_place : {true, false}) {
+          if (kind == Kind::broadcast && !in_place) continue;  // the root's output is its input
+          for (const std::uint32_t channels : {1U, 3U}) {
+            const double bytes = static_cast<double>(ranks) * 480;
+            const Work work{system, kind, bytes, channels, 96 * static_cast<double>(ranks), 16, !in_place, 1};
+            for (const auto& program : programs_of(work, channels == 1)) {
+              proof::Claim claim{kind, static_cast<std::int32_t>(ranks), static_cast<std::int64_t>(bytes)};
+              if (kind == Kind::all_gather) claim.bytes *= ranks;
+              claim.pattern = in_place ? proof::CallPattern::in_place : proof::CallPattern::out_of_place;
+              claim.root = kind == Kind::broadcast ? 1 : 0;
+              for (const std::uint32_t slots : {2U, 4U}) {
+                const proof::Proof proved = prove(*program, claim, slots);
+                EXPECT_TRUE(proved.holds())
+                    << name_of(kind) << " " << gpus << " x " << nodes << ", channels " << channels << ", slots "
+                    << slots << (in_place ? ", in place" : "") << ": cycle of " << proved.cycle.size() << ", "
+                    << proved.result.wrong_chunks << " wrong, " << proved.result.unwritten_reads << " unwritten, "
+                    << proved.races.count << " races";
+                ++proofs;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(proofs, 500);
+}
+
+// A proof can fail: a ring in which every connection is full, a root that is another one.
+TEST(ChannelProgram, WhatDoesNotHoldIsNotProved) {
+  const libraries::EquippedSystem system = example_equipped(4);
+  const auto ring = [&](Kind kind) { return ring_algorithm.program({system, kind, 1920, 1, 96, 16, true, 1}); };
+  EXPECT_EQ(proof::prove(*ring(Kind::all_gather), {Kind::all_gather, 4, 4 * 1920}, 1).cycle.size(), 4U);
+  EXPECT_TRUE(proof::prove(*ring(Kind::all_gather), {Kind::all_gather, 4, 4 * 1920}, 2).holds());
+  const proof::Claim from_another{Kind::broadcast, 4, 1920, proof::CallPattern::in_place, 0};
+  EXPECT_GT(proof::prove(*ring(Kind::broadcast), from_another, 2).result.wrong_chunks, 0U);
+  const proof::Claim another{Kind::all_reduce, 4, 1920, proof::CallPattern::in_place};
+  EXPECT_FALSE(proof::prove(*ring(Kind::reduce_scatter), another, 2).holds());
 }
 
 // Every rank reduces as often as the collective asks for: N - 1 sums of each byte over all ranks.

@@ -9,7 +9,11 @@ namespace {
 class DirectProgram final : public ChannelProgram {
  public:
   explicit DirectProgram(const Work& work)
-      : kind_(work.kind), ranks_(static_cast<Rank>(work.system.ranks())), root_(work.root), chunk_(work.chunk) {
+      : kind_(work.kind),
+        ranks_(static_cast<Rank>(work.system.ranks())),
+        root_(work.root),
+        chunk_(work.chunk),
+        part_(work.kind == Kind::all_gather ? work.bytes : work.bytes / ranks_) {
     const double peers = ranks_ - 1;
     double dealt = work.bytes, traffic = peers;
     if (kind_ == Kind::reduce_scatter || kind_ == Kind::all_reduce) dealt = work.bytes / ranks_;
@@ -63,6 +67,30 @@ class DirectProgram final : public ChannelProgram {
     return true;
   }
 
+  Places places(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number) const override {
+    Step its;
+    step(rank, channel, strand, number, its);
+    const std::uint32_t peers = ranks_ - 1;
+    const double begin = channel * shares_.share + number / ops_ * chunk_;
+    const std::uint32_t at = number % ops_ / peers;
+    const auto part_of = [&](Rank of) { return of * part_ + begin; };
+    const bool first = number % peers == 0;  // of those that are summed
+    switch (kind_) {
+      case Kind::all_gather:
+        return {{Buffer::input, begin}, {Buffer::output, part_of(stages_[at] == Stage::own ? rank : its.from)}};
+      case Kind::reduce_scatter:
+        if (its.op == Op::send) return {{Buffer::input, part_of(its.to)}, {}};
+        return {first ? Place{Buffer::input, part_of(rank)} : Place{Buffer::output, begin}, {Buffer::output, begin}};
+      case Kind::all_reduce:
+        if (its.op == Op::send && at == 0) return {{Buffer::input, part_of(its.to)}, {}};
+        if (its.op == Op::recv) return {{}, {Buffer::output, part_of(its.from)}};
+        return {{its.op == Op::send || !first ? Buffer::output : Buffer::input, part_of(rank)},
+                {Buffer::output, part_of(rank)}};
+      default:
+        return {{Buffer::input, begin}, {Buffer::output, begin}};
+    }
+  }
+
  private:
   enum class Stage { own, send, receive, reduce };
 
@@ -70,6 +98,7 @@ class DirectProgram final : public ChannelProgram {
   Rank ranks_;
   Rank root_;
   double chunk_;
+  double part_;  // bytes of a rank's part of the whole buffer
   std::vector<Stage> stages_;
   std::uint32_t ops_ = 1;
   Shares shares_;

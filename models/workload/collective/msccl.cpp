@@ -78,10 +78,13 @@ class Appending {
     auto algorithm = msccl::read_xml(file.string(), diagnostics_);
     if (!algorithm) return nullptr;
     if (!fits(*algorithm, file.string())) return nullptr;
-    // Nobody wants the time of a wrong result. Sizes at which it hangs are told by the run.
-    const msccl::Verdict verdict = msccl::check(*algorithm);
-    if (!verdict.accepted(*algorithm)) {
-      msccl::report(*algorithm, verdict, diagnostics_);
+    // Nobody wants the time of a wrong result. Sizes at which it hangs are told by the run. A library without the
+    // protocol is told by append(), if it comes to that.
+    const libraries::ProtocolSpec* protocol = collective::protocol_of(*library_->channels, algorithm->protocol);
+    const auto verdict =
+        msccl::proved(*algorithm, protocol ? fifo_of(*protocol) : msccl::default_fifo(algorithm->protocol));
+    if (!verdict->accepted(*algorithm)) {
+      msccl::report(*algorithm, *verdict, diagnostics_);
       return nullptr;
     }
     return std::make_shared<const msccl::Algorithm>(std::move(*algorithm));

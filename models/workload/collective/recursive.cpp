@@ -7,6 +7,7 @@
 
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/shares.hpp"
+#include "sim/core/invariant.hpp"
 
 namespace moire::collective {
 
@@ -17,6 +18,8 @@ class RecursiveProgram final : public ChannelProgram {
   explicit RecursiveProgram(const Work& work)
       : ranks_(static_cast<Rank>(work.system.ranks())),
         chunk_(work.chunk),
+        kind_(work.kind),
+        part_(work.kind == Kind::all_gather ? work.bytes : work.bytes / ranks_),
         copies_own_(work.kind == Kind::all_gather && work.copies_own) {
     const auto bits = static_cast<std::uint32_t>(std::countr_zero(ranks_));
     // A rank's own part is what it holds of the result when it is smallest.
@@ -65,6 +68,31 @@ class RecursiveProgram final : public ChannelProgram {
     return false;
   }
 
+  // With one channel: with more, a rank's parts of a channel do not lie side by side. What is summed grows in the
+  // output, or, where that holds a rank's own part only, in scratch.
+  Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
+    MOIRE_INVARIANT(shares_.channels == 1, "chunks of several channels are strided");
+    if (copies_own_ && number-- == 0) return {{Buffer::input, 0}, {Buffer::output, rank * part_}};
+    const Buffer sums = kind_ == Kind::reduce_scatter ? Buffer::scratch : Buffer::output;
+    for (std::size_t e = 0; e < exchanges_.size(); ++e) {
+      const Exchange& exchange = exchanges_[e];
+      const double all = shares_.of(channel) * static_cast<double>(1U << exchange.bit);
+      const auto chunks = static_cast<std::uint32_t>(std::ceil(all / chunk_));
+      if (number >= 2 * chunks) {
+        number -= 2 * chunks;
+        continue;
+      }
+      const Rank peer = rank ^ 1U << exchange.bit;
+      const auto begin = [&](Rank of) { return (of >> exchange.bit << exchange.bit) * part_ + number / 2 * chunk_; };
+      if (exchange.op == Op::recv) return {{Buffer::output, begin(rank)}, {Buffer::output, begin(peer)}};
+      const bool last = kind_ == Kind::reduce_scatter && e + 1 == exchanges_.size();
+      const Buffer from = e == 0 ? Buffer::input : sums;
+      return {{from, begin(number % 2 == 0 ? peer : rank)},
+              last ? Place{Buffer::output, number / 2 * chunk_} : Place{sums, begin(rank)}};
+    }
+    return {};
+  }
+
  private:
   struct Exchange {
     std::uint32_t bit;
@@ -80,6 +108,8 @@ class RecursiveProgram final : public ChannelProgram {
 
   Rank ranks_;
   double chunk_;
+  Kind kind_;
+  double part_;  // bytes of a rank's part of the whole buffer
   bool copies_own_;
   std::uint32_t bits_ = 0;
   std::vector<Exchange> exchanges_;

@@ -1,4 +1,6 @@
 // Rings: each rank sends to the next one what it got from the one before.
+#include <algorithm>
+
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/rings.hpp"
 #include "models/workload/collective/shares.hpp"
@@ -15,6 +17,7 @@ class RingProgram final : public ChannelProgram {
         root_(work.root),
         chunk_(work.chunk),
         copies_own_(work.copies_own),
+        piece_bytes_(work.kind == Kind::reduce_scatter ? work.bytes / ranks_ : work.bytes),
         rings_(rings(work.system)) {
     // Of the bytes that are dealt, what one chunk of a loop covers, and what it makes of traffic.
     double dealt = work.bytes, traffic = 1;
@@ -66,7 +69,34 @@ class RingProgram final : public ChannelProgram {
     return true;
   }
 
+  // Step by step a rank works on the piece that the rank before it had: at first the one of its place in the ring, or,
+  // of sums, which end with that one, the one before.
+  Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
+    const std::uint32_t loop = number / ops_;
+    const std::uint32_t at = number % ops_;
+    const double from_here = channel * shares_.share + loop * chunk_ * pieces_;
+    const Ring& way = ring(channel);
+    const std::uint32_t back = kind_ == Kind::all_gather ? at : at + 1;
+    const Rank place = (way.position[rank] + 2 * ranks_ - back) % ranks_;
+    switch (kind_) {
+      case Kind::all_gather:
+        return {{Buffer::input, from_here}, {Buffer::output, owner(way, place) * piece_bytes_ + from_here}};
+      case Kind::reduce_scatter:
+        return {{Buffer::input, owner(way, place) * piece_bytes_ + from_here}, {Buffer::output, from_here}};
+      case Kind::all_reduce: {
+        const double left = shares_.of(channel) - loop * chunk_ * pieces_;
+        const double piece = from_here + place * std::min(chunk_, left / pieces_);
+        return {{Buffer::input, piece}, {Buffer::output, piece}};
+      }
+      default:
+        return {{Buffer::input, from_here}, {Buffer::output, from_here}};
+    }
+  }
+
  private:
+  static Rank owner(const Ring& way, Rank place) {
+    return static_cast<Rank>(std::find(way.position.begin(), way.position.end(), place) - way.position.begin());
+  }
   const Ring& ring(std::uint32_t channel) const { return rings_[channel % rings_.size()]; }
 
   Op op(std::uint32_t at) const {
@@ -88,6 +118,7 @@ class RingProgram final : public ChannelProgram {
   Rank root_;
   double chunk_;
   bool copies_own_;
+  double piece_bytes_;  // of all-gather and reduce-scatter: from a rank's part of the whole buffer to the next one's
   std::vector<Ring> rings_;
   std::uint32_t ops_ = 1;     // steps of a loop
   std::uint32_t pieces_ = 1;  // chunks that a loop covers

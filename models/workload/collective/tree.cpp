@@ -44,6 +44,17 @@ class TreeProgram final : public ChannelProgram {
     return true;
   }
 
+  // A sum of several children grows in the output, which the whole sum replaces later; what came down goes on from
+  // there.
+  Places places(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number) const override {
+    const double begin = channel * shares_.share + number / (2 * most_children) * chunk_;
+    const std::uint32_t at = number % (2 * most_children);
+    const Tree& own = tree(channel);
+    const bool goes_up = reduces_ && strand == 0;
+    const bool own_data = goes_up ? at == 0 : rank == own.root;
+    return {{own_data ? Buffer::input : Buffer::output, begin}, {Buffer::output, begin}};
+  }
+
  private:
   const Tree& tree(std::uint32_t channel) const { return trees_[channel % trees_.size()]; }
 

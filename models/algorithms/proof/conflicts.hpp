@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/algorithms/msccl/layout.hpp"
-#include "models/algorithms/msccl/schedule.hpp"
+#include "models/algorithms/proof/layout.hpp"
+#include "models/algorithms/proof/schedule.hpp"
 
-namespace moire::msccl {
+namespace moire::proof {
 
 // One call's access. `call` counts the calls of its block over all steps.
 struct Touch {
@@ -24,7 +24,7 @@ struct Conflict {
 
 // Conflicts that neither program order nor dependencies within the GPU order. Ordered against the last write and the
 // reads since, an access is ordered against all before them.
-std::vector<Conflict> find_conflicts(const Wiring& wiring, const Layout& layout,
-                                     const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call);
+std::vector<Conflict> find_conflicts(const Program& program, const Layout& layout,
+                                     const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call);
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

@@ -1,13 +1,13 @@
-// Carries values of any kind through an algorithm's steps.
+// Carries values of any kind through a program's steps.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "models/algorithms/msccl/layout.hpp"
-#include "models/algorithms/msccl/schedule.hpp"
+#include "models/algorithms/proof/layout.hpp"
+#include "models/algorithms/proof/schedule.hpp"
 
-namespace moire::msccl {
+namespace moire::proof {
 
 // What waits in one connection, in order.
 template <class Value>
@@ -38,20 +38,20 @@ class Queue {
 //   Value write(block, number, cell, value)         what goes on from there
 //   Message sent(block, number, value)
 template <class Message, class Values>
-void carry(const Wiring& wiring, const Layout& layout, const std::vector<std::uint32_t>& order,
-           std::uint32_t chunks_per_call, Values& values) {
-  std::vector<Queue<Message>> queues(wiring.connections.size());
-  Replay replay(wiring, chunks_per_call);
+void carry(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,
+           std::uint32_t cells_per_call, Values& values) {
+  std::vector<Queue<Message>> queues(program.connections.size());
+  Calls calls(program, cells_per_call);
   for (const std::uint32_t b : order) {
-    const Call call = replay.next(b);
-    const Wiring::Block& block = wiring.blocks[b];
-    const Step& step = block.steps()[call.step];
-    const Effect does = effect(step.type);
+    const Call call = calls.next(b);
+    const Program::Block& block = program.blocks[b];
+    const Step& step = block.steps[call.step];
+    const ir::Effect does = ir::effect(step.op);
     for (std::uint32_t chunk = call.first; chunk < call.first + call.count; ++chunk) {
       const std::int64_t src = std::int64_t{step.src_offset} + chunk;
       const std::int64_t dst = std::int64_t{step.dst_offset} + chunk;
       typename Values::Value value{};
-      if (does.receives) value = values.received(b, call.step, queues[block.in].pop());
+      if (does.receives) value = values.received(b, call.step, queues[step.in].pop());
       if (does.reads_dst)
         value = values.read(b, call.step, step.dst_buffer, dst, layout.cell(block.gpu, step.dst_buffer, dst));
       if (does.reads_src) {
@@ -59,9 +59,9 @@ void carry(const Wiring& wiring, const Layout& layout, const std::vector<std::ui
         value = does.reduces ? values.sum(b, call.step, value, read) : read;
       }
       if (does.writes_dst) value = values.write(b, call.step, layout.cell(block.gpu, step.dst_buffer, dst), value);
-      if (does.sends) queues[block.out].push(values.sent(b, call.step, value));
+      if (does.sends) queues[step.out].push(values.sent(b, call.step, value));
     }
   }
 }
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

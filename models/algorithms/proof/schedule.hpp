@@ -1,4 +1,4 @@
-// Runs an algorithm's calls without time: one order in which they may happen, or where they get stuck. Calls only wait
+// Runs a program's calls without time: one order in which they may happen, or where they get stuck. Calls only wait
 // for what stays true once it is, so every order ends in the same state.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "models/algorithms/msccl/wiring.hpp"
+#include "models/algorithms/proof/program.hpp"
 
-namespace moire::msccl {
+namespace moire::proof {
 
 // What a thread block waits for.
 enum class WaitKind : std::uint8_t { dependency, data, slot };
@@ -29,34 +29,33 @@ struct Schedule {
 };
 
 // `slots` calls fit into a connection. Without `keep_order` only the end is kept.
-Schedule schedule(const Wiring& wiring, std::uint32_t chunks_per_call, std::uint32_t slots, bool keep_order);
+Schedule schedule(const Program& program, std::uint32_t cells_per_call, std::uint32_t slots, bool keep_order);
 
-// Values of chunks_per_call that differ in how many calls some step makes, from the fewest chunks to the most. Each
-// stands for those up to the next.
-std::vector<std::uint32_t> distinct_cuts(const Algorithm& algorithm);
+// Everybody who is stuck waits for one that is stuck, so the waits lead into a cycle: that one.
+std::vector<Wait> cycle_of(const Program& program, const std::vector<Wait>& stuck);
 
-// One call: chunks first to first + count of a step.
+// One call: cells first to first + count of a step.
 struct Call {
   std::uint32_t block = 0;
   std::int32_t step = 0;
   std::uint32_t first = 0;
-  std::uint32_t count = 0;   // 0 of a nop
+  std::uint32_t count = 0;   // 0 of a step that only waits
   std::uint32_t number = 0;  // of the block, over all steps
   bool last = false;         // of its step
 };
 
 // Says what call comes next of each block, whatever the order of blocks.
-class Replay {
+class Calls {
  public:
-  Replay(const Wiring& wiring, std::uint32_t chunks_per_call)
-      : wiring_(wiring), chunks_(chunks_per_call), at_(wiring.blocks.size()) {}
+  Calls(const Program& program, std::uint32_t cells_per_call)
+      : program_(program), chunks_(cells_per_call), at_(program.blocks.size()) {}
 
   Call next(std::uint32_t block) {
     At& at = at_[block];
-    const Step& step = wiring_.blocks[block].steps()[at.step];
+    const Step& step = program_.blocks[block].steps[at.step];
     Call call{block, at.step, at.call * chunks_, 0, at.number++, false};
     if (step.count > call.first) call.count = std::min<std::uint32_t>(chunks_, step.count - call.first);
-    call.last = ++at.call == calls_of(step, chunks_);
+    call.last = ++at.call == calls_of(step.count, chunks_);
     if (call.last) {
       ++at.step;
       at.call = 0;
@@ -70,9 +69,9 @@ class Replay {
     std::uint32_t call = 0;
     std::uint32_t number = 0;
   };
-  const Wiring& wiring_;
+  const Program& program_;
   const std::uint32_t chunks_;
   std::vector<At> at_;
 };
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

@@ -1,11 +1,11 @@
-#include "models/algorithms/msccl/happens_before.hpp"
+#include "models/algorithms/proof/happens_before.hpp"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
 
-namespace moire::msccl {
+namespace moire::proof {
 
 namespace {
 
@@ -85,11 +85,11 @@ class Clocks {
 // Calls in the order of the schedule, each with those that end before it begins: all of these stand before it.
 class Order {
  public:
-  Order(const Wiring& wiring, const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call,
+  Order(const Program& program, const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call,
         std::uint32_t slots)
-      : blocks_(order), place_(wiring.blocks.size(), no_place) {
-    number_calls(wiring);
-    find_predecessors(wiring, chunks_per_call, slots);
+      : blocks_(order), place_(program.blocks.size(), no_place) {
+    number_calls(program);
+    find_predecessors(program, cells_per_call, slots);
   }
 
   std::uint32_t event_of(const Touch& touch) const { return events_[first_call_[touch.block] + touch.call]; }
@@ -156,11 +156,11 @@ class Order {
   static constexpr std::uint8_t no_place = 255;
   static_assert(width < no_place);
 
-  void number_calls(const Wiring& wiring) {
-    first_call_.assign(wiring.blocks.size() + 1, 0);
+  void number_calls(const Program& program) {
+    first_call_.assign(program.blocks.size() + 1, 0);
     for (const std::uint32_t b : blocks_) ++first_call_[b + 1];
     std::partial_sum(first_call_.begin(), first_call_.end(), first_call_.begin());
-    std::vector<std::uint32_t> calls(wiring.blocks.size());
+    std::vector<std::uint32_t> calls(program.blocks.size());
     events_.resize(blocks_.size());
     number_.resize(blocks_.size());
     for (std::uint32_t event = 0; event < blocks_.size(); ++event) {
@@ -169,37 +169,33 @@ class Order {
     }
   }
 
-  void find_predecessors(const Wiring& wiring, std::uint32_t chunks_per_call, std::uint32_t slots) {
+  void find_predecessors(const Program& program, std::uint32_t cells_per_call, std::uint32_t slots) {
     std::vector<std::size_t> first_step = {0};
-    for (const Wiring::Block& block : wiring.blocks) first_step.push_back(first_step.back() + block.steps().size());
+    for (const Program::Block& block : program.blocks) first_step.push_back(first_step.back() + block.steps.size());
     std::vector<std::uint32_t> ended(first_step.back(), nobody);  // the last call of each step
     // The calls that sent and received what is, or was, in each slot of a connection.
-    std::vector<std::uint32_t> sent_by(wiring.connections.size() * slots, nobody);
+    std::vector<std::uint32_t> sent_by(program.connections.size() * slots, nobody);
     std::vector<std::uint32_t> received_by(sent_by);
-    std::vector<std::uint32_t> sent(wiring.connections.size());
-    std::vector<std::uint32_t> received(wiring.connections.size());
+    std::vector<std::uint32_t> sent(program.connections.size());
+    std::vector<std::uint32_t> received(program.connections.size());
     before_.resize(blocks_.size());
     consumers_.assign(blocks_.size(), 0);
-    Replay replay(wiring, chunks_per_call);
+    Calls calls(program, cells_per_call);
     for (std::uint32_t event = 0; event < blocks_.size(); ++event) {
-      const Call call = replay.next(blocks_[event]);
-      const Wiring::Block& block = wiring.blocks[call.block];
-      const Step& step = block.steps()[call.step];
-      const Effect does = effect(step.type);
-      auto& [credit, program, dependency, data] = before_[event];
-      credit = program = dependency = data = nobody;
-      if (call.number > 0) program = events_[first_call_[call.block] + call.number - 1];
-      if (call.first == 0 && step.depends_block != none) {
-        const std::uint32_t on = wiring.block(block.gpu, step.depends_block);
-        dependency = ended[first_step[on] + publishing_step(wiring.blocks[on].steps(), step.depends_step)];
-      }
+      const Call call = calls.next(blocks_[event]);
+      const Step& step = program.blocks[call.block].steps[call.step];
+      const ir::Effect does = effect(step.op);
+      auto& [credit, previous, dependency, data] = before_[event];
+      credit = previous = dependency = data = nobody;
+      if (call.number > 0) previous = events_[first_call_[call.block] + call.number - 1];
+      if (call.first == 0 && step.waits_for != nobody) dependency = ended[first_step[step.waits_for] + step.waits_step];
       if (does.receives) {
-        const std::size_t slot = std::size_t{block.in} * slots + received[block.in]++ % slots;
+        const std::size_t slot = std::size_t{step.in} * slots + received[step.in]++ % slots;
         data = sent_by[slot];
         received_by[slot] = event;
       }
       if (does.sends) {
-        const std::size_t slot = std::size_t{block.out} * slots + sent[block.out]++ % slots;
+        const std::size_t slot = std::size_t{step.out} * slots + sent[step.out]++ % slots;
         credit = received_by[slot];
         sent_by[slot] = event;
       }
@@ -229,12 +225,12 @@ class Order {
 
 }  // namespace
 
-std::vector<bool> are_ordered(const Wiring& wiring, const std::vector<Conflict>& conflicts,
-                              const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call,
+std::vector<bool> are_ordered(const Program& program, const std::vector<Conflict>& conflicts,
+                              const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call,
                               std::uint32_t slots, std::optional<std::uint32_t> search_calls) {
   std::vector<bool> ordered(conflicts.size());
   if (conflicts.empty()) return ordered;
-  Order all(wiring, order, chunks_per_call, slots);
+  Order all(program, order, cells_per_call, slots);
   // Most ways are short, so a search finds them; all together they may take as long as some walks through all calls.
   constexpr std::size_t all_visits = 100'000'000;
   const auto visits = search_calls.value_or(
@@ -262,4 +258,4 @@ std::vector<bool> are_ordered(const Wiring& wiring, const std::vector<Conflict>&
   return ordered;
 }
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

@@ -1,12 +1,12 @@
-#include "models/algorithms/msccl/blame.hpp"
+#include "models/algorithms/proof/blame.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "models/algorithms/msccl/execution.hpp"
+#include "models/algorithms/proof/execution.hpp"
 
-namespace moire::msccl {
+namespace moire::proof {
 
 namespace {
 
@@ -35,15 +35,15 @@ class History {
  public:
   using Value = std::uint32_t;
 
-  History(const Wiring& wiring, const Layout& layout, const Goal& goal)
-      : wiring_(wiring), cells_(layout.cells()), events_(1) {
-    for (std::int32_t gpu = 0; gpu < wiring.algorithm.ranks(); ++gpu) {
+  History(const Program& program, const Layout& layout, const Goal& goal)
+      : program_(program), cells_(layout.cells()), events_(1) {
+    for (std::int32_t gpu = 0; gpu < program.ranks(); ++gpu) {
       for (std::int64_t chunk = 0; chunk < goal.inputs(gpu); ++chunk) {
         Event input;
         input.first = static_cast<std::uint32_t>(gpu);
         input.second = static_cast<std::uint32_t>(chunk);
         input.number = number_of({gpu, chunk});
-        input.cell = layout.cell(gpu, Buffer::input, chunk);
+        input.cell = layout.cell(gpu, ir::Buffer::input, chunk);
         cells_[input.cell] = add(input);
       }
     }
@@ -53,7 +53,7 @@ class History {
     sender_step_ = message.step;
     return message.event;
   }
-  Value read(std::uint32_t, std::int32_t, Buffer, std::int64_t, std::uint32_t cell) {
+  Value read(std::uint32_t, std::int32_t, ir::Buffer, std::int64_t, std::uint32_t cell) {
     ++events_[cells_[cell]].reads;
     return cells_[cell];
   }
@@ -77,7 +77,7 @@ class History {
     return cells_[cell] = made_now;
   }
   Message sent(std::uint32_t b, std::int32_t s, Value value) {
-    if (effect(wiring_.blocks[b].steps()[s].type).receives) ++events_[value].forwards;  // else it was read
+    if (effect(program_.blocks[b].steps[s].op).receives) ++events_[value].forwards;  // else it was read
     return {value, s};
   }
 
@@ -90,7 +90,7 @@ class History {
     Event event;
     event.block = b;
     event.step = s;
-    if (effect(wiring_.blocks[b].steps()[s].type).receives) event.sender_step = sender_step_;
+    if (effect(program_.blocks[b].steps[s].op).receives) event.sender_step = sender_step_;
     return event;
   }
   Value add(const Event& event) {
@@ -98,7 +98,7 @@ class History {
     return static_cast<Value>(events_.size() - 1);
   }
 
-  const Wiring& wiring_;
+  const Program& program_;
   std::vector<Value> cells_;
   std::vector<Event> events_;
   std::int32_t sender_step_ = none;
@@ -130,12 +130,12 @@ Content joined(const Content& a, const Content& b) {
 
 class Detective {
  public:
-  Detective(const Wiring& wiring, const Layout& layout, const Goal& goal, const History& history)
-      : wiring_(wiring), layout_(layout), goal_(goal), history_(history) {}
+  Detective(const Program& program, const Layout& layout, const Goal& goal, const History& history)
+      : program_(program), layout_(layout), goal_(goal), history_(history) {}
 
   void explain(Wrong& wrong) {
     wrong.expected = goal_.expected(wrong.gpu, wrong.chunk);
-    const std::uint32_t last = history_.at(layout_.cell(wrong.gpu, Buffer::output, wrong.chunk));
+    const std::uint32_t last = history_.at(layout_.cell(wrong.gpu, ir::Buffer::output, wrong.chunk));
     if (!find_content(last)) {  // too large a tale; who wrote it is known still
       accuse(last, Fault::incomplete, wrong);
       return;
@@ -226,8 +226,8 @@ class Detective {
   }
   bool belongs_elsewhere(const Event& event, std::int64_t sum) const {
     if (event.cell == nobody) return false;
-    const std::int32_t gpu = wiring_.blocks[event.block].gpu;
-    const std::uint32_t begin = layout_.cell(gpu, Buffer::output, 0);
+    const std::int32_t gpu = program_.blocks[event.block].gpu;
+    const std::uint32_t begin = layout_.cell(gpu, ir::Buffer::output, 0);
     const auto outputs = goal_.outputs(gpu);
     return event.cell >= begin && event.cell < begin + outputs && goal_.sum_at(gpu, event.cell - begin) != sum;
   }
@@ -334,8 +334,8 @@ class Detective {
   bool is_right_output(std::uint32_t number) const {
     const Event& event = history_[number];
     if (event.is_input() || event.replaced_by != 0) return false;
-    const std::int32_t gpu = wiring_.blocks[event.block].gpu;
-    const std::uint32_t begin = layout_.cell(gpu, Buffer::output, 0);
+    const std::int32_t gpu = program_.blocks[event.block].gpu;
+    const std::uint32_t begin = layout_.cell(gpu, ir::Buffer::output, 0);
     if (event.cell < begin || event.cell >= begin + goal_.outputs(gpu)) return false;
     return event.number == goal_.number_at(gpu, event.cell - begin);
   }
@@ -344,14 +344,14 @@ class Detective {
     wrong.fault = fault;
     if (number == 0 || history_[number].is_input()) return;
     const Event& event = history_[number];
-    const Wiring::Block& block = wiring_.blocks[event.block];
+    const Program::Block& block = program_.blocks[event.block];
     wrong.by = {block.gpu, block.index, event.step};
     if (event.sender_step == none) return;
-    const Wiring::Block& sender = wiring_.blocks[wiring_.connections[block.in].sender];
+    const Program::Block& sender = program_.blocks[program_.connections[block.steps[event.step].in].sender];
     wrong.sender = {sender.gpu, sender.index, event.sender_step};
   }
 
-  const Wiring& wiring_;
+  const Program& program_;
   const Layout& layout_;
   const Goal& goal_;
   const History& history_;
@@ -361,11 +361,11 @@ class Detective {
 
 }  // namespace
 
-void explain(const Wiring& wiring, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
-             std::uint32_t chunks_per_call, Wrong& wrong) {
-  History history(wiring, layout, goal);
-  carry<Message>(wiring, layout, order, chunks_per_call, history);
-  Detective(wiring, layout, goal, history).explain(wrong);
+void explain(const Program& program, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
+             std::uint32_t cells_per_call, Wrong& wrong) {
+  History history(program, layout, goal);
+  carry<Message>(program, layout, order, cells_per_call, history);
+  Detective(program, layout, goal, history).explain(wrong);
 }
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

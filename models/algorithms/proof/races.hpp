@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/algorithms/msccl/result.hpp"
+#include "models/algorithms/proof/result.hpp"
 
-namespace moire::msccl {
+namespace moire::proof {
 
 struct Access {
   StepAt at;
-  Buffer buffer = Buffer::input;  // as the step names it
+  ir::Buffer buffer = ir::Buffer::input;  // as the step names it
   std::int64_t chunk = 0;
   bool writes = false;
 };
@@ -21,13 +21,13 @@ struct Race {
 };
 
 struct Races {
-  std::uint64_t count = 0;            // pairs of accesses
-  std::vector<Race> told;             // the first pairs of steps
-  std::uint32_t chunks_per_call = 0;  // the cut at which they were found
+  std::uint64_t count = 0;           // pairs of accesses
+  std::vector<Race> told;            // the first pairs of steps
+  std::uint32_t cells_per_call = 0;  // the cut at which they were found
 };
 
 // Races among the calls of `order`, which schedule() made for this cut and these slots.
-Races find_races(const Wiring& wiring, CallPattern pattern, const std::vector<std::uint32_t>& order,
-                 std::uint32_t chunks_per_call, std::uint32_t slots);
+Races find_races(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,
+                 std::uint32_t cells_per_call, std::uint32_t slots);
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

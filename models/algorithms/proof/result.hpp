@@ -1,4 +1,4 @@
-// What an algorithm leaves in its buffers: every contribution is followed, and every output compared with what the
+// What a program leaves in its buffers: every contribution is followed, and every output compared with what the
 // collective asks for.
 #pragma once
 
@@ -6,20 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "models/algorithms/msccl/goal.hpp"
-#include "models/algorithms/msccl/layout.hpp"
-#include "models/algorithms/msccl/schedule.hpp"
+#include "models/algorithms/proof/goal.hpp"
+#include "models/algorithms/proof/layout.hpp"
+#include "models/algorithms/proof/schedule.hpp"
 
-namespace moire::msccl {
-
-// A step, by number; gpu is none where there is none.
-struct StepAt {
-  std::int32_t gpu = none;
-  std::int32_t block = 0;
-  std::int32_t step = 0;
-  bool known() const { return gpu != none; }
-  auto operator<=>(const StepAt&) const = default;
-};
+namespace moire::proof {
 
 enum class Fault : std::uint8_t {
   nobody_wrote,   // it holds what it held at the start
@@ -44,7 +35,7 @@ struct Wrong {
 // A step that uses a chunk which nobody wrote before.
 struct UnwrittenRead {
   StepAt at;
-  Buffer buffer = Buffer::input;
+  ir::Buffer buffer = ir::Buffer::input;
   std::int64_t chunk = 0;
 };
 
@@ -57,7 +48,8 @@ struct Result {
   bool correct() const { return wrong_chunks == 0; }
 };
 
-Result execute(const Wiring& wiring, CallPattern pattern, const std::vector<std::uint32_t>& order,
-               std::uint32_t chunks_per_call);
+// `order` is one that schedule() made for this cut.
+Result execute(const Program& program, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
+               std::uint32_t cells_per_call);
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

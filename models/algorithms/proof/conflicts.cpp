@@ -1,24 +1,22 @@
-#include "models/algorithms/msccl/conflicts.hpp"
+#include "models/algorithms/proof/conflicts.hpp"
 
-#include <algorithm>
+#include "models/algorithms/proof/clock.hpp"
 
-namespace moire::msccl {
+namespace moire::proof {
 
 namespace {
 
 // How far each block of a GPU knows the others to be, through dependencies alone.
 class LocalOrder {
  public:
-  LocalOrder(const Wiring& wiring, std::int32_t gpu)
-      : wiring_(wiring), begin_(wiring.first[gpu]), blocks_(wiring.first[gpu + 1] - begin_), known_(blocks_) {
+  LocalOrder(const Program& program, std::int32_t gpu)
+      : program_(program), begin_(program.first[gpu]), blocks_(program.first[gpu + 1] - begin_), known_(blocks_) {
     first_step_.push_back(0);
     for (std::uint32_t b = 0; b < blocks_; ++b) first_step_.push_back(first_step_.back() + steps(b).size());
-    waited_for_.assign(first_step_.back(), 0);
+    waited_for_.assign(first_step_.back(), false);
     for (std::uint32_t b = 0; b < blocks_; ++b) {
       for (const Step& step : steps(b)) {
-        if (step.depends_block == none) continue;
-        const auto on = static_cast<std::uint32_t>(step.depends_block);
-        ++waited_for_[first_step_[on] + publishing_step(steps(on), step.depends_step)];
+        if (step.waits_for != nobody) waited_for_[place(step)] = true;
       }
     }
     published_.resize(first_step_.back());
@@ -27,40 +25,36 @@ class LocalOrder {
   void begin(const Call& call) {
     const std::uint32_t b = call.block - begin_;
     const Step& step = steps(b)[call.step];
-    if (call.first != 0 || step.depends_block == none) return;
-    const auto on = static_cast<std::uint32_t>(step.depends_block);
-    if (on == b) return;
-    const std::vector<std::uint32_t>& learnt =
-        published_[first_step_[on] + publishing_step(steps(on), step.depends_step)];
-    std::vector<std::uint32_t>& known = known_[b];
-    if (known.empty()) known.resize(blocks_);
-    for (std::uint32_t other = 0; other < blocks_; ++other) known[other] = std::max(known[other], learnt[other]);
+    if (call.first != 0 || step.waits_for == nobody || step.waits_for == call.block) return;
+    known_[b].join(published_[place(step)]);
   }
   void end(const Call& call) {
     const std::uint32_t b = call.block - begin_;
-    if (!call.last || waited_for_[first_step_[b] + call.step] == 0) return;
-    std::vector<std::uint32_t>& learnt = published_[first_step_[b] + call.step];
-    learnt = known_[b];
-    if (learnt.empty()) learnt.resize(blocks_);
-    learnt[b] = call.number + 1;
+    if (!call.last || !waited_for_[first_step_[b] + call.step]) return;
+    Clock& learnt = published_[first_step_[b] + call.step];
+    learnt = Clock(blocks_);
+    learnt.join(known_[b]);
+    learnt.set(b, call.number + 1);
   }
   // Whether the touch is over before the block at hand goes on.
   bool is_before(const Touch& touch, std::uint32_t block) const {
     if (touch.block == block) return true;
-    const std::vector<std::uint32_t>& known = known_[block - begin_];
-    return !known.empty() && known[touch.block - begin_] > touch.call;
+    return known_[block - begin_].of(touch.block - begin_) > touch.call;
   }
 
  private:
-  const std::vector<Step>& steps(std::uint32_t b) const { return wiring_.blocks[begin_ + b].steps(); }
+  const std::vector<Step>& steps(std::uint32_t b) const { return program_.blocks[begin_ + b].steps; }
 
-  const Wiring& wiring_;
+  // The step that it waits for, among those of the GPU.
+  std::size_t place(const Step& step) const { return first_step_[step.waits_for - begin_] + step.waits_step; }
+
+  const Program& program_;
   const std::uint32_t begin_;
   const std::uint32_t blocks_;
-  std::vector<std::vector<std::uint32_t>> known_;  // calls of each other block; empty: nothing
+  std::vector<Clock> known_;  // calls of each other block
   std::vector<std::size_t> first_step_;
-  std::vector<std::uint32_t> waited_for_;
-  std::vector<std::vector<std::uint32_t>> published_;
+  std::vector<bool> waited_for_;
+  std::vector<Clock> published_;
 };
 
 class Memory {
@@ -107,13 +101,13 @@ class Memory {
   std::vector<Conflict>& conflicts_;
 };
 
-void touch_all(const Wiring& wiring, const Layout& layout, const Call& call, Memory& memory) {
-  const Wiring::Block& block = wiring.blocks[call.block];
-  const Step& step = block.steps()[call.step];
-  const Effect does = effect(step.type);
+void touch_all(const Program& program, const Layout& layout, const Call& call, Memory& memory) {
+  const Program::Block& block = program.blocks[call.block];
+  const Step& step = block.steps[call.step];
+  const ir::Effect does = effect(step.op);
   const Touch read{call.block, call.number, call.step, false};
   const Touch write{call.block, call.number, call.step, true};
-  const auto cell = [&](Buffer buffer, std::int32_t offset, std::uint32_t chunk) {
+  const auto cell = [&](ir::Buffer buffer, std::int32_t offset, std::uint32_t chunk) {
     return layout.cell(block.gpu, buffer, std::int64_t{offset} + chunk);
   };
   const std::uint32_t behind = call.first + call.count;
@@ -127,30 +121,30 @@ void touch_all(const Wiring& wiring, const Layout& layout, const Call& call, Mem
 
 }  // namespace
 
-std::vector<Conflict> find_conflicts(const Wiring& wiring, const Layout& layout,
-                                     const std::vector<std::uint32_t>& order, std::uint32_t chunks_per_call) {
-  const std::int32_t gpus = wiring.algorithm.ranks();
+std::vector<Conflict> find_conflicts(const Program& program, const Layout& layout,
+                                     const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call) {
+  const std::int32_t gpus = program.ranks();
   // Calls sorted by GPU, in order on each.
   std::vector<std::size_t> begin(static_cast<std::size_t>(gpus) + 1);
-  for (const std::uint32_t b : order) ++begin[wiring.blocks[b].gpu + 1];
+  for (const std::uint32_t b : order) ++begin[program.blocks[b].gpu + 1];
   for (std::int32_t g = 0; g < gpus; ++g) begin[g + 1] += begin[g];
   std::vector<std::uint32_t> on_gpus(order.size());
   std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
-  for (const std::uint32_t b : order) on_gpus[next[wiring.blocks[b].gpu]++] = b;
+  for (const std::uint32_t b : order) on_gpus[next[program.blocks[b].gpu]++] = b;
 
   std::vector<Conflict> conflicts;
-  Replay replay(wiring, chunks_per_call);
+  Calls calls(program, cells_per_call);
   for (std::int32_t gpu = 0; gpu < gpus; ++gpu) {
-    LocalOrder local(wiring, gpu);
+    LocalOrder local(program, gpu);
     Memory memory(layout.first(gpu), layout.cells(gpu), local, conflicts);
     for (std::size_t i = begin[gpu]; i < begin[gpu + 1]; ++i) {
-      const Call call = replay.next(on_gpus[i]);
+      const Call call = calls.next(on_gpus[i]);
       local.begin(call);
-      touch_all(wiring, layout, call, memory);
+      touch_all(program, layout, call, memory);
       local.end(call);
     }
   }
   return conflicts;
 }
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

@@ -1,21 +1,21 @@
-#include "models/algorithms/msccl/races.hpp"
+#include "models/algorithms/proof/races.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "models/algorithms/msccl/happens_before.hpp"
+#include "models/algorithms/proof/happens_before.hpp"
 
-namespace moire::msccl {
+namespace moire::proof {
 
 namespace {
 
 constexpr std::size_t told = 16;
 
 // The chunk as the step names it.
-Access access_of(const Wiring& wiring, const Layout& layout, const Touch& touch, std::uint32_t cell) {
-  const Wiring::Block& block = wiring.blocks[touch.block];
-  const Step& step = block.steps()[touch.step];
-  const Effect does = effect(step.type);
+Access access_of(const Program& program, const Layout& layout, const Touch& touch, std::uint32_t cell) {
+  const Program::Block& block = program.blocks[touch.block];
+  const Step& step = block.steps[touch.step];
+  const ir::Effect does = effect(step.op);
   Access access{{block.gpu, block.index, touch.step}, step.dst_buffer, 0, touch.writes};
   std::int64_t offset = step.dst_offset;
   const std::uint32_t src = does.reads_src ? layout.cell(block.gpu, step.src_buffer, step.src_offset) : nobody;
@@ -40,15 +40,15 @@ void add(const Race& race, Races& races) {
 }
 
 // A call is the work of all threads of a block at once: where it reads what it writes elsewhere, nothing orders them.
-void find_overlaps(const Wiring& wiring, const Layout& layout, std::uint32_t chunks_per_call, Races& races) {
-  for (const Wiring::Block& block : wiring.blocks) {
-    for (std::size_t s = 0; s < block.steps().size(); ++s) {
-      const Step& step = block.steps()[s];
-      const Effect does = effect(step.type);
+void find_overlaps(const Program& program, const Layout& layout, std::uint32_t cells_per_call, Races& races) {
+  for (const Program::Block& block : program.blocks) {
+    for (std::size_t s = 0; s < block.steps.size(); ++s) {
+      const Step& step = block.steps[s];
+      const ir::Effect does = effect(step.op);
       if (!does.reads_src || !does.writes_dst) continue;
       const std::int64_t src = layout.cell(block.gpu, step.src_buffer, step.src_offset);
       const std::int64_t dst = layout.cell(block.gpu, step.dst_buffer, step.dst_offset);
-      const std::int64_t shared = std::min<std::int64_t>(chunks_per_call, step.count) - std::abs(src - dst);
+      const std::int64_t shared = std::min<std::int64_t>(cells_per_call, step.count) - std::abs(src - dst);
       if (src == dst || shared <= 0) continue;
       const StepAt at{block.gpu, block.index, static_cast<std::int32_t>(s)};
       const std::int64_t common = std::max(src, dst);
@@ -62,21 +62,20 @@ void find_overlaps(const Wiring& wiring, const Layout& layout, std::uint32_t chu
 
 }  // namespace
 
-Races find_races(const Wiring& wiring, CallPattern pattern, const std::vector<std::uint32_t>& order,
-                 std::uint32_t chunks_per_call, std::uint32_t slots) {
-  const Layout layout(wiring.algorithm, pattern);
+Races find_races(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,
+                 std::uint32_t cells_per_call, std::uint32_t slots) {
   Races races;
-  races.chunks_per_call = chunks_per_call;
-  find_overlaps(wiring, layout, chunks_per_call, races);
-  const std::vector<Conflict> conflicts = find_conflicts(wiring, layout, order, chunks_per_call);
-  const std::vector<bool> ordered = are_ordered(wiring, conflicts, order, chunks_per_call, slots);
+  races.cells_per_call = cells_per_call;
+  find_overlaps(program, layout, cells_per_call, races);
+  const std::vector<Conflict> conflicts = find_conflicts(program, layout, order, cells_per_call);
+  const std::vector<bool> ordered = are_ordered(program, conflicts, order, cells_per_call, slots);
   for (std::size_t i = 0; i < conflicts.size(); ++i) {
     if (ordered[i]) continue;
-    add({access_of(wiring, layout, conflicts[i].first, conflicts[i].cell),
-         access_of(wiring, layout, conflicts[i].second, conflicts[i].cell)},
+    add({access_of(program, layout, conflicts[i].first, conflicts[i].cell),
+         access_of(program, layout, conflicts[i].second, conflicts[i].cell)},
         races);
   }
   return races;
 }
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

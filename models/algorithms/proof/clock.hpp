@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace moire::mscclpp {
+namespace moire::proof {
 
 class Clock {
  public:
@@ -37,4 +37,4 @@ struct Knowledge {
   }
 };
 
-}  // namespace moire::mscclpp
+}  // namespace moire::proof

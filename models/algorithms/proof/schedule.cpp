@@ -1,19 +1,18 @@
-#include "models/algorithms/msccl/schedule.hpp"
+#include "models/algorithms/proof/schedule.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-namespace moire::msccl {
+namespace moire::proof {
 
 namespace {
 
 class Run {
  public:
-  Run(const Wiring& wiring, std::uint32_t chunks_per_call, std::uint32_t slots, bool keep_order)
-      : wiring_(wiring), chunks_(chunks_per_call), slots_(slots), keep_(keep_order) {
-    blocks_.resize(wiring.blocks.size());
-    filled_.resize(wiring.connections.size());
+  Run(const Program& program, std::uint32_t cells_per_call, std::uint32_t slots, bool keep_order)
+      : program_(program), chunks_(cells_per_call), slots_(slots), keep_(keep_order) {
+    blocks_.resize(program.blocks.size());
+    filled_.resize(program.connections.size());
   }
 
   Schedule run() {
@@ -31,7 +30,7 @@ class Run {
       advance(b, false);
     }
     for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
-      if (static_cast<std::size_t>(blocks_[b].step) < wiring_.blocks[b].steps().size())
+      if (static_cast<std::size_t>(blocks_[b].step) < program_.blocks[b].steps.size())
         out_.stuck.push_back(*wait_of(b));
     }
     out_.complete = out_.stuck.empty();
@@ -52,23 +51,21 @@ class Run {
 
   std::optional<Wait> wait_of(std::uint32_t b) const {
     const State& state = blocks_[b];
-    const Wiring::Block& block = wiring_.blocks[b];
-    const Step& step = block.steps()[state.step];
-    if (state.call == 0 && step.depends_block != none) {
-      const std::uint32_t on = wiring_.block(block.gpu, step.depends_block);
-      if (blocks_[on].published < step.depends_step) return Wait{b, state.step, 0, WaitKind::dependency, on};
-    }
-    const Effect does = effect(step.type);
-    if (does.receives && filled_[block.in] == 0)
-      return Wait{b, state.step, state.call, WaitKind::data, wiring_.connections[block.in].sender};
-    if (does.sends && filled_[block.out] >= slots_)
-      return Wait{b, state.step, state.call, WaitKind::slot, wiring_.connections[block.out].receiver};
+    const Program::Block& block = program_.blocks[b];
+    const Step& step = block.steps[state.step];
+    if (state.call == 0 && step.waits_for != nobody && blocks_[step.waits_for].published < step.waits_step)
+      return Wait{b, state.step, 0, WaitKind::dependency, step.waits_for};
+    const ir::Effect does = effect(step.op);
+    if (does.receives && filled_[step.in] == 0)
+      return Wait{b, state.step, state.call, WaitKind::data, program_.connections[step.in].sender};
+    if (does.sends && filled_[step.out] >= slots_)
+      return Wait{b, state.step, state.call, WaitKind::slot, program_.connections[step.out].receiver};
     return std::nullopt;
   }
 
   void wake(std::uint32_t b) {
     State& state = blocks_[b];
-    if (state.queued || static_cast<std::size_t>(state.step) >= wiring_.blocks[b].steps().size()) return;
+    if (state.queued || static_cast<std::size_t>(state.step) >= program_.blocks[b].steps.size()) return;
     state.queued = true;
     ready_.push_back(b);
   }
@@ -78,8 +75,8 @@ class Run {
     State& state = blocks_[b];
     if (state.put_off && !local) return;
     state.put_off = false;
-    const Wiring::Block& block = wiring_.blocks[b];
-    const std::vector<Step>& steps = block.steps();
+    const Program::Block& block = program_.blocks[b];
+    const std::vector<Step>& steps = block.steps;
     while (static_cast<std::size_t>(state.step) < steps.size()) {
       const Step& step = steps[state.step];
       if (const auto wait = wait_of(b)) {
@@ -89,19 +86,19 @@ class Run {
         }
         return;
       }
-      const Effect does = effect(step.type);
+      const ir::Effect does = effect(step.op);
       if (!does.receives && !does.sends && !local) {
         state.put_off = true;
         local_.push_back(b);
         return;
       }
-      if (does.receives && filled_[block.in]-- == slots_) wake(wiring_.connections[block.in].sender);
-      if (does.sends && filled_[block.out]++ == 0) wake(wiring_.connections[block.out].receiver);
+      if (does.receives && filled_[step.in]-- == slots_) wake(program_.connections[step.in].sender);
+      if (does.sends && filled_[step.out]++ == 0) wake(program_.connections[step.out].receiver);
       ++out_.calls;
       if (keep_) out_.order.push_back(b);
-      if (++state.call < calls_of(step, chunks_)) continue;
+      if (++state.call < calls_of(step.count, chunks_)) continue;
       state.call = 0;
-      if (step.has_dependents && step.type != Op::none) publish(state, state.step);
+      if (step.publishes) publish(state, state.step);
       ++state.step;
     }
   }
@@ -116,7 +113,7 @@ class Run {
     }
   }
 
-  const Wiring& wiring_;
+  const Program& program_;
   const std::uint32_t chunks_;
   const std::uint32_t slots_;
   const bool keep_;
@@ -129,26 +126,24 @@ class Run {
 
 }  // namespace
 
-Schedule schedule(const Wiring& wiring, std::uint32_t chunks_per_call, std::uint32_t slots, bool keep_order) {
-  return Run(wiring, chunks_per_call, slots, keep_order).run();
+Schedule schedule(const Program& program, std::uint32_t cells_per_call, std::uint32_t slots, bool keep_order) {
+  return Run(program, cells_per_call, slots, keep_order).run();
 }
 
-std::vector<std::uint32_t> distinct_cuts(const Algorithm& algorithm) {
-  std::array<bool, most_chunks + 1> counts{};
-  for (const Gpu& gpu : algorithm.gpus) {
-    for (const ThreadBlock& block : gpu.blocks) {
-      for (const Step& step : block.steps) counts[step.count] = true;
-    }
+std::vector<Wait> cycle_of(const Program& program, const std::vector<Wait>& stuck) {
+  std::vector<std::uint32_t> position(program.blocks.size(), nobody);
+  for (std::uint32_t i = 0; i < stuck.size(); ++i) position[stuck[i].block] = i;
+  std::vector<std::uint32_t> met(stuck.size(), nobody);
+  std::vector<Wait> path;
+  std::uint32_t at = 0;
+  while (met[at] == nobody) {
+    met[at] = static_cast<std::uint32_t>(path.size());
+    path.push_back(stuck[at]);
+    at = position[stuck[at].on];
+    if (at == nobody) return path;  // waits for one that ended: against the rules
   }
-  std::vector<std::uint32_t> cuts = {1};
-  for (std::uint32_t chunks = 2; chunks <= most_chunks; ++chunks) {
-    for (std::uint32_t count = 1; count <= most_chunks; ++count) {
-      if (!counts[count] || (count + chunks - 1) / chunks == (count + chunks - 2) / (chunks - 1)) continue;
-      cuts.push_back(chunks);
-      break;
-    }
-  }
-  return cuts;
+  path.erase(path.begin(), path.begin() + met[at]);
+  return path;
 }
 
-}  // namespace moire::msccl
+}  // namespace moire::proof

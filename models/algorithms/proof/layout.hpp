@@ -1,0 +1,53 @@
+// Which memory a cell's name stands for. In place, input and output are one buffer, or one is a part of the other.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/algorithms/ir/collective.hpp"
+
+namespace moire::proof {
+
+enum class CallPattern : std::uint8_t { out_of_place, in_place };
+
+// Cells of input and output that a collective over `whole` cells states for a rank. Nothing where it states none.
+struct Shape {
+  std::int64_t input = 0;
+  std::int64_t output = 0;
+};
+std::optional<Shape> shape_of(ir::Collective collective, std::int64_t ranks, std::int64_t whole);
+
+// Cells of a rank's buffers.
+struct Sizes {
+  std::int64_t input = 0;
+  std::int64_t output = 0;
+  std::int64_t scratch = 0;
+};
+
+// All cells are numbered rank by rank.
+class Layout {
+ public:
+  // `shape` says which part of the one buffer is whose, in place.
+  Layout(const std::vector<Sizes>& ranks, const std::optional<Shape>& shape, CallPattern pattern);
+
+  std::uint32_t cells() const { return first_.back(); }
+  std::uint32_t first(std::int64_t rank) const { return first_[rank]; }
+  std::uint32_t cells(std::int64_t rank) const { return first_[rank + 1] - first_[rank]; }
+  std::uint32_t cell(std::int64_t rank, ir::Buffer buffer, std::int64_t cell) const {
+    return static_cast<std::uint32_t>(base_[rank * ir::buffers + static_cast<std::uint32_t>(buffer)] + cell);
+  }
+  std::int64_t rank_of(std::uint32_t cell) const {
+    return std::upper_bound(first_.begin(), first_.end(), cell) - first_.begin() - 1;
+  }
+  // Of the input as its rank sees it: in place all of the one buffer.
+  std::int64_t inputs(std::int64_t rank) const { return inputs_[rank]; }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> base_;
+  std::vector<std::int64_t> inputs_;
+};
+
+}  // namespace moire::proof
