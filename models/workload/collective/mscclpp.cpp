@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "models/algorithms/mscclpp/check.hpp"
 #include "models/algorithms/mscclpp/plan_program.hpp"
@@ -12,8 +10,8 @@
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
 #include "models/workload/collective/operators.hpp"
-#include "sim/config/problem.hpp"
 #include "sim/config/spec.hpp"
+#include "sim/formats/file.hpp"
 
 namespace moire::collective {
 
@@ -49,21 +47,10 @@ class Appending {
   }
 
   std::optional<Plan> read() {
-    std::error_code failed;
-    const std::uintmax_t size = std::filesystem::file_size(spec_.plan, failed);
-    if (!failed && size > mscclpp::most_plan_bytes) {
-      fail(fmt::format("{} has {} B, a plan has at most {} B", spec_.plan.string(), size, mscclpp::most_plan_bytes),
-           "write the file of a plan");
-      return std::nullopt;
-    }
-    std::ifstream file(spec_.plan, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) {
-      fail(fmt::format("{} cannot be read", spec_.plan.string()), "write the file of a plan");
-      return std::nullopt;
-    }
-    return mscclpp::read_plan(spec_.plan.string(), text.str(), diagnostics_);
+    const auto text =
+        formats::read_file({.file = spec_.plan, .place = node_.place}, mscclpp::most_plan_bytes, diagnostics_);
+    if (!text) return std::nullopt;
+    return mscclpp::read_plan(spec_.plan.string(), *text, diagnostics_);
   }
 
   bool fits(const Plan& plan) {
