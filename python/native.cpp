@@ -27,9 +27,10 @@ mscclang::Options options_of(const py::dict& given) {
   mscclang::Options options;
   const auto collective = msccl::collective_of(given["collective"].cast<std::string>());
   const auto protocol = msccl::protocol_of(given["protocol"].cast<std::string>());
-  if (!collective) throw ProgramError("unknown collective '" + given["collective"].cast<std::string>() + "'");
+  if (!collective) throw ProgramError({"unknown collective '" + given["collective"].cast<std::string>() + "'"});
   if (!protocol) {
-    throw ProgramError("unknown protocol '" + given["protocol"].cast<std::string>() + "'; Simple, LL and LL128 exist");
+    throw ProgramError(
+        {"unknown protocol '" + given["protocol"].cast<std::string>() + "'", "Simple, LL and LL128 exist"});
   }
   options.name = given["name"].cast<std::string>();
   options.collective = *collective;

@@ -160,9 +160,9 @@ double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
   core::RunLoop loop;
-  std::string error;
+  config::Problem error;
   const auto machine = machine::Machine::build(run.system, loop, error, apart);
-  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error);
+  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
   replay::Replay replay(*machine, *run.program, observer);
   const replay::Result replayed = replay.run();
   RunResult result;
