@@ -8,6 +8,8 @@
 # moire_config_test from its *_test.cpp. SOURCES_FROM adds sub-folders, TEST_DEPS what only the tests need;
 # TEST_COST, the seconds of the longest one, has long tests begin early.
 
+include(MoireFloors)
+
 add_library(moire_options INTERFACE)
 # The same bytes on any machine: no fused multiply-add where the processor happens to have one.
 target_compile_options(moire_options INTERFACE -ffp-contract=off)
@@ -38,6 +40,7 @@ add_custom_target(benchmarks)
 function(moire_include_root name)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set(root ${CMAKE_BINARY_DIR}/roots/${name})
+  moire_record_folder(${name} ${folder})
   cmake_path(GET folder PARENT_PATH parent)
   file(MAKE_DIRECTORY ${root}/${parent})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${folder} SYMBOLIC)
@@ -69,6 +72,8 @@ function(moire_library name)
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   moire_include_root(${name})
+  moire_record_deps(${name} DEPS ${ARG_DEPS})
+  moire_record_deps(${name} TEST_DEPS ${ARG_TEST_DEPS})
   if(sources)
     add_library(moire_${name} STATIC ${sources})
     target_link_libraries(moire_${name} PUBLIC moire_options moire_${name}_headers ${ARG_DEPS})

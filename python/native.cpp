@@ -115,11 +115,13 @@ void bind_program(py::module_& m) {
 
 void bind_algorithm(py::module_& m) {
   py::class_<msccl::Step>(m, "Step")
-      .def_property_readonly("type", [](const msccl::Step& s) { return std::string(to_string(s.type)); })
+      .def_property_readonly("type", [](const msccl::Step& s) { return std::string(msccl::to_string(s.type)); })
       .def_property_readonly(
-          "src", [](const msccl::Step& s) { return std::pair(std::string(to_string(s.src_buffer)), s.src_offset); })
+          "src",
+          [](const msccl::Step& s) { return std::pair(std::string(msccl::to_string(s.src_buffer)), s.src_offset); })
       .def_property_readonly(
-          "dst", [](const msccl::Step& s) { return std::pair(std::string(to_string(s.dst_buffer)), s.dst_offset); })
+          "dst",
+          [](const msccl::Step& s) { return std::pair(std::string(msccl::to_string(s.dst_buffer)), s.dst_offset); })
       .def_readonly("count", &msccl::Step::count);
   py::class_<msccl::ThreadBlock>(m, "ThreadBlock")
       .def_readonly("send", &msccl::ThreadBlock::send)

@@ -17,9 +17,8 @@
 #include "app/import/nccl_topology.hpp"
 #include "app/study/prepare.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
-#include "models/workload/libraries/collective_library.hpp"
-#include "models/workload/libraries/gemm_library.hpp"
 #include "models/workload/libraries/plan_library.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/units.hpp"
 #include "sim/formats/file.hpp"
 #include "sim/program/wg_trace_reader.hpp"
@@ -63,10 +62,15 @@ std::string check_validation(const std::string& file, const std::vector<std::str
 }
 
 std::string check_system(const config::Node& tree, config::Diagnostics& diagnostics) {
-  const auto spec = config::parse<machine::SystemSpec>(tree, diagnostics);
+  const auto spec = libraries::read_system(tree, diagnostics);
   if (!spec) return {};
   study::check_system(*spec, tree, diagnostics);
   return fmt::format("system, {} GPU{}", spec->ranks(), spec->ranks() == 1 ? "" : "s");
+}
+
+std::string check_gpu(const config::Node& tree, config::Diagnostics& diagnostics) {
+  const auto gpu = libraries::read_gpu(tree, diagnostics);
+  return gpu ? "GPU, " + gpu->name : "";
 }
 
 template <config::Described Spec>
@@ -97,7 +101,7 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
     case FileKind::system:
       return check_system(tree, diagnostics);
     case FileKind::gpu:
-      return check_part<machine::GpuSpec>(kind, tree, diagnostics);
+      return check_gpu(tree, diagnostics);
     case FileKind::nic:
       return check_part<nic::NicSpec>(kind, tree, diagnostics);
     case FileKind::library:

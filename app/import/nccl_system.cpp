@@ -11,7 +11,7 @@
 #include "app/import/system_file.hpp"
 #include "app/import/wires.hpp"
 #include "app/study/prepare.hpp"
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/load.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/config/suggest.hpp"
@@ -517,7 +517,7 @@ class Import {
     config::Diagnostics wrong;
     const std::string name = (options_.out_folder / "imported.yaml").string();
     const auto tree = config::load_text(name, yaml, {}, wrong);
-    const auto spec = tree ? config::parse<machine::SystemSpec>(*tree, wrong) : std::nullopt;
+    const auto spec = tree ? libraries::read_system(*tree, wrong) : std::nullopt;
     if (spec) study::check_system(*spec, *tree, wrong);
     for (const config::Diagnostic& error : wrong.sorted()) {
       diagnostics_.error(topology_.place, "no system can be made of it: " + error.what, error.remedy);

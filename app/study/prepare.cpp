@@ -65,7 +65,7 @@ std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, con
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
   if (!system_node || !program_node) return std::nullopt;  // told when the scenario was loaded
-  auto system = config::parse<machine::SystemSpec>(*system_node, diagnostics, nullptr, "system");
+  auto system = libraries::read_system(*system_node, diagnostics, nullptr, "system");
   if (!system) return std::nullopt;
   check_system(*system, *system_node, diagnostics);
   auto program = operators::build_program(*program_node, *system, diagnostics);

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "app/study/scenario.hpp"
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::study {
 
 struct PreparedRun {
-  machine::SystemSpec system;
+  libraries::EquippedSystem system;
   std::unique_ptr<program::Program> program;
 };
 

@@ -56,6 +56,17 @@ bool run_checks(const Node& node, const Description& description, const void* ob
 
 }  // namespace
 
+const Node* descend(const Node& root, std::initializer_list<std::string_view> keys, Reading& reading) {
+  const Node* node = &root;
+  reading.enter(root);
+  for (const std::string_view key : keys) {
+    node = node->find(key);
+    if (node == nullptr) return nullptr;
+    reading = reading.at(key, *node);
+  }
+  return node;
+}
+
 bool read_spec(const Node& node, const Description& description, void* object, const Reading& outer) {
   if (node.broken && !node.is_map()) return false;
   if (!node.is_map()) {

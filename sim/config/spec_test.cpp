@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/config/catalogue.hpp"
 #include "sim/config/load.hpp"
 
 namespace moire::config {
@@ -165,6 +166,53 @@ TEST(Spec, ChecksRunOnceTheFieldsAreGood) {
 
 TEST(Spec, AMissingIncludeIsToldOnce) {
   EXPECT_EQ(read("links: missing_links_file.yaml\n").errors.find("'links'"), std::string::npos);
+}
+
+// A reader's file with a key for another reader, whose spec stands on a floor above.
+struct ShelfSpec {
+  std::int64_t height = 0;
+  static void describe(Describer<ShelfSpec>& d) {
+    d.component("shelf", "A shelf.");
+    d.field("height", &ShelfSpec::height, "Height");
+    d.field_elsewhere("book", "book", "What stands on it").or_default();
+  }
+};
+
+struct BookSpec {
+  std::int64_t pages = 10;
+  static void describe(Describer<BookSpec>& d) {
+    d.component("book", "A book.");
+    d.field("pages", &BookSpec::pages, "Pages").range(1, 99).or_default();
+  }
+};
+
+TEST(Spec, AKeyOfAnotherReaderIsReadFromTheSameTree) {
+  Diagnostics diagnostics;
+  const auto root = load_text("s.yaml", "height: 2\nbook: {pages: 7}\n", {}, diagnostics);
+  ASSERT_TRUE(parse<ShelfSpec>(*root, diagnostics)) << diagnostics.str();
+  BookSpec book;
+  std::vector<Provenance> provenance;
+  EXPECT_TRUE(read_at(*root, {"book"}, book, diagnostics, &provenance, "shelf"));
+  EXPECT_EQ(book.pages, 7);
+  ASSERT_EQ(provenance.size(), 1u);
+  EXPECT_EQ(provenance[0].path, "shelf.book.pages");
+  EXPECT_TRUE(read_at(*root, {"shelf", "book"}, book, diagnostics)) << "absent: stays as it is";
+  EXPECT_EQ(book.pages, 7);
+  const auto wrong = load_text("s.yaml", "height: 2\nbook: {pages: 700, x: 1}\n", {}, diagnostics);
+  EXPECT_FALSE(read_at(*wrong, {"book"}, book, diagnostics));
+  EXPECT_EQ(diagnostics.str(),
+            "s.yaml:2:15: 'book.pages' is '700'; must be 1 to 99\n"
+            "s.yaml:2:20: unknown key 'x' in book; known keys: pages\n");
+}
+
+TEST(Catalogue, ExplainsAKeyOfAnotherReaderOnceItsSpecIsAdded) {
+  Catalogue catalogue;
+  catalogue.add<ShelfSpec>();
+  Diagnostics diagnostics;
+  EXPECT_FALSE(catalogue.explain("shelf.book.pages", diagnostics));
+  catalogue.add<BookSpec>();
+  EXPECT_TRUE(catalogue.explain("shelf.book.pages", diagnostics));
+  EXPECT_NE(catalogue.explain("shelf", diagnostics)->find("book, default its own defaults"), std::string::npos);
 }
 
 TEST(Spec, PathsStartFromTheirFile) {

@@ -1,6 +1,6 @@
 // A collective as channels see it: each channel of each rank walks through a list of steps that move a chunk of data
 // between the rank's memory and FIFOs from and to other ranks. Rings, trees and other algorithms, and files that state
-// such lists, are channel programs; models/algorithms/proof proves any of them, models/workload/collective times it.
+// such lists, are channel programs; a proof in models/algorithms holds for any, models/workload/collective times it.
 #pragma once
 
 #include <vector>

@@ -117,7 +117,7 @@ class Compiler {
         block(plan_.gpus[gpu_].blocks[block_]);
       }
     }
-    if (!complaints_.none()) return nullptr;
+    if (!complaints_.ok()) return nullptr;
     program_->close();
     return program_;
   }

@@ -17,7 +17,7 @@ std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& l
 }
 
 Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart)
-    : spec_(spec), site_(loop, static_cast<Rank>(spec.ranks()), static_cast<Rank>(spec.node.gpus), apart) {}
+    : spec_(spec), site_(loop, static_cast<Rank>(spec.ranks()), spec.node.reach(), apart) {}
 
 void Machine::run() {
   auto* networks = site_.find<part::Networks>();

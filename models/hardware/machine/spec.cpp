@@ -17,7 +17,7 @@ void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.field("dma", &GpuSpec::dma, "Copy engines");
   d.field("port", &GpuSpec::port, "Scale-up port");
   d.field("host", &GpuSpec::host, "Host and driver costs");
-  d.field("gemm", &GpuSpec::gemm, "Its library of matrix products: a file of configs/gemm").or_default();
+  d.field_elsewhere("gemm", "gemm_library", "Its library of matrix products: a file of configs/gemm").or_default();
 }
 
 void NodeSpec::describe(config::Describer<NodeSpec>& d) {
@@ -64,8 +64,7 @@ void SystemSpec::describe(config::Describer<SystemSpec>& d) {
   d.field("node", &SystemSpec::node, "One node");
   d.field("fabric", &SystemSpec::fabric, "Scale-out network; required with more than one node").optional();
   d.field("network", &SystemSpec::network, "How the scale-out network is served").or_default();
-  d.field("library", &SystemSpec::library,
-          "Collective library of operators that name none: a file of configs/libraries")
+  d.field_elsewhere("library", "library", "Collective library of operators that name none: a file of configs/libraries")
       .optional();
   d.check([](const SystemSpec& s) -> std::optional<config::Problem> {
     if (s.nodes > 1 && !s.fabric)

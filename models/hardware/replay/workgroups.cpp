@@ -219,7 +219,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const std::uint32_t flight =
       new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
                   phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
-  if (by_nic && phase.proxied && machine_.stores_reach(rank, phase.peer)) {
+  if (by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer)) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
     flights_[flight].copied = true;
     host_copies_[rank].push_back({flight, now + phase.duration - machine_.gpu().host.event_pair, runs_[wg.run].queue});
@@ -238,7 +238,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
                       .sink = this,
                       .payload = pack(Event::delivered, flight)});
   }
-  MOIRE_INVARIANT(phase.peer == rank || machine_.stores_reach(rank, phase.peer), "a signal leaves its node");
+  MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
   machine_.loop().calendar().schedule(now + phase.duration + latency, *this, pack(Event::raise, flight));
   return now;
@@ -272,7 +272,7 @@ void Replay::arrive(std::uint32_t id) {
   if (flight.copied) {
     end_host_copy(flight);
   } else if (observer_ != nullptr) {
-    const bool stores = machine_.stores_reach(flight.source, flight.destination);
+    const bool stores = machine_.reach().stores(flight.source, flight.destination);
     const std::string path = flight.source == flight.destination ? "local"
                              : flight.bytes.value == 0 && stores
                                  ? "scale-up"

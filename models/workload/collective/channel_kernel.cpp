@@ -38,8 +38,7 @@ class ChannelKernel final : public program::KernelBody {
  public:
   struct Plan {
     std::shared_ptr<const ChannelProgram> steps;
-    Rank gpus_per_node = 1;
-    bool node_stores = false;
+    part::Reach reach;
     std::uint32_t slices = 1;
     std::uint32_t slots = 1;
     double smallest_slice = 0;
@@ -137,7 +136,7 @@ class ChannelKernel final : public program::KernelBody {
 
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
-  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  bool reaches(Rank a, Rank b) const { return plan_.reach.stores(a, b); }
   // The receiver sees every line as it comes, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return plan_.lines && reaches(a, b); }
 
@@ -305,8 +304,7 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
 // Flags of the program and the body, the same whatever the steps are.
 void append(builder::Builder& build, program::Kernel kernel, ChannelKernel::Plan plan,
             std::shared_ptr<const ChannelProgram> steps) {
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
+  plan.reach = build.reach();
   const auto flags = [&](const char* what, std::uint32_t count, auto other_end) {
     return build.program.add_flags(
         {kernel.name + what, count, [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t number) {

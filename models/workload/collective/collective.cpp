@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/messages.hpp"
 #include "models/workload/collective/selection.hpp"
+#include "sim/config/suggest.hpp"
 
 namespace moire::collective {
 
@@ -19,42 +19,42 @@ using libraries::LibrarySpec;
 bool reduces(Kind kind) { return kind == Kind::all_reduce || kind == Kind::reduce_scatter; }
 bool is_message(Kind kind) { return kind == Kind::all_to_all || kind == Kind::send_recv; }
 
-const LibrarySpec* library_of(const Collective& collective, const machine::SystemSpec& system) {
-  if (collective.way.library) return &*collective.way.library;
-  return system.library ? &*system.library : nullptr;
+const LibrarySpec* library_of(const Collective& collective, const libraries::EquippedSystem& system) {
+  if (collective.method.library) return &*collective.method.library;
+  return system.software.library ? &*system.software.library : nullptr;
 }
 
 std::optional<config::Problem> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
-  const Algorithm algorithm = c.way.algorithm;
+  const Algorithm algorithm = c.method.algorithm;
   if (algorithm == Algorithm::automatic || algorithm == Algorithm::direct) return std::nullopt;
-  if (c.way.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
+  if (c.method.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
   if (is_message(c.kind)) {
     return config::Problem{
         fmt::format("{} goes to peers directly, not by algorithm {}", name_of(c.kind), name_of(algorithm)),
         "write algorithm: direct"};
   }
-  if (algorithm == Algorithm::tree && c.kind != Kind::all_reduce && c.kind != Kind::broadcast) {
-    return config::Problem{fmt::format("there is no tree {}", name_of(c.kind)),
-                           "write algorithm: ring, direct or recursive"};
+  const ChannelAlgorithm& asked = algorithm_of(algorithm);
+  if (!asked.does(c.kind)) {
+    std::vector<std::string> others;
+    for (const ChannelAlgorithm* other : algorithms)
+      if (other->does(c.kind)) others.emplace_back(other->name);
+    const std::string last = others.back();
+    others.pop_back();
+    return config::Problem{fmt::format("there is no {} {}", asked.name, name_of(c.kind)),
+                           fmt::format("write algorithm: {} or {}", config::join(others), last)};
   }
-  if (algorithm == Algorithm::recursive && c.kind == Kind::broadcast) {
-    return config::Problem{"there is no recursive broadcast", "write algorithm: ring, tree or direct"};
-  }
-  if (algorithm == Algorithm::recursive && !std::has_single_bit(static_cast<std::uint64_t>(system.ranks()))) {
-    return config::Problem{
-        fmt::format("recursive halving and doubling needs a power of two of ranks, not {}", system.ranks()),
-        "write algorithm: ring"};
-  }
+  const auto wrong = asked.wrong_ranks ? asked.wrong_ranks(system.ranks()) : std::nullopt;
+  if (wrong) return config::Problem{*wrong, "write algorithm: ring"};
   return std::nullopt;
 }
 
-std::optional<config::Problem> check_cu(const Collective& c, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_cu(const Collective& c, const libraries::EquippedSystem& system) {
   const LibrarySpec* library = library_of(c, system);
   if (library == nullptr)
     return config::Problem{"engine cu needs a collective library",
                            "write library: ../libraries/nccl.yaml here or in the system"};
   if (is_message(c.kind)) {
-    if (c.way.protocol == Protocol::automatic) return std::nullopt;
+    if (c.method.protocol == Protocol::automatic) return std::nullopt;
     return config::Problem{fmt::format("the protocol of {} goes by the size of its messages", name_of(c.kind)),
                            "leave protocol out"};
   }
@@ -63,8 +63,8 @@ std::optional<config::Problem> check_cu(const Collective& c, const machine::Syst
         fmt::format("library '{}' says nothing of channels, so only messages between pairs run on it", library->name),
         "take a profile with channels, such as ../libraries/nccl.yaml"};
   }
-  if (protocol_of(*library->channels, c.way.protocol) == nullptr) {
-    return config::Problem{fmt::format("library '{}' has no protocol {}", library->name, name_of(c.way.protocol)),
+  if (protocol_of(*library->channels, c.method.protocol) == nullptr) {
+    return config::Problem{fmt::format("library '{}' has no protocol {}", library->name, name_of(c.method.protocol)),
                            "write protocol: auto"};
   }
   return std::nullopt;
@@ -95,7 +95,7 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                      const std::string& name) {
   const libraries::ChannelsSpec& channels = *library.channels;
   const Choice choice =
-      choose(channels, build.system, {c.kind, c.bytes.value, c.way.algorithm, c.way.protocol, c.way.channels});
+      choose(channels, build.system, {c.kind, c.bytes.value, c.method.algorithm, c.method.protocol, c.method.channels});
   const libraries::ProtocolSpec& protocol = *protocol_of(channels, choice.protocol);
   const Work work{.system = build.system,
                   .kind = c.kind,
@@ -103,23 +103,9 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                   .channels = choice.channels,
                   .chunk = protocol.chunk.value,
                   .cell = protocol.cell.value,
-                  .copies_own = c.way.own_share != OwnShare::left,
+                  .copies_own = c.method.own_share != OwnShare::left,
                   .root = c.root};
-  std::shared_ptr<const ChannelProgram> program;
-  switch (choice.algorithm) {
-    case Algorithm::tree:
-      program = tree_program(work);
-      break;
-    case Algorithm::direct:
-      program = direct_program(work);
-      break;
-    case Algorithm::recursive:
-      program = recursive_program(work);
-      break;
-    default:
-      program = ring_program(work);
-  }
-  append_channel_kernel(build, std::move(program), library, protocol, c.element_bytes, name);
+  append_channel_kernel(build, algorithm_of(choice.algorithm).program(work), library, protocol, c.element_bytes, name);
 }
 
 }  // namespace
@@ -132,7 +118,7 @@ std::optional<config::Problem> check_memory(Bytes bytes, const machine::SystemSp
       "make the collective smaller"};
 }
 
-std::optional<config::Problem> check(const Collective& c, const machine::SystemSpec& system) {
+std::optional<config::Problem> check(const Collective& c, const libraries::EquippedSystem& system) {
   if (system.ranks() < 2) {
     return config::Problem{
         fmt::format("{} {} needs at least 2 ranks",
@@ -150,7 +136,7 @@ std::optional<config::Problem> check(const Collective& c, const machine::SystemS
   const double output = c.bytes.value * (c.kind == Kind::all_gather ? static_cast<double>(system.ranks()) : 1);
   if (auto problem = check_memory(Bytes{output}, system)) return problem;
   if (auto problem = check_algorithm(c, system)) return problem;
-  switch (c.way.engine) {
+  switch (c.method.engine) {
     case Engine::cu:
       return check_cu(c, system);
     case Engine::dma:
@@ -162,15 +148,15 @@ std::optional<config::Problem> check(const Collective& c, const machine::SystemS
 }
 
 void append(builder::Builder& build, const Collective& c, const std::string& name) {
-  if (c.way.engine == Engine::dma) return append_copies(build, c, name);
-  if (c.way.engine == Engine::nic) return append_puts(build, c, name);
+  if (c.method.engine == Engine::dma) return append_copies(build, c, name);
+  if (c.method.engine == Engine::nic) return append_puts(build, c, name);
   const LibrarySpec& library = *library_of(c, build.system);
   if (!is_message(c.kind)) return append_channels(build, c, library, name);
   LibrarySpec limited = library;
-  if (c.way.channels) limited.max_channels = std::min(limited.max_channels, *c.way.channels);
+  if (c.method.channels) limited.max_channels = std::min(limited.max_channels, *c.method.channels);
   if (c.kind == Kind::send_recv) return append_messages(build, limited, c.bytes, {c.offset}, name);
   std::vector<program::Rank> turns = every_turn(build.ranks());
-  if (c.way.own_share == OwnShare::left) turns.erase(turns.begin());
+  if (c.method.own_share == OwnShare::left) turns.erase(turns.begin());
   append_messages(build, limited, Bytes{c.bytes.value / build.ranks()}, turns, name);
 }
 

@@ -10,6 +10,7 @@
 #include "models/workload/collective/algorithm_program.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/operators.hpp"
 #include "models/workload/collective/selection.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/config/suggest.hpp"
@@ -44,7 +45,8 @@ class Appending {
     if (spec_.file.has_value() + !spec_.files.empty() + spec_.program.has_value() != 1)
       return fail("one of file, files and program says which algorithm",
                   "write file: ring.xml, or files: [small.xml, large.xml], or program: {all_reduce_ring: {}}");
-    library_ = spec_.library ? &*spec_.library : build_.system.library ? &*build_.system.library : nullptr;
+    const std::optional<LibrarySpec>& installed = build_.system.software.library;
+    library_ = spec_.library ? &*spec_.library : installed ? &*installed : nullptr;
     if (library_ == nullptr || !library_->channels)
       return fail("an algorithm needs a collective library with channels to run it",
                   "write library: ../libraries/nccl.yaml here or in the system");
@@ -146,7 +148,7 @@ class Appending {
       return fail(
           fmt::format("no file takes {} B, and the library has no {} of its own", bytes_, msccl::to_string(kind)),
           "widen minBytes and maxBytes of a file, or name one with file:");
-    Collective own{.kind = kind, .bytes = spec_.bytes, .way = {.library = spec_.library}};
+    Collective own{.kind = kind, .bytes = spec_.bytes, .method = {.library = spec_.library}};
     if (kind == Kind::all_gather) own.bytes.value /= build_.ranks();
     own.element_bytes = builder::bytes_of(spec_.dtype);
     if (const auto problem = check(own, build_.system)) {
@@ -212,5 +214,7 @@ bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::
                   config::Diagnostics& diagnostics) {
   return Appending(build, spec, node, diagnostics).run();
 }
+
+builder::Operator msccl_operator() { return builder::make_operator<MscclSpec>("msccl", append_msccl); }
 
 }  // namespace moire::collective

@@ -11,6 +11,7 @@
 #include "models/algorithms/mscclpp/reader.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/operators.hpp"
 #include "sim/config/problem.hpp"
 #include "sim/config/spec.hpp"
 
@@ -29,7 +30,7 @@ class Appending {
 
   bool run() {
     if (const auto problem = check_memory(spec_.bytes, build_.system)) {
-      config::report_problem(*problem, node_.place, diagnostics_);
+      diagnostics_.error(node_.place, *problem);
       return false;
     }
     const std::optional<Plan> plan = read();
@@ -87,8 +88,7 @@ class Appending {
   }
 
   bool append(const Plan& plan) {
-    const bool stores = build_.system.node.wiring != link::Wiring::none;
-    const auto node = static_cast<std::uint32_t>(stores ? build_.system.node.gpus : 1);
+    const std::uint32_t node = build_.reach().peers() + 1;
     auto steps = mscclpp::plan_program(plan, bytes_, node, diagnostics_);
     if (!steps) return false;
     // All thread blocks wait for each other, so all have to run at once.
@@ -131,5 +131,7 @@ bool append_mscclpp(builder::Builder& build, const MscclppSpec& spec, const conf
                     config::Diagnostics& diagnostics) {
   return Appending(build, spec, node, diagnostics).run();
 }
+
+builder::Operator mscclpp_operator() { return builder::make_operator<MscclppSpec>("mscclpp", append_mscclpp); }
 
 }  // namespace moire::collective

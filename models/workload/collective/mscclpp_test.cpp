@@ -13,8 +13,8 @@
 #include "models/algorithms/mscclpp/reader.hpp"
 #include "models/hardware/replay/replay.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/example_plan.hpp"
-#include "tests/support/example_system.hpp"
 #include "tests/support/mutate_plan.hpp"
 #include "tests/support/source_dir.hpp"
 
@@ -22,7 +22,7 @@ namespace moire::collective {
 namespace {
 
 namespace fs = std::filesystem;
-using machine::example_system;
+using libraries::example_equipped;
 using mscclpp::at;
 using mscclpp::Example;
 using mscclpp::move;
@@ -65,7 +65,7 @@ std::string refusal(const Plan& plan, std::uint64_t bytes, std::uint32_t node) {
   return diagnostics.str();
 }
 
-replay::Result run(const machine::SystemSpec& system, const Plan& plan, std::uint64_t bytes,
+replay::Result run(const libraries::EquippedSystem& system, const Plan& plan, std::uint64_t bytes,
                    std::int64_t threads = 64) {
   config::Diagnostics diagnostics;
   const bool stores = system.node.wiring != link::Wiring::none;
@@ -93,14 +93,14 @@ TEST(PlanKernel, APutIsALoadAStoreAndASignal) {
                           mscclpp::signal(), mscclpp::wait()});
   // setup; read and fence, store, poll; read and load; read and meet; read and fence, store, poll
   const Time whole = Time::from_ns(1000 + 210 + 500 + 100 + 10 + 400 + 30 + 210 + 500 + 100);
-  EXPECT_EQ(run(example_system(2), plan, 2 * round_of_64).end, whole);
-  EXPECT_EQ(run(example_system(2), plan, round_of_64).end, whole);  // half of the threads have nothing
-  EXPECT_EQ(run(example_system(2), plan, 4 * round_of_64).end, whole + Time::from_ns(400));
+  EXPECT_EQ(run(example_equipped(2), plan, 2 * round_of_64).end, whole);
+  EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end, whole);  // half of the threads have nothing
+  EXPECT_EQ(run(example_equipped(2), plan, 4 * round_of_64).end, whole + Time::from_ns(400));
 }
 
 TEST(PlanKernel, AGetLoadsFromThePeer) {
   const Plan plan = pair({move("get", {peers(0, 0)}, {at("o", 1)})});
-  machine::SystemSpec system = example_system(2);
+  libraries::EquippedSystem system = example_equipped(2);
   EXPECT_EQ(run(system, plan, 2 * round_of_64).end, Time::from_ns(1000 + 10 + 2 * 500));
   system.node.gpu.port.load_latency = Time::from_ns(700);
   EXPECT_EQ(run(system, plan, 2 * round_of_64).end, Time::from_ns(1000 + 10 + 700));
@@ -109,7 +109,7 @@ TEST(PlanKernel, AGetLoadsFromThePeer) {
 TEST(PlanKernel, PacketsNeedNoSignal) {
   const Plan plan = pair({move("ppkt", {at("i", 0)}, {peers(2, 0)}), move("upkt", {at("s", 0)}, {at("o", 1)})});
   // The last packet leaves a load behind the first, and whoever polls sees it.
-  const replay::Result result = run(example_system(2), plan, round_of_64);  // 8 B of data a thread
+  const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data a thread
   EXPECT_EQ(result.end, Time::from_ns(1000 + 10 + 400 + 500 + 100));
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each sends 512 B with as many flags
 }
@@ -119,17 +119,17 @@ TEST(PlanKernel, APortInANodeIsTheCopyEngineAndAThreadOfTheHost) {
   constexpr std::uint64_t bytes = 112000;  // 1.12 us of the engine's 100 GB/s
   // setup; read and fence; host; first command, bytes; next command, 8 B; poll
   const Time signal{80};  // 8 B
-  EXPECT_EQ(run(example_system(2), plan, 2 * bytes).end,
+  EXPECT_EQ(run(example_equipped(2), plan, 2 * bytes).end,
             Time::from_ns(1000 + 210 + 300 + 10000 + 1120 + 2000 + 100) + signal);
   // Between events the command takes so much less.
-  machine::SystemSpec system = example_system(2);
+  libraries::EquippedSystem system = example_equipped(2);
   system.node.gpu.host.event_pair = Time::from_us(4);
   EXPECT_EQ(run(system, plan, 2 * bytes).end, Time::from_ns(1000 + 210 + 300 + 6000 + 1120 + 2000 + 100) + signal);
 }
 
 TEST(PlanKernel, APortBetweenNodesIsTheNic) {
   const Plan plan = pair({move("pwsf", {at("i", 0)}, {peers(1, 0)}, mscclpp::over_port), mscclpp::wait(0, "port")});
-  const replay::Result result = run(example_system(1, 2), plan, 1 << 20);
+  const replay::Result result = run(example_equipped(1, 2), plan, 1 << 20);
   EXPECT_EQ(result.deadlock, "");
   EXPECT_EQ(result.traffic.puts, 4);
   EXPECT_EQ(result.traffic.put_bytes.value, 2 * ((1 << 19) + 8));
@@ -146,7 +146,7 @@ TEST(PlanKernel, ASumLoadsFromPeersAndKeepsItsOwn) {
   example.in_place = false;
   example.output_chunks = 1;
   const Plan plan = read("sum", example.text());
-  EXPECT_EQ(run(example_system(2), plan, round_of_64).end,
+  EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end,
             Time::from_ns(1000 + 810 + 10 + 2 * 500 + 400 + 30 + 810));  // two signals and waits
 }
 
@@ -156,7 +156,7 @@ TEST(PlanKernel, PipelinesMoveAllBytes) {
       {mscclpp::signal(), mscclpp::wait(),
        mscclpp::pipeline(4096, {move("put", {at("i", 0)}, {peers(1, 0)}), nop(), mscclpp::signal(), mscclpp::wait()})});
   for (const std::uint64_t bytes : {16, 4096, 4112, 8192, 100000}) {
-    const replay::Result result = run(example_system(2), plan, 2 * bytes);
+    const replay::Result result = run(example_equipped(2), plan, 2 * bytes);
     EXPECT_EQ(result.deadlock, "") << bytes;
     EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * static_cast<double>(bytes)) << bytes;
   }
@@ -196,14 +196,14 @@ constexpr double as_soon = 1 - 1e-4;
 
 class Laws : public ::testing::TestWithParam<const char*> {
  protected:
-  Laws() : plan_(shipped(GetParam())), system_(example_system(plan_.ranks())) {
+  Laws() : plan_(shipped(GetParam())), system_(example_equipped(plan_.ranks())) {
     system_.node.gpu.compute.groups = {{.cus = 16, .count = 2}};  // room for 32 blocks
     unit_ = std::uint64_t{mscclpp::message_chunks(plan_)} * plan_.alignment;
   }
   replay::Result time(std::uint64_t units) const { return run(system_, plan_, units * unit_, plan_.threads); }
 
   Plan plan_;
-  machine::SystemSpec system_;
+  libraries::EquippedSystem system_;
   std::uint64_t unit_ = 1;
 };
 
@@ -221,7 +221,7 @@ TEST_P(Laws, MoreBytesAreNeverSooner) {
 TEST_P(Laws, MoreBandwidthIsNeverLater) {
   for (const std::uint64_t units : {3, 1000, 20000}) {
     const Time before = time(units).end;
-    const machine::SystemSpec narrow = system_;
+    const libraries::EquippedSystem narrow = system_;
     system_.node.gpu.port.link_bandwidth.value *= 2;
     system_.node.gpu.dma.bandwidth.value *= 2;
     EXPECT_LE(time(units).end, before) << units;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/config/spec.hpp"
+#include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {
 
@@ -93,5 +93,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   kernel.body = std::make_shared<StreamBody>(total / block, workgroups);
   build.queue.operations.emplace_back(std::move(kernel));
 }
+
+builder::Operator stream_operator() { return builder::make_operator<StreamSpec>("stream", append_stream); }
 
 }  // namespace moire::kernel

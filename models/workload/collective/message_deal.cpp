@@ -1,4 +1,4 @@
-#include "models/workload/collective/message_plan.hpp"
+#include "models/workload/collective/message_deal.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -32,40 +32,40 @@ double share_bytes(double bytes, std::uint32_t shares, std::uint32_t share) {
   return std::clamp(bytes - share * whole, 0.0, whole);
 }
 
-MessagePlan plan_messages(const libraries::LibrarySpec& library, std::uint32_t ranks,
+MessageDeal deal_messages(const libraries::LibrarySpec& library, std::uint32_t ranks,
                           const std::vector<std::uint32_t>& turns, bool several_nodes, double bytes_of_message) {
   const libraries::MessageSpec& message = several_nodes && library.network ? *library.network : library.node;
-  MessagePlan plan;
-  plan.channels = std::bit_ceil(static_cast<std::uint32_t>(library.max_channels));
+  MessageDeal deal;
+  deal.channels = std::bit_ceil(static_cast<std::uint32_t>(library.max_channels));
   const std::uint32_t most =
-      std::min(std::bit_ceil(static_cast<std::uint32_t>(message.channels_per_peer)), plan.channels);
+      std::min(std::bit_ceil(static_cast<std::uint32_t>(message.channels_per_peer)), deal.channels);
   std::uint32_t usual = most;
-  while (usual > 1 && std::uint64_t{usual} * ranks > plan.channels) usual /= 2;
-  plan.low_latency = library.low_latency && bytes_of_message <= most * library.low_latency->threshold.value;
-  plan.own_shares = shares_of(bytes_of_message, usual, most, message.smallest_share.value, message.largest_share.value);
-  if (plan.low_latency) {
-    plan.slot = library.low_latency->slot.value;
-    plan.shares = shares_of(bytes_of_message, usual, most, library.low_latency->smallest_share.value,
+  while (usual > 1 && std::uint64_t{usual} * ranks > deal.channels) usual /= 2;
+  deal.low_latency = library.low_latency && bytes_of_message <= most * library.low_latency->threshold.value;
+  deal.own_shares = shares_of(bytes_of_message, usual, most, message.smallest_share.value, message.largest_share.value);
+  if (deal.low_latency) {
+    deal.slot = library.low_latency->slot.value;
+    deal.shares = shares_of(bytes_of_message, usual, most, library.low_latency->smallest_share.value,
                             library.low_latency->largest_share.value);
   } else {
-    plan.slot = message.slot.value;
-    plan.shares = plan.own_shares;
+    deal.slot = message.slot.value;
+    deal.shares = deal.own_shares;
   }
-  plan.largest_share = share_bytes(bytes_of_message, plan.shares, 0);
+  deal.largest_share = share_bytes(bytes_of_message, deal.shares, 0);
 
   // The first channels of the turns are as far from each other as they can be; with several nodes, where a peer has few
   // channels, neighbouring turns share them.
   const auto at_once = static_cast<std::uint32_t>(library.peers_at_once);
-  const auto bits = static_cast<std::uint32_t>(std::countr_zero(plan.channels));
-  std::vector<std::vector<Batch>> by_channel(plan.channels);
-  std::vector<std::uint32_t> epoch(plan.channels, 0);
+  const auto bits = static_cast<std::uint32_t>(std::countr_zero(deal.channels));
+  std::vector<std::vector<Batch>> by_channel(deal.channels);
+  std::vector<std::uint32_t> epoch(deal.channels, 0);
   for (const std::uint32_t turn : turns) {
     const std::uint32_t first = reverse_bits(several_nodes ? turn / at_once : turn, bits);
-    const std::uint32_t shares = turn == 0 ? plan.own_shares : plan.shares;
+    const std::uint32_t shares = turn == 0 ? deal.own_shares : deal.shares;
     for (std::uint32_t share = 0; share < shares; ++share) {
       const double bytes = share_bytes(bytes_of_message, shares, share);
       if (bytes <= 0) continue;
-      const std::uint32_t channel = (first + share) % plan.channels;
+      const std::uint32_t channel = (first + share) % deal.channels;
       std::vector<Batch>& batches = by_channel[channel];
       if (batches.empty() || batches.back().size() == at_once || epoch[channel] != turn / at_once) {
         batches.emplace_back();
@@ -78,10 +78,10 @@ MessagePlan plan_messages(const libraries::LibrarySpec& library, std::uint32_t r
   for (std::vector<Batch>& batches : by_channel) {
     if (batches.empty()) continue;
     for (const Batch& batch : batches) sizes.insert(static_cast<std::uint32_t>(batch.size()));
-    plan.work.push_back(std::move(batches));
+    deal.work.push_back(std::move(batches));
   }
-  plan.turns_side_by_side.assign(sizes.begin(), sizes.end());
-  return plan;
+  deal.turns_side_by_side.assign(sizes.begin(), sizes.end());
+  return deal;
 }
 
 }  // namespace moire::collective

@@ -1,6 +1,8 @@
-#include "models/workload/collective/spec.hpp"
+// The collectives that a scenario names.
+#include "models/workload/collective/operators.hpp"
 
-#include "sim/config/spec.hpp"
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/collective.hpp"
 
 namespace moire::collective {
 
@@ -8,17 +10,52 @@ namespace {
 
 using config::Describer;
 
+struct AllGatherSpec : Method {
+  Bytes bytes_per_rank;
+  static void describe(config::Describer<AllGatherSpec>& d);
+};
+
+struct ReduceScatterSpec : Method {
+  Bytes bytes_per_rank;
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<ReduceScatterSpec>& d);
+};
+
+struct AllReduceSpec : Method {
+  Bytes bytes_per_rank;
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<AllReduceSpec>& d);
+};
+
+struct AllToAllSpec : Method {
+  std::optional<Bytes> bytes_per_rank;
+  std::optional<Bytes> bytes_per_peer;
+  static void describe(config::Describer<AllToAllSpec>& d);
+};
+
+struct BroadcastSpec : Method {
+  Bytes bytes_per_rank;
+  std::int64_t root = 0;
+  static void describe(config::Describer<BroadcastSpec>& d);
+};
+
+struct SendRecvSpec : Method {
+  Bytes bytes_per_rank;
+  std::int64_t peer_offset = 1;
+  static void describe(config::Describer<SendRecvSpec>& d);
+};
+
 template <class Spec>
-void describe_way(Describer<Spec>& d) {
-  d.field("algorithm", &Spec::algorithm,
-          "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
-          "chooses by size, direct for messages between pairs and for engines dma and nic")
-      .choices({{"auto", Algorithm::automatic},
-                {"ring", Algorithm::ring},
-                {"tree", Algorithm::tree},
-                {"direct", Algorithm::direct},
-                {"recursive", Algorithm::recursive}})
-      .or_default();
+void describe_method(Describer<Spec>& d) {
+  auto algorithm = d.field(
+      "algorithm", &Spec::algorithm,
+      "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
+      "chooses by size, direct for messages between pairs and for engines dma and nic");
+  [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
+    algorithm.choices({{"auto", Algorithm::automatic}, {algorithms[i]->name, static_cast<Algorithm>(i + 1)}...});
+  }
+  (std::make_index_sequence<algorithms.size()>{});
+  algorithm.or_default();
   d.field("engine", &Spec::engine,
           "cu: a kernel of the collective library; dma: copies by the DMA engines; nic: puts that the GPU issues")
       .choices({{"cu", Engine::cu}, {"dma", Engine::dma}, {"nic", Engine::nic}})
@@ -63,15 +100,13 @@ void describe_type(Describer<Spec>& d) {
       .or_default();
 }
 
-Collective of(Kind kind, Bytes bytes, const Way& way) { return {.kind = kind, .bytes = bytes, .way = way}; }
-
-}  // namespace
+Collective of(Kind kind, Bytes bytes, const Method& method) { return {.kind = kind, .bytes = bytes, .method = method}; }
 
 void AllGatherSpec::describe(Describer<AllGatherSpec>& d) {
   d.component("all_gather", "Every rank gets the inputs of all ranks.");
   d.field("bytes_per_rank", &AllGatherSpec::bytes_per_rank, "Input of a rank; its output is that of all ranks")
       .positive();
-  describe_way(d);
+  describe_method(d);
 }
 
 void ReduceScatterSpec::describe(Describer<ReduceScatterSpec>& d) {
@@ -79,14 +114,14 @@ void ReduceScatterSpec::describe(Describer<ReduceScatterSpec>& d) {
   d.field("bytes_per_rank", &ReduceScatterSpec::bytes_per_rank, "Input of a rank; its output is one share of it")
       .positive();
   describe_type(d);
-  describe_way(d);
+  describe_method(d);
 }
 
 void AllReduceSpec::describe(Describer<AllReduceSpec>& d) {
   d.component("all_reduce", "Inputs are summed over the ranks; every rank gets the sum.");
   d.field("bytes_per_rank", &AllReduceSpec::bytes_per_rank, "Input of a rank, and its output").positive();
   describe_type(d);
-  describe_way(d);
+  describe_method(d);
 }
 
 void AllToAllSpec::describe(Describer<AllToAllSpec>& d) {
@@ -95,7 +130,7 @@ void AllToAllSpec::describe(Describer<AllToAllSpec>& d) {
           "Input of a rank: one share for each rank; or bytes_per_peer")
       .positive();
   d.field("bytes_per_peer", &AllToAllSpec::bytes_per_peer, "Bytes of one share; or bytes_per_rank").positive();
-  describe_way(d);
+  describe_method(d);
   d.check([](const AllToAllSpec& s) -> std::optional<config::Problem> {
     if (s.bytes_per_rank.has_value() != s.bytes_per_peer.has_value()) return std::nullopt;
     if (s.bytes_per_rank) return config::Problem{"bytes_per_rank and bytes_per_peer say the same", "write one of them"};
@@ -107,7 +142,7 @@ void BroadcastSpec::describe(Describer<BroadcastSpec>& d) {
   d.component("broadcast", "Every rank gets the buffer of one of them.");
   d.field("bytes_per_rank", &BroadcastSpec::bytes_per_rank, "Bytes of the buffer").positive();
   d.field("root", &BroadcastSpec::root, "Rank that has it at the beginning").range(0, 1 << 20).or_default();
-  describe_way(d);
+  describe_method(d);
 }
 
 void SendRecvSpec::describe(Describer<SendRecvSpec>& d) {
@@ -116,7 +151,7 @@ void SendRecvSpec::describe(Describer<SendRecvSpec>& d) {
   d.field("peer_offset", &SendRecvSpec::peer_offset, "Rank r sends to r + peer_offset, modulo the ranks")
       .range(1, 1 << 20)
       .or_default();
-  describe_way(d);
+  describe_method(d);
 }
 
 Collective collective_of(const AllGatherSpec& spec, const machine::SystemSpec&) {
@@ -152,5 +187,31 @@ Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
   made.offset = static_cast<program::Rank>(spec.peer_offset);
   return made;
 }
+
+template <class Spec>
+builder::Operator collective_operator(std::string name) {
+  builder::Operator made = builder::make_operator<Spec>(
+      std::move(name),
+      [](builder::Builder& build, const Spec& spec) {
+        const Collective collective = collective_of(spec, build.system);
+        append(build, collective, name_of(collective.kind));
+      },
+      [](const Spec& spec, const libraries::EquippedSystem& system) {
+        return check(collective_of(spec, system), system);
+      });
+  made.knobs = {{"engine", {"cu", "dma"}, "cu", "", ""},
+                {"channels", {"4", "8", "16", "32"}, "", "engine", "cu"},
+                {"streams", {"1", "per_peer"}, "1", "engine", "dma"}};
+  return made;
+}
+
+}  // namespace
+
+builder::Operator all_gather_operator() { return collective_operator<AllGatherSpec>("all_gather"); }
+builder::Operator all_reduce_operator() { return collective_operator<AllReduceSpec>("all_reduce"); }
+builder::Operator reduce_scatter_operator() { return collective_operator<ReduceScatterSpec>("reduce_scatter"); }
+builder::Operator all_to_all_operator() { return collective_operator<AllToAllSpec>("all_to_all"); }
+builder::Operator broadcast_operator() { return collective_operator<BroadcastSpec>("broadcast"); }
+builder::Operator send_recv_operator() { return collective_operator<SendRecvSpec>("send_recv"); }
 
 }  // namespace moire::collective

@@ -19,7 +19,7 @@ struct Turn {
 // What one channel does in one batch: these turns side by side.
 using Batch = std::vector<Turn>;
 
-struct MessagePlan {
+struct MessageDeal {
   std::uint32_t channels = 0;  // of the library; those without work are not launched
   bool low_latency = false;
   double slot = 0;           // bytes of data
@@ -31,7 +31,7 @@ struct MessagePlan {
 };
 
 // A message of `bytes` in each of the turns, ascending.
-MessagePlan plan_messages(const libraries::LibrarySpec& library, std::uint32_t ranks,
+MessageDeal deal_messages(const libraries::LibrarySpec& library, std::uint32_t ranks,
                           const std::vector<std::uint32_t>& turns, bool several_nodes, double bytes);
 
 // Whole blocks: the shares of a message, the last ones smaller or empty.
