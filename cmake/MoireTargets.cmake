@@ -33,6 +33,32 @@ if(MOIRE_LLD)
   target_link_options(moire_options INTERFACE -fuse-ld=lld)
 endif()
 
+# What nearly every file includes is parsed once, and once more for tests, with gmock, and for libraries that the Python
+# module links, which are position independent. Files include what they use all the same: preset asan builds without.
+target_link_libraries(moire_options INTERFACE fmt::fmt)  # its definitions have to be those of the parsed headers
+target_compile_options(moire_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # lets ccache see them
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
+function(moire_precompiled name)
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(${name} PRIVATE moire_options)
+  target_precompile_headers(${name} PRIVATE <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map>
+    <memory> <optional> <set> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h> ${ARGN})
+endfunction()
+moire_precompiled(moire_precompiled)
+moire_precompiled(moire_precompiled_pic)
+set_target_properties(moire_precompiled_pic PROPERTIES POSITION_INDEPENDENT_CODE ON)
+moire_precompiled(moire_precompiled_test <gmock/gmock.h>)
+target_link_libraries(moire_precompiled_test PRIVATE GTest::gmock)
+
+# Libraries that the Python module links.
+function(moire_position_independent)
+  foreach(library IN LISTS ARGN)
+    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                                PRECOMPILE_HEADERS_REUSE_FROM moire_precompiled_pic)
+    add_dependencies(${library} moire_precompiled_pic)
+  endforeach()
+endfunction()
+
 add_custom_target(benchmarks)
 
 # A folder is an include root of its own: a link to it, under its path, in build/roots. Who links moire::<name> sees the
@@ -77,6 +103,7 @@ function(moire_library name)
   if(sources)
     add_library(moire_${name} STATIC ${sources})
     target_link_libraries(moire_${name} PUBLIC moire_options moire_${name}_headers ${ARG_DEPS})
+    target_precompile_headers(moire_${name} REUSE_FROM moire_precompiled)
   else()
     add_library(moire_${name} INTERFACE)
     target_link_libraries(moire_${name} INTERFACE moire_options moire_${name}_headers ${ARG_DEPS})
@@ -94,6 +121,7 @@ function(moire_library name)
     add_executable(moire_${name}_test ${tests})
     target_link_libraries(moire_${name}_test PRIVATE moire_${name} ${ARG_TEST_DEPS} moire::test_support GTest::gmock
                                                      GTest::gtest_main)
+    target_precompile_headers(moire_${name}_test REUSE_FROM moire_precompiled_test)
     if(NOT DEFINED ARG_TEST_COST)
       set(ARG_TEST_COST 0)
     endif()
