@@ -123,8 +123,8 @@ void Overlap::add_blame(const Run& run, RunResult& result, const Alone& own, con
         result.metrics.push_back({word + "schedule_us", microseconds(alone->end - reference->end)});
       }
     }
-    for (std::size_t part = 0; part < lost_names.size(); ++part) {
-      result.metrics.push_back({word + std::string(lost_names[part]) + "_us", microseconds(queue.lost[part])});
+    for (std::size_t part = 0; part < lost_parts().size(); ++part) {
+      result.metrics.push_back({word + std::string(lost_parts()[part].name) + "_us", microseconds(queue.lost[part])});
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "models/hardware/machine/machine.hpp"
-#include "models/hardware/replay/replay.hpp"
+#include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
@@ -68,7 +68,7 @@ std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, con
   check_system(*system, *system_node, diagnostics);
   auto program = operators::build_program(*program_node, *system, diagnostics);
   if (!program || diagnostics.size() > before) return std::nullopt;
-  auto problem = replay::does_not_fit(*program, system->node.gpu);
+  auto problem = machine::does_not_fit(*program, *system);
   if (!problem) problem = too_long(*program);
   if (problem) {
     config::report_problem(*problem, program_node->place, diagnostics);

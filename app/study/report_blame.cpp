@@ -43,7 +43,7 @@ void add_blame(const Scenario& scenario, const StudyResult& result, report::Docu
   }
   if (rows.empty()) return;
   std::vector<std::string> parts = {"schedule"};
-  parts.insert(parts.end(), lost_names.begin(), lost_names.end());
+  for (const LostPart& lost : lost_parts()) parts.emplace_back(lost.name);
   const auto lost_to = [](const Row& row, const std::string& part) {
     return row.value("lost_" + part + "_us").value_or(0);
   };

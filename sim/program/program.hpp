@@ -209,6 +209,8 @@ class Program {
 
   // The program of one of its queues alone.
   Program only(std::uint32_t queue) const;
+  // Do two queues or more have an operation of some kind?
+  bool several_queues_have(const std::function<bool(const Operation&)>& kind) const;
 
   FlagBlock add_flags(FlagArray array);
   std::uint32_t flag_count() const { return flag_count_; }
