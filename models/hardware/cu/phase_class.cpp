@@ -71,7 +71,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     // The CU's time for a unit of work: loads, and stores at their own cost.
     const double peer_store_cost = compute.peer_store_cost.value_or(compute.store_cost);
     const double cu_bytes =
-        shape.cu_cost * (loaded + compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
+        shape.issue_cost * (loaded + compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
     spec.bound = compute.load_store_per_cu.value * load.clock * share / cu_bytes;
     part::Latency latency;
     for (const part::Shared* shared : site.shared()) shared->latency(use, latency);

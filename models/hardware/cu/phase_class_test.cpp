@@ -303,13 +303,13 @@ TEST_F(Example, WhatStaysInTheCacheCostsTheMemoryNothing) {
   system.node.gpu.hbm.turnaround = 0.2;
   machine = machine::build_or_throw(system, loop);
   PhaseShape shape = copy(8e3);
-  shape.written_back = 0;
+  shape.write_miss = 0;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(shape, {8e3, 0}))["rank 0 HBM"], 1) << "reads alone: no turns either";
   PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {8e3}};
-  store.written_back = 0.5;
+  store.write_miss = 0.5;
   store.mixed_stores = 0.5;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(store, {8e3, 0}, 1))["rank 1 HBM"], 0.6);
-  store.written_back = 0;
+  store.write_miss = 0;
   EXPECT_EQ(demands(*machine, class_of(store, {8e3, 0}, 1)).count("rank 1 HBM"), 0);
 }
 

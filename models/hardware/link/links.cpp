@@ -14,7 +14,6 @@ const part::Declaration& declaration() {
       .name = "link",
       .traffic = {{"scale_up_bytes", "Payload stored through the GPUs' scale-up ports (NVLink, xGMI, PCIe)"}},
       .occupied = {{"scale_up_busy_percent", "The same of the scale-up port or link that is used most"}},
-      .tracks = {{"load", "rank {} port out"}},
       .blame = {{.key = "links", .lost = "link", .meaning = "To sharing links, NICs and the network between nodes"}}};
   return declared;
 }
@@ -110,7 +109,7 @@ void Links::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   if (shape.peer_write > 0) {
     const double window = port_.store_window_per_cu.value * use.cu_share;  // posted: not bound by the loads
     spec.bound = std::min(spec.bound, window / port_.store_latency.seconds() / shape.peer_write);
-    add_wires(use.rank, use.peer, use.queue, shape.peer_write * shape.link_cost / port_.payload_efficiency, spec);
+    add_wires(use.rank, use.peer, use.queue, shape.peer_write * shape.peer_write_cost / port_.payload_efficiency, spec);
   }
   if (shape.peer_read > 0) {
     add_wires(use.peer, use.rank, use.queue, shape.peer_read / port_.payload_efficiency, spec);

@@ -19,12 +19,13 @@ double queued_part(const HbmSpec& hbm) { return hbm.latency_spread.ps > 0 ? queu
 double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
   double stores = shape.mixed_stores;
   if (stores < 0) {
-    const double stored = (shape.write + shape.peer_write) * shape.written_back;
+    const double stored = (shape.write + shape.peer_write) * shape.write_miss;
     const double moved = shape.read * shape.read_miss * shape.read_overfetch + stored;
     stores = moved > 0 ? stored / moved : 0;
   }
+  const double turns = shape.in_order ? hbm.turnaround_in_order : 1;
   const double mix = 4 * stores * (1 - stores);
-  return mix > 0 ? 1 + shape.turns * hbm.turnaround * core::power(mix, hbm.turnaround_exponent) : 1;
+  return mix > 0 ? 1 + turns * hbm.turnaround * core::power(mix, hbm.turnaround_exponent) : 1;
 }
 
 }  // namespace
@@ -33,7 +34,6 @@ const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "memory",
       .occupied = {{"hbm_busy_percent", "HBM time used over the time of the run, mean over ranks"}},
-      .tracks = {{"load", "rank {} HBM"}},
       .blame = {{.key = "memory",
                  .lost = "memory",
                  .meaning = "To sharing caches and HBM: their bandwidth, and latency under load"}}};
@@ -80,13 +80,13 @@ void Memory::latency(const part::PhaseUse& use, part::Latency& latency) const {
 void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   const program::PhaseShape& shape = use.shape;
   const double turn = turning(hbm_, shape);
-  const double stored = shape.peer_write * hbm_.write_cost * (turn * shape.written_back);
+  const double stored = shape.peer_write * hbm_.write_cost * (turn * shape.write_miss);
   if (stored > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, stored});
   if (shape.peer_read > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, shape.peer_read});
   const Capacities& own = of(use.rank, use.queue);
   if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
   const double moved =
-      shape.read * shape.read_miss * shape.read_overfetch + shape.write * shape.written_back * hbm_.write_cost;
+      shape.read * shape.read_miss * shape.read_overfetch + shape.write * shape.write_miss * hbm_.write_cost;
   if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});
 }
 
