@@ -162,4 +162,10 @@ void Parts::add(What what, unsigned readers) {
   parts.push_back({std::move(what), readers});
 }
 
+// Gives `writer` what `reader` reads, in order.
+void write_parts(const Parts& parts, unsigned reader, auto& writer) {
+  for (const Part& part : parts.parts)
+    if ((part.readers & reader) != 0) std::visit(writer, part.what);
+}
+
 }  // namespace moire::report

@@ -16,13 +16,8 @@ struct Csv {
   std::string out;
   std::string header;  // of the table before
 
-  void all(const Parts& parts) {
-    for (const Part& one : parts.parts)
-      if ((one.readers & in::csv) != 0) std::visit(*this, one.what);
-  }
-
   void operator()(const auto&) {}
-  void operator()(const Section& section) { all(section); }
+  void operator()(const Section& section) { write_parts(section, in::csv, *this); }
   void operator()(const Table& table) {
     std::string names;
     for (const Column& column : table.columns)
@@ -47,7 +42,7 @@ struct Csv {
 
 std::string write_csv(const Document& document) {
   Csv csv;
-  csv.all(document);
+  write_parts(document, in::csv, csv);
   return csv.out;
 }
 

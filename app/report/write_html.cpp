@@ -70,11 +70,6 @@ struct Page {
   std::string out;
   std::size_t figures = 0;
 
-  void all(const Parts& parts) {
-    for (const Part& one : parts.parts)
-      if ((one.readers & in::page) != 0) std::visit(*this, one.what);
-  }
-
   void operator()(const Field&) {}
   void operator()(const Note& note) {
     const bool lines = note.text.find('\n') != std::string::npos;
@@ -122,7 +117,7 @@ struct Page {
   void operator()(const Section& section) {
     if (!section.heading.empty()) out += element("h2", "", section.heading) + "\n";
     if (!section.about.empty()) out += element("p", "note", section.about) + "\n";
-    all(section);
+    write_parts(section, in::page, *this);
   }
 };
 
@@ -131,7 +126,7 @@ struct Page {
 std::string write_html(const Document& document) {
   const std::string title = escaped(document.title.value_or("Moire"));
   Page page;
-  page.all(document);
+  write_parts(document, in::page, page);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<h1>{}</h1>\n{}</body>\n</html>\n",

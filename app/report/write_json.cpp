@@ -42,11 +42,6 @@ Json json_of(const Cell& cell) { return std::visit(Value(), cell.value); }
 struct Object {
   Json json = Json::object();
 
-  void all(const Parts& parts) {
-    for (const Part& one : parts.parts)
-      if ((one.readers & in::json) != 0) std::visit(*this, one.what);
-  }
-
   void operator()(const auto&) {}
   void operator()(const Field& field) { json[field.key] = json_of(field.value); }
   void operator()(const Table& table) {
@@ -57,7 +52,7 @@ struct Object {
   void operator()(const Section& section) {
     if (section.key.empty()) return;
     Object inner;
-    inner.all(section);
+    write_parts(section, in::json, inner);
     json[section.key].push_back(std::move(inner.json));
   }
 };
@@ -67,7 +62,7 @@ struct Object {
 // Names in a file may be no UTF-8: what is none becomes the replacement character.
 std::string write_json(const Document& document) {
   Object object;
-  object.all(document);
+  write_parts(document, in::json, object);
   return object.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

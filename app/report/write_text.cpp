@@ -78,11 +78,6 @@ struct Text {
   void part(const std::string& text) {
     if (!text.empty()) out += (out.empty() ? "" : "\n") + text;
   }
-  void all(const Parts& parts) {
-    for (const Part& one : parts.parts)
-      if ((one.readers & in::text) != 0) std::visit(*this, one.what);
-  }
-
   void operator()(const Field&) {}
   void operator()(const Figures&) {}
   void operator()(const Note& note) { part(note.text + "\n"); }
@@ -103,7 +98,7 @@ struct Text {
   void operator()(const Section& section) {
     if (!section.heading.empty())
       part(section.heading + (section.about.empty() ? "" : " (" + section.about + ")") + "\n");
-    all(section);
+    write_parts(section, in::text, *this);
   }
 };
 
@@ -114,7 +109,7 @@ std::string text_of(const Table& table) { return Aligned(table).text(); }
 std::string write_text(const Document& document) {
   Text text;
   if (document.title) text.part(*document.title + "\n");
-  text.all(document);
+  write_parts(document, in::text, text);
   return text.out;
 }
 

@@ -36,7 +36,4 @@ std::optional<CsvFile> read_csv(const std::filesystem::path& file, const config:
 // A number as it stands in a cell or a table of rows: decimal, no unit. Nothing where the text is no finite number.
 std::optional<double> number_in(const std::string& text);
 
-// A field of a CSV line, in quotes where it has to be.
-std::string csv_field(const std::string& text);
-
 }  // namespace moire::validate

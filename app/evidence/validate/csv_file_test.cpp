@@ -84,13 +84,5 @@ TEST(NumberIn, TakesDecimalNumbersOnly) {
   for (const char* text : {"", "1 us", "nan", "inf", "0x10", "1,5", " 1"}) EXPECT_FALSE(number_in(text)) << text;
 }
 
-TEST(CsvField, QuotesWhatItHasTo) {
-  EXPECT_EQ(csv_field("plain name"), "plain name");
-  EXPECT_EQ(csv_field("a, b"), "\"a, b\"");
-  EXPECT_EQ(csv_field("\"a\""), "\"\"\"a\"\"\"");
-  EXPECT_EQ(csv_field("# no comment"), "\"# no comment\"");
-  EXPECT_EQ(csv_field("two\nlines"), "\"two lines\"");
-}
-
 }  // namespace
 }  // namespace moire::validate
