@@ -15,13 +15,13 @@
 #include "app/evidence/validate/validation.hpp"
 #include "app/import/nccl_graph.hpp"
 #include "app/import/nccl_topology.hpp"
-#include "app/import/text_file.hpp"
-#include "app/import/xml_text.hpp"
 #include "app/study/prepare.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "models/workload/libraries/gemm_library.hpp"
+#include "models/workload/libraries/plan_library.hpp"
 #include "sim/config/units.hpp"
+#include "sim/formats/file.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 
 namespace moire::cli {
@@ -38,8 +38,7 @@ struct CheckArguments {
 // A whole number of bytes, 1 or more.
 std::uint64_t parse_bytes(const std::string& text) {
   Bytes bytes{};
-  if (const auto problem = config::parse_quantity(text, bytes))
-    throw CLI::ValidationError("--bytes", problem->what + "; " + problem->remedy);
+  if (const auto problem = config::parse_quantity(text, bytes)) throw CLI::ValidationError("--bytes", problem->str());
   constexpr double most = 1e15;
   if (!(bytes.value >= 1) || bytes.value > most || bytes.value != std::floor(bytes.value))
     throw CLI::ValidationError("--bytes", "is " + text + "; 1 B to 1 PB, a whole number of bytes");
@@ -105,6 +104,8 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
       return check_part<libraries::LibrarySpec>(kind, tree, diagnostics);
     case FileKind::gemm_library:
       return check_part<libraries::GemmLibrarySpec>(kind, tree, diagnostics);
+    case FileKind::plan_library:
+      return check_part<libraries::PlanLibrarySpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:
@@ -136,12 +137,12 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
 bool is_topology(const std::string& file) {
   if (!msccl::is_xml(file)) return false;
   config::Diagnostics ignored;  // told when it is read
-  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, ignored);
+  const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, ignored);
   return text && (importing::starts_with_element(*text, "system") || importing::starts_with_element(*text, "graphs"));
 }
 
 std::string check_topology(const std::string& file, config::Diagnostics& diagnostics) {
-  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, diagnostics);
+  const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, diagnostics);
   if (!text) return {};
   if (importing::starts_with_element(*text, "graphs")) {
     const auto graphs = importing::read_nccl_graphs(file, *text, diagnostics);

@@ -6,8 +6,6 @@
 
 #include <cstdlib>
 
-#include "app/import/text_file.hpp"
-#include "app/import/xml_text.hpp"
 #include "models/hardware/machine/spec.hpp"
 #include "sim/config/load.hpp"
 #include "sim/config/spec.hpp"

@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "app/report/csv_field.hpp"
 #include "app/report/formats.hpp"
 
 namespace moire::report {
@@ -70,14 +69,6 @@ TEST(Document, TablesOfTheSameColumnsAreOneInCsv) {
   other.row({"c"});
   document.add(std::move(other), in::csv);
   EXPECT_EQ(write_csv(document), "name\na\nb\n\ncase\nc\n");
-}
-
-TEST(CsvField, QuotesWhatItHasTo) {
-  EXPECT_EQ(csv_field("plain name"), "plain name");
-  EXPECT_EQ(csv_field("a, b"), "\"a, b\"");
-  EXPECT_EQ(csv_field("\"a\""), "\"\"\"a\"\"\"");
-  EXPECT_EQ(csv_field("# no comment"), "\"# no comment\"");
-  EXPECT_EQ(csv_field("two\nlines"), "\"two lines\"");
 }
 
 TEST(Document, JsonHasTypedValues) {

@@ -1,19 +1,10 @@
 #include "app/report/values.hpp"
 
-#include <charconv>
-#include <cmath>
+#include "sim/formats/number.hpp"
 
 namespace moire::report {
 
 namespace {
-
-template <class Value>
-std::optional<Value> number_in(const std::string& text) {
-  Value value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 Cell value_of_scalar(const config::Node& node) {
   if (node.quoted) return node.text;
@@ -25,13 +16,13 @@ Cell value_of_scalar(const config::Node& node) {
 }  // namespace
 
 Cell value_of(const std::string& text) {
-  if (const auto whole = number_in<std::int64_t>(text)) return *whole;
-  if (const auto real = number_in<double>(text); real && std::isfinite(*real)) return *real;
+  if (const auto whole = formats::number_in<std::int64_t>(text)) return *whole;
+  if (const auto real = formats::number_in<double>(text); real) return *real;
   return text;
 }
 
 Cell count_or_text(const std::string& text) {
-  const auto whole = number_in<std::int64_t>(text);
+  const auto whole = formats::number_in<std::int64_t>(text);
   return whole && std::to_string(*whole) == text ? Cell(*whole) : Cell(text);
 }
 

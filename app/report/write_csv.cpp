@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "app/report/csv_field.hpp"
 #include "app/report/formats.hpp"
+#include "sim/formats/csv.hpp"
 
 namespace moire::report {
 
@@ -9,7 +9,7 @@ namespace {
 
 std::string value_of(const Cell& cell) {
   if (const auto* number = std::get_if<Number>(&cell.value)) return fmt::format("{}", number->for_programs());
-  return csv_field(shown(cell));
+  return formats::csv_field(shown(cell));
 }
 
 struct Csv {
@@ -21,7 +21,7 @@ struct Csv {
   void operator()(const Table& table) {
     std::string names;
     for (const Column& column : table.columns)
-      if ((column.readers & in::csv) != 0) names += (names.empty() ? "" : ",") + csv_field(column.key);
+      if ((column.readers & in::csv) != 0) names += (names.empty() ? "" : ",") + formats::csv_field(column.key);
     if (names != header) out += (out.empty() ? "" : "\n") + names + "\n";
     header = names;
     for (const auto& row : table.rows) {

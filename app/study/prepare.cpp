@@ -8,9 +8,9 @@
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
-#include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::study {
 
@@ -31,7 +31,7 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
 }
 
 // A slip in a size must not run for days.
-std::optional<std::string> too_long(const program::Program& program) {
+std::optional<config::Problem> too_long(const program::Program& program) {
   constexpr double most = 1e9;  // workgroups; some minutes to an hour
   double workgroups = 0;
   for (const program::Queue& queue : program.queues) {
@@ -41,8 +41,9 @@ std::optional<std::string> too_long(const program::Program& program) {
     }
   }
   if (workgroups <= most) return std::nullopt;
-  return fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated; make its sizes smaller",
-                     workgroups, most);
+  return config::Problem{
+      fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated", workgroups, most),
+      "make its sizes smaller"};
 }
 
 }  // namespace
@@ -52,13 +53,14 @@ void check_system(const machine::SystemSpec& system, const config::Node& node, c
   machine::SystemSpec without_engine = system;
   without_engine.network.model = machine::NetworkModel::queue;
   core::RunLoop loop;
-  std::string error;
-  if (!machine::Machine::build(without_engine, loop, error)) config::report_problem(error, node.place, diagnostics);
+  config::Problem error;
+  if (!machine::Machine::build(without_engine, loop, error)) diagnostics.error(node.place, error);
 }
 
 std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   config::Node tree = scenario.tree;
+  if (core::logs(core::LogLevel::info)) core::log_info("run {}", run.label().empty() ? scenario.name : run.label());
   if (!apply_changes(scenario, run, tree, diagnostics)) return std::nullopt;
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
@@ -71,7 +73,7 @@ std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, con
   auto problem = machine::does_not_fit(*program, *system);
   if (!problem) problem = too_long(*program);
   if (problem) {
-    config::report_problem(*problem, program_node->place, diagnostics);
+    diagnostics.error(program_node->place, *problem);
     return std::nullopt;
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && program->queues.size() < 2) {

@@ -66,7 +66,7 @@ struct Field {
 
 struct Check {
   std::string key;  // the field it blames; "" for the whole spec
-  std::function<std::optional<std::string>(const void* object)> run;
+  std::function<std::optional<Problem>(const void* object)> run;
 };
 
 struct Description {

@@ -48,7 +48,7 @@ bool run_checks(const Node& node, const Description& description, const void* ob
     const Node& at = blamed ? *blamed : node;
     const std::string path = blamed ? reading.at(check.key, *blamed).path : reading.path;
     const std::string subject = path.empty() ? named(description) : path;
-    reading.diagnostics->error(at.place, fmt::format("'{}': {}", subject, *failure));
+    reading.diagnostics->error(at.place, fmt::format("'{}': {}", subject, failure->what), failure->remedy);
     good = false;
   }
   return good;

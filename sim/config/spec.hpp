@@ -128,10 +128,10 @@ class Describer {
     return FieldBuilder<M>(added);
   }
 
-  // Run once all fields are read without error; the text it returns is reported at the spec's place, or at the named
-  // field's. State what is wrong and what would be right: "a; b".
-  void check(std::function<std::optional<std::string>(const T&)> run) { check("", std::move(run)); }
-  void check(std::string key, std::function<std::optional<std::string>(const T&)> run) {
+  // Run once all fields are read without error; what it returns is reported at the spec's place, or at the named
+  // field's.
+  void check(std::function<std::optional<Problem>(const T&)> run) { check("", std::move(run)); }
+  void check(std::string key, std::function<std::optional<Problem>(const T&)> run) {
     out_.checks.push_back(
         {std::move(key), [run = std::move(run)](const void* object) { return run(*static_cast<const T*>(object)); }});
   }

@@ -48,12 +48,13 @@ struct NodeSpec {
     d.field("counts", &NodeSpec::counts, "Counts").optional();
     d.field("variants", &NodeSpec::variants, "Variants").optional();
     d.field("priority", &NodeSpec::priority, "Priority").range(-4, 4).or_default();
-    d.check([](const NodeSpec& s) -> std::optional<std::string> {
-      if (s.routing == Routing::adaptive && s.links.size() < 2) return "adaptive routing needs 2 links; add one";
+    d.check([](const NodeSpec& s) -> std::optional<Problem> {
+      if (s.routing == Routing::adaptive && s.links.size() < 2)
+        return Problem{"adaptive routing needs 2 links", "add one"};
       return std::nullopt;
     });
-    d.check("gpus", [](const NodeSpec& s) -> std::optional<std::string> {
-      if (s.gpus && *s.gpus % 2 == 1) return "odd counts cannot be paired; make it even";
+    d.check("gpus", [](const NodeSpec& s) -> std::optional<Problem> {
+      if (s.gpus && *s.gpus % 2 == 1) return Problem{"odd counts cannot be paired", "make it even"};
       return std::nullopt;
     });
   }

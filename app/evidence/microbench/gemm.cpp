@@ -18,7 +18,7 @@ void append_gemm(builder::Builder& build, const Parameters& parameters) {
   spec.m = count(parameters, "m");
   spec.n = count(parameters, "n");
   spec.k = count(parameters, "k");
-  if (const auto problem = kernel::check_gemm(spec, build.system)) throw std::invalid_argument(*problem);
+  if (const auto problem = kernel::check_gemm(spec, build.system)) throw std::invalid_argument(problem->str());
   kernel::append_gemm(build, spec);
 }
 

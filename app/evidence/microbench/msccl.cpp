@@ -16,9 +16,9 @@ namespace moire::microbench {
 
 namespace {
 
+using ir::Buffer;
+using ir::Op;
 using msccl::Algorithm;
-using msccl::Buffer;
-using msccl::StepType;
 using msccl::ThreadBlock;
 
 struct Plan {
@@ -33,8 +33,8 @@ Plan empty_plan(const Parameters& parameters, int ranks, std::int64_t chunks) {
   plan.chunk_bytes = count(parameters, "chunk_bytes");
   if (plan.chunk_bytes < 1) throw std::invalid_argument("chunks of 0 bytes");
   Algorithm& algorithm = plan.algorithm;
-  algorithm.collective = msccl::Collective::custom;
-  algorithm.protocol = ll == 1 ? msccl::Protocol::ll : msccl::Protocol::simple;
+  algorithm.collective = ir::Collective::custom;
+  algorithm.protocol = ll == 1 ? ir::Protocol::ll : ir::Protocol::simple;
   algorithm.chunks = static_cast<std::int32_t>(chunks);
   algorithm.in_place = true;
   algorithm.gpus.resize(static_cast<std::size_t>(ranks));
@@ -51,7 +51,7 @@ ThreadBlock& add_block(Plan& plan, std::size_t rank, int send = msccl::none, int
   return block;
 }
 
-msccl::Step& add_step(ThreadBlock& block, StepType type, std::int64_t src, std::int64_t dst) {
+msccl::Step& add_step(ThreadBlock& block, Op type, std::int64_t src, std::int64_t dst) {
   msccl::Step& step = block.steps.emplace_back();
   step.type = type;
   step.count = 1;
@@ -63,14 +63,14 @@ msccl::Step& add_step(ThreadBlock& block, StepType type, std::int64_t src, std::
 Plan copy_plan(const Parameters& p) {
   const std::int64_t blocks = count(p, "blocks");
   Plan plan = empty_plan(p, 1, blocks);
-  for (std::int64_t b = 0; b < blocks; ++b) add_step(add_block(plan, 0), StepType::copy, b, b);
+  for (std::int64_t b = 0; b < blocks; ++b) add_step(add_block(plan, 0), Op::copy, b, b);
   return plan;
 }
 
 Plan steps_plan(const Parameters& p) {
   Plan plan = empty_plan(p, 1, 2);
   ThreadBlock& block = add_block(plan, 0);
-  for (std::int64_t k = 0; k < count(p, "steps"); ++k) add_step(block, StepType::copy, k % 2, k % 2);
+  for (std::int64_t k = 0; k < count(p, "steps"); ++k) add_step(block, Op::copy, k % 2, k % 2);
   return plan;
 }
 
@@ -80,7 +80,7 @@ Plan dependency_plan(const Parameters& p) {
   add_block(plan, 0);
   std::vector<ThreadBlock>& blocks = plan.algorithm.gpus[0].blocks;
   for (std::int64_t k = 0; k < count(p, "hops"); ++k) {
-    msccl::Step& step = add_step(blocks[static_cast<std::size_t>(k % 2)], StepType::copy, k % 2, k % 2);
+    msccl::Step& step = add_step(blocks[static_cast<std::size_t>(k % 2)], Op::copy, k % 2, k % 2);
     if (k == 0) continue;
     step.depends_block = static_cast<std::int32_t>(1 - k % 2);
     step.depends_step = static_cast<std::int32_t>((k - 1) / 2);
@@ -95,7 +95,7 @@ Plan reduce_plan(const Parameters& p) {
   for (std::int64_t b = 0; b < blocks; ++b) {
     ThreadBlock& block = add_block(plan, 0);
     const std::int64_t first = b * (sources + 1);
-    for (std::int64_t s = 0; s < sources; ++s) add_step(block, StepType::reduce, first + 1 + s, first);
+    for (std::int64_t s = 0; s < sources; ++s) add_step(block, Op::reduce, first + 1 + s, first);
   }
   return plan;
 }
@@ -107,9 +107,9 @@ Plan ping_plan(const Parameters& p) {
   const auto block = [&plan](std::int64_t rank) -> ThreadBlock& {
     return plan.algorithm.gpus[static_cast<std::size_t>(rank)].blocks[0];
   };
-  add_step(block(0), StepType::send, 0, 0);
-  for (std::int64_t k = 1; k < hops; ++k) add_step(block(k % 2), StepType::recv_copy_send, 0, 0);
-  add_step(block(hops % 2), StepType::recv, 0, 0);
+  add_step(block(0), Op::send, 0, 0);
+  for (std::int64_t k = 1; k < hops; ++k) add_step(block(k % 2), Op::recv_copy_send, 0, 0);
+  add_step(block(hops % 2), Op::recv, 0, 0);
   return plan;
 }
 
@@ -121,28 +121,25 @@ Plan stream_plan(const Parameters& p) {
     for (std::int64_t k = 0; k < connections; ++k) {
       const std::int64_t chunk = rank * connections + k;
       const int other = 1 - rank, channel = static_cast<int>(k);
-      add_step(add_block(plan, static_cast<std::size_t>(rank), other, msccl::none, channel), StepType::send, chunk,
-               chunk);
-      add_step(add_block(plan, static_cast<std::size_t>(other), msccl::none, rank, channel), StepType::recv, chunk,
-               chunk);
+      add_step(add_block(plan, static_cast<std::size_t>(rank), other, msccl::none, channel), Op::send, chunk, chunk);
+      add_step(add_block(plan, static_cast<std::size_t>(other), msccl::none, rank, channel), Op::recv, chunk, chunk);
     }
   }
   return plan;
 }
 
 Plan kind_plan(const Parameters& p) {
-  constexpr StepType types[] = {StepType::recv_reduce_copy, StepType::recv_copy_send, StepType::recv_reduce_copy_send,
-                                StepType::recv_reduce_send};
+  constexpr Op types[] = {Op::recv_reduce_copy, Op::recv_copy_send, Op::recv_reduce_copy_send, Op::recv_reduce_send};
   const std::int64_t connections = count(p, "connections"), kind = count(p, "kind");
   if (kind > 3) throw std::invalid_argument(fmt::format("kind {}; 0 to 3 would be right", kind));
   Plan plan = empty_plan(p, 2, connections);
   for (std::int64_t k = 0; k < connections; ++k) {
     const int channel = static_cast<int>(k);
     const int back = kind == 0 ? msccl::none : 0;
-    add_step(add_block(plan, 0, 1, msccl::none, channel), StepType::send, k, k);
+    add_step(add_block(plan, 0, 1, msccl::none, channel), Op::send, k, k);
     add_step(add_block(plan, 1, back, 0, channel), types[kind], k, k);
     if (kind == 0) continue;
-    msccl::Step& last = add_step(add_block(plan, 0, msccl::none, 1, channel), StepType::recv, k, k);
+    msccl::Step& last = add_step(add_block(plan, 0, msccl::none, 1, channel), Op::recv, k, k);
     if (kind == 1) last.dst_buffer = Buffer::scratch;
   }
   return plan;
@@ -154,8 +151,8 @@ Plan sends_plan(const Parameters& p) {
   ThreadBlock& sender = add_block(plan, 0, 1);
   ThreadBlock& receiver = add_block(plan, 1, msccl::none, 0);
   for (std::int64_t k = 0; k < steps; ++k) {
-    add_step(sender, StepType::send, k, k);
-    add_step(receiver, StepType::recv, k, k);
+    add_step(sender, Op::send, k, k);
+    add_step(receiver, Op::recv, k, k);
   }
   return plan;
 }
@@ -186,7 +183,7 @@ Values run(const libraries::LibrarySpec& library, const SystemSpec& system, cons
   need_gpus(system, ranks);
   SystemSpec node = ranks == 1 ? one_gpu(system) : one_node(system);
   node.node.gpus = ranks;
-  const bool ll = plan.algorithm.protocol == msccl::Protocol::ll;
+  const bool ll = plan.algorithm.protocol == ir::Protocol::ll;
   if (ll && !library.channels->ll) return {};
   const libraries::ProtocolSpec& protocol = ll ? *library.channels->ll : library.channels->simple;
   const auto bytes = static_cast<std::uint64_t>(plan.chunk_bytes) * static_cast<std::uint64_t>(plan.algorithm.chunks);
@@ -194,10 +191,10 @@ Values run(const libraries::LibrarySpec& library, const SystemSpec& system, cons
   program.queues.push_back(queue("plan", {}));
   builder::Builder build{node, program, program.queues[0]};
   constexpr double element_bytes = 4;
-  append_channel_kernel(build,
-                        collective::algorithm_program(std::make_shared<const Algorithm>(plan.algorithm), bytes,
-                                                      collective::fifo_of(protocol)),
-                        library, protocol, element_bytes, "plan");
+  collective::append_channel_kernel(build,
+                                    collective::algorithm_program(std::make_shared<const Algorithm>(plan.algorithm),
+                                                                  bytes, collective::fifo_of(protocol)),
+                                    library, protocol, element_bytes, "plan");
   const replay::Result result = simulate(node, program);
   const Time first = result.operations.front().first_workgroup;
   Time end;

@@ -5,8 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "app/evidence/validate/csv_file.hpp"
 #include "app/report/formats.hpp"
+#include "sim/formats/csv.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::validate {
 
@@ -32,7 +33,7 @@ std::string predictions_csv(const Validation& validation, const ValidationResult
 
 std::optional<std::vector<Expectation>> read_expected(const std::filesystem::path& file, const config::Place& asked,
                                                       config::Diagnostics& diagnostics) {
-  const auto table = read_csv(file, asked, diagnostics);
+  const auto table = formats::read_csv(file, asked, diagnostics);
   if (!table) return std::nullopt;
   const std::size_t before = diagnostics.size();
   const auto group = table->column("group", table->header, diagnostics);
@@ -45,7 +46,7 @@ std::optional<std::vector<Expectation>> read_expected(const std::filesystem::pat
   std::map<Key, int> lines;
   for (const auto& row : table->rows) {
     Expectation one{row[*group].text, row[*name].text, row[*metric].text, row[*unit].text};
-    const auto number = number_in(row[*value].text);
+    const auto number = formats::number_in<double>(row[*value].text);
     if (number) {
       one.value = *number;
     } else {

@@ -10,7 +10,6 @@
 #include "app/evidence/wg_compare/compare.hpp"
 #include "app/evidence/wg_compare/simulate.hpp"
 #include "app/evidence/wg_compare/trace.hpp"
-#include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
 
 namespace moire::validate {
@@ -68,8 +67,8 @@ class TraceGroup : public Group {
       return result;
     }
     wg_compare::Comparison comparison = compare(trace_.record, *simulated.record);
-    for (const std::string& mismatch : comparison.mismatches) {
-      config::report_problem(mismatch, place_, *running.diagnostics);
+    for (const config::Problem& mismatch : comparison.mismatches) {
+      running.diagnostics->error(place_, mismatch);
     }
     for (const wg_compare::Pair& pair : comparison.pairs) {
       Case one;

@@ -85,7 +85,7 @@ std::vector<double> Links::occupied(Time end) const {
 }
 
 void Links::latency(const part::PhaseUse& use, part::Latency& latency) const {
-  if (use.shape.read + use.shape.write > 0) return;
+  if (use.shape.peer_read == 0 && use.shape.read + use.shape.write > 0) return;
   latency.miss = use.shape.peer_read > 0 ? port_.load_latency.value_or(port_.store_latency * 2).seconds()
                                          : port_.store_latency.seconds();
 }

@@ -4,7 +4,7 @@
 
 namespace moire::machine {
 
-std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
+std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
                                         const Apart& apart) {
   std::unique_ptr<Machine> machine(new Machine(spec, loop, apart));
   for (const RegisteredPart& registered : parts()) {

@@ -18,7 +18,7 @@ using program::Rank;
 class Machine {
  public:
   // Fails with a message that says what would be right where parts do not fit together (torus size, say).
-  static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
+  static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
                                         const Apart& apart = {});
 
   const SystemSpec& spec() const { return spec_; }

@@ -173,9 +173,9 @@ TEST(Machine, SaysWhatDoesNotFitTogether) {
   system.fabric->torus.emplace();
   system.fabric->torus->dimensions = {2, 2};
   system.fabric->torus->link.bandwidth = {25e9};
-  std::string error;
+  config::Problem error;
   EXPECT_EQ(Machine::build(system, loop, error), nullptr);
-  EXPECT_THAT(error, HasSubstr("6"));
+  EXPECT_THAT(error.str(), HasSubstr("6"));
 }
 
 // --- Systems that are refused

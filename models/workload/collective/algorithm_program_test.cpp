@@ -16,9 +16,9 @@
 namespace moire::collective {
 namespace {
 
+using ir::Buffer;
+using ir::Op;
 using machine::example_system;
-using msccl::Buffer;
-using msccl::StepType;
 using Shared = std::shared_ptr<const msccl::Algorithm>;
 
 constexpr msccl::Fifo fifo{static_cast<std::uint64_t>(example_chunk), 4};  // of example_channels
@@ -73,13 +73,13 @@ TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
             if (step.op == Op::none) continue;
             ASSERT_GT(step.bytes, 0);
             ASSERT_LE(step.bytes, example_chunk);
-            if (traffic(step.op).sends) {
+            if (effect(step.op).sends) {
               auto& calls = sent[{rank, step.to, step.out}];
               ASSERT_EQ(step.sent, calls.size());
               ASSERT_EQ(program->receiver(rank, step.out), step.to);
               calls.push_back(step.bytes);
             }
-            if (traffic(step.op).receives) {
+            if (effect(step.op).receives) {
               auto& calls = received[{step.from, rank, step.in}];
               ASSERT_EQ(step.received, calls.size());
               ASSERT_EQ(program->sender(rank, step.in), step.from);
@@ -119,7 +119,7 @@ TEST(AlgorithmProgram, PartsOfBytesAreNotLostBetweenNodes) {
   }
 }
 
-msccl::Step local(StepType type, std::int32_t from, std::int32_t to) {
+msccl::Step local(Op type, std::int32_t from, std::int32_t to) {
   return {.type = type,
           .src_buffer = Buffer::input,
           .dst_buffer = Buffer::output,
@@ -130,7 +130,7 @@ msccl::Step local(StepType type, std::int32_t from, std::int32_t to) {
 
 msccl::Algorithm on_one_gpu(std::vector<msccl::ThreadBlock> blocks) {
   msccl::Algorithm made;
-  made.collective = msccl::Collective::custom;
+  made.collective = ir::Collective::custom;
   made.chunks = 4;
   made.gpus.push_back({.input_chunks = 4, .output_chunks = 4, .blocks = std::move(blocks)});
   return made;
@@ -141,8 +141,8 @@ TEST(AlgorithmProgram, AThreadBlockWaitsForAnother) {
   library.channels->local_overhead = Time::from_us(3);
   library.channels->order_overhead = Time::from_us(2);
   msccl::ThreadBlock first, second;
-  first.steps = {local(StepType::copy, 0, 0)};
-  second.steps = {local(StepType::copy, 1, 1)};
+  first.steps = {local(Op::copy, 0, 0)};
+  second.steps = {local(Op::copy, 1, 1)};
   const auto apart = on_one_gpu({first, second});
   const double alone =
       run(example_system(1), std::make_shared<const msccl::Algorithm>(apart), 4 * example_chunk, library).end.us();
@@ -161,7 +161,7 @@ TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {
   libraries::LibrarySpec library = example_channels();
   library.channels->local_overhead = Time::from_us(3);
   msccl::ThreadBlock block;
-  block.steps = {local(StepType::reduce, 0, 3), local(StepType::reduce, 1, 3), local(StepType::reduce, 2, 3)};
+  block.steps = {local(Op::reduce, 0, 3), local(Op::reduce, 1, 3), local(Op::reduce, 2, 3)};
   const auto fused = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
   block.steps[1].has_dependents = true;  // others may want the sum of two
   const auto split = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
@@ -179,9 +179,9 @@ TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {
 
 TEST(AlgorithmProgram, ALaterFlagStandsForAnEarlierStep) {
   msccl::ThreadBlock first, second;
-  first.steps = {local(StepType::copy, 0, 0), local(StepType::copy, 1, 1)};
+  first.steps = {local(Op::copy, 0, 0), local(Op::copy, 1, 1)};
   first.steps[1].has_dependents = true;
-  second.steps = {local(StepType::copy, 2, 2)};
+  second.steps = {local(Op::copy, 2, 2)};
   second.steps[0].depends_block = 0;
   second.steps[0].depends_step = 0;
   const auto algorithm = std::make_shared<const msccl::Algorithm>(on_one_gpu({first, second}));
@@ -192,13 +192,13 @@ TEST(AlgorithmProgram, AFullConnectionHoldsItsSenderUp) {
   // Both ranks send `sends` chunks before they receive any: four calls fit.
   const auto exchange = [](std::int32_t sends) {
     msccl::Algorithm made;
-    made.collective = msccl::Collective::custom;
+    made.collective = ir::Collective::custom;
     made.chunks = 8;
     for (const std::int32_t other : {1, 0}) {
       msccl::ThreadBlock block;
       block.send = block.recv = other;
-      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(StepType::send, i, i));
-      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(StepType::recv, i, i));
+      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::send, i, i));
+      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::recv, i, i));
       made.gpus.push_back({.input_chunks = 8, .output_chunks = 8, .blocks = {block}});
     }
     return std::make_shared<const msccl::Algorithm>(std::move(made));

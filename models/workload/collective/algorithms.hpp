@@ -3,11 +3,16 @@
 
 #include <memory>
 
+#include "models/algorithms/ir/channel_program.hpp"
 #include "models/hardware/machine/spec.hpp"
-#include "models/workload/collective/channel_program.hpp"
 #include "models/workload/collective/kind.hpp"
 
 namespace moire::collective {
+
+using ir::ChannelProgram;
+using ir::Op;
+using ir::Rank;
+using ir::Step;
 
 struct Work {
   const machine::SystemSpec& system;

@@ -48,13 +48,13 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
                     if (step.op == Op::none) continue;
                     EXPECT_GT(step.bytes, 0);
                     EXPECT_TRUE(step.bytes <= 1000 || step.op == Op::copy);
-                    if (traffic(step.op).sends) {
+                    if (effect(step.op).sends) {
                       EXPECT_EQ(program->receiver(rank, step.out), step.to);
                       auto& chunks = sent[{rank, step.to, step.out}];
                       EXPECT_EQ(step.sent, chunks.size());
                       chunks.push_back(step.bytes);
                     }
-                    if (traffic(step.op).receives) {
+                    if (effect(step.op).receives) {
                       EXPECT_EQ(program->sender(rank, step.in), step.from);
                       auto& chunks = received[{step.from, rank, step.in}];
                       EXPECT_EQ(step.received, chunks.size());
@@ -86,7 +86,7 @@ TEST(ChannelProgram, SumsAreMadeOnce) {
             for (std::uint32_t strand = 0; strand < program->strands(); ++strand) {
               Step step;
               for (std::uint32_t n = 0; program->step(rank, channel, strand, n, step); ++n, step = {})
-                if (traffic(step.op).reduces) summed += step.bytes;
+                if (effect(step.op).reduces) summed += step.bytes;
             }
           }
         }

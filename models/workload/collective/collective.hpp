@@ -35,8 +35,8 @@ struct Collective {
 };
 
 // Say why a machine cannot run it and what would be right: a buffer of so many bytes at a rank, the collective.
-std::optional<std::string> check_memory(Bytes bytes, const machine::SystemSpec& system);
-std::optional<std::string> check(const Collective& collective, const machine::SystemSpec& system);
+std::optional<config::Problem> check_memory(Bytes bytes, const machine::SystemSpec& system);
+std::optional<config::Problem> check(const Collective& collective, const machine::SystemSpec& system);
 
 void append(builder::Builder& build, const Collective& collective, const std::string& name);
 

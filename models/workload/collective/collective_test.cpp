@@ -358,7 +358,7 @@ TEST(Puts, GoToOtherNodesAndStoresToTheOwn) {
 // -------------------------------------------------------------------------------------------------------------
 
 std::string refusal(const Collective& collective, const machine::SystemSpec& system) {
-  return check(collective, system).value_or("");
+  return check(collective, system).value_or(config::Problem{}).str();
 }
 
 TEST(Collectives, SayWhyTheyCannotRun) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/core/log.hpp"
+
 namespace moire::collective {
 
 namespace {
@@ -145,6 +147,10 @@ Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, c
   }
   const std::int64_t most = std::min(channels.channels, question.channels.value_or(channels.channels));
   best.channels = channels_for(*protocol_of(channels, best.protocol), system, question, most);
+  if (core::logs(core::LogLevel::info))
+    core::log_info("{} of {:.0f} bytes on {} ranks: {}, {}, at most {} channels{}", name_of(question.kind),
+                   question.bytes, system.ranks(), name_of(best.algorithm), name_of(best.protocol), best.channels,
+                   soonest < 0 ? "" : fmt::format(", expected to take {:.1f} us", soonest * 1e6));
   return best;
 }
 

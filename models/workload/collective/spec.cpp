@@ -96,10 +96,10 @@ void AllToAllSpec::describe(Describer<AllToAllSpec>& d) {
       .positive();
   d.field("bytes_per_peer", &AllToAllSpec::bytes_per_peer, "Bytes of one share; or bytes_per_rank").positive();
   describe_way(d);
-  d.check([](const AllToAllSpec& s) -> std::optional<std::string> {
+  d.check([](const AllToAllSpec& s) -> std::optional<config::Problem> {
     if (s.bytes_per_rank.has_value() != s.bytes_per_peer.has_value()) return std::nullopt;
-    return s.bytes_per_rank ? "bytes_per_rank and bytes_per_peer say the same; write one of them"
-                            : "an All-to-All of how many bytes is not said; write bytes_per_rank (or bytes_per_peer)";
+    if (s.bytes_per_rank) return config::Problem{"bytes_per_rank and bytes_per_peer say the same", "write one of them"};
+    return config::Problem{"an All-to-All of how many bytes is not said", "write bytes_per_rank (or bytes_per_peer)"};
   });
 }
 

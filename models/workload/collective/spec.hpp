@@ -52,7 +52,7 @@ Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec& sy
 
 // As operators: a check against the machine, and what they append.
 template <class Spec>
-std::optional<std::string> check_collective(const Spec& spec, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_collective(const Spec& spec, const machine::SystemSpec& system) {
   return check(collective_of(spec, system), system);
 }
 template <class Spec>

@@ -14,9 +14,9 @@ Time time_of(const machine::SystemSpec& system, const Collective& collective) {
   builder::Builder build{system, program, program.queues[0]};
   append(build, collective, name_of(collective.kind));
   core::RunLoop loop;
-  std::string error;
+  config::Problem error;
   const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, loop, error);
-  MOIRE_INVARIANT(machine != nullptr, error);
+  MOIRE_INVARIANT(machine != nullptr, error.str());
   const replay::Result result = replay::Replay(*machine, program).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
   const bool kernel = collective.way.engine != Engine::dma;

@@ -74,7 +74,7 @@ class TreeProgram final : public ChannelProgram {
     } else if (at == 0 && !root) {
       step.op = Op::send;
     }
-    if (traffic(step.op).sends) {
+    if (effect(step.op).sends) {
       step.to = root ? children[0] : own.parent[rank];
       step.out = root ? downwards(channel, 0) : upwards(channel, own.place[rank]);
     }

@@ -16,16 +16,18 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
-  d.check([](const DlrmSpec& s) -> std::optional<std::string> {
+  d.check([](const DlrmSpec& s) -> std::optional<config::Problem> {
     if (s.embedding.schedule != Schedule::bulk_synchronous && s.embedding.schedule != Schedule::fused)
-      return "an iteration needs the embedding and its All-to-All; write embedding.schedule: bulk_synchronous or fused";
+      return config::Problem{"an iteration needs the embedding and its All-to-All",
+                             "write embedding.schedule: bulk_synchronous or fused"};
     if (!s.embedding.library && s.embedding.engine == collective::Engine::cu)
-      return "the gradients' All-to-All needs a collective library; write embedding.library: ../libraries/rccl.yaml";
+      return config::Problem{"the gradients' All-to-All needs a collective library",
+                             "write embedding.library: ../libraries/rccl.yaml"};
     return std::nullopt;
   });
 }
 
-std::optional<std::string> check_dlrm(const DlrmSpec& spec, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const machine::SystemSpec& system) {
   return check_embedding(spec.embedding, system);
 }
 

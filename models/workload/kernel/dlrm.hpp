@@ -15,7 +15,7 @@ struct DlrmSpec {
   static void describe(config::Describer<DlrmSpec>& d);
 };
 
-std::optional<std::string> check_dlrm(const DlrmSpec& spec, const machine::SystemSpec& system);
+std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const machine::SystemSpec& system);
 // Bottom MLP, embedding + All-to-All, interaction, top MLP; then backward: top MLP, interaction, All-to-All of the
 // gradients, embedding update, bottom MLP, optimiser of the dense layers. One queue.
 void append_dlrm(builder::Builder& build, const DlrmSpec& spec);

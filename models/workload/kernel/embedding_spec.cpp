@@ -98,18 +98,20 @@ EmbeddingSizes::EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks)
       vector_bytes(static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype)),
       bytes_per_peer{static_cast<double>(spec.tables_per_gpu * samples_per_rank) * vector_bytes} {}
 
-std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system) {
   const std::int64_t ranks = system.ranks();
-  if (ranks < 2) return "an All-to-All needs at least 2 ranks; raise system.nodes or system.node.gpus";
+  if (ranks < 2)
+    return config::Problem{"an All-to-All needs at least 2 ranks", "raise system.nodes or system.node.gpus"};
   if (spec.global_batch % ranks != 0) {
-    return fmt::format("global_batch {} does not divide over {} ranks; {} would", spec.global_batch, ranks,
-                       std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks);
+    return config::Problem{
+        fmt::format("global_batch {} does not divide over {} ranks", spec.global_batch, ranks),
+        fmt::format("{} would", std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks)};
   }
   if (spec.slice_vectors % spec.bags_per_workgroup != 0) {
-    return fmt::format(
-        "slice_vectors {} is not a multiple of bags_per_workgroup {}; {} would be", spec.slice_vectors,
-        spec.bags_per_workgroup,
-        (spec.slice_vectors + spec.bags_per_workgroup - 1) / spec.bags_per_workgroup * spec.bags_per_workgroup);
+    return config::Problem{fmt::format("slice_vectors {} is not a multiple of bags_per_workgroup {}",
+                                       spec.slice_vectors, spec.bags_per_workgroup),
+                           fmt::format("{} would be", (spec.slice_vectors + spec.bags_per_workgroup - 1) /
+                                                          spec.bags_per_workgroup * spec.bags_per_workgroup)};
   }
   // The fused kernel's flags: one ready flag per pair of ranks and a counter per slice.
   const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
@@ -117,16 +119,15 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
                                   static_cast<double>(spec.slice_vectors));
   const double flags = static_cast<double>(ranks) * static_cast<double>(ranks) * (1 + slices);
   if (spec.schedule == Schedule::fused && flags > most_flags) {
-    return fmt::format(
-        "{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible; raise slice_vectors "
-        "or take fewer ranks",
-        ranks, slices, flags, most_flags);
+    return config::Problem{
+        fmt::format("{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible", ranks, slices,
+                    flags, most_flags),
+        "raise slice_vectors or take fewer ranks"};
   }
   const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
   if (exchanges && spec.engine == collective::Engine::cu && !spec.library) {
-    return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml, or "
-           "engine: "
-           "dma inside a node";
+    return config::Problem{"the bulk-synchronous schedule needs a collective library",
+                           "write library: ../libraries/rccl.yaml, or engine: dma inside a node"};
   }
   if (exchanges) {
     if (auto problem = collective::check(exchange_of(spec, sizes, static_cast<program::Rank>(ranks)), system))
@@ -135,9 +136,9 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
                         static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
   if (tables > system.node.gpu.hbm.capacity.value) {
-    return fmt::format(
-        "tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory; lower rows_per_table or tables_per_gpu",
-        tables * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9);
+    return config::Problem{fmt::format("tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory", tables * 1e-9,
+                                       system.node.gpu.hbm.capacity.value * 1e-9),
+                           "lower rows_per_table or tables_per_gpu"};
   }
   return std::nullopt;
 }

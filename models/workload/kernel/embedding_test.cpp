@@ -624,19 +624,20 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   EXPECT_EQ(check_embedding(good, system), std::nullopt);
   EmbeddingSpec bad = good;
   bad.global_batch = 63;
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("global_batch 63 does not divide over 4 ranks; 64 would"));
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("global_batch 63 does not divide over 4 ranks; 64 would"));
   bad = good;
   bad.slice_vectors = 12;
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("12 is not a multiple of bags_per_workgroup 8; 16 would be"));
+  EXPECT_THAT(check_embedding(bad, system)->str(),
+              HasSubstr("12 is not a multiple of bags_per_workgroup 8; 16 would be"));
   bad = good;
   bad.library.reset();
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("needs a collective library"));
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("needs a collective library"));
   bad.schedule = Schedule::fused;
   EXPECT_EQ(check_embedding(bad, system), std::nullopt);
   bad = good;
   bad.rows_per_table = 100'000'000;
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("tables of 102.4 GB per GPU do not fit its 10.0 GB"));
-  EXPECT_THAT(*check_embedding(good, example_system(1)), HasSubstr("at least 2 ranks"));
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("tables of 102.4 GB per GPU do not fit its 10.0 GB"));
+  EXPECT_THAT(check_embedding(good, example_system(1))->str(), HasSubstr("at least 2 ranks"));
 }
 
 }  // namespace

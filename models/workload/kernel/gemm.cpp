@@ -8,6 +8,7 @@
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/gemm_traffic.hpp"
 #include "sim/config/spec.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::kernel {
 
@@ -165,6 +166,9 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
   const GemmShape shape = shape_of(spec);
   GemmPlan plan;
   plan.kernel = kernel_of(spec, gpu);
+  core::log_info("gemm {} x {} x {}: tiles of {} x {} x {}, clusters of {} x {}, k in {} part{}", spec.m, spec.n,
+                 spec.k, plan.kernel.tile.m, plan.kernel.tile.n, plan.kernel.tile.k, plan.kernel.cluster.m,
+                 plan.kernel.cluster.n, plan.kernel.split, plan.kernel.split == 1 ? "" : "s");
   plan.schedule = spec.schedule.value_or(library.schedule);
   const TileGrid grid(shape, plan.kernel);
   plan.tiles = grid.tiles();
@@ -204,34 +208,39 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
   return plan;
 }
 
-std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system) {
   const machine::GpuSpec& gpu = system.node.gpu;
   const std::int64_t cus = gpu.compute.total_cus();
-  if (spec.cus && *spec.cus > cus) return fmt::format("cus {} is more than the GPU has; {} at most", *spec.cus, cus);
+  if (spec.cus && *spec.cus > cus)
+    return config::Problem{fmt::format("cus {} is more than the GPU has", *spec.cus), fmt::format("{} at most", cus)};
   const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
   const double bytes = elements * builder::bytes_of(spec.dtype);
   if (bytes > gpu.hbm.capacity.value) {
-    return fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB; make m, n or k smaller", bytes * 1e-9,
-                       gpu.hbm.capacity.value * 1e-9);
+    return config::Problem{fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB", bytes * 1e-9,
+                                       gpu.hbm.capacity.value * 1e-9),
+                           "make m, n or k smaller"};
   }
   if (spec.split_k && *spec.split_k > spec.k) {
-    return fmt::format("split_k {} leaves parts of k without any element; {} at most", *spec.split_k, spec.k);
+    return config::Problem{fmt::format("split_k {} leaves parts of k without any element", *spec.split_k),
+                           fmt::format("{} at most", spec.k)};
   }
   const GemmKernel kernel = kernel_of(spec, gpu);
   const program::WorkgroupResources resources = resources_of(gpu.gemm, kernel);
   if (kernel.cluster_size() > gpu.compute.cluster_max) {
-    return fmt::format("clusters of {} workgroups; this GPU has at most {}", kernel.cluster_size(),
-                       gpu.compute.cluster_max);
+    return config::Problem{fmt::format("clusters of {} workgroups", kernel.cluster_size()),
+                           fmt::format("this GPU has at most {}", gpu.compute.cluster_max)};
   }
   if (cu::occupancy(gpu.compute, resources) == 0) {
-    return fmt::format(
-        "a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}; take a smaller tile or "
-        "fewer stages",
-        kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k, cu::limiting_resource(gpu.compute, resources));
+    return config::Problem{
+        fmt::format("a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}",
+                    kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k,
+                    cu::limiting_resource(gpu.compute, resources)),
+        "take a smaller tile or fewer stages"};
   }
   if (resident_workgroups(gpu, resources, cus_of(spec, gpu)) == 0) {
-    return fmt::format("no cluster of {} workgroups fits {} CUs; take a smaller cluster or more cus",
-                       kernel.cluster_size(), cus_of(spec, gpu));
+    return config::Problem{
+        fmt::format("no cluster of {} workgroups fits {} CUs", kernel.cluster_size(), cus_of(spec, gpu)),
+        "take a smaller cluster or more cus"};
   }
   return std::nullopt;
 }

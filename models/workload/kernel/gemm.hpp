@@ -43,7 +43,7 @@ struct GemmPlan {
 GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus);
 
 // Says what is wrong and what would be right; nothing if it fits the machine.
-std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system);
+std::optional<config::Problem> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system);
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec);
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name);

@@ -265,7 +265,7 @@ TEST(CheckGemm, SaysWhatDoesNotFit) {
   const auto problem = [&](const std::function<void(GemmSpec&)>& change) {
     GemmSpec spec = of(2, 4);
     change(spec);
-    return check_gemm(spec, on).value_or("");
+    return check_gemm(spec, on).value_or(config::Problem{}).str();
   };
   EXPECT_EQ(problem([](GemmSpec&) {}), "");
   EXPECT_THAT(problem([](GemmSpec& s) { s.cus = 9; }), HasSubstr("cus 9 is more than the GPU has; 8 at most"));

@@ -54,12 +54,12 @@ void StreamSpec::describe(config::Describer<StreamSpec>& d) {
           "Bytes a workgroup has requested before it waits; absent: 256 threads x 16 B x 4 loads, of each input")
       .positive()
       .optional();
-  d.check([](const StreamSpec& s) -> std::optional<std::string> {
+  d.check([](const StreamSpec& s) -> std::optional<config::Problem> {
     if (s.bytes.value > 0 && s.read.value + s.write.value > 0) {
-      return "bytes and read or write say the same; give bytes (and inputs), or read and write";
+      return config::Problem{"bytes and read or write say the same", "give bytes (and inputs), or read and write"};
     }
     if (s.all_read().value + s.all_written().value <= 0) {
-      return "a stream that neither reads nor writes; give bytes, or read or write";
+      return config::Problem{"a stream that neither reads nor writes", "give bytes, or read or write"};
     }
     return std::nullopt;
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/workload/collective/msccl.hpp"
+#include "models/workload/collective/mscclpp.hpp"
 #include "models/workload/collective/spec.hpp"
 #include "models/workload/kernel/delay.hpp"
 #include "models/workload/kernel/dlrm.hpp"
@@ -12,7 +13,6 @@
 #include "models/workload/kernel/stream.hpp"
 #include "models/workload/kernel/wg_trace.hpp"
 #include "models/workload/operators/program_spec.hpp"
-#include "sim/config/problem.hpp"
 
 namespace moire::operators {
 
@@ -21,15 +21,15 @@ namespace {
 // An operator whose whole input is its spec: parse it, check it against the machine where it has to fit one, append.
 template <class Spec>
 Operator from_spec(std::string name, void (*append)(builder::Builder&, const Spec&),
-                   std::optional<std::string> (*check)(const Spec&, const machine::SystemSpec&) = nullptr,
+                   std::optional<config::Problem> (*check)(const Spec&, const machine::SystemSpec&) = nullptr,
                    std::vector<Knob> knobs = {}) {
   return {std::move(name),
           [append, check](const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
             const std::optional<Spec> spec = config::parse<Spec>(node, diagnostics, nullptr, build.path);
             if (!spec) return false;
-            const std::optional<std::string> problem = check ? check(*spec, build.system) : std::nullopt;
+            const std::optional<config::Problem> problem = check ? check(*spec, build.system) : std::nullopt;
             if (problem) {
-              config::report_problem(*problem, node.place, diagnostics);
+              diagnostics.error(node.place, *problem);
               return false;
             }
             append(build, *spec);
@@ -58,6 +58,12 @@ bool append_msccl(const config::Node& node, builder::Builder& build, config::Dia
   return spec && collective::append_msccl(build, *spec, node, diagnostics);
 }
 
+bool append_mscclpp(const config::Node& node, builder::Builder& build, config::Diagnostics& diagnostics) {
+  const std::optional<collective::MscclppSpec> spec =
+      config::parse<collective::MscclppSpec>(node, diagnostics, nullptr, build.path);
+  return spec && collective::append_mscclpp(build, *spec, node, diagnostics);
+}
+
 }  // namespace
 
 const std::vector<Operator>& all() {
@@ -76,6 +82,7 @@ const std::vector<Operator>& all() {
       from_spec<kernel::DelaySpec>("delay", kernel::append_delay),
       {"wg_trace", append_wg_trace},
       {"msccl", append_msccl},
+      {"mscclpp", append_mscclpp},
   };
   return operators;
 }
@@ -112,6 +119,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<libraries::ChannelsSpec>();
   catalogue.add<libraries::ProtocolSpec>();
   catalogue.add<libraries::ExpectationSpec>();
+  catalogue.add<libraries::PlanLibrarySpec>();
   catalogue.add<collective::AllGatherSpec>();
   catalogue.add<collective::AllReduceSpec>();
   catalogue.add<collective::ReduceScatterSpec>();
@@ -125,6 +133,7 @@ void describe(config::Catalogue& catalogue) {
   catalogue.add<kernel::DelaySpec>();
   catalogue.add<kernel::WgTraceSpec>();
   catalogue.add<collective::MscclSpec>();
+  catalogue.add<collective::MscclppSpec>();
 }
 
 }  // namespace moire::operators
