@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/advise/space.hpp"
+#include "app/report/document.hpp"
 #include "app/study/blame.hpp"
 
 namespace moire::advise {
@@ -63,7 +64,6 @@ struct Advice {
 // Nothing, and the reasons in `diagnostics`, where there is nothing to advise on. `at_once` simulations side by side.
 std::optional<Advice> advise(const study::Scenario& scenario, std::size_t at_once, config::Diagnostics& diagnostics);
 
-std::string report_table(const study::Scenario& scenario, const Advice& advice);
-std::string report_json(const study::Scenario& scenario, const Advice& advice);
+report::Document document_of(const study::Scenario& scenario, const Advice& advice);
 
 }  // namespace moire::advise

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/advise/windows.hpp"
+#include "app/report/formats.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::advise {
@@ -155,7 +156,8 @@ TEST_F(AdviceTest, AccountsAddUpAndSaysTheSameWithAnyNumberOfJobs) {
       for (const auto& [kind, share] : stretch.busy) EXPECT_LE(share, 1 + 1e-9) << kind;
     }
   }
-  EXPECT_EQ(report_json(scenario_, advice), report_json(scenario_, advice_of("", 1)));
+  EXPECT_EQ(report::write_json(document_of(scenario_, advice)),
+            report::write_json(document_of(scenario_, advice_of("", 1))));
 }
 
 // The paper's rule: CUs reserved so that the longer of both, alone, is shortest.

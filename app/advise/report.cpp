@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "app/advise/advise.hpp"
-#include "app/report/table.hpp"
+#include "app/report/values.hpp"
 #include "sim/config/suggest.hpp"
 
 namespace moire::advise {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Align = report::Table::Align;
+namespace in = report::in;
+using report::Cell;
+using report::Field;
+using report::in_us;
+using report::left;
+using report::right;
+using report::share;
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share + 0.0); }
-std::string us(Time time) { return fmt::format("{:.2f} us", time.us()); }
+// Ratios with as many digits as say something.
+report::Number to_a_billionth(double value) { return {.value = value, .decimals = 9}; }
 
 double change(Time time, Time from) { return time.us() / from.us() - 1; }
 
@@ -24,7 +28,7 @@ double change(Time time, Time from) { return time.us() / from.us() - 1; }
 std::string against(Time time, Time other) {
   const double more = change(time, other);
   if (std::abs(more) < 0.0005) return "as long as";
-  return fmt::format("{} {} than", percent(std::abs(more)), more < 0 ? "less" : "more");
+  return fmt::format("{} {} than", shown(share(std::abs(more))), more < 0 ? "less" : "more");
 }
 
 Time end_of(const study::RunResult& run, const std::string& queue) {
@@ -61,32 +65,42 @@ std::string lost_text(const study::QueueBlame& queue, Time lost, Time run) {
                      lost.ps < 0 ? "earlier" : "later", config::join(list));
 }
 
-std::string tried_table(const Advice& advice) {
-  report::Table table;
-  table.column("schedule", Align::left);
-  for (const char* heading : {"time", "as written", "of ideal"}) table.column(heading, Align::right);
-  table.column(advice.space.compute, Align::right);
-  table.column(advice.space.comm, Align::right);
+report::Table tried_table(const Advice& advice) {
+  report::Table table{.key = "tried",
+                      .columns = {left("schedule"), left("parameters", in::json), right("time").keyed("time_us"),
+                                  right("as written", in::people)}};
+  for (const study::QueueResult& queue : advice.tried.front().result.queues)
+    table.columns.push_back(right(study::metric_word(queue.name) + "_us", in::programs));
+  table.columns.push_back(right("of ideal").keyed("fraction_of_ideal"));
+  for (const std::string& queue : {advice.space.compute, advice.space.comm})
+    table.columns.push_back(right(queue, in::people));
   const Time as_written = advice.tried.front().result.time;
   for (const std::size_t number : advice.ranking) {
     const Tried& one = advice.tried[number];
-    table.row({one.schedule.name, us(one.result.time),
-               number == 0 ? "" : fmt::format("{:+.1f} %", 100 * change(one.result.time, as_written) + 0.0),
-               one.fraction_of_ideal ? percent(*one.fraction_of_ideal) : "",
-               us(end_of(one.result, advice.space.compute)), us(end_of(one.result, advice.space.comm))});
+    Cell::Record parameters;
+    for (const config::Override& set : one.schedule.changes)
+      parameters.push_back({config::join(set.path, "."), report::value_of(set.value)});
+    std::vector<Cell> cells = {one.schedule.name, std::move(parameters), in_us(one.result.time),
+                               number == 0 ? Cell() : Cell(report::signed_share(change(one.result.time, as_written)))};
+    for (const study::QueueResult& queue : one.result.queues) cells.emplace_back(in_us(queue.end));
+    cells.push_back(one.fraction_of_ideal ? Cell(share(*one.fraction_of_ideal)) : Cell());
+    for (const std::string& queue : {advice.space.compute, advice.space.comm})
+      cells.emplace_back(in_us(end_of(one.result, queue)));
+    table.row(std::move(cells));
   }
-  return table.str();
+  for (const std::string& reason : advice.space.left_out) table.footnotes.push_back("left out: " + reason);
+  return table;
 }
 
-std::string split_table(const Advice& advice) {
-  report::Table table;
-  table.column("CUs reserved", Align::right);
-  table.column(advice.space.compute + " alone", Align::right);
-  table.column(advice.space.comm + " alone", Align::right);
-  for (const Split& split : advice.splits) {
-    table.row({std::to_string(split.cus), us(split.compute), us(split.comm)});
-  }
-  return table.str();
+report::Table split_table(const Advice& advice) {
+  const auto alone = [](const std::string& queue) {
+    return right(queue + " alone").keyed(study::metric_word(queue) + "_alone_us");
+  };
+  report::Table table{
+      .key = "splits",
+      .columns = {right("CUs reserved").keyed("cus"), alone(advice.space.compute), alone(advice.space.comm)}};
+  for (const Split& split : advice.splits) table.row({split.cus, in_us(split.compute), in_us(split.comm)});
+  return table;
 }
 
 std::string text_of(const config::Node& value) {
@@ -98,148 +112,116 @@ std::string text_of(const config::Node& value) {
 
 std::string best_text(const Advice& advice) {
   const Tried& best = advice.tried[advice.best()];
-  const Time as_written = advice.tried.front().result.time;
-  std::string out = fmt::format("Best: {}, {}\n", best.schedule.name, us(best.result.time));
-  for (const config::Override& set : best.schedule.changes) {
-    out += fmt::format("  {}: {}\n", config::join(set.path, "."), text_of(set.value));
-  }
-  if (advice.best() != 0) out += fmt::format("  {} as written\n", against(best.result.time, as_written));
-  out += fmt::format("  {} one after the other ({})\n", against(best.result.time, advice.serial), us(advice.serial));
-  out += fmt::format("  {} the ideal ({})\n", against(best.result.time, advice.ideal), us(advice.ideal));
-  if (advice.as_good() > 1) {
-    out += fmt::format("  {} within {} of it\n",
-                       advice.as_good() == 2 ? "1 other is" : fmt::format("{} others are", advice.as_good() - 1),
-                       percent(good_enough));
-  }
-  if (const auto next = advice.next()) {
-    out += fmt::format("  the next one, {}, takes {} more\n", advice.tried[*next].schedule.name,
-                       percent(advice.over_best(*next)));
-  }
-  return out;
+  const Time time = best.result.time;
+  std::vector<std::string> lines = {fmt::format("Best: {}, {}", best.schedule.name, shown(in_us(time)))};
+  const auto say = [&lines](const std::string& line) { lines.push_back("  " + line); };
+  for (const config::Override& set : best.schedule.changes)
+    say(fmt::format("{}: {}", config::join(set.path, "."), text_of(set.value)));
+  if (advice.best() != 0) say(against(time, advice.tried.front().result.time) + " as written");
+  say(fmt::format("{} one after the other ({})", against(time, advice.serial), shown(in_us(advice.serial))));
+  say(fmt::format("{} the ideal ({})", against(time, advice.ideal), shown(in_us(advice.ideal))));
+  if (advice.as_good() > 1)
+    say(fmt::format("{} within {} of it",
+                    advice.as_good() == 2 ? "1 other is" : fmt::format("{} others are", advice.as_good() - 1),
+                    shown(share(good_enough))));
+  if (const auto next = advice.next())
+    say(fmt::format("the next one, {}, takes {} more", advice.tried[*next].schedule.name,
+                    shown(share(advice.over_best(*next)))));
+  return config::join(lines, "\n");
 }
 
+// Empty where no rule of thumb chooses anything.
 std::string rules_text(const Advice& advice) {
-  std::string out;
+  std::vector<std::string> lines = {"Rules of thumb"};
   const auto rule = [&](const std::string& words, std::optional<std::size_t> chosen) {
     if (!chosen) return;
     const Tried& one = advice.tried[*chosen];
-    out += fmt::format("  {}: {}, {} ({:+.1f} % over the best)\n", words, one.schedule.name, us(one.result.time),
-                       100 * change(one.result.time, advice.tried[advice.best()].result.time) + 0.0);
+    const double over = change(one.result.time, advice.tried[advice.best()].result.time);
+    lines.push_back(fmt::format("  {}: {}, {} ({} over the best)", words, one.schedule.name,
+                                shown(in_us(one.result.time)), shown(report::signed_share(over))));
   };
   rule("launch in ascending number of workgroups", advice.by_workgroups);
   rule("split by the larger of both alone", advice.by_split);
-  return out.empty() ? "" : "\nRules of thumb\n" + out;
+  return lines.size() == 1 ? "" : config::join(lines, "\n");
 }
 
 std::string why_text(const Advice& advice) {
-  std::string out = "\nWhy\n";
+  std::vector<std::string> lines = {"Why"};
   for (const Account& account : advice.accounts) {
     const Tried& one = advice.tried[account.tried];
-    out += "  " + one.schedule.name + "\n";
-    for (std::size_t q = 0; q < account.blame.size(); ++q) {
-      out += "    " + lost_text(account.blame[q], account.lost[q], one.result.time) + "\n";
-    }
+    lines.push_back("  " + one.schedule.name);
+    for (std::size_t q = 0; q < account.blame.size(); ++q)
+      lines.push_back("    " + lost_text(account.blame[q], account.lost[q], one.result.time));
     for (const Stretch& stretch : account.stretches) {
       std::vector<std::string> busy;
-      for (const auto& [kind, share] : stretch.busy) {
-        if (share >= 0.01) busy.push_back(fmt::format("{} {:.0f} %", kind, 100 * share));
-      }
-      out += fmt::format("    {}, {:.0f} to {:.0f} us: {}\n", stretch.name, stretch.begin.us(), stretch.end.us(),
-                         config::join(busy));
+      for (const auto& [kind, part] : stretch.busy)
+        if (part >= 0.01) busy.push_back(fmt::format("{} {:.0f} %", kind, 100 * part));
+      lines.push_back(fmt::format("    {}, {:.0f} to {:.0f} us: {}", stretch.name, stretch.begin.us(), stretch.end.us(),
+                                  config::join(busy)));
     }
   }
-  return out;
+  return config::join(lines, "\n");
 }
 
-double exact_us(Time time) { return study::microseconds(time); }
-double rounded(double ratio) { return std::round(ratio * 1e9) / 1e9; }
-
-Json value_json(const config::Node& value) {
-  if (value.is_sequence()) {
-    Json list = Json::array();
-    for (const config::Node& item : value.items) list.push_back(value_json(item));
-    return list;
-  }
-  const bool digits = !value.text.empty() && value.text.find_first_not_of("0123456789") == std::string::npos;
-  if (digits && value.text.size() < 18) return std::stoll(value.text);
-  return value.text;
+Cell::Record rules(const Advice& advice) {
+  Cell::Record record;
+  const auto rule = [&](const char* name, std::optional<std::size_t> chosen) {
+    if (chosen) record.push_back({name, advice.tried[*chosen].schedule.name});
+  };
+  rule("ascending_workgroups", advice.by_workgroups);
+  rule("smallest_larger_of_both", advice.by_split);
+  return record;
 }
 
-Json tried_json(const Advice& advice, std::size_t number) {
-  const Tried& one = advice.tried[number];
-  Json json;
-  json["schedule"] = one.schedule.name;
-  json["parameters"] = Json::object();
-  for (const config::Override& set : one.schedule.changes) {
-    json["parameters"][config::join(set.path, ".")] = value_json(set.value);
-  }
-  json["time_us"] = exact_us(one.result.time);
-  for (const study::QueueResult& queue : one.result.queues)
-    json[study::metric_word(queue.name) + "_us"] = exact_us(queue.end);
-  if (one.fraction_of_ideal) json["fraction_of_ideal"] = *one.fraction_of_ideal;
-  return json;
-}
-
-Json account_json(const Advice& advice, const Account& account) {
-  Json json;
-  json["schedule"] = advice.tried[account.tried].schedule.name;
-  json["lost_us"] = Json::object();
+Cell::Record account(const Advice& advice, const Account& account) {
+  Cell::Record queues;
   for (std::size_t q = 0; q < account.blame.size(); ++q) {
-    Json lost;
-    lost["sum"] = exact_us(account.lost[q]);
-    for (std::size_t part = 0; part < study::lost_parts().size(); ++part) {
-      lost[std::string(study::lost_parts()[part].name)] = exact_us(account.blame[q].lost[part]);
-    }
-    json["lost_us"][account.blame[q].queue] = lost;
+    Cell::Record lost = {{"sum", in_us(account.lost[q])}};
+    for (std::size_t part = 0; part < study::lost_parts().size(); ++part)
+      lost.push_back({std::string(study::lost_parts()[part].name), in_us(account.blame[q].lost[part])});
+    queues.push_back({account.blame[q].queue, std::move(lost)});
   }
-  json["busy"] = Json::array();
+  Cell::List busy;
   for (const Stretch& stretch : account.stretches) {
-    Json one = {{"stretch", stretch.name}, {"begin_us", exact_us(stretch.begin)}, {"end_us", exact_us(stretch.end)}};
-    for (const auto& [kind, share] : stretch.busy) one["percent"][kind] = rounded(100 * share);
-    json["busy"].push_back(one);
+    Cell::Record shares;
+    for (const auto& [kind, part] : stretch.busy) shares.push_back({kind, to_a_billionth(100 * part)});
+    Cell::Record one = {{"stretch", stretch.name}, {"begin_us", in_us(stretch.begin)}, {"end_us", in_us(stretch.end)}};
+    if (!shares.empty()) one.push_back({"percent", std::move(shares)});
+    busy.emplace_back(std::move(one));
   }
-  return json;
+  return {{"schedule", advice.tried[account.tried].schedule.name},
+          {"lost_us", std::move(queues)},
+          {"busy", std::move(busy)}};
 }
 
 }  // namespace
 
-std::string report_table(const study::Scenario& scenario, const Advice& advice) {
-  std::string out = scenario.description + "\n\n" + tried_table(advice);
-  for (const std::string& reason : advice.space.left_out) out += "left out: " + reason + "\n";
-  if (!advice.splits.empty()) out += "\n" + split_table(advice);
-  return out + "\n" + best_text(advice) + rules_text(advice) + why_text(advice);
-}
-
-std::string report_json(const study::Scenario& scenario, const Advice& advice) {
-  Json json;
-  json["scenario"] = scenario.name;
-  json["description"] = scenario.description;
-  json["best"] = tried_json(advice, advice.best());
-  json["as_written_us"] = exact_us(advice.tried.front().result.time);
-  json["serial_us"] = exact_us(advice.serial);
-  json["ideal_us"] = exact_us(advice.ideal);
-  json["as_good"] = advice.as_good();
+report::Document document_of(const study::Scenario& scenario, const Advice& advice) {
+  report::Document document;
+  document.title = scenario.description;
+  report::Table tried = tried_table(advice);
+  document.add(Field{"scenario", scenario.name});
+  document.add(Field{"description", scenario.description});
+  document.add(Field{"best", tried.record(0)});  // the ranking begins with it
+  document.add(Field{"as_written_us", in_us(advice.tried.front().result.time)});
+  document.add(Field{"serial_us", in_us(advice.serial)});
+  document.add(Field{"ideal_us", in_us(advice.ideal)});
+  document.add(Field{"as_good", advice.as_good()});
   if (const auto next = advice.next()) {
-    json["next"] = advice.tried[*next].schedule.name;
-    json["margin_percent"] = rounded(100 * advice.over_best(*next));
+    document.add(Field{"next", advice.tried[*next].schedule.name});
+    document.add(Field{"margin_percent", to_a_billionth(100 * advice.over_best(*next))});
   }
-  json["tried"] = Json::array();
-  for (const std::size_t number : advice.ranking) json["tried"].push_back(tried_json(advice, number));
-  json["left_out"] = advice.space.left_out;
-  json["splits"] = Json::array();
-  for (const Split& split : advice.splits) {
-    json["splits"].push_back({{"cus", split.cus},
-                              {study::metric_word(advice.space.compute) + "_alone_us", exact_us(split.compute)},
-                              {study::metric_word(advice.space.comm) + "_alone_us", exact_us(split.comm)}});
-  }
-  const auto rule = [&](const char* name, std::optional<std::size_t> chosen) {
-    if (chosen) json["rules"][name] = advice.tried[*chosen].schedule.name;
-  };
-  rule("ascending_workgroups", advice.by_workgroups);
-  rule("smallest_larger_of_both", advice.by_split);
-  json["accounts"] = Json::array();
-  for (const Account& account : advice.accounts) json["accounts"].push_back(account_json(advice, account));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  document.add(std::move(tried), in::all);
+  document.add(Field{"left_out", advice.space.left_out});
+  document.add(split_table(advice), advice.splits.empty() ? in::json : in::people | in::json);
+  if (Cell::Record chosen = rules(advice); !chosen.empty()) document.add(Field{"rules", std::move(chosen)});
+  Cell::List accounts;
+  for (const Account& one : advice.accounts) accounts.emplace_back(account(advice, one));
+  document.add(Field{"accounts", std::move(accounts)});
+  document.add(report::Note{best_text(advice)});
+  if (const std::string text = rules_text(advice); !text.empty()) document.add(report::Note{text});
+  document.add(report::Note{why_text(advice)});
+  return document;
 }
 
 }  // namespace moire::advise

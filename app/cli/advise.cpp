@@ -9,20 +9,17 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
-#include "app/cli/files.hpp"
+#include "app/cli/output.hpp"
 #include "app/cli/scenario_file.hpp"
 
 namespace moire::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct AdviseArguments {
   std::string file;
   std::vector<std::string> sets;
-  std::vector<std::string> formats = {"table"};
-  std::string out;
+  Output output;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -35,15 +32,8 @@ int advise(const AdviseArguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  if (!arguments.out.empty()) make_folder(arguments.out);
-  for (const std::string& format : arguments.formats) {
-    const std::string text = format == "json" ? report_json(*scenario, *advice) : report_table(*scenario, *advice);
-    if (arguments.out.empty()) {
-      fmt::print("{}", text);
-    } else {
-      write_file(fs::path(arguments.out) / (scenario->name + ".advice" + (format == "table" ? ".txt" : ".json")), text);
-    }
-  }
+  prepare(arguments.output);
+  write(document_of(*scenario, *advice), arguments.output, scenario->name + ".advice");
   return done;
 }
 
@@ -59,15 +49,8 @@ void add_advise(CLI::App& app, Action& action) {
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
-  command->add_option("--format", arguments->formats, "table (the default), json, or both joined by a comma")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"table", "json"}))
-      ->type_name("LIST");
-  command
-      ->add_option("--out", arguments->out,
-                   "Write each format to DIR/<scenario>.advice.<txt|json> instead of printing it")
-      ->type_name("DIR");
+  add_format(*command, arguments->output);
+  add_out(*command, arguments->output, "<scenario>.advice");
   command
       ->add_option("-j,--jobs", arguments->jobs,
                    "Schedules simulated side by side; the machine's processors if nothing is said. Changes no result")

@@ -11,8 +11,10 @@
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
 #include "app/cli/files.hpp"
+#include "app/cli/output.hpp"
 #include "app/evidence/calibrate/library_file.hpp"
 #include "app/evidence/calibrate/report.hpp"
+#include "app/report/formats.hpp"
 
 namespace moire::cli {
 
@@ -25,7 +27,7 @@ struct CalibrateArguments {
   std::string hardware;
   std::string library;
   std::string out;
-  std::vector<std::string> formats;
+  Output output;
   std::string wiring = "nvswitch";
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 
@@ -35,27 +37,14 @@ struct CalibrateArguments {
 const std::map<std::string, Wiring> wirings = {
     {"nvswitch", Wiring::nvswitch}, {"full_mesh", Wiring::full_mesh}, {"pcie", Wiring::pcie}};
 
-std::string text_of(const std::string& format, const measurements::Measurements& measurements,
-                    const calibrate::Found& found) {
-  if (format == "json") return report_json(measurements, found);
-  if (format == "csv") return report_csv(found);
-  return report_table(measurements, found);
-}
-
-std::string text_of(const std::string& format, const calibrate::ValidationFit& found) {
-  if (format == "json") return report_json(found);
-  if (format == "csv") return report_csv(found);
-  return report_table(found);
-}
-
-// `text` answers what was found in a format.
-template <class Text>
-int print(const CalibrateArguments& arguments, const std::string& yaml, const Text& text) {
-  if (!arguments.out.empty()) write_file(arguments.out, yaml);
-  for (const std::string& format : arguments.formats) fmt::print("{}", text(format));
-  if (arguments.out.empty() && arguments.formats.empty()) {
+int print(const CalibrateArguments& arguments, const std::string& yaml, const report::Document& document) {
+  const bool to_file = !arguments.out.empty();
+  if (to_file) write_file(arguments.out, yaml);
+  if (to_file || !arguments.output.formats.empty()) {
+    write(document, arguments.output, "");
+  } else {
     fmt::print("{}", yaml);
-    fmt::print(stderr, "{}", text("table"));
+    fmt::print(stderr, "{}", report::write_text(document));
   }
   return done;
 }
@@ -72,7 +61,7 @@ int calibrate_by_validation(const CalibrateArguments& arguments) {
     fmt::print(stderr, "{}{}", found->deadlock, found->deadlock.ends_with('\n') ? "" : "\n");
     return deadlock;
   }
-  return print(arguments, found->yaml, [&](const std::string& format) { return text_of(format, *found); });
+  return print(arguments, found->yaml, document_of(*found));
 }
 
 int calibrate(const CalibrateArguments& arguments) {
@@ -85,14 +74,10 @@ int calibrate(const CalibrateArguments& arguments) {
     const auto gpu = hardware->spec(diagnostics);
     const auto fitted =
         gpu ? calibrate_library(*measurements, arguments.library, *gpu, diagnostics, options) : std::nullopt;
-    if (fitted)
-      return print(arguments, fitted->yaml,
-                   [&](const std::string& format) { return text_of(format, *measurements, *fitted); });
+    if (fitted) return print(arguments, fitted->yaml, document_of(*measurements, *fitted));
   } else if (measurements && hardware) {
     const auto calibration = calibrate::calibrate(*measurements, std::move(*hardware), diagnostics, options);
-    if (calibration)
-      return print(arguments, calibration->hardware.yaml(),
-                   [&](const std::string& format) { return text_of(format, *measurements, *calibration); });
+    if (calibration) return print(arguments, calibration->hardware.yaml(), document_of(*measurements, *calibration));
   }
   print_errors(diagnostics);
   return bad_input;
@@ -135,13 +120,7 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->add_option("--out", arguments->out,
                    "Write what was fitted there, also over an old one; without it and --format it goes to stdout")
       ->type_name("FILE");
-  command
-      ->add_option("--format", arguments->formats,
-                   "Print what was found as table, json or csv (every point), or several joined by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->type_name("LIST");
+  add_format(*command, arguments->output, "Print what was found; csv has every point or case: ");
   command
       ->add_option("--wiring", arguments->wiring,
                    "How the GPUs reach each other: nvswitch (the default), full_mesh, pcie")
@@ -156,9 +135,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   command->callback([arguments, command, &action] {
     check_options(*arguments, *command);
     action = [arguments] {
-      CalibrateArguments given = *arguments;
-      if (given.formats.empty() && !given.out.empty()) given.formats = {"table"};
-      return given.from_validation() ? calibrate_by_validation(given) : calibrate(given);
+      return arguments->from_validation() ? calibrate_by_validation(*arguments) : calibrate(*arguments);
     };
   });
 }

@@ -1,18 +1,15 @@
 // moire explain: what components, keys, operators and metrics mean; also writes the reference pages.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "app/advise/space.hpp"
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
+#include "app/cli/files.hpp"
 #include "app/evidence/validate/validation.hpp"
-#include "app/study/child.hpp"
+#include "app/report/formats.hpp"
 #include "app/study/metrics.hpp"
 #include "app/study/scenario.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
@@ -35,13 +32,10 @@ config::Catalogue everything() {
 }
 
 std::string metrics_text() {
-  std::size_t width = 0;
-  for (const auto& info : study::metric_infos()) width = std::max(width, info.name.size());
-  std::string out;
-  for (const auto& info : study::metric_infos()) {
-    out += fmt::format("{:<{}}  {:<2}  {}\n", info.name, width, study::unit_of(info.name), info.meaning);
-  }
-  return out;
+  report::Table table{.columns = {report::left("metric"), report::left("unit"), report::left("meaning")},
+                      .headings = false};
+  for (const auto& info : study::metric_infos()) table.row({info.name, study::unit_of(info.name), info.meaning});
+  return report::text_of(table);
 }
 
 std::string metrics_markdown() {
@@ -53,33 +47,22 @@ std::string metrics_markdown() {
 }
 
 std::string operators_text(const config::Catalogue& catalogue) {
-  std::size_t width = 0;
-  for (const auto& op : operators::all()) width = std::max(width, op.name.size());
-  std::string out;
+  report::Table table{.columns = {report::left("operator"), report::left("meaning")}, .headings = false};
   for (const auto& op : operators::all()) {
     const config::Description* known = catalogue.find(op.name);
-    out += fmt::format("{:<{}}  {}\n", op.name, width, known ? known->meaning : "");
+    table.row({op.name, known ? known->meaning : ""});
   }
-  return out;
-}
-
-void write_page(const fs::path& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw core::RunFailure(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+  return report::text_of(table);
 }
 
 int write_pages(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw core::RunFailure(fmt::format("cannot make the folder '{}': {}", folder, error.message()));
+  make_folder(folder);
   const config::Catalogue catalogue = everything();
-  write_page(fs::path(folder) / "components.md", catalogue.markdown());
+  write_quietly(fs::path(folder) / "components.md", catalogue.markdown());
   for (const std::string& name : catalogue.names()) {
-    write_page(fs::path(folder) / (name + ".md"), catalogue.markdown(*catalogue.find(name)));
+    write_quietly(fs::path(folder) / (name + ".md"), catalogue.markdown(*catalogue.find(name)));
   }
-  write_page(fs::path(folder) / "metrics.md", metrics_markdown());
+  write_quietly(fs::path(folder) / "metrics.md", metrics_markdown());
   return done;
 }
 

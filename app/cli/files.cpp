@@ -12,11 +12,15 @@ namespace moire::cli {
 
 namespace fs = std::filesystem;
 
-void write_file(const fs::path& path, const std::string& text) {
+void write_quietly(const fs::path& path, const std::string& text) {
   errno = 0;
   std::ofstream out(path, std::ios::binary);
   out << text;
   if (!out.flush()) throw core::RunFailure(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  write_quietly(path, text);
   fmt::print(stderr, "wrote {}\n", path.string());
 }
 

@@ -4,30 +4,22 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
-#include "app/cli/files.hpp"
+#include "app/cli/output.hpp"
 #include "app/cli/scenario_file.hpp"
+#include "app/report/formats.hpp"
 #include "app/study/report.hpp"
 
 namespace moire::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct RunArguments {
   std::string file;
   std::vector<std::string> sets;
-  std::vector<std::string> formats = {"table"};
-  std::string out;
+  Output output;
   std::string timeline;
   bool stats = false;
 };
-
-std::string text_of(const std::string& format, const study::Scenario& scenario, const study::StudyResult& result) {
-  if (format == "json") return report_json(scenario, result);
-  if (format == "csv") return report_csv(scenario, result);
-  return report_table(scenario, result);
-}
 
 void print_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
   const std::string label = run_of(scenario, result.runs.size() - 1).label();
@@ -44,23 +36,16 @@ int run(const RunArguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  if (!arguments.out.empty()) make_folder(arguments.out);
+  prepare(arguments.output);
   study::StudyOptions options;
   if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
   const study::StudyResult result = study::run_study(*scenario, options);
-  if (arguments.stats) fmt::print(stderr, "{}", report_stats(*scenario, result));
+  if (arguments.stats) fmt::print(stderr, "{}", report::text_of(stats_table(*scenario, result)));
   if (result.deadlocked()) {
     print_deadlock(*scenario, result);
     return deadlock;
   }
-  for (const std::string& format : arguments.formats) {
-    const std::string text = text_of(format, *scenario, result);
-    if (arguments.out.empty()) {
-      fmt::print("{}", text);
-    } else {
-      write_file(fs::path(arguments.out) / (scenario->name + (format == "table" ? ".txt" : "." + format)), text);
-    }
-  }
+  write(document_of(*scenario, result), arguments.output, scenario->name);
   return done;
 }
 
@@ -75,14 +60,8 @@ void add_run(CLI::App& app, Action& action) {
                    "Change a value, path=value; may be repeated, the last one of a path counts")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
-  command->add_option("--format", arguments->formats, "table (the default), json, csv, or several joined by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->type_name("LIST");
-  command
-      ->add_option("--out", arguments->out, "Write each format to DIR/<scenario>.<txt|json|csv> instead of printing it")
-      ->type_name("DIR");
+  add_format(*command, arguments->output);
+  add_out(*command, arguments->output, "<scenario>");
   command
       ->add_option("--timeline", arguments->timeline,
                    "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "

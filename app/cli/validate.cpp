@@ -9,20 +9,19 @@
 #include "app/cli/exit_status.hpp"
 #include "app/cli/file_kind.hpp"
 #include "app/cli/files.hpp"
+#include "app/cli/output.hpp"
 #include "app/evidence/validate/expected.hpp"
 #include "app/evidence/validate/report.hpp"
+#include "app/report/formats.hpp"
 
 namespace moire::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ValidateArguments {
   std::string file;
   std::vector<std::string> sets;
-  std::vector<std::string> formats = {"table"};
-  std::string out;
+  Output output;
   std::string report;
   bool predict = false;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
@@ -40,13 +39,6 @@ bool is_a_validation(const ValidateArguments& arguments, config::Diagnostics& di
   return false;
 }
 
-std::string text_of(const std::string& format, const validate::Validation& validation,
-                    const validate::ValidationResult& result) {
-  if (format == "json") return report_json(validation, result);
-  if (format == "csv") return report_csv(result);
-  return report_table(validation, result);
-}
-
 int validate_file(const ValidateArguments& arguments) {
   config::Diagnostics diagnostics;
   std::optional<validate::Validation> validation;
@@ -56,7 +48,7 @@ int validate_file(const ValidateArguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  if (!arguments.out.empty()) make_folder(arguments.out);
+  prepare(arguments.output);
   const validate::ValidationResult result = run_validation(*validation, arguments.jobs, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
@@ -70,18 +62,12 @@ int validate_file(const ValidateArguments& arguments) {
     fmt::print("{}", predictions_csv(*validation, result));
     return done;
   }
-  for (const std::string& format : arguments.formats) {
-    const std::string text = text_of(format, *validation, result);
-    if (arguments.out.empty()) {
-      fmt::print("{}", text);
-    } else {
-      write_file(fs::path(arguments.out) / (validation->name + (format == "table" ? ".txt" : "." + format)), text);
-    }
-  }
-  if (!arguments.report.empty()) write_file(arguments.report, report_html(*validation, result, MOIRE_VERSION));
+  const report::Document document = document_of(*validation, result, MOIRE_VERSION);
+  write(document, arguments.output, validation->name);
+  if (!arguments.report.empty()) write_file(arguments.report, report::write_html(document));
   if (result.passed()) return done;
   std::fflush(stdout);
-  fmt::print(stderr, "{}", beyond_limits(result));
+  for (const std::string& line : beyond_limits(result)) fmt::print(stderr, "{}\n", line);
   return check_failed;
 }
 
@@ -97,16 +83,8 @@ void add_validate(CLI::App& app, Action& action) {
                    "Change a value, path=value; system.* and program.* in every scenario, all else in FILE")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
-  auto* format =
-      command->add_option("--format", arguments->formats, "table (the default), json, csv, or several joined by commas")
-          ->delimiter(',')
-          ->allow_extra_args(false)
-          ->check(CLI::IsMember({"table", "json", "csv"}))
-          ->type_name("LIST");
-  auto* out = command
-                  ->add_option("--out", arguments->out,
-                               "Write each format to DIR/<validation>.<txt|json|csv> instead of printing it")
-                  ->type_name("DIR");
+  auto* format = add_format(*command, arguments->output);
+  auto* out = add_out(*command, arguments->output, "<validation>");
   auto* report = command->add_option("--report", arguments->report, "Write a page with tables and figures")
                      ->type_name("FILE.html");
   command

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/report/table.hpp"
 #include "app/study/blame.hpp"
 #include "app/study/report.hpp"
 
 namespace moire::study {
 
 namespace {
+
+constexpr double least_us = 0.005;  // what two decimals show
 
 struct Row {
   const std::string& run;
@@ -30,8 +31,8 @@ std::string heading_of(std::string_view part) {
 
 }  // namespace
 
-std::string report_blame(const Scenario& scenario, const StudyResult& result) {
-  if (scenario.points() > 1) return "";
+void add_blame(const Scenario& scenario, const StudyResult& result, report::Document& document) {
+  if (scenario.points() > 1) return;
   static const std::string whole = "this run";
   std::vector<Row> rows;
   for (std::size_t v = 0; v < result.runs.size(); ++v) {
@@ -40,33 +41,35 @@ std::string report_blame(const Scenario& scenario, const StudyResult& result) {
       if (Row row{name, queue.name, result.runs[v]}; row.value("lost_us")) rows.push_back(row);
     }
   }
-  if (rows.empty()) return "";
+  if (rows.empty()) return;
   std::vector<std::string> parts = {"schedule"};
   for (const LostPart& lost : lost_parts()) parts.emplace_back(lost.name);
+  const auto lost_to = [](const Row& row, const std::string& part) {
+    return row.value("lost_" + part + "_us").value_or(0);
+  };
   // Only what somebody lost something to.
   std::erase_if(parts, [&](const std::string& part) {
     return std::all_of(rows.begin(), rows.end(),
-                       [&](const Row& row) { return std::abs(row.value("lost_" + part + "_us").value_or(0)) < 0.005; });
+                       [&](const Row& row) { return std::abs(lost_to(row, part)) < least_us; });
   });
-  report::Table table;
-  table.column("lost in us", report::Table::Align::left);
-  table.column("queue", report::Table::Align::left);
-  for (const char* heading : {"isolated", "together", "lost"}) table.column(heading, report::Table::Align::right);
-  for (const std::string& part : parts) table.column(heading_of(part), report::Table::Align::right);
+  report::Table table{.columns = {report::left("lost in us"), report::left("queue"), report::right("isolated"),
+                                  report::right("together"), report::right("lost")}};
+  for (const std::string& part : parts) table.columns.push_back(report::right(heading_of(part)));
   const std::string* last = nullptr;
   for (const Row& row : rows) {
-    std::vector<std::string> cells = {last == &row.run ? "" : row.run, row.queue};
-    for (const char* metric : {"isolated_us", "us", "lost_us"}) {
-      cells.push_back(fmt::format("{:.2f}", row.value(metric).value_or(0)));
-    }
+    std::vector<report::Cell> cells = {last == &row.run ? "" : row.run, row.queue};
+    for (const char* metric : {"isolated_us", "us", "lost_us"}) cells.emplace_back(row.value(metric).value_or(0));
     for (const std::string& part : parts) {
-      const double lost = row.value("lost_" + part + "_us").value_or(0);
-      cells.push_back(std::abs(lost) < 0.005 ? "" : fmt::format("{:.2f}", lost));
+      const double lost = lost_to(row, part);
+      cells.push_back(std::abs(lost) < least_us ? report::Cell() : report::Cell(lost));
     }
     table.row(std::move(cells));
     last = &row.run;
   }
-  return "\nWhat each queue lost beside the others, and to what\n\n" + table.str();
+  report::Section section;
+  section.heading = "What each queue lost beside the others, and to what";
+  section.add(std::move(table));
+  document.add(std::move(section), report::in::people);
 }
 
 }  // namespace moire::study

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "app/report/table.hpp"
 #include "app/study/report.hpp"
 
 namespace moire::study {
@@ -26,13 +25,13 @@ bool same(const std::vector<Metric>& a, const std::vector<Metric>& b) {
 }
 
 std::string simulated_cell(const RunResult& run, const Metric& recorded) {
-  const auto known = std::find_if(run.metrics.begin(), run.metrics.end(),
-                                  [&recorded](const Metric& metric) { return metric.name == recorded.name; });
-  if (known == run.metrics.end()) return "";
-  std::string value = fmt::format("{:.2f}", known->value);
+  const auto simulated = value_of(run.metrics, recorded.name);
+  if (!simulated) return "";
+  const std::string value = shown(report::Number{.value = *simulated});
   if (recorded.value == 0) return value;
-  const double difference = 100 * (known->value / recorded.value - 1);
-  if (difference >= 1000) return fmt::format("{} ({:.0f} x)", value, known->value / recorded.value);
+  const double ratio = *simulated / recorded.value;
+  const double difference = 100 * (ratio - 1);
+  if (difference >= 1000) return fmt::format("{} ({:.0f} x)", value, ratio);
   return fmt::format("{} ({:+.1f} %)", value, difference);
 }
 
@@ -48,26 +47,27 @@ std::string row_label(const std::string& name, std::string& kernel) {
 }
 
 // Runs that replay the same recording, one column each.
-std::string block(const Scenario& scenario, const StudyResult& result, const std::vector<std::size_t>& runs) {
-  report::Table table;
-  table.column("time in us", report::Table::Align::left);
-  table.column("recorded", report::Table::Align::right);
+report::Section block(const Scenario& scenario, const StudyResult& result, const std::vector<std::size_t>& runs) {
+  report::Table table{.columns = {report::left("time in us"), report::right("recorded")}};
   for (const std::size_t number : runs) {
     const std::string label = run_of(scenario, number).label();
-    table.column(label.empty() ? "simulated" : label, report::Table::Align::right);
+    table.columns.push_back(report::right(label.empty() ? "simulated" : label));
   }
   std::string kernel;
   for (const Metric& metric : recorded_in(result.runs[runs.front()])) {
-    std::vector<std::string> cells = {row_label(metric.name, kernel), fmt::format("{:.2f}", metric.value)};
-    for (const std::size_t number : runs) cells.push_back(simulated_cell(result.runs[number], metric));
+    std::vector<report::Cell> cells = {row_label(metric.name, kernel), metric.value};
+    for (const std::size_t number : runs) cells.emplace_back(simulated_cell(result.runs[number], metric));
     table.row(std::move(cells));
   }
-  return "\nRecorded, and simulated with the difference\n\n" + table.str();
+  report::Section section;
+  section.heading = "Recorded, and simulated with the difference";
+  section.add(std::move(table));
+  return section;
 }
 
 }  // namespace
 
-std::string report_recorded(const Scenario& scenario, const StudyResult& result) {
+void add_recorded(const Scenario& scenario, const StudyResult& result, report::Document& document) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t number = 0; number < result.runs.size(); ++number) {
     const std::vector<Metric> recorded = recorded_in(result.runs[number]);
@@ -81,9 +81,7 @@ std::string report_recorded(const Scenario& scenario, const StudyResult& result)
       group->push_back(number);
     }
   }
-  std::string out;
-  for (const auto& group : groups) out += block(scenario, result, group);
-  return out;
+  for (const auto& group : groups) document.add(block(scenario, result, group), report::in::people);
 }
 
 }  // namespace moire::study

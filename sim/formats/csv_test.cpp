@@ -79,13 +79,5 @@ TEST_F(CsvTest, AWrongFileDoesNotFillTheScreen) {
   EXPECT_THAT(diagnostics.str(), HasSubstr("csv_g.csv:21:1: too many errors; the rest of the file was not read"));
 }
 
-TEST(CsvField, QuotesWhatItHasTo) {
-  EXPECT_EQ(csv_field("plain name"), "plain name");
-  EXPECT_EQ(csv_field("a, b"), "\"a, b\"");
-  EXPECT_EQ(csv_field("\"a\""), "\"\"\"a\"\"\"");
-  EXPECT_EQ(csv_field("# no comment"), "\"# no comment\"");
-  EXPECT_EQ(csv_field("two\nlines"), "\"two lines\"");
-}
-
 }  // namespace
 }  // namespace moire::formats

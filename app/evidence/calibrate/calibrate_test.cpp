@@ -10,6 +10,7 @@
 #include "app/evidence/calibrate/contradictions.hpp"
 #include "app/evidence/calibrate/report.hpp"
 #include "app/evidence/calibrate/stages.hpp"
+#include "app/report/formats.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::calibrate {
@@ -161,7 +162,7 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
     const double within = change.path.starts_with("hbm.latency_") ? 0.1 : 0.05;
     EXPECT_NEAR(*result->hardware.number(change.path) / wanted, 1, within) << change.path;
   }
-  EXPECT_GE(found, 18) << report_table(measurements, *result);
+  EXPECT_GE(found, 18) << report::write_text(document_of(measurements, *result));
   // The file says so, and is right.
   EXPECT_TRUE(
       HardwareFile::load_text(support::source_dir() + "/configs/hardware/new", result->hardware.yaml(), diagnostics))

@@ -3,199 +3,142 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "app/report/table.hpp"
+#include "app/report/values.hpp"
 #include "sim/config/suggest.hpp"
 
 namespace moire::calibrate {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+namespace in = report::in;
+using report::Cell;
+using report::Field;
+using report::left;
+using report::Number;
+using report::right;
 
-std::string percent(double ratio) { return fmt::format("{:.1f} %", ratio * 100); }
-std::string signed_percent(double ratio) { return fmt::format("{:+.1f} %", ratio * 100); }
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+// Programs read ratios with as many digits as mean something, so that the last bits of an error never show.
+constexpr int decimals = 6;
 
-// Ratios with as many digits as mean something, so that the last bits of an error never show.
-double digits(double ratio) { return std::stod(fmt::format("{:.6f}", ratio)); }
+Number to_programs(Number number) {
+  number.decimals = decimals;
+  return number;
+}
+Number share(double ratio) { return to_programs(report::share(ratio)); }
+Number signed_share(double ratio) { return to_programs(report::signed_share(ratio)); }
 
-std::string changes_table(const Found& found) {
-  report::Table table;
-  table.column("parameter", report::Table::Align::left);
-  table.column("was", report::Table::Align::right);
-  table.column("is", report::Table::Align::right);
-  table.column("residual", report::Table::Align::right);
-  table.column("worst", report::Table::Align::right);
-  table.column("points", report::Table::Align::right);
-  table.column("source", report::Table::Align::left);
+// CSV has this many digits of every value, also where they are 0.
+std::string error_text(double error) { return fmt::format("{:.6f}", error); }
+std::string value_text(double value) { return fmt::format("{:.6g}", value); }
+
+report::Table changes_table(const Found& found) {
+  report::Table table{
+      .key = "parameters",
+      .columns = {left("parameter").keyed("path"), right("was", in::people).or_dash(), right("before", in::json),
+                  right("is", in::people), right("after", in::json), right("residual").or_dash(),
+                  right("worst").or_dash(), right("points"), left("source")}};
   for (const Change& change : found.changes) {
-    table.row({change.path, or_dash(change.before), change.after, change.residual ? percent(*change.residual) : "-",
-               change.worst ? signed_percent(*change.worst) : "-", std::to_string(change.points), change.source});
+    const bool known = !change.before.empty();
+    table.row({change.path, known ? Cell(change.before) : nullptr, known ? report::value_of(change.before) : nullptr,
+               change.after, report::value_of(change.after), change.residual ? Cell(share(*change.residual)) : nullptr,
+               change.worst ? Cell(signed_share(*change.worst)) : nullptr, change.points, change.source});
   }
-  return table.str();
+  return table;
 }
 
-std::string curves_table(const Found& found) {
-  report::Table table;
-  table.column("curve", report::Table::Align::left);
-  table.column("points", report::Table::Align::right);
-  table.column("mean error", report::Table::Align::right);
-  table.column("worst", report::Table::Align::right);
-  table.column("measured", report::Table::Align::right);
-  table.column("simulated", report::Table::Align::right);
-  table.column("worst at", report::Table::Align::left);
+Number measured(double value, const std::string& unit) {
+  return {.value = value, .unit = unit == "1" ? "" : unit, .digits = 4, .style = Number::Style::significant};
+}
+
+report::Table curves_table(const Found& found) {
+  report::Table table{
+      .key = "curves",
+      .columns = {left("curve", in::people), left("benchmark", in::json), left("metric", in::json),
+                  left("unit", in::json), right("points"), right("mean error").keyed("mean_error"),
+                  right("worst").keyed("worst_error"), right("measured", in::people), right("simulated", in::people),
+                  left("worst at", in::people), left("worst_at", in::json), left("within_limits", in::json)}};
   for (const measurements::Curve& curve : found.curves) {
     const measurements::CurvePoint& worst = curve.worst();
-    const std::string unit = curve.unit == "1" ? "" : " " + curve.unit;
-    table.row({fmt::format("{} {}", curve.benchmark, curve.metric), std::to_string(curve.points.size()),
-               percent(curve.mean_error()), signed_percent(worst.error()),
-               fmt::format("{:.4g}{}", worst.measured->value, unit), fmt::format("{:.4g}{}", worst.simulated, unit),
-               fmt::format("{}{}", measurements::to_string(worst.measured->parameters),
-                           measurements::within_limits(curve) ? "" : " (!)")});
+    const std::string at = measurements::to_string(worst.measured->parameters);
+    const bool held = measurements::within_limits(curve);
+    table.row({curve.benchmark + " " + curve.metric, curve.benchmark, curve.metric, curve.unit, curve.points.size(),
+               share(curve.mean_error()), signed_share(worst.error()), measured(worst.measured->value, curve.unit),
+               measured(worst.simulated, curve.unit), at + (held ? "" : " (!)"), at, held});
   }
-  return table.str();
-}
-
-std::size_t beyond(const Found& found) {
-  return static_cast<std::size_t>(
-      std::count_if(found.curves.begin(), found.curves.end(),
-                    [](const measurements::Curve& curve) { return !measurements::within_limits(curve); }));
-}
-
-// A field of a CSV line.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
-Json parameters(const Found& found) {
-  Json all = Json::array();
-  for (const Change& change : found.changes) {
-    Json one;
-    one["path"] = change.path;
-    one["before"] = change.before.empty() ? Json(nullptr) : Json(change.before);
-    one["after"] = change.after;
-    one["residual"] = change.residual ? Json(digits(*change.residual)) : Json(nullptr);
-    one["worst"] = change.worst ? Json(digits(*change.worst)) : Json(nullptr);
-    one["points"] = change.points;
-    one["source"] = change.source;
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
-double error(double simulated, const FittedCase& one) { return simulated / one.measured - 1; }
-
-}  // namespace
-
-std::string report_table(const measurements::Measurements& measurements, const Found& found) {
-  std::string out = fmt::format("{}x {}, {}, {} values\n\n", measurements.gpus, measurements.gpu, measurements.date,
-                                measurements.values.size());
-  out += changes_table(found);
-  if (!found.kept.empty()) {
-    out += fmt::format("\nkept as the file has them:\n  {}\n", config::join(found.kept, "\n  "));
-  }
-  if (found.curves.empty()) return out;
-  out += "\n" + curves_table(found);
-  const std::size_t all = found.curves.size();
-  out += fmt::format("\n{} of {} curves within {:.0f} % mean and {:.0f} % worst", all - beyond(found), all,
-                     measurements::curve_mean_limit * 100, measurements::curve_worst_limit * 100);
-  out += beyond(found) == 0 ? "\n" : "; (!) marks the others\n";
-  return out;
-}
-
-std::string report_json(const measurements::Measurements& measurements, const Found& found) {
-  Json json;
-  json["gpu"] = measurements.gpu;
-  json["gpus"] = measurements.gpus;
-  json["date"] = measurements.date;
-  json["values"] = measurements.values.size();
-  json["parameters"] = parameters(found);
-  json["kept"] = found.kept;
-  json["curves"] = Json::array();
-  for (const measurements::Curve& curve : found.curves) {
-    Json one;
-    one["benchmark"] = curve.benchmark;
-    one["metric"] = curve.metric;
-    one["unit"] = curve.unit;
-    one["points"] = curve.points.size();
-    one["mean_error"] = digits(curve.mean_error());
-    one["worst_error"] = digits(curve.worst().error());
-    one["worst_at"] = measurements::to_string(curve.worst().measured->parameters);
-    one["within_limits"] = measurements::within_limits(curve);
-    json["curves"].push_back(std::move(one));
-  }
-  return json.dump(2) + "\n";
+  return table;
 }
 
 // Every point beside its simulation.
-std::string report_csv(const Found& found) {
-  std::string out = "benchmark,parameters,metric,unit,measured,simulated,error\n";
+report::Table points_table(const Found& found) {
+  report::Table table{.columns = {left("benchmark"), left("parameters"), left("metric"), left("unit"),
+                                  right("measured"), right("simulated"), right("error")}};
   for (const measurements::Curve& curve : found.curves) {
-    for (const measurements::CurvePoint& point : curve.points) {
-      out += fmt::format("{},{},{},{},{},{:.6g},{:.6f}\n", curve.benchmark,
-                         field(measurements::to_string(point.measured->parameters)), curve.metric, curve.unit,
-                         point.measured->value, point.simulated, point.error());
-    }
+    for (const measurements::CurvePoint& point : curve.points)
+      table.row({curve.benchmark, measurements::to_string(point.measured->parameters), curve.metric, curve.unit,
+                 point.measured->value, value_text(point.simulated), error_text(point.error())});
   }
-  return out;
+  return table;
 }
 
-std::string report_table(const ValidationFit& found) {
-  std::string out = changes_table(found);
+std::string outcome(const Found& found) {
+  const auto all = static_cast<std::ptrdiff_t>(found.curves.size());
+  const auto held = std::count_if(found.curves.begin(), found.curves.end(), measurements::within_limits);
+  return fmt::format("{} of {} curves within {:.0f} % mean and {:.0f} % worst{}", held, all,
+                     measurements::curve_mean_limit * 100, measurements::curve_worst_limit * 100,
+                     held == all ? "" : "; (!) marks the others");
+}
+
+report::Table cases_table(const ValidationFit& found) {
+  const auto error = [](double simulated, const FittedCase& one) { return simulated / one.measured - 1; };
+  report::Table table{
+      .key = "cases",
+      .columns = {left("fit"), left("group", in::programs), left("case", in::people), left("case", in::programs),
+                  left("unit", in::programs), right("measured"), right("was", in::people), right("error", in::people),
+                  right("is", in::people), right("before", in::json), right("after", in::json),
+                  right("before", in::csv), right("after", in::csv), right("error", in::people | in::json),
+                  right("error", in::csv)}};
+  for (const FittedCase& one : found.cases) {
+    const auto value = [&one](double number) { return to_programs({.value = number, .unit = one.unit}); };
+    const double before = error(one.before, one);
+    const double after = error(one.after, one);
+    table.row({one.fit, one.group, one.group == one.name ? one.name : one.group + ", " + one.name, one.name, one.unit,
+               Number{.value = one.measured, .unit = one.unit}, value(one.before), signed_share(before),
+               value(one.after), value(one.before), value(one.after), value_text(one.before), value_text(one.after),
+               signed_share(after), error_text(after)});
+  }
+  return table;
+}
+
+}  // namespace
+
+report::Document document_of(const measurements::Measurements& measurements, const Found& found) {
+  report::Document document;
+  document.title = fmt::format("{}x {}, {}, {} values", measurements.gpus, measurements.gpu, measurements.date,
+                               measurements.values.size());
+  document.add(Field{"gpu", measurements.gpu});
+  document.add(Field{"gpus", measurements.gpus});
+  document.add(Field{"date", measurements.date});
+  document.add(Field{"values", measurements.values.size()});
+  document.add(changes_table(found));
+  document.add(Field{"kept", found.kept});
+  if (!found.kept.empty())
+    document.add(report::Note{"kept as the file has them:\n  " + config::join(found.kept, "\n  ")});
+  document.add(curves_table(found), found.curves.empty() ? in::json : in::people | in::json);
+  if (!found.curves.empty()) document.add(report::Note{outcome(found)});
+  document.add(points_table(found), in::csv);
+  return document;
+}
+
+report::Document document_of(const ValidationFit& found) {
+  report::Document document;
+  document.add(changes_table(found));
+  document.add(Field{"at_bound", found.at_bound});
   if (!found.at_bound.empty())
-    out +=
-        fmt::format("\nas far from where the search began as it may be:\n  {}\n", config::join(found.at_bound, "\n  "));
-  report::Table table;
-  table.column("fit", report::Table::Align::left);
-  table.column("case", report::Table::Align::left);
-  table.column("measured", report::Table::Align::right);
-  table.column("was", report::Table::Align::right);
-  table.column("error", report::Table::Align::right);
-  table.column("is", report::Table::Align::right);
-  table.column("error", report::Table::Align::right);
-  for (const FittedCase& one : found.cases) {
-    const auto value = [&one](double number) {
-      return fmt::format("{:.2f}{}", number, one.unit.empty() ? "" : " " + one.unit);
-    };
-    table.row({one.fit, one.group == one.name ? one.name : one.group + ", " + one.name, value(one.measured),
-               value(one.before), signed_percent(error(one.before, one)), value(one.after),
-               signed_percent(error(one.after, one))});
-  }
-  return out + "\n" + table.str();
-}
-
-std::string report_json(const ValidationFit& found) {
-  Json json;
-  json["parameters"] = parameters(found);
-  json["at_bound"] = found.at_bound;
-  json["cases"] = Json::array();
-  for (const FittedCase& one : found.cases) {
-    Json entry;
-    entry["fit"] = one.fit;
-    entry["group"] = one.group;
-    entry["case"] = one.name;
-    entry["unit"] = one.unit;
-    entry["measured"] = one.measured;
-    entry["before"] = digits(one.before);
-    entry["after"] = digits(one.after);
-    entry["error"] = digits(error(one.after, one));
-    json["cases"].push_back(std::move(entry));
-  }
-  return json.dump(2) + "\n";
-}
-
-std::string report_csv(const ValidationFit& found) {
-  std::string out = "fit,group,case,unit,measured,before,after,error\n";
-  for (const FittedCase& one : found.cases) {
-    out += fmt::format("{},{},{},{},{},{:.6g},{:.6g},{:.6f}\n", one.fit, field(one.group), field(one.name), one.unit,
-                       one.measured, one.before, one.after, error(one.after, one));
-  }
-  return out;
+    document.add(
+        report::Note{"as far from where the search began as it may be:\n  " + config::join(found.at_bound, "\n  ")});
+  document.add(cases_table(found), in::all);
+  return document;
 }
 
 }  // namespace moire::calibrate

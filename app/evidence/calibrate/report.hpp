@@ -1,19 +1,13 @@
-// What a calibration found, for people and for programs. The same calibration gives the same bytes.
+// What a calibration found, as a document.
 #pragma once
-
-#include <string>
 
 #include "app/evidence/calibrate/calibrate.hpp"
 #include "app/evidence/calibrate/validation_fit.hpp"
+#include "app/report/document.hpp"
 
 namespace moire::calibrate {
 
-std::string report_table(const measurements::Measurements& measurements, const Found& found);
-std::string report_json(const measurements::Measurements& measurements, const Found& found);
-std::string report_csv(const Found& found);
-
-std::string report_table(const ValidationFit& found);
-std::string report_json(const ValidationFit& found);
-std::string report_csv(const ValidationFit& found);
+report::Document document_of(const measurements::Measurements& measurements, const Found& found);
+report::Document document_of(const ValidationFit& found);
 
 }  // namespace moire::calibrate

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "app/report/formats.hpp"
 #include "sim/formats/csv.hpp"
 #include "sim/formats/number.hpp"
 
@@ -19,15 +20,15 @@ using Key = std::tuple<std::string, std::string, std::string>;
 std::string predictions_csv(const Validation& validation, const ValidationResult& result) {
   std::string title = validation.description;
   for (char& c : title) c = c == '\n' || c == '\r' ? ' ' : c;
-  std::string out = fmt::format("# predictions of: {}\ngroup,case,metric,value,unit\n", title);
+  report::Table table{.columns = {report::left("group"), report::left("case"), report::left("metric"),
+                                  report::right("value"), report::left("unit")}};
   for (const GroupResult& group : result.groups) {
     if (!has_own_errors(group)) continue;  // follows from the others
-    for (const Case& one : group.cases) {
-      out += fmt::format("{},{},{},{},{}\n", formats::csv_field(group.name), formats::csv_field(one.name),
-                         formats::csv_field(one.metric), one.simulated, one.unit);
-    }
+    for (const Case& one : group.cases) table.row({group.name, one.name, one.metric, one.simulated, one.unit});
   }
-  return out;
+  report::Document document;
+  document.add(std::move(table), report::in::csv);
+  return fmt::format("# predictions of: {}\n{}", title, report::write_csv(document));
 }
 
 std::optional<std::vector<Expectation>> read_expected(const std::filesystem::path& file, const config::Place& asked,

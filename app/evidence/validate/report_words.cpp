@@ -4,10 +4,14 @@
 #include <cmath>
 
 #include "app/evidence/validate/report.hpp"
+#include "sim/config/suggest.hpp"
 
 namespace moire::validate {
 
 namespace {
+
+// More digits of an error say nothing, and would change with the order of a sum.
+constexpr int error_decimals = 6;
 
 // The unit of what a limit stands on.
 std::string unit_of_limit(const Limit& limit, const GroupResult& group) {
@@ -16,33 +20,40 @@ std::string unit_of_limit(const Limit& limit, const GroupResult& group) {
   return group.error_unit;
 }
 
-std::string short_number(double value) {
-  std::string text = fmt::format("{:.2f}", value);
-  while (text.back() == '0') text.pop_back();
-  if (text.back() == '.') text.pop_back();
-  return text;
+std::string with_unit(double value, const std::string& unit) {
+  return shown(report::Number{.value = value, .unit = unit, .style = report::Number::Style::trimmed});
 }
 
 }  // namespace
 
-std::string value_text(double value) {
-  const double size = std::abs(value);
-  if (size >= 1e5 || (value == std::floor(value) && size >= 1000)) return fmt::format("{:.0f}", value);
-  if (size >= 1 || value == 0) return fmt::format("{:.2f}", value);
-  return fmt::format("{:.3g}", value);
+report::Number value_of(double value) { return {.value = value, .style = report::Number::Style::telling}; }
+
+report::Number error_of(double error, const std::string& unit) {
+  return {.value = error,
+          .unit = unit,
+          .digits = 1,
+          .style = report::Number::Style::nearest,
+          .sign = true,
+          .decimals = error_decimals};
 }
 
-std::string error_text(double error, const std::string& unit) {
-  return fmt::format("{:+.1f} {}", std::round(error * 10) / 10 + 0.0, unit);
+report::Number size_of(double error, const std::string& unit) {
+  return {.value = std::abs(error), .unit = unit, .digits = 1, .decimals = error_decimals};
 }
-
-std::string size_text(double error, const std::string& unit) { return fmt::format("{:.1f} {}", std::abs(error), unit); }
 
 std::string limit_text(const Limit& limit, const GroupResult& group) {
   const std::string unit = unit_of_limit(limit, group);
   const std::string on = limit.on == "curve" ? fmt::format("curve {}", limit.at) : limit.on;
-  return fmt::format("{} {} {}: {}, {}", on, short_number(limit.most), unit,
-                     fmt::format("{} {}", short_number(limit.value), unit), limit.held() ? "held" : "beyond");
+  return fmt::format("{} {}: {}, {}", on, with_unit(limit.most, unit), with_unit(limit.value, unit),
+                     limit.held() ? "held" : "beyond");
+}
+
+std::string outcome_text(const GroupResult& group) {
+  if (group.limits.empty()) return "none";
+  std::vector<std::string> beyond;
+  for (const Limit& limit : group.limits)
+    if (!limit.held() && std::find(beyond.begin(), beyond.end(), limit.on) == beyond.end()) beyond.push_back(limit.on);
+  return beyond.empty() ? "held" : "beyond: " + config::join(beyond);
 }
 
 bool has_one_metric(const GroupResult& group) {
@@ -66,7 +77,7 @@ std::string worst_text(const Curve& curve) {
 
 std::string count_text(const GroupResult& group) {
   if (group.kind == "trace") return fmt::format("{} values of both in JSON, CSV and report", group.cases.size());
-  std::string text = fmt::format("{} case{}", group.cases.size(), group.cases.size() == 1 ? "" : "s");
+  std::string text = report::plural(group.cases.size(), "case");
   if (!group.left_out.empty())
     text += fmt::format(", {} left out {}", group.left_out.size(),
                         !has_own_errors(group)         ? "that have no other to compare with"
@@ -75,8 +86,8 @@ std::string count_text(const GroupResult& group) {
   return text;
 }
 
-std::string beyond_limits(const ValidationResult& result) {
-  std::string out;
+std::vector<std::string> beyond_limits(const ValidationResult& result) {
+  std::vector<std::string> lines;
   for (const GroupResult& group : result.groups) {
     for (const Limit& limit : group.limits) {
       if (limit.held()) continue;
@@ -87,11 +98,11 @@ std::string beyond_limits(const ValidationResult& result) {
       if (std::any_of(group.metrics.begin(), group.metrics.end(),
                       [&](const study::Metric& m) { return m.name == limit.on; }))
         what = limit.on;
-      out += fmt::format("beyond its limit: group {}: {} is {} {}, at most {} {}\n", config::in_quotes(group.name),
-                         what, short_number(limit.value), unit, short_number(limit.most), unit);
+      lines.push_back(fmt::format("beyond its limit: group {}: {} is {}, at most {}", config::in_quotes(group.name),
+                                  what, with_unit(limit.value, unit), with_unit(limit.most, unit)));
     }
   }
-  return out;
+  return lines;
 }
 
 }  // namespace moire::validate

@@ -1,0 +1,26 @@
+#include "app/report/formats.hpp"
+
+#include <algorithm>
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::report {
+
+const std::vector<Format>& formats() {
+  static const std::vector<Format> all = {
+      {"table", ".txt", write_text},
+      {"json", ".json", write_json},
+      {"csv", ".csv", write_csv},
+      {"html", ".html", write_html},
+  };
+  return all;
+}
+
+const Format& format(const std::string& name) {
+  const auto known =
+      std::find_if(formats().begin(), formats().end(), [&name](const Format& one) { return one.name == name; });
+  MOIRE_INVARIANT(known != formats().end(), "a format is asked for that is not registered");
+  return *known;
+}
+
+}  // namespace moire::report

@@ -1,0 +1,69 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/report/formats.hpp"
+
+namespace moire::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double exact = 9007199254740992;  // 2^53: whole numbers up to here are exact
+
+Json json_of(const Cell& cell);
+
+struct Value {
+  Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(std::nullptr_t) const { return nullptr; }
+  Json operator()(const std::string& text) const { return text; }
+  Json operator()(std::int64_t whole) const { return whole; }
+  Json operator()(bool truth) const { return truth; }
+  Json operator()(const Number& number) const {
+    const double value = number.for_programs();
+    if (number.whole_where_it_is && value == std::floor(value) && std::abs(value) <= exact)
+      return static_cast<std::int64_t>(value);
+    return value;
+  }
+  Json operator()(const Cell::List& list) const {
+    Json json = Json::array();
+    for (const Cell& cell : list) json.push_back(json_of(cell));
+    return json;
+  }
+  Json operator()(const Cell::Record& record) const {
+    Json json = Json::object();
+    for (const Field& field : record) json[field.key] = json_of(field.value);
+    return json;
+  }
+};
+
+Json json_of(const Cell& cell) { return std::visit(Value(), cell.value); }
+
+struct Object {
+  Json json = Json::object();
+
+  void operator()(const auto&) {}
+  void operator()(const Field& field) { json[field.key] = json_of(field.value); }
+  void operator()(const Table& table) {
+    if (table.key.empty()) return;
+    Json& rows = json[table.key] = Json::array();
+    for (std::size_t row = 0; row < table.rows.size(); ++row) rows.push_back(json_of(table.record(row)));
+  }
+  void operator()(const Section& section) {
+    if (section.key.empty()) return;
+    Object inner;
+    write_parts(section, in::json, inner);
+    json[section.key].push_back(std::move(inner.json));
+  }
+};
+
+}  // namespace
+
+// Names in a file may be no UTF-8: what is none becomes the replacement character.
+std::string write_json(const Document& document) {
+  Object object;
+  write_parts(document, in::json, object);
+  return object.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace moire::report

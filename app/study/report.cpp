@@ -1,0 +1,136 @@
+#include "app/study/report.hpp"
+
+#include <algorithm>
+
+#include "app/report/values.hpp"
+
+namespace moire::study {
+
+namespace {
+
+namespace in = report::in;
+using report::Cell;
+using report::Field;
+using report::left;
+using report::right;
+
+// Counts and byte amounts as whole numbers.
+report::Number number(double value) { return {.value = value, .whole_where_it_is = true}; }
+
+std::vector<std::string> metric_names(const StudyResult& result) {
+  std::vector<std::string> names;
+  for (const RunResult& run : result.runs) {
+    for (const Metric& metric : run.metrics) {
+      if (std::find(names.begin(), names.end(), metric.name) == names.end()) names.push_back(metric.name);
+    }
+  }
+  return names;
+}
+
+Cell::Record parameters(const Scenario& scenario, const Run& run) {
+  Cell::Record record;
+  for (const auto& [path, value] : parameters_of(scenario, run)) record.push_back({path, report::value_of(value)});
+  return record;
+}
+
+Cell::Record metrics(const RunResult& result) {
+  Cell::Record record;
+  for (const Metric& metric : result.metrics) record.push_back({metric.name, number(metric.value)});
+  return record;
+}
+
+// An axis of values of one key has values; named points have names.
+Cell::List points(const Scenario& scenario) {
+  Cell::List list;
+  for (std::size_t point = 0; point < scenario.points(); ++point) {
+    const Run run = run_of(scenario, point * std::max<std::size_t>(1, scenario.variants.size()));
+    Cell::Record labels;
+    for (std::size_t a = 0; a < scenario.axes.size(); ++a)
+      labels.push_back({scenario.axes[a].name, report::value_of(run.choices[a]->name)});
+    list.emplace_back(std::move(labels));
+  }
+  return list;
+}
+
+// Every metric of every run. Metrics that only some runs have (operations differ between variants) are missing in the
+// others. CSV says what was chosen by its names, JSON by what they change.
+report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
+  report::Table table{.key = "runs"};
+  const std::vector<std::string> names = metric_names(result);
+  for (const Axis& axis : scenario.axes) table.columns.push_back(left(axis.name, in::csv));
+  table.columns.push_back(left("point", scenario.axes.empty() ? 0 : in::json));
+  table.columns.push_back(left("variant", scenario.variants.empty() ? 0 : in::programs));
+  for (const char* key : {"parameters", "time_us", "metrics"}) table.columns.push_back(left(key, in::json));
+  for (const std::string& name : names) table.columns.push_back(left(name, in::csv));
+  const unsigned compared = result.comparison.empty() ? 0 : in::csv;
+  // A run that is held against an ideal has a speedup of its own.
+  const bool taken = std::find(names.begin(), names.end(), "speedup") != names.end();
+  for (const char* key : {"reduction_percent", taken ? "comparison_speedup" : "speedup"})
+    table.columns.push_back(left(key, compared));
+
+  for (std::size_t r = 0; r < result.runs.size(); ++r) {
+    const RunResult& one = result.runs[r];
+    const Run run = run_of(scenario, r);
+    std::vector<Cell> cells;
+    for (std::size_t a = 0; a < scenario.axes.size(); ++a) cells.emplace_back(run.choices[a]->name);
+    cells.emplace_back(run.point);
+    cells.push_back(run.variant ? Cell(scenario.variants[*run.variant].name) : Cell());
+    cells.emplace_back(parameters(scenario, run));
+    cells.emplace_back(number(microseconds(one.time)));
+    cells.emplace_back(metrics(one));
+    for (const std::string& name : names) cells.emplace_back(value_of(one.metrics, name));
+    if (compared != 0) {
+      cells.emplace_back(result.comparison[r].reduction_percent);
+      cells.emplace_back(result.comparison[r].speedup);
+    }
+    table.row(std::move(cells));
+  }
+  return table;
+}
+
+std::optional<report::Number> number(const std::optional<double>& value) {
+  return value ? std::optional(number(*value)) : std::nullopt;
+}
+
+report::Table comparison_table(const Scenario& scenario, const StudyResult& result) {
+  report::Table table{
+      .key = "comparison",
+      .columns = {left("point", scenario.axes.empty() ? 0 : in::json), left("variant"), right("time_us"),
+                  right("reduction_percent"), right("speedup"), right("fraction_of_ideal")}};
+  for (const ComparisonRow& row : result.comparison)
+    table.row({row.point, scenario.variants[row.variant].name, number(row.time_us), number(row.reduction_percent),
+               number(row.speedup), number(row.fraction_of_ideal)});
+  return table;
+}
+
+report::Table summary_table(const Scenario& scenario, const StudyResult& result) {
+  report::Table table{.key = "summary",
+                      .columns = {left("summary"), left("variant"), right("reduction_percent"), right("speedup"),
+                                  right("fraction_of_ideal")}};
+  for (const SummaryRow& row : result.summary)
+    table.row({to_string(row.kind), scenario.variants[row.variant].name, number(row.reduction_percent),
+               number(row.speedup), number(row.fraction_of_ideal)});
+  return table;
+}
+
+}  // namespace
+
+report::Document document_of(const Scenario& scenario, const StudyResult& result) {
+  report::Document document;
+  document.title = scenario.description;
+  document.add(Field{"scenario", scenario.name});
+  document.add(Field{"description", scenario.description});
+  if (!scenario.axes.empty()) document.add(Field{"points", points(scenario)});
+  document.add(runs_table(scenario, result), in::programs);
+  if (scenario.compare_to) {
+    document.add(Field{"compared_to", scenario.variants[*scenario.compare_to].name});
+    document.add(comparison_table(scenario, result), in::json);
+  }
+  if (!result.summary.empty()) document.add(summary_table(scenario, result), in::json);
+  document.add(results_table(scenario, result), in::people);
+  add_blame(scenario, result, document);
+  add_recorded(scenario, result, document);
+  return document;
+}
+
+}  // namespace moire::study
