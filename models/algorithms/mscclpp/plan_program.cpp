@@ -590,8 +590,15 @@ class Compiler {
 }  // namespace
 
 std::uint32_t message_chunks(const Plan& plan) {
-  const Layout layout(plan, {});
-  return plan.collective == ir::Collective::all_gather ? layout.output_chunks() : layout.input_chunks();
+  const Gpu& gpu = plan.gpus.front();
+  const auto ranks = static_cast<std::uint32_t>(plan.gpus.size());
+  const bool gathers = plan.collective == ir::Collective::all_gather;
+  if (!plan.in_place) return gathers ? gpu.output_chunks : gpu.input_chunks;
+  // In place, plans name one buffer and may leave the other out.
+  if (gathers) return gpu.output_chunks > 0 ? gpu.output_chunks : gpu.input_chunks * ranks;
+  if (plan.collective == ir::Collective::reduce_scatter)
+    return gpu.input_chunks > 0 ? gpu.input_chunks : gpu.output_chunks * ranks;
+  return std::max(gpu.input_chunks, gpu.output_chunks);
 }
 
 std::shared_ptr<const ir::ChannelProgram> plan_program(const Plan& plan, std::uint64_t bytes, std::uint32_t node,
