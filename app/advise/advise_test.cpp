@@ -29,7 +29,8 @@ study::Scenario scenario_of(const std::string& queues, const std::string& rest, 
 
 Space space(const std::string& rest, const std::string& queues = computation + exchange) {
   config::Diagnostics diagnostics;
-  auto made = space_of(scenario_of(queues, rest, diagnostics), diagnostics);
+  study::Preparer preparer;
+  auto made = space_of(scenario_of(queues, rest, diagnostics), preparer, diagnostics);
   EXPECT_TRUE(made) << diagnostics.str();
   return made.value_or(Space{});
 }
@@ -42,7 +43,8 @@ std::vector<std::string> names(const Space& space) {
 
 std::string errors(const std::string& rest, const std::string& queues = computation + exchange) {
   config::Diagnostics diagnostics;
-  EXPECT_FALSE(space_of(scenario_of(queues, rest, diagnostics), diagnostics));
+  study::Preparer preparer;
+  EXPECT_FALSE(space_of(scenario_of(queues, rest, diagnostics), preparer, diagnostics));
   return diagnostics.str();
 }
 
@@ -139,7 +141,9 @@ TEST_F(AdviceTest, ASchedulesTimeIsThatOfARun) {
     config::Diagnostics diagnostics;
     study::Run run;
     run.choices = {&one.schedule};
-    EXPECT_EQ(simulate(*prepare(with_schedules(scenario_, {}), run, diagnostics), nullptr).time, one.result.time)
+    study::Preparer preparer;
+    EXPECT_EQ(simulate(*preparer.prepare(with_schedules(scenario_, {}), run, diagnostics), nullptr).time,
+              one.result.time)
         << one.schedule.name;
   }
 }

@@ -1,6 +1,9 @@
 // moire run: simulates a scenario and reports.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
@@ -21,6 +24,7 @@ struct RunArguments {
   std::string out;
   std::string timeline;
   bool stats = false;
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
 std::string text_of(const std::string& format, const study::Scenario& scenario, const study::StudyResult& result) {
@@ -38,27 +42,31 @@ void print_deadlock(const study::Scenario& scenario, const study::StudyResult& r
 
 int run(const RunArguments& arguments) {
   config::Diagnostics diagnostics;
-  const auto scenario = load_scenario_file(arguments.file, arguments.sets, diagnostics);
-  if (scenario) study::check_runs(*scenario, diagnostics);
+  auto read = load_scenario_file(arguments.file, arguments.sets, diagnostics);
+  std::optional<study::PreparedStudy> prepared;
+  study::Preparer preparer;
+  if (read) prepared = study::prepare_runs(std::move(*read), preparer, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
     return bad_input;
   }
+  const study::Scenario& scenario = prepared->scenario;
   if (!arguments.out.empty()) make_folder(arguments.out);
   study::StudyOptions options;
+  options.at_once = arguments.jobs;
   if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
-  const study::StudyResult result = study::run_study(*scenario, options);
-  if (arguments.stats) fmt::print(stderr, "{}", report_stats(*scenario, result));
+  const study::StudyResult result = study::run_study(*prepared, options);
+  if (arguments.stats) fmt::print(stderr, "{}", report_stats(scenario, result));
   if (result.deadlocked()) {
-    print_deadlock(*scenario, result);
+    print_deadlock(scenario, result);
     return deadlock;
   }
   for (const std::string& format : arguments.formats) {
-    const std::string text = text_of(format, *scenario, result);
+    const std::string text = text_of(format, scenario, result);
     if (arguments.out.empty()) {
       fmt::print("{}", text);
     } else {
-      write_file(fs::path(arguments.out) / (scenario->name + (format == "table" ? ".txt" : "." + format)), text);
+      write_file(fs::path(arguments.out) / (scenario.name + (format == "table" ? ".txt" : "." + format)), text);
     }
   }
   return done;
@@ -88,6 +96,11 @@ void add_run(CLI::App& app, Action& action) {
                    "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
                    "extension: out.pftrace, out.fused.pftrace")
       ->type_name("FILE");
+  command
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Runs simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

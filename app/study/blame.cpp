@@ -25,8 +25,8 @@ class Uses {
         [](const program::Operation& operation) { return std::holds_alternative<program::Copy>(operation); });
   }
   // What goes through NICs is known to the workgroups only.
-  bool links() const { return run_.system.nodes > 1 || run_.system.node.nics > 0 || several(by_link); }
-  bool clock() const { return run_.system.node.gpu.compute.matrix_clock && kernels(); }
+  bool links() const { return run_.system->nodes > 1 || run_.system->node.nics > 0 || several(by_link); }
+  bool clock() const { return run_.system->node.gpu.compute.matrix_clock && kernels(); }
 
  private:
   static bool by_link(const program::Operation& operation) {
@@ -91,7 +91,7 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
   take_apart(&Apart::clock, uses.clock(), Lost::clock);
   take_apart(&Apart::slots, uses.kernels(), Lost::extra_waves);
   if (!ended) return {};
-  if (run.system.network.model == machine::NetworkModel::flow && run.system.fabric) {
+  if (run.system->network.model == machine::NetworkModel::flow && run.system->fabric) {
     // SimGrid's flows cannot be taken apart: what is left between everything apart and alone is theirs.
     take_apart(&Apart::host, true, Lost::launch);
     charge(Lost::link, alone);

@@ -1,9 +1,10 @@
 #include "app/study/prepare.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <map>
+#include <fstream>
 
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/replay/replay.hpp"
@@ -45,51 +46,112 @@ std::optional<std::string> too_long(const program::Program& program) {
                      workgroups, most);
 }
 
+// What makes two parts of scenarios the same: all of their values, and where a file name among them is read from.
+void add_text(const config::Node& node, std::string& text) {
+  const auto add = [&text](const std::string& word) {
+    text.append(std::to_string(word.size())).append(1, ' ').append(word);
+  };
+  text += static_cast<char>('0' + static_cast<int>(node.kind));
+  text += node.quoted ? 'q' : ' ';
+  if (node.is_scalar()) {
+    add(node.text);
+    add(node.place.source ? node.place.source->folder.native() : std::string());
+  }
+  for (const config::Node& item : node.items) add_text(item, text);
+  for (const config::Node::Entry& entry : node.entries) {
+    add(entry.key);
+    add_text(entry.value, text);
+  }
+  text += ';';
+}
+
+std::string text_of(const config::Node& node) {
+  std::string text;
+  add_text(node, text);
+  return text;
+}
+
+// Bytes that this process has in memory.
+std::size_t memory_in_use() {
+  std::size_t pages_in_all = 0;
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages_in_all >> pages;
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// A fork copies the page table: about 10 us for a MiB.
+constexpr std::size_t most_kept = std::size_t{128} << 20;
+
 }  // namespace
 
-void check_system(const machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics) {
-  // SimGrid allows one engine per process, and building it says nothing more about the parts.
-  machine::SystemSpec without_engine = system;
-  without_engine.network.model = machine::NetworkModel::queue;
-  core::RunLoop loop;
-  std::string error;
-  if (!machine::Machine::build(without_engine, loop, error)) config::report_problem(error, node.place, diagnostics);
+PreparedRun PreparedRun::only(std::uint32_t queue) const {
+  return {system, std::make_shared<program::Program>(program->only(queue))};
 }
 
-std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
+void check_system(const machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics) {
+  if (const auto problem = machine::Machine::does_not_fit(system))
+    config::report_problem(*problem, node.place, diagnostics);
+}
+
+Preparer::Preparer() : memory_before_(memory_in_use()) {}
+
+bool Preparer::has_room() const { return memory_in_use() < memory_before_ + most_kept; }
+
+std::shared_ptr<const machine::SystemSpec> Preparer::system_of(const config::Node& node,
+                                                               config::Diagnostics& diagnostics) {
+  std::string text = text_of(node);
+  if (const auto known = systems_.find(text); known != systems_.end()) return known->second;
+  const std::size_t before = diagnostics.size();
+  auto parsed = config::parse<machine::SystemSpec>(node, diagnostics, nullptr, "system");
+  if (!parsed) return nullptr;
+  auto system = std::make_shared<const machine::SystemSpec>(std::move(*parsed));
+  check_system(*system, node, diagnostics);
+  if (diagnostics.size() == before && has_room()) systems_.emplace(std::move(text), system);
+  return system;
+}
+
+PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   config::Node tree = scenario.tree;
-  if (!apply_changes(scenario, run, tree, diagnostics)) return std::nullopt;
+  if (!apply_changes(scenario, run, tree, diagnostics)) return nullptr;
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
-  if (!system_node || !program_node) return std::nullopt;  // told when the scenario was loaded
-  auto system = config::parse<machine::SystemSpec>(*system_node, diagnostics, nullptr, "system");
-  if (!system) return std::nullopt;
-  check_system(*system, *system_node, diagnostics);
-  auto program = operators::build_program(*program_node, *system, diagnostics);
-  if (!program || diagnostics.size() > before) return std::nullopt;
-  auto problem = replay::does_not_fit(*program, system->node.gpu);
-  if (!problem) problem = too_long(*program);
-  if (problem) {
-    config::report_problem(*problem, program_node->place, diagnostics);
-    return std::nullopt;
+  if (!system_node || !program_node) return nullptr;  // told when the scenario was loaded
+  const auto system = system_of(*system_node, diagnostics);
+  if (!system) return nullptr;
+  std::pair same{system.get(), text_of(*program_node)};
+  const auto known = runs_.find(same);
+  PreparedRunPtr prepared = known == runs_.end() ? nullptr : known->second;
+  if (!prepared) {
+    operators::BuiltProgram built = operators::build_program(*program_node, *system, traces_, diagnostics);
+    if (!built.program || diagnostics.size() > before) return nullptr;
+    auto problem = replay::does_not_fit(*built.program, system->node.gpu);
+    if (!problem) problem = too_long(*built.program);
+    if (problem) {
+      config::report_problem(*problem, program_node->place, diagnostics);
+      return nullptr;
+    }
+    prepared =
+        std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program), std::move(built.recorded)});
+    if (has_room()) runs_.emplace(std::move(same), prepared);
   }
-  if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && program->queues.size() < 2) {
+  if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
     diagnostics.error(scenario.ideal_place, "an ideal overlap of one queue",
                       "'ideal: overlap' needs a program of two queues or more");
-    return std::nullopt;
+    return nullptr;
   }
-  return PreparedRun{std::move(*system), std::move(program)};
+  return prepared;
 }
 
-PreparedRun prepare_checked(const Scenario& scenario, const Run& run) {
+PreparedRunPtr PreparedStudy::run(std::size_t number) const {
+  if (runs[number]) return runs[number];
   config::Diagnostics diagnostics;
-  auto prepared = prepare(scenario, run, diagnostics);
-  MOIRE_INVARIANT(prepared.has_value(), "a checked run was refused: " + diagnostics.str());
-  return std::move(*prepared);
+  PreparedRunPtr prepared = Preparer().prepare(scenario, run_of(scenario, number), diagnostics);
+  MOIRE_INVARIANT(prepared != nullptr, "a checked run was refused: " + diagnostics.str());
+  return prepared;
 }
 
-void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {
+std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics) {
   struct Seen {
     config::Diagnostic error;
     std::size_t runs = 0;
@@ -97,10 +159,12 @@ void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {
   };
   std::map<std::string, Seen> seen;
   std::vector<std::string> order;
+  PreparedStudy study;
   const std::size_t runs = scenario.runs();
   for (std::size_t number = 0; number < runs; ++number) {
     config::Diagnostics own;
-    prepare(scenario, run_of(scenario, number), own);
+    PreparedRunPtr prepared = preparer.prepare(scenario, run_of(scenario, number), own);
+    study.runs.push_back(preparer.has_room() ? std::move(prepared) : nullptr);
     for (const config::Diagnostic& error : own.sorted()) {
       const auto [it, fresh] = seen.try_emplace(error.str(), Seen{error, 0, number});
       if (fresh) order.push_back(error.str());
@@ -117,6 +181,9 @@ void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {
     }
     diagnostics.error(one.error.place, what, one.error.remedy);
   }
+  if (!order.empty()) return std::nullopt;
+  study.scenario = std::move(scenario);
+  return study;
 }
 
 std::vector<std::pair<std::string, config::Node>> parameters_of(const Scenario& scenario, const Run& run) {

@@ -77,7 +77,7 @@ void add_operation(const replay::OperationTimes& operation, bool recorded, std::
   add_phases(word, operation.phases, recorded ? operation.workgroups : 0, metrics);
 }
 
-void add_recorded(const program::RecordedKernel& kernel, std::vector<Metric>& metrics) {
+void add_recorded(const builder::RecordedKernel& kernel, std::vector<Metric>& metrics) {
   const std::string word = "recorded_" + metric_word(kernel.kernel);
   metrics.push_back({word + "_kernel_us", microseconds(kernel.duration)});
   add_phases(word, kernel.phases, kernel.workgroups, metrics);
@@ -111,7 +111,7 @@ Time repeated(const replay::Result& result, const host::HostSpec& host) {
   return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 
-std::vector<Metric> metrics_of(const replay::Result& result, const program::Program& program,
+std::vector<Metric> metrics_of(const replay::Result& result, const std::vector<builder::RecordedKernel>& kernels,
                                machine::Machine& machine) {
   const auto end = static_cast<double>(result.end.ps);
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
@@ -122,12 +122,12 @@ std::vector<Metric> metrics_of(const replay::Result& result, const program::Prog
   metrics.push_back({"repeated_us", microseconds(repeated(result, machine.gpu().host))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
   for (const replay::OperationTimes& operation : result.operations) {
-    const bool recorded =
-        std::any_of(program.recorded.begin(), program.recorded.end(),
-                    [&](const program::RecordedKernel& kernel) { return kernel.kernel == operation.name; });
+    const bool recorded = std::any_of(kernels.begin(), kernels.end(), [&](const builder::RecordedKernel& kernel) {
+      return kernel.kernel == operation.name;
+    });
     add_operation(operation, recorded, metrics);
   }
-  for (const program::RecordedKernel& kernel : program.recorded) add_recorded(kernel, metrics);
+  for (const builder::RecordedKernel& kernel : kernels) add_recorded(kernel, metrics);
   metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
   metrics.push_back({"puts", static_cast<double>(result.puts)});
@@ -162,7 +162,7 @@ double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
   core::RunLoop loop;
   std::string error;
-  const auto machine = machine::Machine::build(run.system, loop, error, apart);
+  const auto machine = machine::Machine::build(*run.system, loop, error, apart);
   MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error);
   replay::Replay replay(*machine, *run.program, observer);
   const replay::Result replayed = replay.run();
@@ -175,7 +175,7 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");
   result.time = replayed.end;
   result.queues = queues_of(replayed, *run.program);
-  result.metrics = metrics_of(replayed, *run.program, *machine);
+  result.metrics = metrics_of(replayed, run.recorded, *machine);
   return result;
 }
 

@@ -52,7 +52,9 @@ program::Kernel kernel(std::string name, std::shared_ptr<WaitThenSignal> body) {
   return made;
 }
 
-study::PreparedRun run_with(std::unique_ptr<program::Program> program) { return {tiny_system(), std::move(program)}; }
+study::PreparedRun run_with(std::unique_ptr<program::Program> program) {
+  return {std::make_shared<machine::SystemSpec>(tiny_system()), std::move(program)};
+}
 
 std::string report_of(std::unique_ptr<program::Program> program) {
   const study::RunResult result = study::simulate(run_with(std::move(program)), nullptr);

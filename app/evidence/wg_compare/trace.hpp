@@ -8,7 +8,7 @@
 
 #include "app/evidence/wg_compare/record.hpp"
 #include "sim/config/diagnostics.hpp"
-#include "sim/program/wg_trace.hpp"
+#include "sim/program/wg_trace_files.hpp"
 
 namespace moire::wg_compare {
 
@@ -18,7 +18,8 @@ struct Trace {
 };
 
 // Nothing, and the errors in `diagnostics`, where the file is not a whole trace.
-std::optional<Trace> read_trace(const std::filesystem::path& file, config::Diagnostics& diagnostics);
+std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTraceFiles& files,
+                                config::Diagnostics& diagnostics);
 
 // What the header says about the shape of a fused embedding + All-to-All, as `--set` changes of the operator
 // `embedding_all_to_all` at `path` ("program.queues.main.0.embedding_all_to_all"), so that a scenario need not repeat

@@ -8,6 +8,13 @@
 
 namespace moire::machine {
 
+std::optional<std::string> Machine::does_not_fit(const SystemSpec& spec) {
+  if (!spec.fabric || spec.node.nics == 0) return std::nullopt;
+  std::string error;
+  if (fabric::make_topology(*spec.fabric, spec.nodes, spec.node.nics, *spec.node.nic, error)) return std::nullopt;
+  return error;
+}
+
 std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
                                         const Apart& apart) {
   std::unique_ptr<Machine> machine(new Machine(spec, loop, apart));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,9 @@ struct CapacityInfo {
 
 class Machine {
  public:
-  // Fails with a message that says what would be right where parts do not fit together (torus size, say).
+  // Why the parts do not fit together (torus size, say), and what would be right; nothing where build() succeeds.
+  static std::optional<std::string> does_not_fit(const SystemSpec& spec);
+  // Fails with that message.
   static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
                                         const Apart& apart = {});
 

@@ -16,6 +16,7 @@
 #include "models/hardware/machine/phase_runner.hpp"
 #include "sim/core/flags.hpp"
 #include "sim/program/observer.hpp"
+#include "sim/program/phase_total.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::replay {
