@@ -43,9 +43,9 @@ std::string words(std::string_view name) {
 // Parts by size, the largest first; what is less than a thousandth of the run says nothing.
 std::vector<std::pair<std::string, Time>> largest_parts(const study::QueueBlame& queue, Time run) {
   std::vector<std::pair<std::string, Time>> parts;
-  for (std::size_t part = 0; part < study::lost_names.size(); ++part) {
+  for (std::size_t part = 0; part < study::lost_parts().size(); ++part) {
     if (std::abs(queue.lost[part].us()) > 0.001 * run.us())
-      parts.emplace_back(words(study::lost_names[part]), queue.lost[part]);
+      parts.emplace_back(words(study::lost_parts()[part].name), queue.lost[part]);
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return std::abs(a.second.us()) > std::abs(b.second.us()); });
@@ -187,8 +187,8 @@ Json account_json(const Advice& advice, const Account& account) {
   for (std::size_t q = 0; q < account.blame.size(); ++q) {
     Json lost;
     lost["sum"] = exact_us(account.lost[q]);
-    for (std::size_t part = 0; part < study::lost_names.size(); ++part) {
-      lost[std::string(study::lost_names[part])] = exact_us(account.blame[q].lost[part]);
+    for (std::size_t part = 0; part < study::lost_parts().size(); ++part) {
+      lost[std::string(study::lost_parts()[part].name)] = exact_us(account.blame[q].lost[part]);
     }
     json["lost_us"][account.blame[q].queue] = lost;
   }

@@ -1,12 +1,11 @@
 // Where queues that run beside each other lose their time.
 //
-// The run is simulated again with one kind of shared thing after the other given to every queue for itself: memory,
-// links, DMA engines, what CUs do at a time, their clock, the places on them. What a queue ends earlier by then is what
-// it lost to sharing that kind, as long as the later kinds are shared. With everything apart a queue ends as it does
-// alone, so the parts add up to what it lost, to the picosecond.
+// The run is simulated again with one kind of sharing after the other taken away, by giving every queue what the
+// part shares for itself (the kinds are declared by the parts of the machine). What a queue ends earlier by then is
+// what it lost to sharing that kind, as long as the later kinds are shared. With everything apart a queue ends as it
+// does alone, so the parts add up to what it lost, to the picosecond.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -16,14 +15,17 @@
 
 namespace moire::study {
 
-enum class Lost { memory, link, engine_queue, cu_share, clock, cu_wait, extra_waves, launch };
-inline constexpr std::array<std::string_view, 8> lost_names = {"memory", "link",    "engine_queue", "cu_share",
-                                                               "clock",  "cu_wait", "extra_waves",  "launch"};
+// What lost time is charged to, in the order in which parts declare it: "memory", "link", ...
+struct LostPart {
+  std::string_view name;
+  std::string_view meaning;
+};
+const std::vector<LostPart>& lost_parts();
 
 struct QueueBlame {
   std::string queue;
-  std::array<Time, lost_names.size()> lost{};
-  Time of(Lost part) const { return lost[static_cast<std::size_t>(part)]; }
+  std::vector<Time> lost = std::vector<Time>(lost_parts().size());  // of each part
+  Time of(std::string_view part) const;
   Time sum() const;
 };
 

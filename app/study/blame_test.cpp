@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "app/study/study.hpp"
+#include "models/hardware/machine/parts.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::study {
@@ -53,14 +54,10 @@ class Pairs : public testing::TestWithParam<std::string> {};
 // The law that makes the parts a sum: who shares nothing with others takes the time it takes alone.
 TEST_P(Pairs, WithEverythingApartQueuesEndAsTheyDoAlone) {
   const PreparedRun run = prepared(GetParam());
-  Apart apart{.queues = static_cast<std::uint32_t>(run.program->queues.size()),
-              .memory = true,
-              .links = true,
-              .engines = true,
-              .cus = true,
-              .clock = true,
-              .slots = true,
-              .host = true};
+  Apart apart{.queues = static_cast<std::uint32_t>(run.program->queues.size())};
+  for (const machine::RegisteredPart& part : machine::parts()) {
+    for (const part::BlameKind& kind : part.declaration().blame) apart.kinds.push_back(kind.key);
+  }
   EXPECT_EQ(simulate(run, nullptr, apart).queues, each_alone(run));
 }
 
@@ -96,14 +93,14 @@ TEST(Blame, CopiesLeaveTheCusAlone) {
   int simulations = 0;
   const auto queues = blame_of(prepared(scenario_of("  queues:\n" + stream + copies)), &simulations);
   EXPECT_EQ(simulations, 1) << "memory is all they share";
-  EXPECT_GT(queues[0].of(Lost::memory), Time{});
-  EXPECT_EQ(queues[0].sum(), queues[0].of(Lost::memory));
+  EXPECT_GT(queues[0].of("memory"), Time{});
+  EXPECT_EQ(queues[0].sum(), queues[0].of("memory"));
 }
 
 TEST(Blame, CopiesOfTwoQueuesWaitForEnginesAndLinks) {
   const auto queues = blame_of(prepared(scenario_of("  queues:\n" + copies_too + copies)));
-  EXPECT_GT(queues[1].of(Lost::engine_queue), Time{});
-  EXPECT_EQ(queues[1].of(Lost::cu_wait), Time{});
+  EXPECT_GT(queues[1].of("engine_queue"), Time{});
+  EXPECT_EQ(queues[1].of("cu_wait"), Time{});
 }
 
 // One behind the other: they share nothing at a time, the second one waits for its turn.
@@ -111,15 +108,15 @@ TEST(Blame, SerialQueuesLoseTheirTurn) {
   const PreparedRun run = prepared(scenario_of("  order: serial\n  queues:\n" + stream + exchange));
   const auto queues = blame_of(run);
   EXPECT_EQ(queues[0].sum(), Time{});
-  EXPECT_EQ(queues[1].sum(), queues[1].of(Lost::launch));
-  EXPECT_GT(queues[1].of(Lost::launch), each_alone(run)[0].end - Time::from_us(10));
+  EXPECT_EQ(queues[1].sum(), queues[1].of("launch"));
+  EXPECT_GT(queues[1].of("launch"), each_alone(run)[0].end - Time::from_us(10));
 }
 
 // A kernel that fills the GPU for a long time holds the other's first workgroup off; the first one loses nothing by it.
 TEST(Blame, WaitingForTheFirstPlaceIsToldFromLaterWaves) {
   const std::string big = "    a: [{gemm: {m: 4096, n: 4096, k: 256}}]\n";
   const auto queues = blame_of(prepared(scenario_of("  queues:\n" + big + exchange)));
-  EXPECT_GT(queues[1].of(Lost::cu_wait).us(), 0.9 * queues[1].sum().us());
+  EXPECT_GT(queues[1].of("cu_wait").us(), 0.9 * queues[1].sum().us());
 }
 
 }  // namespace

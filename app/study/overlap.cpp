@@ -94,8 +94,8 @@ void add_overlap(const Scenario& scenario, const Simulated& isolated, Simulated&
         result.metrics.push_back({word + "schedule_us", microseconds(alone->end - reference->end)});
       }
     }
-    for (std::size_t part = 0; part < lost_names.size(); ++part) {
-      result.metrics.push_back({word + std::string(lost_names[part]) + "_us", microseconds(queue.lost[part])});
+    for (std::size_t part = 0; part < lost_parts().size(); ++part) {
+      result.metrics.push_back({word + std::string(lost_parts()[part].name) + "_us", microseconds(queue.lost[part])});
     }
   }
 }

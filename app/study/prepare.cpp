@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "models/hardware/machine/machine.hpp"
-#include "models/hardware/replay/replay.hpp"
+#include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
@@ -89,8 +89,12 @@ PreparedRun PreparedRun::only(std::uint32_t queue) const {
 }
 
 void check_system(const machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics) {
-  if (const auto problem = machine::Machine::does_not_fit(system))
-    config::report_problem(*problem, node.place, diagnostics);
+  // SimGrid allows one engine per process, and building it says nothing more about the parts.
+  machine::SystemSpec without_engine = system;
+  without_engine.network.model = machine::NetworkModel::queue;
+  core::RunLoop loop;
+  std::string error;
+  if (!machine::Machine::build(without_engine, loop, error)) config::report_problem(error, node.place, diagnostics);
 }
 
 Preparer::Preparer() : memory_before_(memory_in_use()) {}
@@ -125,7 +129,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   if (!prepared) {
     operators::BuiltProgram built = operators::build_program(*program_node, *system, traces_, diagnostics);
     if (!built.program || diagnostics.size() > before) return nullptr;
-    auto problem = replay::does_not_fit(*built.program, system->node.gpu);
+    auto problem = machine::does_not_fit(*built.program, *system);
     if (!problem) problem = too_long(*built.program);
     if (problem) {
       config::report_problem(*problem, program_node->place, diagnostics);

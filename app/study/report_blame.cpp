@@ -42,7 +42,7 @@ std::string report_blame(const Scenario& scenario, const StudyResult& result) {
   }
   if (rows.empty()) return "";
   std::vector<std::string> parts = {"schedule"};
-  parts.insert(parts.end(), lost_names.begin(), lost_names.end());
+  for (const LostPart& lost : lost_parts()) parts.emplace_back(lost.name);
   // Only what somebody lost something to.
   std::erase_if(parts, [&](const std::string& part) {
     return std::all_of(rows.begin(), rows.end(),

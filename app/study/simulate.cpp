@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/hardware/machine/machine.hpp"
+#include "models/hardware/machine/parts.hpp"
 #include "models/hardware/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
 
@@ -14,29 +15,6 @@ namespace moire::study {
 namespace {
 
 double percent(double share) { return std::round(share * 1e8) / 1e6; }  // more digits say nothing
-
-struct Busy {
-  double hbm = 0;       // mean over ranks
-  double scale_up = 0;  // most used
-  double network = 0;   // most used
-};
-
-Busy busy(machine::Machine& machine, Time end) {
-  Busy busy;
-  const auto& info = machine.capacity_info();
-  const std::vector<double> served = machine.sharing().served();
-  for (core::CapacityId id = 0; id < info.size(); ++id) {
-    const double share = served[id] / (machine.sharing().capacity(id).rate * end.seconds());
-    if (info[id].kind == machine::CapacityKind::memory) busy.hbm += share / machine.ranks();
-    if (info[id].kind == machine::CapacityKind::scale_up_link) busy.scale_up = std::max(busy.scale_up, share);
-  }
-  if (machine.network()) {
-    for (const core::LinkUse& link : machine.network()->use()) {
-      busy.network = std::max(busy.network, static_cast<double>(link.busy.ps) / static_cast<double>(end.ps));
-    }
-  }
-  return busy;
-}
 
 // Shapes of one name are one phase.
 std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>& phases) {
@@ -111,11 +89,27 @@ Time repeated(const replay::Result& result, const host::HostSpec& host) {
   return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 
+// What every part of the machine tells: first what was moved, then what was busy.
+void add_parts(const replay::Result& result, const machine::Machine& machine, std::vector<Metric>& metrics) {
+  const auto add = [&metrics](const std::vector<part::MetricInfo>& infos, const std::vector<double>& values,
+                              auto form) {
+    MOIRE_INVARIANT(infos.size() == values.size(), "a part declares other metrics than it has");
+    for (std::size_t i = 0; i < infos.size(); ++i) metrics.push_back({std::string(infos[i].name), form(values[i])});
+  };
+  const auto& parts = machine.site().parts();
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    add(machine::parts()[p].declaration().traffic, parts[p]->traffic(result.traffic),
+        [](double value) { return value; });
+  }
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    add(machine::parts()[p].declaration().occupied, parts[p]->occupied(result.end), percent);
+  }
+}
+
 std::vector<Metric> metrics_of(const replay::Result& result, const std::vector<builder::RecordedKernel>& kernels,
                                machine::Machine& machine) {
   const auto end = static_cast<double>(result.end.ps);
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
-  const Busy used = busy(machine, result.end);
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
   metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
@@ -130,13 +124,7 @@ std::vector<Metric> metrics_of(const replay::Result& result, const std::vector<b
   for (const builder::RecordedKernel& kernel : kernels) add_recorded(kernel, metrics);
   metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
-  metrics.push_back({"puts", static_cast<double>(result.puts)});
-  metrics.push_back({"put_bytes", result.put_bytes.value});
-  metrics.push_back({"scale_up_bytes", std::round(result.scale_up_bytes.value)});
-  metrics.push_back({"network_bytes", machine.network() ? machine.network()->delivered().value : 0});
-  metrics.push_back({"hbm_busy_percent", percent(used.hbm)});
-  metrics.push_back({"scale_up_busy_percent", percent(used.scale_up)});
-  metrics.push_back({"network_busy_percent", percent(used.network)});
+  add_parts(result, machine, metrics);
   return metrics;
 }
 

@@ -11,13 +11,19 @@ namespace moire::core {
 
 namespace {
 
-double fourth_power(double x) { return x * x * (x * x); }
+// The exponent p = 4 of (bound^-p + by_latency^-p)^(-1/p) where a bound and a round trip take turns: 1 would add their
+// times, infinity take the longer one, and measured copies of one workgroup lie between (docs/explanation/sharing.md).
+constexpr int turn_exponent = 4;
+double turn_power(double x) {
+  static_assert(turn_exponent == 4);
+  return x * x * (x * x);
+}
 
 // The rate that a bound and a round trip leave together.
 double limit_of(double bound, double by_latency, bool in_turn) {
   if (!in_turn) return std::min(bound, by_latency);
   const double ratio = std::min(bound, by_latency) / std::max(bound, by_latency);
-  return std::min(bound, by_latency) / std::sqrt(std::sqrt(1 + fourth_power(ratio)));
+  return std::min(bound, by_latency) / std::sqrt(std::sqrt(1 + turn_power(ratio)));
 }
 
 }  // namespace
@@ -189,7 +195,7 @@ void Sharing::sum_loads() {
     double latency_share = 0;  // of a round trip, times what of it the rate follows
     if (stretched) {
       const double round_trip = v.latency * constraints_[v.stretched_by].stretch + v.delay;
-      latency_share = (1 - v.delay / round_trip) * (v.in_turn ? fourth_power(v.limit * round_trip / v.window) : 1);
+      latency_share = (1 - v.delay / round_trip) * (v.in_turn ? turn_power(v.limit * round_trip / v.window) : 1);
     }
     for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
       Constraint& k = constraints_[uses_[u].constraint];

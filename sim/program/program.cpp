@@ -20,6 +20,12 @@ Program Program::only(std::uint32_t queue) const {
   return alone;
 }
 
+bool Program::several_queues_have(const std::function<bool(const Operation&)>& kind) const {
+  return std::count_if(queues.begin(), queues.end(), [&](const Queue& queue) {
+           return std::any_of(queue.operations.begin(), queue.operations.end(), kind);
+         }) > 1;
+}
+
 FlagBlock Program::add_flags(FlagArray array) {
   const FlagBlock block{flag_count_, array.per_rank};
   const std::uint64_t total = flag_count_ + std::uint64_t{array.per_rank} * ranks_;

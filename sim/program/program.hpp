@@ -27,16 +27,17 @@ enum class Arithmetic : std::uint8_t { vector_fp32, matrix_16bit };
 // (software pipelining) has several of them and takes the time of the slowest. Amounts are bytes or FLOP per unit.
 struct PhaseShape {
   std::string name;
-  double read = 0;            // loaded from the rank's own memory
-  double read_miss = 1;       // share of `read` that misses the caches
-  double read_overfetch = 1;  // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
-  double write = 0;           // stored to the rank's own memory
-  double peer_write = 0;      // stored to the peer's memory through the scale-up port
-  double written_back = 1;    // share of what is stored that memory takes before the kernel ends
-  double link_cost = 1;       // what peer_write takes of the links over what contiguous stores would
-  double cu_cost = 1;         // what its loads and stores take of the CU over what a plain loop of them would
-  double peer_read = 0;       // loaded from the peer's memory through it; nothing else is loaded then
-  double turns = 1;           // what its traffic costs of the memory's turns between reads and writes
+  double read = 0;             // loaded from the rank's own memory
+  double read_miss = 1;        // share of `read` that misses the caches
+  double read_overfetch = 1;   // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
+  double write = 0;            // stored to the rank's own memory
+  double peer_write = 0;       // stored to the peer's memory through the scale-up port
+  double write_miss = 1;       // share of what is stored that leaves the caches before the kernel ends
+  double peer_write_cost = 1;  // what peer_write takes on its way over what contiguous stores would
+  double issue_cost = 1;       // what its loads and stores take to issue over what a plain loop of them would
+  double peer_read = 0;        // loaded from the peer's memory through it; nothing else is loaded then
+  // All workgroups walk through memory together, so that reads and writes come in long runs.
+  bool in_order = false;
   // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.
   double mixed_stores = -1;
   double flop = 0;
@@ -194,6 +195,8 @@ class Program {
 
   // The program of one of its queues alone.
   Program only(std::uint32_t queue) const;
+  // Do two queues or more have an operation of some kind?
+  bool several_queues_have(const std::function<bool(const Operation&)>& kind) const;
 
   FlagBlock add_flags(FlagArray array);
   std::uint32_t flag_count() const { return flag_count_; }

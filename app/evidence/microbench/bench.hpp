@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/evidence/microbench/microbench.hpp"
+#include "models/hardware/cu/dispatcher.hpp"
 #include "models/hardware/machine/spec.hpp"
 #include "models/hardware/replay/replay.hpp"
 

@@ -95,7 +95,7 @@ Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.read_miss = miss_ratio(gpu, static_cast<double>(int64_t{4} << 30));
   traffic.shape.write = stored / rows;
   const double all = traffic.bytes_per_wg * static_cast<double>(traffic.wgs);
-  traffic.shape.written_back =
+  traffic.shape.write_miss =
       memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{all * traffic.shape.write}, Bytes{all});
   return {{"time", run_span(system, traffic).us()}};
 }

@@ -9,7 +9,7 @@
 
 namespace moire::cu {
 
-using CuId = std::uint32_t;
+using part::CuId;
 
 class CuArray {
  public:

@@ -13,40 +13,21 @@
 
 namespace moire::cu {
 
-struct Grid {
-  std::uint32_t id = 0;  // of the owner
-  std::int64_t workgroups = 0;
-  Footprint footprint;
-  std::int64_t cluster = 1;
-  int priority = 0;
-  std::uint32_t mask = 0;  // of Dispatcher::add_mask; 0: all CUs
-};
+using part::Grid;
+using part::Placement;
 
-struct Placement {
-  std::uint32_t grid;
-  std::int64_t workgroup;
-  CuId cu;
-};
-
-class Dispatcher {
+class Dispatcher final : public part::Dispatcher {
  public:
   explicit Dispatcher(const CuArraySpec& spec) : array_(spec) {}
 
-  // Names a set of CUs that grids may be kept to; an empty one is all of them, mask 0.
-  std::uint32_t add_mask(const std::vector<CuId>& cus);
-  void add(const Grid& grid);
-  bool pending() const { return !queue_.empty(); }
-  // One turn; appends what was placed. Placing nothing means that nothing fits until a workgroup retires.
-  void place(std::vector<Placement>& placed);
-  void retire(CuId cu, const Footprint& footprint) { array_.release(cu, footprint); }
+  std::uint32_t add_mask(const std::vector<CuId>& cus) override;
+  void add(const Grid& grid) override;
+  bool pending() const override { return !queue_.empty(); }
+  void place(std::vector<Placement>& placed) override;
+  void retire(CuId cu, const Footprint& footprint) override { array_.release(cu, footprint); }
+  std::vector<Head> waiting() const override;
 
   const CuArray& array() const { return array_; }
-  // The grid at the head of the queue and how many of its workgroups wait for a CU, for the deadlock report.
-  struct Head {
-    std::uint32_t grid;
-    std::int64_t waiting;
-  };
-  std::vector<Head> waiting() const;
 
  private:
   struct Queued {

@@ -2,16 +2,12 @@
 #pragma once
 
 #include "models/hardware/cu/spec.hpp"
+#include "models/hardware/part/services.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::cu {
 
-// What one resident workgroup takes from its CU.
-struct Footprint {
-  std::int64_t threads = 0;    // rounded up to whole wavefronts
-  std::int64_t registers = 0;  // of all its threads, rounded up to the allocation granularity
-  double lds = 0;              // bytes
-};
+using part::Footprint;
 
 Footprint footprint(const CuArraySpec& spec, const program::WorkgroupResources& resources);
 

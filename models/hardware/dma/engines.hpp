@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/hardware/dma/spec.hpp"
+#include "models/hardware/part/services.hpp"
 #include "sim/core/run_loop.hpp"
 #include "sim/core/sharing.hpp"
 
@@ -32,11 +33,7 @@ class Engines final : public core::EventSink {
   Engines(const DmaSpec& spec, core::RunLoop& loop, core::Sharing& sharing);
   // Queues a copy; returns nothing, the request's sink fires when the last byte is written.
   void submit(const CopyRequest& request);
-  // Engine the copy that fires now ran on (for the timeline) and when its bytes began to move.
-  struct Finished {
-    std::uint32_t engine;
-    Time begin;
-  };
+  using Finished = part::Copies::Finished;
   const Finished& finished() const { return finished_; }
   // Does a copy within the GPU need no engine?
   bool local_by_kernel() const { return spec_.local_command.has_value(); }

@@ -1,7 +1,12 @@
 #include "models/hardware/machine/machine.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <map>
+#include <set>
+
+#include "models/hardware/machine/parts.hpp"
 #include "sim/config/config.hpp"
 #include "tests/support/example_system.hpp"
 #include "tests/support/source_dir.hpp"
@@ -9,44 +14,73 @@
 namespace moire::machine {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
-double rate(Machine& machine, core::CapacityId id) { return machine.sharing().capacity(id).rate; }
+// Rates of the capacities by their names.
+std::map<std::string, double> rates(Machine& machine) {
+  std::map<std::string, double> all;
+  for (core::CapacityId id = 0; id < machine.sharing().capacities(); ++id) {
+    const core::CapacitySpec& spec = machine.sharing().capacity(id);
+    EXPECT_TRUE(all.emplace(spec.name, spec.rate).second) << spec.name << " stands twice";
+  }
+  return all;
+}
+
+// What a unit of work takes, by the names of the capacities.
+std::map<std::string, double> demands(Machine& machine, const core::ClassSpec& spec) {
+  std::map<std::string, double> all;
+  for (const core::Demand& demand : spec.demands)
+    all[machine.sharing().capacity(demand.capacity).name] = demand.per_work;
+  return all;
+}
+std::map<std::string, double> demands_of_copy(Machine& machine, const part::CopyUse& copy) {
+  core::ClassSpec spec;
+  for (const part::Shared* shared : machine.site().shared()) shared->use(copy, spec);
+  return demands(machine, spec);
+}
+std::map<std::string, double> demands_of_store(Machine& machine, Rank rank, Rank peer, double bytes) {
+  const program::PhaseShape shape{.name = "store", .peer_write = bytes, .in_flight = {1e3}};
+  core::ClassSpec spec;
+  for (const part::Shared* shared : machine.site().shared()) shared->use({shape, rank, peer}, spec);
+  return demands(machine, spec);
+}
 
 TEST(Machine, BehindASwitchEveryPortHasTwoDirections) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(4), loop);
+  const auto all = rates(*machine);
+  EXPECT_EQ(all.size(), 4 * 4) << "L2, HBM and two directions of the port";
   for (Rank rank = 0; rank < 4; ++rank) {
-    const RankCapacities& own = machine->capacities(rank);
-    EXPECT_DOUBLE_EQ(rate(*machine, own.egress), 300e9);
-    EXPECT_DOUBLE_EQ(rate(*machine, own.ingress), 300e9);
-    EXPECT_NE(own.egress, own.ingress);
-    EXPECT_TRUE(own.to_peer.empty());
-    EXPECT_EQ(machine->capacity_info()[own.egress].kind, CapacityKind::scale_up_link);
-    EXPECT_EQ(machine->capacity_info()[own.egress].rank, rank);
+    EXPECT_DOUBLE_EQ(all.at(fmt::format("rank {} port out", rank)), 300e9);
+    EXPECT_DOUBLE_EQ(all.at(fmt::format("rank {} port in", rank)), 300e9);
+  }
+  for (core::CapacityId id = 0; id < machine->sharing().capacities(); ++id) {
+    const std::string owner = fmt::format("rank {} ", machine->site().owner(id));
+    EXPECT_THAT(machine->sharing().capacity(id).name, HasSubstr(owner));
   }
 }
 
 TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
   core::RunLoop loop;
   SystemSpec system = example_system(2, 1, link::Wiring::pcie);
-  const auto on_wire = [&](Machine::Mover mover) {
+  const auto on_wire = [&](bool copy) {
     const auto machine = build_or_throw(system, loop);
-    std::vector<core::Demand> demands;
-    machine->add_store_path(0, 1, 8, demands, {.mover = mover});
-    EXPECT_EQ(demands[0].capacity, machine->capacities(0).egress);
-    EXPECT_DOUBLE_EQ(demands[0].per_work, demands[1].per_work);
-    EXPECT_DOUBLE_EQ(rate(*machine, demands[0].capacity), 300e9) << "the raw rate";
-    EXPECT_DOUBLE_EQ(demands[2].per_work, 8) << "memory takes the payload only";
-    return demands[0].per_work;
+    const auto taken =
+        copy ? demands_of_copy(*machine, {.rank = 0, .peer = 1, .bytes = {1}}) : demands_of_store(*machine, 0, 1, 1);
+    EXPECT_DOUBLE_EQ(taken.at("rank 0 port out"), taken.at("rank 1 port in"));
+    EXPECT_DOUBLE_EQ(rates(*machine).at("rank 0 port out"), 300e9) << "the raw rate";
+    EXPECT_DOUBLE_EQ(taken.at("rank 1 HBM"), 1) << "memory takes the payload only";
+    return taken.at("rank 0 port out");
   };
   system.node.gpu.port.payload_efficiency = 0.8;
-  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::cu), 10);
-  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::dma), 10) << "as stores, where nothing else is said";
+  EXPECT_DOUBLE_EQ(on_wire(false), 1.25);
+  EXPECT_DOUBLE_EQ(on_wire(true), 1.25) << "as stores, where nothing else is said";
   system.node.gpu.port.copy_efficiency = 0.5;
-  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::cu), 10);
-  EXPECT_DOUBLE_EQ(on_wire(Machine::Mover::dma), 16);
+  EXPECT_DOUBLE_EQ(on_wire(false), 1.25);
+  EXPECT_DOUBLE_EQ(on_wire(true), 2);
 }
 
 TEST(Machine, AFullMeshSplitsTheLinksOverThePeersAndLeavesTheRest) {
@@ -56,13 +90,12 @@ TEST(Machine, AFullMeshSplitsTheLinksOverThePeersAndLeavesTheRest) {
     SystemSpec system = example_system(gpus, 1, link::Wiring::full_mesh);
     system.node.gpu.port.links = links;
     const auto machine = build_or_throw(system, loop);
-    for (Rank a = 0; a < static_cast<Rank>(gpus); ++a) {
-      const RankCapacities& own = machine->capacities(a);
-      EXPECT_EQ(own.egress, core::no_id);
-      EXPECT_EQ(own.to_peer[a], core::no_id);
-      for (Rank b = 0; b < static_cast<Rank>(gpus); ++b) {
+    const auto all = rates(*machine);
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(gpus * (gpus + 1))) << "no link to itself, no port";
+    for (int a = 0; a < gpus; ++a) {
+      for (int b = 0; b < gpus; ++b) {
         if (a == b) continue;
-        EXPECT_DOUBLE_EQ(rate(*machine, own.to_peer[b]), per_pair * 50e9) << gpus << " GPUs " << links << " links";
+        EXPECT_DOUBLE_EQ(all.at(fmt::format("link {} to {}", a, b)), per_pair * 50e9) << gpus << " " << links;
       }
     }
   }
@@ -73,25 +106,14 @@ TEST(Machine, AStoreTakesBothPortsAndThePeersMemory) {
   SystemSpec system = example_system(4);
   system.node.gpu.hbm.write_cost = 2;
   const auto machine = build_or_throw(system, loop);
-  std::vector<core::Demand> demands;
-  machine->add_store_path(1, 3, 10, demands, {});
-  ASSERT_EQ(demands.size(), 3);
-  EXPECT_EQ(demands[0].capacity, machine->capacities(1).egress);
-  EXPECT_EQ(demands[1].capacity, machine->capacities(3).ingress);
-  EXPECT_EQ(demands[2].capacity, machine->capacities(3).hbm);
-  EXPECT_DOUBLE_EQ(demands[0].per_work, 10);
-  EXPECT_DOUBLE_EQ(demands[1].per_work, 10);
-  EXPECT_DOUBLE_EQ(demands[2].per_work, 20);
+  EXPECT_THAT(demands_of_store(*machine, 1, 3, 10),
+              ElementsAre(Pair("rank 1 port out", 10), Pair("rank 3 HBM", 20), Pair("rank 3 port in", 10)));
 }
 
 TEST(Machine, AStoreInAMeshOfTheSecondNodeTakesThatNodesLink) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(4, 2, link::Wiring::full_mesh), loop);
-  std::vector<core::Demand> demands;
-  machine->add_store_path(5, 7, 1, demands, {});
-  ASSERT_EQ(demands.size(), 2);
-  EXPECT_EQ(machine->sharing().capacity(demands[0].capacity).name, "link 5 to 7");
-  EXPECT_EQ(demands[1].capacity, machine->capacities(7).hbm);
+  EXPECT_THAT(demands_of_store(*machine, 5, 7, 1), ElementsAre(Pair("link 5 to 7", 1), Pair("rank 7 HBM", 1)));
 }
 
 TEST(Machine, StoresStayInTheirNode) {
@@ -100,9 +122,29 @@ TEST(Machine, StoresStayInTheirNode) {
   EXPECT_TRUE(machine->stores_reach(0, 0));
   EXPECT_TRUE(machine->stores_reach(2, 3));
   EXPECT_FALSE(machine->stores_reach(1, 2));
-  std::vector<core::Demand> demands;
-  EXPECT_ANY_THROW(machine->add_store_path(1, 2, 1, demands, {}));
-  EXPECT_ANY_THROW(machine->add_store_path(1, 1, 1, demands, {}));
+  EXPECT_ANY_THROW(demands_of_store(*machine, 1, 2, 1));
+  EXPECT_ANY_THROW(demands_of_store(*machine, 1, 1, 1));
+}
+
+// A part declares each of its figures once, and no two parts declare the same.
+TEST(Parts, DeclareWhatTheyTell) {
+  core::RunLoop loop;
+  const auto machine = build_or_throw(example_system(2, 2), loop);
+  ASSERT_EQ(machine->site().parts().size(), parts().size());
+  std::set<std::string_view> names;
+  for (std::size_t p = 0; p < parts().size(); ++p) {
+    const part::Declaration& declared = parts()[p].declaration();
+    const part::Part& part = *machine->site().parts()[p];
+    EXPECT_EQ(declared.traffic.size(), part.traffic({}).size()) << declared.name;
+    EXPECT_EQ(declared.occupied.size(), part.occupied(Time::from_us(1)).size()) << declared.name;
+    for (const auto& infos : {declared.traffic, declared.occupied}) {
+      for (const part::MetricInfo& info : infos) EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    }
+    for (const part::BlameKind& kind : declared.blame) {
+      EXPECT_TRUE(names.insert(kind.key).second) << kind.key;
+      EXPECT_FALSE(kind.meaning.empty());
+    }
+  }
 }
 
 TEST(Machine, WithoutWiringGpusReachOnlyThemselvesByStores) {
@@ -110,7 +152,7 @@ TEST(Machine, WithoutWiringGpusReachOnlyThemselvesByStores) {
   const auto machine = build_or_throw(example_system(2, 1, link::Wiring::none), loop);
   EXPECT_FALSE(machine->stores_reach(0, 1));
   EXPECT_TRUE(machine->stores_reach(1, 1));
-  EXPECT_NE(machine->network(), nullptr);
+  EXPECT_EQ(machine->service<part::Networks>().networks(), 1);
 }
 
 TEST(Machine, GpusShareNicsInBlocks) {
@@ -119,8 +161,9 @@ TEST(Machine, GpusShareNicsInBlocks) {
   system.node.nics = 4;
   const auto machine = build_or_throw(system, loop);
   const std::vector<core::EndpointId> expected{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
-  for (Rank rank = 0; rank < 16; ++rank) EXPECT_EQ(machine->endpoint_of(rank), expected[rank]) << rank;
-  EXPECT_EQ(machine->nics().size(), 8);
+  for (Rank rank = 0; rank < 16; ++rank)
+    EXPECT_EQ(machine->service<part::Puts>().endpoint_of(rank), expected[rank]) << rank;
+  EXPECT_EQ(machine->service<part::Networks>().topology().endpoints(), 8);
 }
 
 TEST(Machine, SaysWhatDoesNotFitTogether) {

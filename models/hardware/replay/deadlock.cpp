@@ -66,7 +66,7 @@ std::string Replay::deadlock_report() const {
   std::size_t blocked = 0;
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
     // Grids that wait for CUs held by workgroups of running kernels.
-    for (const cu::Dispatcher::Head& head : gpus_[gpu_with_slots(rank, 0)]->dispatcher.waiting()) {
+    for (const part::Dispatcher::Head& head : gpus_[gpu_with_slots(rank, 0)]->dispatcher->waiting()) {
       const KernelRun& run = runs_[head.grid];
       for (const KernelRun& holder : runs_) {
         if (holder.rank != rank || holder.started == holder.finished) continue;
@@ -82,7 +82,7 @@ std::string Replay::deadlock_report() const {
       const auto& operations = program_.queues[q].operations;
       if (state.next >= operations.size()) continue;
       if (++blocked > max_waiters) continue;
-      const std::uint32_t earlier = plans_[q].before;
+      const std::uint32_t earlier = orders_[q].before;
       if (state.next == 0 && earlier != UINT32_MAX &&
           queues_[rank * queues + earlier].next < program_.queues[earlier].operations.size()) {
         graph.edge(graph.node(party(rank, q, program::name_of(operations[0]))),

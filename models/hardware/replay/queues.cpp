@@ -12,7 +12,7 @@ namespace moire::replay {
 
 void Replay::set_launch_order() {
   const auto queues = static_cast<std::uint32_t>(program_.queues.size());
-  plans_.resize(queues);
+  orders_.resize(queues);
   std::vector<std::uint32_t> order = program_.launch;
   if (order.empty()) {
     order.resize(queues);
@@ -21,31 +21,31 @@ void Replay::set_launch_order() {
   MOIRE_INVARIANT(order.size() == queues, "a launch order that does not name every queue");
   std::int64_t enqueued = 0;
   for (std::uint32_t position = 0; position < queues; ++position) {
-    QueuePlan& plan = plans_[order[position]];
-    plan.position = position;
-    plan.stream = order[position];
-    if (program_.order == program::Order::concurrent || machine_.apart().host) continue;
-    plan.stream = order[0];
-    plan.enqueued_before = enqueued;
+    QueueOrder& own = orders_[order[position]];
+    own.position = position;
+    own.stream = order[position];
+    if (program_.order == program::Order::concurrent || own_host_) continue;
+    own.stream = order[0];
+    own.enqueued_before = enqueued;
     enqueued += static_cast<std::int64_t>(program_.queues[order[position]].operations.size());
-    if (position > 0) plan.before = order[position - 1];
-    if (position + 1 < queues) plan.after = order[position + 1];
+    if (position > 0) own.before = order[position - 1];
+    if (position + 1 < queues) own.after = order[position + 1];
   }
 }
 
 // The host enqueues the first operation of every queue, then the second of every queue; what is serial, one queue after
 // the other.
 std::int64_t Replay::enqueue_number(std::uint32_t queue, std::uint32_t operation) const {
-  const QueuePlan& plan = plans_[queue];
-  if (machine_.apart().host) return operation + 1;
-  if (program_.order == program::Order::serial) return plan.enqueued_before + operation + 1;
-  return static_cast<std::int64_t>(operation * program_.queues.size() + plan.position + 1);
+  const QueueOrder& own = orders_[queue];
+  if (own_host_) return operation + 1;
+  if (program_.order == program::Order::serial) return own.enqueued_before + operation + 1;
+  return static_cast<std::int64_t>(operation * program_.queues.size() + own.position + 1);
 }
 
 // The one that has to end first; null where there is none.
 const program::Operation* Replay::operation_before(std::uint32_t queue, std::uint32_t next) const {
   if (next > 0) return &program_.queues[queue].operations[next - 1];
-  for (std::uint32_t q = plans_[queue].before; q != UINT32_MAX; q = plans_[q].before) {
+  for (std::uint32_t q = orders_[queue].before; q != UINT32_MAX; q = orders_[q].before) {
     if (!program_.queues[q].operations.empty()) return &program_.queues[q].operations.back();
   }
   return nullptr;
@@ -66,9 +66,9 @@ void Replay::enqueue_all() {
     Time now;
     std::int64_t last = 0;
   };
-  std::vector<Host> hosts(machine_.apart().host ? program_.queues.size() : 1);
+  std::vector<Host> hosts(own_host_ ? program_.queues.size() : 1);
   for (const auto& [number, queue, i] : order) {
-    auto& [now, last] = hosts[machine_.apart().host ? queue : 0];
+    auto& [now, last] = hosts[own_host_ ? queue : 0];
     const auto& operations = program_.queues[queue].operations;
     const auto* copy = std::get_if<program::Copy>(&operations[i]);
     const bool follows = copy != nullptr && i > 0 && std::holds_alternative<program::Copy>(operations[i - 1]);
@@ -86,12 +86,12 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   if (state.next == operations.size()) {
     result_.rank_end[rank] = std::max(result_.rank_end[rank], state.end);
     result_.queue_end[queue] = std::max(result_.queue_end[queue], state.end);
-    if (plans_[queue].after == UINT32_MAX) return;
-    QueueState& follower = queue_state(rank, plans_[queue].after);
+    if (orders_[queue].after == UINT32_MAX) return;
+    QueueState& follower = queue_state(rank, orders_[queue].after);
     follower.end = state.end;
     follower.engine_waits = state.engine_waits;
     follower.cus_wait = state.cus_wait;
-    return schedule_next(rank, plans_[queue].after);
+    return schedule_next(rank, orders_[queue].after);
   }
   state.enqueued = enqueued_[operation_index(queue, state.next)];
   Time at = state.enqueued;
@@ -148,7 +148,7 @@ Replay::Runner Replay::runner(Rank rank, const program::Operation& operation) co
 }
 
 bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) const {
-  return engines(rank, 0).local_by_kernel() && std::get<program::Copy>(operation).transfer(rank).peer == rank;
+  return copies_.local_by_kernel() && std::get<program::Copy>(operation).transfer(rank).peer == rank;
 }
 
 void Replay::start_operation(Rank rank, std::uint32_t queue) {
@@ -181,7 +181,7 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   run.queue = queue;
   run.operation = operation_index(queue, state.next);
   run.first_shape = first_shapes_[queue][state.next];
-  run.footprint = cu::footprint(machine_.gpu().compute, kernel.resources);
+  run.footprint = dispatchers_.footprint(kernel.resources);
   run.workgroups = kernel.body->workgroups(rank);
   run.strands = kernel.body->strands(rank);
   run.items = kernel.body->items(rank);
@@ -204,39 +204,10 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
 void Replay::start_grid(std::uint32_t run_id) {
   KernelRun& run = runs_[run_id];
   run.reached = machine_.loop().now();
-  gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher.add(
+  gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher->add(
       {run_id, run.workgroups, run.footprint, run.kernel->resources.cluster, program_.queues[run.queue].priority,
-       plans_[run.queue].mask});
+       orders_[run.queue].mask});
   request_turn(gpu_with_slots(run.rank, run.queue));
-}
-
-// One class for all copies to a peer, two for those within the GPU: what the L2 holds together, source and destination,
-// does not reach the memory.
-core::ClassId Replay::copy_class(Rank rank, std::uint32_t queue, Rank peer, Bytes bytes) {
-  const bool own = machine_.apart().memory || machine_.apart().links;
-  auto& classes = copy_classes_[(own ? queue * machine_.ranks() : 0) + rank];
-  if (classes.empty()) classes.assign(std::size_t{machine_.ranks()} + 1, core::no_id);
-  const machine::GpuSpec& gpu = machine_.gpu();
-  const bool cached = peer == rank && 2 * bytes.value <= gpu.l2.capacity.value;
-  core::ClassId& made = classes[cached ? machine_.ranks() : peer];
-  if (made != core::no_id) return made;
-  core::ClassSpec spec;
-  spec.bound = gpu.dma.bandwidth.value;
-  spec.weight = gpu.dma.bytes_in_flight.value;
-  if (peer == rank && engines(rank, queue).local_by_kernel()) {
-    const auto cus = static_cast<double>(gpu.compute.total_cus());
-    spec.bound = cus * gpu.compute.load_store_per_cu.value / (1 + gpu.compute.store_cost);
-    spec.weight = cus * gpu.compute.bytes_in_flight_per_cu.value;
-  }
-  if (peer == rank) {
-    spec.demands.push_back({machine_.capacities(rank, queue).l2, 2});
-    if (!cached) spec.demands.push_back({machine_.capacities(rank, queue).hbm, 1 + gpu.hbm.write_cost});
-  } else {
-    spec.demands.push_back({machine_.capacities(rank, queue).hbm, 1});
-    machine_.add_store_path(rank, peer, 1, spec.demands, {.mover = machine::Machine::Mover::dma}, queue);
-  }
-  made = machine_.sharing().add_class(std::move(spec));
-  return made;
 }
 
 void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy) {
@@ -257,18 +228,20 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
 void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,
                     Time ready) {
   MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
-  if (transfer.peer != rank) result_.scale_up_bytes = result_.scale_up_bytes + transfer.bytes;
+  if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  engines(rank, queue)
-      .submit({copy_class(rank, queue, transfer.peer, transfer.bytes), transfer.bytes, plans_[queue].stream, ready,
-               transfer.peer == rank, this, pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
+  copies_.submit({.copy = {.rank = rank, .peer = transfer.peer, .bytes = transfer.bytes, .queue = queue},
+                  .stream = orders_[queue].stream,
+                  .ready = ready,
+                  .sink = this,
+                  .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
 }
 
 void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   QueueState& state = queue_state(rank, queue);
   const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
   const program::Transfer transfer = number == 0 ? copy.transfer(rank) : copy.beside[number - 1](rank);
-  const dma::Engines::Finished& done = engines(rank, queue).finished();
+  const part::Copies::Finished done = copies_.finished(rank, queue);
   if (observer_ != nullptr) {
     observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
   }

@@ -14,7 +14,7 @@ class Replay::LoadWatcher final : public core::SharingObserver {
   LoadWatcher(machine::Machine& machine, program::Observer& observer) : machine_(machine), observer_(observer) {}
   void capacity_load(core::CapacityId id, Time now, double units_per_second) override {
     const core::CapacitySpec& spec = machine_.sharing().capacity(id);
-    observer_.load(spec.name, machine_.capacity_info()[id].rank, now, units_per_second, spec.rate);
+    observer_.load(spec.name, machine_.site().owner(id), now, units_per_second, spec.rate);
   }
 
  private:
@@ -22,51 +22,17 @@ class Replay::LoadWatcher final : public core::SharingObserver {
   program::Observer& observer_;
 };
 
-namespace {
-
-// Of the CUs that a queue may use (all, where it names none).
-std::int64_t most_in_a_group(const cu::CuArraySpec& spec, const std::vector<std::uint32_t>& cus) {
-  std::int64_t most = 0;
-  std::uint32_t begin = 0;
-  for (const cu::CuGroupSpec& group : spec.groups) {
-    for (std::int64_t copy = 0; copy < group.count; ++copy) {
-      const std::uint32_t end = begin + static_cast<std::uint32_t>(group.cus);
-      const std::int64_t used = cus.empty() ? group.cus : std::count_if(cus.begin(), cus.end(), [&](std::uint32_t cu) {
-        return begin <= cu && cu < end;
-      });
-      most = std::max(most, used);
-      begin = end;
-    }
-  }
-  return most;
-}
-
-}  // namespace
-
-std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu) {
-  for (const program::Queue& queue : program.queues) {
-    const std::int64_t largest_group = most_in_a_group(gpu.compute, queue.cus);
-    for (const program::Operation& operation : queue.operations) {
-      const auto* kernel = std::get_if<program::Kernel>(&operation);
-      if (kernel == nullptr) continue;
-      const std::int64_t fits = cu::occupancy(gpu.compute, kernel->resources);
-      if (fits == 0) {
-        return fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}", kernel->name, gpu.name,
-                           cu::limiting_resource(gpu.compute, kernel->resources));
-      }
-      const std::int64_t cluster = kernel->resources.cluster;
-      if (cluster > gpu.compute.cluster_max || cluster > fits * largest_group) {
-        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}{}", kernel->name,
-                           cluster, gpu.name, std::min(gpu.compute.cluster_max, fits * largest_group),
-                           queue.cus.empty() ? "" : " on the CUs of queue '" + queue.name + "'");
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 Replay::Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer)
-    : machine_(machine), program_(program), observer_(observer), flags_(machine.loop().calendar()), phases_(machine) {
+    : machine_(machine),
+      program_(program),
+      observer_(observer),
+      flags_(machine.loop().calendar()),
+      phases_(machine.service<part::Phases>()),
+      dispatchers_(machine.service<part::Dispatchers>()),
+      copies_(machine.service<part::Copies>()),
+      puts_(machine.service<part::Puts>()),
+      own_slots_(machine.site().apart().has("slots")),
+      own_host_(machine.site().apart().has("host")) {
   MOIRE_INVARIANT(program.ranks() == machine.ranks(), "a program and its machine differ in ranks");
   flags_.add(program.flag_count());
   for (const program::Queue& queue : program.queues) {
@@ -76,12 +42,12 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       OperationTimes& times = result_.operations.emplace_back();
       times.queue = queue.name;
       times.name = program::name_of(operation);
-      machine::ShapeId first = 0;
+      part::ShapeId first = 0;
       if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
         for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
           program::PhaseShape shape = kernel->shapes[s];
           shape.threads = kernel->resources.threads;
-          const machine::ShapeId id = phases_.add_shape(shape, static_cast<std::uint32_t>(first_shapes_.size() - 1));
+          const part::ShapeId id = phases_.add_shape(shape, static_cast<std::uint32_t>(first_shapes_.size() - 1));
           if (s == 0) first = id;
           times.phases.push_back({kernel->shapes[s].name, 0, Time{}});
         }
@@ -93,17 +59,14 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   queues_.resize(std::size_t{machine.ranks()} * program.queues.size());
   set_launch_order();
   enqueue_all();
-  MOIRE_INVARIANT(machine.apart().queues == 1 || machine.apart().queues == program.queues.size(),
-                  "a machine was taken apart for another program");
-  copy_classes_.resize(std::size_t{machine.ranks()} * machine.apart().queues);
+  const std::uint32_t own = machine.site().apart().queues;
+  MOIRE_INVARIANT(own == 1 || own == program.queues.size(), "a machine was taken apart for another program");
   result_.rank_end.resize(machine.ranks());
   result_.queue_end.resize(program.queues.size());
-  for (std::size_t gpu = 0; gpu < copy_classes_.size(); ++gpu) {
-    gpus_.push_back(
-        std::make_unique<Gpu>(Gpu{cu::Dispatcher(machine.gpu().compute),
-                                  dma::Engines(machine.gpu().dma, machine.loop(), machine.sharing()), Time{}, false}));
+  for (std::size_t gpu = 0; gpu < std::size_t{machine.ranks()} * machine.site().copies("slots"); ++gpu) {
+    gpus_.push_back(std::make_unique<Gpu>(Gpu{dispatchers_.make_dispatcher(), Time{}, false}));
     for (std::size_t q = 0; q < program.queues.size(); ++q) {
-      plans_[q].mask = gpus_.back()->dispatcher.add_mask(program.queues[q].cus);
+      orders_[q].mask = gpus_.back()->dispatcher->add_mask(program.queues[q].cus);
     }
   }
   if (observer != nullptr) {
@@ -117,7 +80,7 @@ Replay::~Replay() = default;
 Result Replay::run() {
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
     for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue) {
-      if (plans_[queue].before == UINT32_MAX) schedule_next(rank, queue);
+      if (orders_[queue].before == UINT32_MAX) schedule_next(rank, queue);
     }
   }
   machine_.run();
@@ -130,9 +93,7 @@ Result Replay::run() {
   }
   result_.end = *std::max_element(result_.rank_end.begin(), result_.rank_end.end());
   machine_.sharing().check_conservation();
-  for (const auto& network : machine_.networks()) {
-    MOIRE_INVARIANT(network->injected() == network->delivered(), "the network lost bytes");
-  }
+  for (const auto& part : machine_.site().parts()) part->check_conservation();
   return result_;
 }
 
@@ -154,7 +115,7 @@ void Replay::fire(std::uint64_t payload) {
     case Event::known:
       return posted_known(static_cast<std::uint32_t>(id));
     case Event::freed:
-      return free_slot(static_cast<std::uint32_t>(id >> 16), static_cast<cu::CuId>(id & 0xFFFF));
+      return free_slot(static_cast<std::uint32_t>(id >> 16), static_cast<part::CuId>(id & 0xFFFF));
     case Event::dispatch:
       return dispatch(static_cast<std::uint32_t>(id));
     case Event::raise:

@@ -10,10 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "models/hardware/cu/dispatcher.hpp"
-#include "models/hardware/dma/engines.hpp"
 #include "models/hardware/machine/machine.hpp"
-#include "models/hardware/machine/phase_runner.hpp"
 #include "sim/core/flags.hpp"
 #include "sim/program/observer.hpp"
 #include "sim/program/phase_total.hpp"
@@ -40,14 +37,9 @@ struct Result {
   std::vector<Time> rank_end;
   std::vector<OperationTimes> operations;
   std::uint64_t workgroups = 0;
-  std::uint64_t puts = 0;
-  Bytes put_bytes;
-  Bytes scale_up_bytes;  // payload of peer stores and DMA copies between GPUs of a node
+  part::Traffic traffic;
   std::string deadlock;  // empty when every operation of every rank ended
 };
-
-// Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).
-std::optional<std::string> does_not_fit(const program::Program& program, const machine::GpuSpec& gpu);
 
 class Replay final : public core::EventSink {
  public:
@@ -79,8 +71,8 @@ class Replay final : public core::EventSink {
     Rank rank = 0;
     std::uint32_t queue = 0;
     std::uint32_t operation = 0;  // in result_.operations
-    machine::ShapeId first_shape = 0;
-    cu::Footprint footprint;
+    part::ShapeId first_shape = 0;
+    part::Footprint footprint;
     std::int64_t workgroups = 0;
     std::uint32_t strands = 1;  // of each
     std::int64_t items = 0;     // of its queue
@@ -97,7 +89,7 @@ class Replay final : public core::EventSink {
     std::uint32_t item_step = 0;
     std::int64_t item = no_item;  // of the kernel's queue that it does
     std::int64_t number = 0;
-    cu::CuId cu = 0;
+    part::CuId cu = 0;
     // What it does now, for observers and the deadlock report.
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     std::uint16_t shape = 0;
@@ -128,8 +120,7 @@ class Replay final : public core::EventSink {
     Time engine_waits, cus_wait;
   };
   struct Gpu {
-    cu::Dispatcher dispatcher;
-    dma::Engines engines;
+    std::unique_ptr<part::Dispatcher> dispatcher;
     Time next_turn;
     bool turn_scheduled = false;
     std::vector<Time> next_refill{};  // by CU
@@ -139,7 +130,7 @@ class Replay final : public core::EventSink {
     Rank source = 0;
     Rank destination = 0;
     program::FlagRef flag = program::no_flag;
-    cu::CuId cu = 0;
+    part::CuId cu = 0;
     Bytes bytes;
     Time begin;
   };
@@ -149,12 +140,9 @@ class Replay final : public core::EventSink {
   std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const {
     return first_operation_[queue] + next;
   }
-  // GPUs stand once for each queue that has a part of them to itself.
+  // GPUs stand once for each queue that has the places on them to itself.
   std::uint32_t gpu_with_slots(Rank rank, std::uint32_t queue) const {
-    return (machine_.apart().slots ? queue * machine_.ranks() : 0) + rank;
-  }
-  dma::Engines& engines(Rank rank, std::uint32_t queue) const {
-    return gpus_[(machine_.apart().engines ? queue * machine_.ranks() : 0) + rank]->engines;
+    return (own_slots_ ? queue * machine_.ranks() : 0) + rank;
   }
   QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
 
@@ -179,7 +167,6 @@ class Replay final : public core::EventSink {
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
   void end_operation(Rank rank, std::uint32_t queue);
-  core::ClassId copy_class(Rank rank, std::uint32_t queue, Rank peer, Bytes bytes);
 
   // workgroups.cpp
   void dispatch(std::uint32_t gpu);
@@ -196,7 +183,7 @@ class Replay final : public core::EventSink {
   Time send(std::uint32_t workgroup, const program::Phase& phase);
   void retire(std::uint32_t workgroup);
   bool last_strand(std::uint32_t workgroup);
-  void free_slot(std::uint32_t run, cu::CuId cu);
+  void free_slot(std::uint32_t run, part::CuId cu);
   void end_phase(std::uint32_t workgroup);
   void arrive(std::uint32_t flight);
   std::uint32_t new_flight(const Flight& flight);
@@ -210,18 +197,23 @@ class Replay final : public core::EventSink {
   program::Observer* observer_;
   std::unique_ptr<LoadWatcher> load_watcher_;
   core::Flags flags_;
-  machine::PhaseRunner phases_;
-  std::vector<std::uint32_t> first_operation_;               // per queue
-  std::vector<Time> enqueued_;                               // per operation: when the host has done so
-  std::vector<std::vector<machine::ShapeId>> first_shapes_;  // per queue and operation
-  struct QueuePlan {
+  part::Phases& phases_;
+  part::Dispatchers& dispatchers_;
+  part::Copies& copies_;
+  part::Puts& puts_;
+  bool own_slots_;                                        // queues have places on CUs
+  bool own_host_;                                         // and hosts of their own
+  std::vector<std::uint32_t> first_operation_;            // per queue
+  std::vector<Time> enqueued_;                            // per operation: when the host has done so
+  std::vector<std::vector<part::ShapeId>> first_shapes_;  // per queue and operation
+  struct QueueOrder {
     std::uint32_t mask = 0;                                 // of the dispatchers
     std::uint32_t stream = 0;                               // the queue in which the hardware sees its operations
     std::uint32_t position = 0;                             // in the launch order
     std::int64_t enqueued_before = 0;                       // serial: operations of the queues before it
     std::uint32_t before = UINT32_MAX, after = UINT32_MAX;  // serial: the queues around it
   };
-  std::vector<QueuePlan> plans_;
+  std::vector<QueueOrder> orders_;
   std::vector<QueueState> queues_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<KernelRun> runs_;
@@ -229,8 +221,7 @@ class Replay final : public core::EventSink {
   std::vector<std::uint32_t> free_workgroups_;
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> free_flights_;
-  std::vector<std::vector<core::ClassId>> copy_classes_;  // of all ranks, once or for each queue
-  std::vector<cu::Placement> placed_;                     // scratch
+  std::vector<part::Placement> placed_;  // scratch
   Result result_;
 };
 

@@ -267,7 +267,7 @@ TEST(Replay, AnotherWorkgroupTakesThePlaceOnlyThen) {
   const Result result = run(example_system(2), program);
   // 8 x 50 B/ns into a port of 300: 333 1/3 ns for 100 kB, then the ninth.
   EXPECT_EQ(result.rank_end[0].ps, 333'334 + 250'000);
-  EXPECT_EQ(result.scale_up_bytes.value, 9 * 12.5e3);
+  EXPECT_EQ(result.traffic.scale_up_bytes.value, 9 * 12.5e3);
 }
 
 TEST(Replay, AUrgentQueueTakesTheNextFreeCus) {
@@ -295,20 +295,6 @@ TEST(Replay, ClustersWaitForRoomInOneGroup) {
   EXPECT_THAT(ends_us(run(example_system(1), program)), ElementsAre(20, 21, 21));
 }
 
-TEST(DoesNotFit, NamesKernelAndResource) {
-  const machine::GpuSpec gpu = machine::example_gpu();
-  Program program(1);
-  program.queues = {queue("main", {kernel("small", 1, nullptr)})};
-  EXPECT_EQ(does_not_fit(program, gpu), std::nullopt);
-  program.queues = {queue("main", {kernel("large", 1, nullptr, 1025)})};
-  EXPECT_THAT(*does_not_fit(program, gpu),
-              HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
-  program::Kernel clustered = kernel("clustered", 1, nullptr);
-  clustered.resources.cluster = 8;
-  program.queues = {queue("main", {clustered})};
-  EXPECT_THAT(*does_not_fit(program, gpu), HasSubstr("clusters of 8 workgroups; example places at most 4"));
-}
-
 // --- Between ranks
 // --------------------------------------------------------------------------------------------------------
 
@@ -324,7 +310,7 @@ TEST(Replay, ASignalArrivesOneStoreLatencyLater) {
   const Result result = run(example_system(2), program);
   EXPECT_EQ(result.rank_end[0], us(1)) << "it does not wait for the arrival";
   EXPECT_EQ(result.rank_end[1], ns(1000 + 500 + 100)) << "store latency, then a poll";
-  EXPECT_EQ(result.puts, 0);
+  EXPECT_EQ(result.traffic.puts, 0);
 }
 
 TEST(Replay, StoresToAPeerTakeItsPort) {
@@ -345,9 +331,9 @@ TEST(Replay, APutTakesWhatItsPartsTake) {
   core::RunLoop loop;
   const auto machine = machine::build_or_throw(system, loop);
   std::vector<core::LinkId> path;
-  machine->topology()->route(0, 1, 0, path);
+  machine->service<part::Networks>().topology().route(0, 1, 0, path);
   Time latency;
-  for (const core::LinkId link : path) latency += machine->topology()->links()[link].latency;
+  for (const core::LinkId link : path) latency += machine->service<part::Networks>().topology().links()[link].latency;
   for (const bool proxied : {false, true}) {
     Program program(2);
     const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
@@ -359,8 +345,8 @@ TEST(Replay, APutTakesWhatItsPartsTake) {
     const Result result = run(system, program);
     EXPECT_EQ(result.rank_end[0], ns(300)) << "only the work request";
     EXPECT_EQ(result.rank_end[1], ns(300 + (proxied ? 800 + 300 : 0) + 200 + 20 + 500 + 2000 + 400 + 100) + latency);
-    EXPECT_EQ(result.puts, 1);
-    EXPECT_EQ(result.put_bytes.value, 50e3);
+    EXPECT_EQ(result.traffic.puts, 1);
+    EXPECT_EQ(result.traffic.put_bytes.value, 50e3);
   }
 }
 
@@ -377,7 +363,7 @@ TEST(Replay, OnlyTheWorkgroupThatCompletesTheGatePuts) {
                           })})};
   Watcher watcher;
   const Result result = run(example_system(1, 2), program, &watcher);
-  EXPECT_EQ(result.puts, 1);
+  EXPECT_EQ(result.traffic.puts, 1);
   ASSERT_EQ(watcher.puts.size(), 1);
   EXPECT_EQ(watcher.puts[0].begin, us(9)) << "workgroup 2 is the last";
   EXPECT_EQ(result.deadlock, "");
@@ -416,9 +402,9 @@ TEST(Replay, WhatIsSentArrives) {
   const auto machine = machine::build_or_throw(system, loop);
   const Result result = Replay(*machine, program).run();
   EXPECT_EQ(result.deadlock, "");
-  EXPECT_EQ(result.puts, 24);
-  EXPECT_EQ(result.put_bytes.value, 2 * (12 * 1000 + 10 * 4 * (0 + 1 + 2) + 3 * (0 + 1 + 2 + 3)));
-  EXPECT_EQ(machine->network()->delivered(), result.put_bytes);
+  EXPECT_EQ(result.traffic.puts, 24);
+  EXPECT_EQ(result.traffic.put_bytes.value, 2 * (12 * 1000 + 10 * 4 * (0 + 1 + 2) + 3 * (0 + 1 + 2 + 3)));
+  EXPECT_EQ(machine->service<part::Networks>().network(0).delivered(), result.traffic.put_bytes);
 }
 
 // --- What watching shows

@@ -12,7 +12,7 @@ using program::Phase;
 
 void Replay::request_turn(std::uint32_t number) {
   Gpu& gpu = *gpus_[number];
-  if (gpu.turn_scheduled || !gpu.dispatcher.pending()) return;
+  if (gpu.turn_scheduled || !gpu.dispatcher->pending()) return;
   gpu.turn_scheduled = true;
   machine_.loop().calendar().schedule(std::max(gpu.next_turn, machine_.loop().now()), *this,
                                       pack(Event::dispatch, number));
@@ -22,12 +22,12 @@ void Replay::dispatch(std::uint32_t number) {
   Gpu& gpu = *gpus_[number];
   gpu.turn_scheduled = false;
   placed_.clear();
-  gpu.dispatcher.place(placed_);
+  gpu.dispatcher->place(placed_);
   if (placed_.empty()) return;  // full: a retiring workgroup asks for the next turn
   const Time now = machine_.loop().now();
   gpu.next_turn = now + machine_.gpu().compute.launch_interval;
-  const std::vector<cu::Placement> placed = placed_;
-  for (const cu::Placement& placement : placed) {
+  const std::vector<part::Placement> placed = placed_;
+  for (const part::Placement& placement : placed) {
     KernelRun& run = runs_[placement.grid];
     if (observer_ != nullptr && run.started == 0 && run.reached < now) {
       observer_->operation({run.rank, run.queue, run.kernel->name, program::WaitReason::cu_slot, run.reached, now});
@@ -120,7 +120,7 @@ void Replay::go_on(std::uint32_t id) {
         wg.shape = phase.shape;
         wg.peer = phase.peer;
         wg.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
-        result_.scale_up_bytes = result_.scale_up_bytes + Bytes{wg.peer_bytes};
+        result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{wg.peer_bytes};
         phases_.start(id, run.rank, wg.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this, resume);
         return;
       case Phase::Kind::delay:
@@ -172,7 +172,7 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
   posted.peer = phase.peer;
   posted.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
   ++owner.posted;
-  result_.scale_up_bytes = result_.scale_up_bytes + Bytes{posted.peer_bytes};
+  result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{posted.peer_bytes};
   phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
                        pack(Event::posted, seat));
 }
@@ -220,15 +220,16 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
       new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
                   phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
   if (by_nic) {
-    ++result_.puts;
-    result_.put_bytes = result_.put_bytes + phase.bytes;
-    nic::Put put;
-    put.queue_pair = phase.queue_pair;
-    put.bytes = phase.bytes;
-    put.issuer = phase.proxied ? nic::Issuer::proxy : nic::Issuer::gpu;
-    put.sink = this;
-    put.payload = pack(Event::delivered, flight);
-    return machine_.put(put, rank, phase.peer, runs_[wg.run].queue);
+    ++result_.traffic.puts;
+    result_.traffic.put_bytes = result_.traffic.put_bytes + phase.bytes;
+    return puts_.put({.source = rank,
+                      .destination = phase.peer,
+                      .queue = runs_[wg.run].queue,
+                      .queue_pair = phase.queue_pair,
+                      .bytes = phase.bytes,
+                      .proxied = phase.proxied,
+                      .sink = this,
+                      .payload = pack(Event::delivered, flight)});
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.stores_reach(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
@@ -244,7 +245,7 @@ void Replay::arrive(std::uint32_t id) {
     const std::string path = flight.source == flight.destination ? "local"
                              : flight.bytes.value == 0 && stores
                                  ? "scale-up"
-                                 : fmt::format("NIC {}", machine_.endpoint_of(flight.source));
+                                 : fmt::format("NIC {}", puts_.endpoint_of(flight.source));
     observer_->put({flight.source, flight.destination, flight.cu, flight.bytes, flight.flag, path, flight.begin,
                     machine_.loop().now()});
   }
@@ -266,7 +267,7 @@ void Replay::retire(std::uint32_t id) {
   if (!last_strand(id)) return;
   KernelRun& run = runs_[wg.run];
   const Time refill = machine_.gpu().compute.slot_refill;
-  if (refill.ps > 0 && gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher.pending()) {
+  if (refill.ps > 0 && gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher->pending()) {
     std::vector<Time>& next = gpus_[gpu_with_slots(run.rank, run.queue)]->next_refill;
     if (next.empty()) next.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
     const Time at = std::max(machine_.loop().now() + refill, next[wg.cu]);
@@ -280,10 +281,10 @@ void Replay::retire(std::uint32_t id) {
   machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, queue));
 }
 
-void Replay::free_slot(std::uint32_t run_id, cu::CuId cu) {
+void Replay::free_slot(std::uint32_t run_id, part::CuId cu) {
   const KernelRun& run = runs_[run_id];
   const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
-  gpus_[gpu]->dispatcher.retire(cu, run.footprint);
+  gpus_[gpu]->dispatcher->retire(cu, run.footprint);
   request_turn(gpu);
 }
 

@@ -199,8 +199,8 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpe
   shape.read = unit * (needs.loads + from_fifo);
   shape.write = unit * (needs.stores + (staged ? to_fifo : 0));
   shape.peer_write = staged ? 0 : unit * to_fifo;
-  shape.link_cost = channels.link_cost;
-  shape.cu_cost = channels.copy_cost;
+  shape.peer_write_cost = channels.link_cost;
+  shape.issue_cost = channels.copy_cost;
   if (needs.reduces) shape.flop = unit * sources / element_bytes;
   const double in_flight = protocol.bytes_in_flight.value / strands;
   shape.in_flight = Bytes{in_flight};

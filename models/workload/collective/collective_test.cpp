@@ -251,7 +251,7 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
             SCOPED_TRACE(std::string(name_of(kind)) + " " + name_of(algorithm) + " of " + std::to_string(bytes) +
                          " bytes on " + std::to_string(nodes) + " nodes of " + std::to_string(gpus));
             const Ran ran = run(system, collective);
-            double data = ran.result.scale_up_bytes.value;
+            double data = ran.result.traffic.scale_up_bytes.value;
             double puts = 0;
             for (const Watcher::Put& put : ran.seen.puts) {
               if (ran.program->place_of(put.flag).array != 0) continue;
@@ -274,7 +274,7 @@ TEST(Collectives, AMessageToOnePeerIsOneTurn) {
       run(example_system(4),
           {.kind = Kind::send_recv, .bytes = Bytes{chunk}, .way = {.library = example_channels()}, .offset = 3});
   EXPECT_NEAR(ran.result.end.us(), 5 + 3.048 + 0.6 + 2.024, 1e-5);
-  EXPECT_NEAR(ran.result.scale_up_bytes.value, 4 * chunk, 1e-6);
+  EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, 4 * chunk, 1e-6);
 }
 
 // --- Copies and puts
@@ -329,7 +329,7 @@ TEST(Copies, OfABroadcastComeFromTheRoot) {
   const Ran ran =
       run(example_system(4), {.kind = Kind::broadcast, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma}, .root = 2});
   EXPECT_NEAR(ran.result.rank_end[2].us(), 44, 1e-5);
-  EXPECT_NEAR(ran.result.scale_up_bytes.value, 3e6, 1e-6);
+  EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, 3e6, 1e-6);
 }
 
 TEST(Copies, TakeTheOwnShareAlongIfAskedTo) {
@@ -337,7 +337,7 @@ TEST(Copies, TakeTheOwnShareAlongIfAskedTo) {
       example_system(2),
       {.kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma, .own_share = OwnShare::copied}});
   EXPECT_EQ(ran.result.operations.size(), 2);
-  EXPECT_NEAR(ran.result.scale_up_bytes.value, 2e6, 1e-6);
+  EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, 2e6, 1e-6);
 }
 
 TEST(Puts, GoToOtherNodesAndStoresToTheOwn) {
@@ -346,8 +346,8 @@ TEST(Puts, GoToOtherNodesAndStoresToTheOwn) {
         run(example_system(2, 2), {.kind = kind, .bytes = Bytes{4e6}, .way = {.engine = Engine::nic}, .root = 1});
     const double message = kind == Kind::all_to_all ? 1e6 : 4e6;
     const double senders = kind == Kind::broadcast ? 1 : 4;
-    EXPECT_NEAR(ran.result.put_bytes.value, senders * 2 * message, 1e-3) << name_of(kind);
-    EXPECT_NEAR(ran.result.scale_up_bytes.value, senders * message, 1e-3) << name_of(kind);
+    EXPECT_NEAR(ran.result.traffic.put_bytes.value, senders * 2 * message, 1e-3) << name_of(kind);
+    EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, senders * message, 1e-3) << name_of(kind);
     for (const Watcher::Put& put : ran.seen.puts) {
       EXPECT_TRUE(put.bytes == 0 || put.cu != program::no_cu) << "posted by a workgroup";
     }

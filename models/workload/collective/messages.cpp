@@ -201,7 +201,7 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
     shapes.push_back({.name = "send" + among,
                       .read = 1,
                       .peer_write = flags_per_data,
-                      .link_cost = library.link_cost,
+                      .peer_write_cost = library.link_cost,
                       .pipelined = false,
                       .active_threads = threads,
                       .in_flight = lines});
@@ -220,12 +220,12 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
                       .in_flight = Bytes{lines.value * flags_per_data}});
   } else {
     shapes.push_back(
-        {.name = "send" + among, .read = 1, .peer_write = 1, .link_cost = library.link_cost, .in_flight = in_flight});
+        {.name = "send" + among, .read = 1, .peer_write = 1, .peer_write_cost = library.link_cost, .in_flight = in_flight});
     shapes.push_back({.name = "stage" + among, .read = 1, .write = 1, .in_flight = in_flight});
     shapes.push_back({.name = "receive" + among, .read = 1, .write = 1, .in_flight = in_flight});
   }
   shapes.push_back({.name = "copy own" + among, .read = 1, .write = 1, .in_flight = own_in_flight});
-  for (std::size_t i = first; i < shapes.size(); ++i) shapes[i].cu_cost = library.copy_cost;
+  for (std::size_t i = first; i < shapes.size(); ++i) shapes[i].issue_cost = library.copy_cost;
 }
 
 }  // namespace

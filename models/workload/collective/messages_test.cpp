@@ -141,9 +141,10 @@ TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   apart.peers_at_once = 1;  // the own share on another channel
   const Ran ran = run(system, apart, slot);
   std::vector<core::LinkId> path;
-  ran.machine->topology()->route(0, 1, 0, path);
+  ran.machine->service<part::Networks>().topology().route(0, 1, 0, path);
   double latency = 0;
-  for (const core::LinkId link : path) latency += ran.machine->topology()->links()[link].latency.us();
+  for (const core::LinkId link : path)
+    latency += ran.machine->service<part::Networks>().topology().links()[link].latency.us();
   EXPECT_NEAR(ran.result.end.us(), 5 + 2.024 + 0.3 + 1.1 + 0.2 + 0.02 + 0.5 + latency + 4.096 + 0.4 + 0.1 + 2.024,
               1e-3);
   for (const Watcher::Put& put : ran.seen.puts) EXPECT_EQ(put.cu, program::no_cu) << "posted by the host thread";
@@ -280,15 +281,13 @@ TEST(Messages, EveryByteTravelsOnce) {
     const auto gpus = static_cast<Rank>(shape.gpus);
     const auto ranks = ran.program->ranks();
     const double travels = shape.bytes * (shape.library.low_latency ? 2 : 1);
-    for (Rank rank = 0; rank < ranks; ++rank) {
-      const machine::RankCapacities& own = ran.machine->capacities(rank);
-      if (own.egress != core::no_id) {
-        EXPECT_NEAR(ran.machine->sharing().served(own.egress), (gpus - 1) * travels, 1e-3);
-        EXPECT_NEAR(ran.machine->sharing().served(own.ingress), (gpus - 1) * travels, 1e-3);
-      }
-      for (const core::CapacityId link : own.to_peer) {
-        if (link == core::no_id) continue;
-        EXPECT_NEAR(ran.machine->sharing().served(link), travels, 1e-3);
+    const core::Sharing& sharing = ran.machine->sharing();
+    for (core::CapacityId id = 0; id < sharing.capacities(); ++id) {
+      const std::string& name = sharing.capacity(id).name;
+      if (name.find(" port ") != std::string::npos) {
+        EXPECT_NEAR(sharing.served(id), (gpus - 1) * travels, 1e-3) << name;
+      } else if (name.find("link ") == 0) {
+        EXPECT_NEAR(sharing.served(id), travels, 1e-3) << name;
       }
     }
     double data = 0;
@@ -299,9 +298,9 @@ TEST(Messages, EveryByteTravelsOnce) {
     }
     if (shape.nodes > 1) {
       EXPECT_EQ(data, ranks * (ranks - gpus) * travels);
-      EXPECT_EQ(ran.machine->network()->delivered(), ran.result.put_bytes);
+      EXPECT_EQ(ran.machine->service<part::Networks>().network(0).delivered(), ran.result.traffic.put_bytes);
     } else {
-      EXPECT_EQ(ran.result.puts, 0);
+      EXPECT_EQ(ran.result.traffic.puts, 0);
     }
   }
 }

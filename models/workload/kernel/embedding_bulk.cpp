@@ -55,7 +55,7 @@ void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec
   const std::int64_t resident = builder::resident_workgroups(build, kernel.resources);
   program::PhaseShape shape = gather_shape(spec, build.gpu(), "gather", {.passes = 1, .workgroups = resident});
   shape.write = sizes.vector_bytes;
-  shape.written_back = results_written_back(spec, build.gpu(), shape);
+  shape.write_miss = results_written_back(spec, build.gpu(), shape);
   kernel.shapes = {shape, of_first_task(shape)};
   kernel.body = std::make_shared<EmbeddingBody>(spec, resident, before_first_rows(spec, build.gpu()));
   build.queue.operations.emplace_back(std::move(kernel));

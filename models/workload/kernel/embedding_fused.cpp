@@ -231,7 +231,7 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   program::PhaseShape& keep = kernel.shapes[FusedEmbeddingBody::keep];
   keep = gather_shape(spec, build.gpu(), "gather", walk);
   keep.write = sizes.vector_bytes;
-  keep.written_back = results_written_back(spec, build.gpu(), keep);
+  keep.write_miss = results_written_back(spec, build.gpu(), keep);
   program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
   stage = keep;
   stage.name = "gather to slice";
@@ -239,12 +239,12 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   // arrive meanwhile, so every memory sees loads and stores mixed.
   program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
   gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
-  const double stored = sizes.vector_bytes * keep.written_back;
+  const double stored = sizes.vector_bytes * keep.write_miss;
   gather.mixed_stores = stored / (gather.read * gather.read_miss * gather.read_overfetch + stored);
   program::PhaseShape& store = kernel.shapes[FusedEmbeddingBody::store_to_peer];
   store.name = "store to peer";
   store.peer_write = sizes.vector_bytes;
-  store.written_back = keep.written_back;
+  store.write_miss = keep.write_miss;
   store.mixed_stores = gather.mixed_stores;
   store.in_flight = Bytes{static_cast<double>(spec.bags_per_workgroup) * sizes.vector_bytes};
   for (const auto later : {FusedEmbeddingBody::keep, FusedEmbeddingBody::gather_for_peer, FusedEmbeddingBody::stage}) {

@@ -81,9 +81,9 @@ program::Kernel reduction(const GemmSpec& spec, const GemmPlan& plan) {
   program::PhaseShape shape;
   shape.name = "sum";
   shape.read = elements * sum_bytes * real(plan.kernel.split);
-  shape.read_miss = plan.store.written_back;
+  shape.read_miss = plan.store.write_miss;
   shape.write = elements * builder::bytes_of(spec.dtype);
-  shape.written_back = plan.store.written_back;
+  shape.write_miss = plan.store.write_miss;
   shape.in_flight = Bytes{real(threads) * 16};
   shape.threads = threads;
   program::Kernel kernel;
@@ -197,7 +197,7 @@ GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64
   store.name = "store";
   const double stored = real(spec.m) * real(spec.n) * (grid.parts > 1 ? sum_bytes * real(grid.parts) : shape.element);
   store.write = stored;
-  store.written_back = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
+  store.write_miss = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
   store.in_flight = library.store_in_flight;
   store.threads = library.threads;
   plan.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);

@@ -78,7 +78,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   shape.name = "stream";
   shape.read = read;
   shape.write = written;
-  shape.turns = build.gpu().hbm.turnaround_in_order;
+  shape.in_order = true;
   shape.pipelined = false;  // loads a batch, waits for it, stores it
   shape.in_flight = Bytes{read > 0 ? std::min(batch, block * read / total) : batch};
   shape.threads = threads;

@@ -1,4 +1,4 @@
-#include "models/hardware/machine/phase_runner.hpp"
+#include "models/hardware/cu/phase_runner.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 
 #include "tests/support/example_system.hpp"
 
-namespace moire::machine {
+namespace moire::cu {
 namespace {
 
 using ::testing::Eq;
@@ -17,14 +17,14 @@ using ::testing::Eq;
 class PhaseRunnerTest : public ::testing::Test, public core::EventSink {
  protected:
   core::RunLoop loop;
-  std::unique_ptr<Machine> machine = build_or_throw(example_system(2), loop);
-  PhaseRunner runner{*machine};
-  ShapeId read = runner.add_shape({.name = "read", .read = 1, .in_flight = {25e3}});
+  std::unique_ptr<machine::Machine> machine = machine::build_or_throw(machine::example_system(2), loop);
+  part::Phases& runner = machine->service<part::Phases>();
+  ShapeId read = runner.add_shape({.name = "read", .read = 1, .in_flight = {25e3}}, 0);
   std::map<Seat, double> ends;  // ns
   std::function<void(Seat)> then = [this](Seat seat) { runner.leave(seat); };
   std::vector<std::function<void()>> later;
 
-  void begin(Seat seat, cu::CuId cu, double bytes, Rank rank = 0) {
+  void begin(Seat seat, CuId cu, double bytes, part::Rank rank = 0) {
     runner.start(seat, rank, cu, read, rank, bytes, *this, seat);
   }
   void at(double ns, std::function<void()> act) {
@@ -107,7 +107,7 @@ TEST_F(PhaseRunnerTest, FractionsOfBytesInFlightMakeNoMoreClassesThanWholeOnes) 
   const auto churn = [&](const std::vector<double>& in_flight) {
     const std::size_t before = machine->sharing().classes();
     ShapeId first = 0;
-    for (const double bytes : in_flight) first = runner.add_shape({.name = "read", .read = 1, .in_flight = {bytes}});
+    for (const double bytes : in_flight) first = runner.add_shape({.name = "read", .read = 1, .in_flight = {bytes}}, 0);
     first -= 2;
     int rest = 3000;
     then = [&](Seat seat) {
@@ -122,7 +122,7 @@ TEST_F(PhaseRunnerTest, FractionsOfBytesInFlightMakeNoMoreClassesThanWholeOnes) 
 }
 
 TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
-  const ShapeId sum = runner.add_shape({.name = "sum", .flop = 1000, .in_flight = {}});
+  const ShapeId sum = runner.add_shape({.name = "sum", .flop = 1000, .in_flight = {}}, 0);
   then = [&](Seat seat) {
     if (seat == 0 &&
         ends.size() == 1) {  // the reader goes on to compute: the other reader has the CU's memory path alone
@@ -147,9 +147,9 @@ TEST_F(PhaseRunnerTest, LocalWorkIsOneClassWhateverPeerItNames) {
 
 TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
   core::RunLoop other;
-  const auto four = build_or_throw(example_system(4), other);
-  PhaseRunner stores(*four);
-  const ShapeId store = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}});
+  const auto four = machine::build_or_throw(machine::example_system(4), other);
+  part::Phases& stores = four->service<part::Phases>();
+  const ShapeId store = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}}, 0);
   // 3 x 8 CUs x 50 GB/s into one port of 300 GB/s: 12.5 B/ns for each.
   ends.clear();
   then = [&](Seat seat) {
@@ -168,22 +168,22 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
 // CU asks for 40 kB; the memory is saturated.
 class SharedWay : public ::testing::Test, public core::EventSink {
  protected:
-  SystemSpec system = example_system(1);
+  machine::SystemSpec system = machine::example_system(1);
   core::RunLoop loop;
-  std::unique_ptr<Machine> machine;
-  std::unique_ptr<PhaseRunner> runner;
+  std::unique_ptr<machine::Machine> machine;
+  part::Phases* runner = nullptr;
   ShapeId read = 0;
   std::map<Seat, double> ends;  // ns
 
   void build() {
     system.node.gpu.compute.groups = {{.cus = 3}};
     if (system.node.gpu.compute.port_queue) system.node.gpu.compute.ports = {2, 1};
-    machine = build_or_throw(system, loop);
-    runner = std::make_unique<PhaseRunner>(*machine);
-    read = runner->add_shape({.name = "read", .read = 1, .in_flight = {40e3}});
+    machine = machine::build_or_throw(system, loop);
+    runner = &machine->service<part::Phases>();
+    read = runner->add_shape({.name = "read", .read = 1, .in_flight = {40e3}}, 0);
   }
-  void run_on(std::initializer_list<cu::CuId> cus) {
-    for (const cu::CuId cu : cus) runner->start(cu, 0, cu, read, 0, 12e3, *this, cu);
+  void run_on(std::initializer_list<CuId> cus) {
+    for (const CuId cu : cus) runner->start(cu, 0, cu, read, 0, 12e3, *this, cu);
     loop.run();
   }
   void fire(std::uint64_t seat) override {
@@ -225,16 +225,16 @@ TEST_F(SharedWay, AGroupsRateIsShared) {
 // Clock 1 GHz, 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
 class ClockTest : public ::testing::Test, public core::EventSink {
  protected:
-  SystemSpec system = [] {
-    SystemSpec made = example_system(2);
+  machine::SystemSpec system = [] {
+    machine::SystemSpec made = machine::example_system(2);
     made.node.gpu.compute.matrix_clock = {0.5e9};
     return made;
   }();
   core::RunLoop loop;
-  std::unique_ptr<Machine> machine = build_or_throw(system, loop);
-  PhaseRunner runner{*machine};
+  std::unique_ptr<machine::Machine> machine = machine::build_or_throw(system, loop);
+  part::Phases& runner = machine->service<part::Phases>();
   ShapeId tile = runner.add_shape(
-      {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}});
+      {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}}, 0);
   std::map<Seat, double> ends;  // ns
   void fire(std::uint64_t seat) override {
     ends[static_cast<Seat>(seat)] = loop.now().ns();
@@ -248,7 +248,7 @@ TEST_F(ClockTest, FallsWithTheCubeRootOfThePower) {
   EXPECT_DOUBLE_EQ(clock_share(compute, 8), 0.5);
   EXPECT_NEAR(clock_share(compute, 4), 0.5 * std::cbrt(2), 1e-12);
   EXPECT_DOUBLE_EQ(clock_share(compute, 1), 1) << "the limit leaves the highest clock";
-  EXPECT_DOUBLE_EQ(clock_share(example_system(2).node.gpu.compute, 8), 1) << "no limit is known";
+  EXPECT_DOUBLE_EQ(clock_share(machine::example_system(2).node.gpu.compute, 8), 1) << "no limit is known";
 }
 
 TEST_F(ClockTest, AllComputingCusSlowEachOtherDown) {
@@ -268,8 +268,9 @@ TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
 
 TEST_F(ClockTest, SlowsWhoLoadsToo) {
   const program::PhaseShape load{.name = "load", .read = 1, .in_flight = {40e3}};
-  EXPECT_DOUBLE_EQ(phase_class(*machine, load, 0, 0, {.in_flight = 40e3, .clock = 0.25}).bound, 50e9);
+  EXPECT_DOUBLE_EQ(
+      phase_class(machine->gpu().compute, machine->site(), load, 0, 0, {.in_flight = 40e3, .clock = 0.25}).bound, 50e9);
 }
 
 }  // namespace
-}  // namespace moire::machine
+}  // namespace moire::cu

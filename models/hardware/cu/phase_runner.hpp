@@ -7,30 +7,23 @@
 #include <vector>
 
 #include "models/hardware/cu/cu_array.hpp"
-#include "models/hardware/machine/machine.hpp"
-#include "models/hardware/machine/phase_class.hpp"
+#include "models/hardware/cu/phase_class.hpp"
 
-namespace moire::machine {
+namespace moire::cu {
 
-using ShapeId = std::uint32_t;
-// The place of one resident workgroup; numbers are the caller's, small and reused.
-using Seat = std::uint32_t;
+using part::Seat;
+using part::ShapeId;
 
-class PhaseRunner final : public core::Settler, public core::EventSink {
+class PhaseRunner : public part::Phases, public core::Settler, public core::EventSink {
  public:
-  explicit PhaseRunner(Machine& machine);
+  PhaseRunner(part::Site& site, const CuArraySpec& compute);
 
-  // `queue` of the program whose phases have it.
-  ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue = 0);
-  // Runs `amount` units of a shape for the workgroup in `seat`; then sink.fire(payload). Between two phases the seat
-  // goes on counting as load of its CU: issuing a put or a fence is too short to leave its share to others.
-  void start(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
-             std::uint64_t payload);
-  // Work that its workgroup does not wait for: takes a seat of its own and no share of the CU from others.
-  void start_posted(Seat seat, Rank rank, cu::CuId cu, ShapeId shape, Rank peer, double amount, core::EventSink& sink,
-                    std::uint64_t payload);
-  // The workgroup begins to wait for others, or retires: its share of the CU is free.
-  void leave(Seat seat);
+  ShapeId add_shape(const program::PhaseShape& shape, std::uint32_t queue) override;
+  void start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount, core::EventSink& sink,
+             std::uint64_t payload) override;
+  void start_posted(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount,
+                    core::EventSink& sink, std::uint64_t payload) override;
+  void leave(Seat seat) override;
 
   // Enters what started in this instant and moves what needs another class because its CU's load changed; runs before
   // the sharing settles.
@@ -40,9 +33,9 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
  private:
   struct Occupant {
     ShapeId shape = 0;
-    Rank rank = 0;
-    Rank peer = 0;
-    cu::CuId cu = 0;
+    part::Rank rank = 0;
+    part::Rank peer = 0;
+    CuId cu = 0;
     bool present = false;  // counts as load of its CU
     core::ActivityId activity = core::no_id;
     core::EventSink* sink = nullptr;
@@ -59,8 +52,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
     std::uint32_t group = no_place;
     std::vector<Seat> seats;
   };
-  // CUs that share a way to the memory system: a port, a group.
-  struct Way {
+  // CUs that share a path to the memory system: a port, a group.
+  struct Path {
     std::uint32_t first_unit = 0;
     std::uint32_t last_unit = 0;
     double asked = 0;  // bytes in flight, sum over its CUs
@@ -74,8 +67,8 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   };
   struct Key {
     ShapeId shape;
-    Rank rank;
-    Rank peer;
+    part::Rank rank;
+    part::Rank peer;
     std::uint32_t computing;
     double in_flight;
     double port_share;
@@ -94,29 +87,32 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
 
   // Units and clocks of all ranks stand once for each queue that has them to itself.
   std::uint32_t unit_of(const Occupant& occupant) const {
-    const Rank copy = machine_.apart().cus ? queues_[occupant.shape] * machine_.ranks() : 0;
+    const part::Rank copy = own_cus_ ? queues_[occupant.shape] * site_.ranks() : 0;
     return (copy + occupant.rank) * cus_ + occupant.cu;
   }
   std::uint32_t clock_of(const Occupant& occupant) const {
-    return (machine_.apart().clock ? queues_[occupant.shape] * machine_.ranks() : 0) + occupant.rank;
+    return (own_clock_ ? queues_[occupant.shape] * site_.ranks() : 0) + occupant.rank;
   }
   void add_load(const Occupant& occupant, int sign);
-  void add_ways();
-  void share_ways();
+  void add_paths();
+  void share_paths();
   void set_clocks();
-  double port_share(const Way& port) const;
-  double group_in_flight(const Way& group) const;
+  double port_share(const Path& port) const;
+  double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
   core::ClassId class_for(const Occupant& occupant, const CuLoad& load);
 
-  Machine& machine_;
+  part::Site& site_;
+  CuArraySpec compute_;
   std::uint32_t cus_;
+  bool own_cus_;    // queues have CUs
+  bool own_clock_;  // and clocks of their own
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape
   std::vector<Unit> units_;
   std::vector<std::uint32_t> changed_;
-  std::vector<Way> ways_;  // ports and groups
-  std::vector<std::uint32_t> changed_ways_;
+  std::vector<Path> paths_;  // ports and groups
+  std::vector<std::uint32_t> changed_paths_;
   std::vector<Clock> clocks_;
   std::vector<std::uint32_t> changed_clocks_;
   std::vector<Starting> starting_;
@@ -124,4 +120,4 @@ class PhaseRunner final : public core::Settler, public core::EventSink {
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;
 };
 
-}  // namespace moire::machine
+}  // namespace moire::cu

@@ -1,4 +1,4 @@
-#include "models/hardware/machine/phase_class.hpp"
+#include "models/hardware/cu/phase_class.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,20 +11,20 @@
 #include "tests/support/example_system.hpp"
 #include "tests/support/source_dir.hpp"
 
-namespace moire::machine {
+namespace moire::cu {
 namespace {
 
 using program::PhaseShape;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-SystemSpec load_system(const std::string& file) {
+machine::SystemSpec load_system(const std::string& file) {
   config::Diagnostics diagnostics;
   const auto root =
       config::load(std::filesystem::path(support::source_dir()) / "configs/systems" / file, {}, diagnostics);
-  const auto spec = root ? config::parse<SystemSpec>(*root, diagnostics) : std::nullopt;
+  const auto spec = root ? config::parse<machine::SystemSpec>(*root, diagnostics) : std::nullopt;
   EXPECT_TRUE(spec && diagnostics.ok()) << diagnostics.str();
-  return spec.value_or(SystemSpec{});
+  return spec.value_or(machine::SystemSpec{});
 }
 
 PhaseShape copy(double in_flight) { return {.name = "copy", .read = 1, .write = 1, .in_flight = {in_flight}}; }
@@ -34,7 +34,7 @@ PhaseShape waited_for(PhaseShape shape) {
 }
 CuLoad alone(const PhaseShape& shape) { return {shape.in_flight.value, shape.flop > 0 ? 1U : 0U}; }
 
-std::map<std::string, double> demands(Machine& machine, const core::ClassSpec& spec) {
+std::map<std::string, double> demands(machine::Machine& machine, const core::ClassSpec& spec) {
   std::map<std::string, double> sums;
   for (const core::Demand& d : spec.demands) sums[machine.sharing().capacity(d.capacity).name] += d.per_work;
   return sums;
@@ -45,7 +45,7 @@ struct Never final : core::EventSink {
 };
 
 // Rate of one lone member of a class, as the sharing law finds it.
-double rate_alone(Machine& machine, const core::ClassSpec& spec) {
+double rate_alone(machine::Machine& machine, const core::ClassSpec& spec) {
   Never never;
   const core::ClassId id = machine.sharing().add_class(spec);
   machine.sharing().start(id, 1e9, never, 0);
@@ -59,9 +59,9 @@ double rate_alone(Machine& machine, const core::ClassSpec& spec) {
 class H200 : public ::testing::Test {
  protected:
   core::RunLoop loop;
-  std::unique_ptr<Machine> machine = build_or_throw(load_system("4xh200.yaml"), loop);
-  core::ClassSpec class_of(const PhaseShape& shape, Rank peer = 0) {
-    return phase_class(*machine, shape, 0, peer, alone(shape));
+  std::unique_ptr<machine::Machine> machine = machine::build_or_throw(load_system("4xh200.yaml"), loop);
+  core::ClassSpec class_of(const PhaseShape& shape, part::Rank peer = 0) {
+    return phase_class(machine->gpu().compute, machine->site(), shape, 0, peer, alone(shape));
   }
 };
 
@@ -116,7 +116,7 @@ TEST_F(H200, TheMemoryServesReadsWritesAndTheirMixAsMeasured) {
 // Measured: 50.0 GB/s, one workgroup that stores to a peer.
 TEST_F(H200, StoresToAPeerAreBoundByTheStoreWindow) {
   const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {65536}};
-  const GpuSpec& gpu = machine->gpu();
+  const machine::GpuSpec& gpu = machine->gpu();
   const double window = gpu.port.store_window_per_cu.value / gpu.port.store_latency.seconds();
   EXPECT_DOUBLE_EQ(class_of(store, 1).bound, window);
   EXPECT_NEAR(window * 1e-9, 50, 0.5);
@@ -128,7 +128,7 @@ TEST_F(H200, StoresToAPeerAreBoundByTheStoreWindow) {
 
 TEST_F(H200, ArithmeticIsTheRateOfOneSm) {
   const PhaseShape matrix{.name = "tile", .flop = 2, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}};
-  const cu::CuArraySpec& compute = machine->gpu().compute;
+  const CuArraySpec& compute = machine->gpu().compute;
   EXPECT_DOUBLE_EQ(class_of(matrix).bound, compute.matrix_16bit.value * compute.matrix_efficiency / 132 / 2);
   const PhaseShape vector{.name = "sum", .flop = 2, .in_flight = {}};
   EXPECT_DOUBLE_EQ(class_of(vector).bound, compute.vector_fp32.value / 132 / 2);
@@ -140,10 +140,10 @@ TEST_F(H200, ArithmeticIsTheRateOfOneSm) {
 class Example : public ::testing::Test {
  protected:
   core::RunLoop loop;
-  SystemSpec system = example_system(2);
-  std::unique_ptr<Machine> machine = build_or_throw(system, loop);
-  core::ClassSpec class_of(const PhaseShape& shape, const CuLoad& load, Rank peer = 0) {
-    return phase_class(*machine, shape, 0, peer, load);
+  machine::SystemSpec system = machine::example_system(2);
+  std::unique_ptr<machine::Machine> machine = machine::build_or_throw(system, loop);
+  core::ClassSpec class_of(const PhaseShape& shape, const CuLoad& load, part::Rank peer = 0) {
+    return phase_class(machine->gpu().compute, machine->site(), shape, 0, peer, load);
   }
 };
 
@@ -195,7 +195,7 @@ TEST_F(Example, HitsCostL2OnlyAndMissesFetchWholeGrains) {
 
 TEST_F(Example, StoresMayCostACuMoreThanLoads) {
   system.node.gpu.compute.store_cost = 3;
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   EXPECT_DOUBLE_EQ(class_of(copy(100e3), {100e3, 0}).bound, 200e9 / (1 + 3));
   const PhaseShape write{.name = "write", .write = 2, .in_flight = {100e3}};
   EXPECT_DOUBLE_EQ(class_of(write, {100e3, 0}).bound, 200e9 / (3 * 2));
@@ -224,7 +224,7 @@ TEST_F(Example, DependentLoadsAndPausesAreTimeWithNothingInFlight) {
 
 TEST_F(Example, AWavefrontsRandomRowsComeOneByOne) {
   system.node.gpu.compute.load_per_wavefront = BytesPerSecond{10e9};
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   PhaseShape rows{.name = "rows", .read = 1, .pipelined = false, .random_rows = true, .in_flight = {20e3}};
   const auto wavefronts = static_cast<double>(256 / system.node.gpu.compute.wavefront);
   EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 0}).delay, 20e3 / (wavefronts * 10e9));
@@ -239,13 +239,13 @@ TEST_F(Example, AWavefrontsRandomRowsComeOneByOne) {
 TEST_F(Example, ABatchWaitsForItsSlowestLine) {
   system.node.gpu.compute.load_per_wavefront = BytesPerSecond{10e9};
   system.node.gpu.hbm.latency_spread = Time::from_ns(50);
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   const double slowest = std::log(64.);
   PhaseShape rows{
       .name = "rows", .read = 1, .pipelined = false, .random_rows = true, .threads = 256, .in_flight = {64 * 1024}};
   CuLoad load{65536, 0};
   system.node.gpu.compute.bytes_in_flight_per_cu = {1e6};
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   const double time = 400e-9 + 50e-9 * slowest + 8192 / 10e9;
   const core::ClassSpec spec = class_of(rows, load);
   EXPECT_NEAR((spec.latency + spec.delay) / spec.window, time / 65536, 1e-6 * time / 65536);
@@ -277,19 +277,19 @@ TEST_F(Example, ACrowdedPortTakesWeightAndACrowdedGroupRate) {
   EXPECT_DOUBLE_EQ(class_of(read, load).weight, 0.25 * 10e3);
   EXPECT_DOUBLE_EQ(class_of(read, load).window, 10e3);
   system.node.gpu.compute.load_per_group = BytesPerSecond{300e9};
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   load.group_in_flight = 120e3;
   EXPECT_DOUBLE_EQ(class_of(read, load).bound, 300e9 / 6 / 2);
 }
 
 TEST_F(Example, AMemoryThatTurnsBetweenReadsAndWritesTakesLonger) {
   system.node.gpu.hbm.turnaround = 0.2;
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(copy(8e3), {8e3, 0}))["rank 0 HBM"], 2 * 1.2);
   PhaseShape mixed{.name = "mixed", .read = 9, .write = 1, .in_flight = {8e3}};
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(mixed, {8e3, 0}))["rank 0 HBM"], 10 * (1 + 0.2 * 4 * 0.1 * 0.9));
   system.node.gpu.hbm.turnaround_exponent = 0.5;
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(mixed, {8e3, 0}))["rank 0 HBM"], 10 * (1 + 0.2 * std::sqrt(0.36)));
   mixed.mixed_stores = 0.5;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(mixed, {8e3, 0}))["rank 0 HBM"], 10 * 1.2);
@@ -301,15 +301,15 @@ TEST_F(Example, AMemoryThatTurnsBetweenReadsAndWritesTakesLonger) {
 
 TEST_F(Example, WhatStaysInTheCacheCostsTheMemoryNothing) {
   system.node.gpu.hbm.turnaround = 0.2;
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   PhaseShape shape = copy(8e3);
-  shape.written_back = 0;
+  shape.write_miss = 0;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(shape, {8e3, 0}))["rank 0 HBM"], 1) << "reads alone: no turns either";
   PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {8e3}};
-  store.written_back = 0.5;
+  store.write_miss = 0.5;
   store.mixed_stores = 0.5;
   EXPECT_DOUBLE_EQ(demands(*machine, class_of(store, {8e3, 0}, 1))["rank 1 HBM"], 0.6);
-  store.written_back = 0;
+  store.write_miss = 0;
   EXPECT_EQ(demands(*machine, class_of(store, {8e3, 0}, 1)).count("rank 1 HBM"), 0);
 }
 
@@ -323,7 +323,7 @@ TEST_F(Example, ALoadFromAPeerTakesItsMemoryAndBothPorts) {
 
 TEST_F(Example, WritesCostTheMemoryWhatTheSpecSays) {
   system.node.gpu.hbm.write_cost = 1.5;
-  machine = build_or_throw(system, loop);
+  machine = machine::build_or_throw(system, loop);
   EXPECT_THAT(demands(*machine, class_of(copy(8e3), {8e3, 0})),
               ElementsAre(Pair("rank 0 HBM", 2.5), Pair("rank 0 L2", 2)));
   const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {8e3}};
@@ -338,4 +338,4 @@ TEST_F(Example, AShapeThatMovesDataWithNothingInFlightIsOurBug) {
 }
 
 }  // namespace
-}  // namespace moire::machine
+}  // namespace moire::cu

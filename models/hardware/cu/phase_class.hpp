@@ -9,11 +9,10 @@
 // (docs/explanation/sharing.md).
 #pragma once
 
-#include "models/hardware/machine/machine.hpp"
-#include "sim/core/sharing.hpp"
-#include "sim/program/program.hpp"
+#include "models/hardware/cu/spec.hpp"
+#include "models/hardware/part/services.hpp"
 
-namespace moire::machine {
+namespace moire::cu {
 
 // What the workgroups that are active on one CU ask for together.
 struct CuLoad {
@@ -27,10 +26,11 @@ struct CuLoad {
 
 // Clock over its highest while CUs draw `power` together, in CUs of dense matrix arithmetic: dynamic power goes with
 // the cube of the clock (voltage follows frequency), and what the power limit allows is known from all CUs at once.
-double clock_share(const cu::CuArraySpec& compute, double power);
+double clock_share(const CuArraySpec& compute, double power);
 
-// `queue` of the program, where queues have capacities of their own.
-core::ClassSpec phase_class(const Machine& machine, const program::PhaseShape& shape, Rank rank, Rank peer,
-                            const CuLoad& load, std::uint32_t queue = 0);
+// Of workgroups on CUs with this load; what they take of memory and links, the other parts of the site tell. `queue` of
+// the program, where queues have capacities of their own.
+core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
+                            part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue = 0);
 
-}  // namespace moire::machine
+}  // namespace moire::cu

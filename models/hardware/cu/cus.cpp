@@ -1,0 +1,94 @@
+#include "models/hardware/cu/cus.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/hardware/cu/dispatcher.hpp"
+
+namespace moire::cu {
+
+namespace {
+
+// Of the CUs that a queue may use (all, where it names none).
+std::int64_t most_in_a_group(const CuArraySpec& spec, const std::vector<std::uint32_t>& cus) {
+  std::int64_t most = 0;
+  std::uint32_t begin = 0;
+  for (const CuGroupSpec& group : spec.groups) {
+    for (std::int64_t copy = 0; copy < group.count; ++copy) {
+      const std::uint32_t end = begin + static_cast<std::uint32_t>(group.cus);
+      const std::int64_t used = cus.empty() ? group.cus : std::count_if(cus.begin(), cus.end(), [&](std::uint32_t cu) {
+        return begin <= cu && cu < end;
+      });
+      most = std::max(most, used);
+      begin = end;
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+std::optional<std::string> does_not_fit(const program::Program& program, const CuArraySpec& compute,
+                                        const std::string& gpu) {
+  for (const program::Queue& queue : program.queues) {
+    const std::int64_t largest_group = most_in_a_group(compute, queue.cus);
+    for (const program::Operation& operation : queue.operations) {
+      const auto* kernel = std::get_if<program::Kernel>(&operation);
+      if (kernel == nullptr) continue;
+      const std::int64_t fits = occupancy(compute, kernel->resources);
+      if (fits == 0) {
+        return fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}", kernel->name, gpu,
+                           limiting_resource(compute, kernel->resources));
+      }
+      const std::int64_t cluster = kernel->resources.cluster;
+      if (cluster > compute.cluster_max || cluster > fits * largest_group) {
+        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}{}", kernel->name,
+                           cluster, gpu, std::min(compute.cluster_max, fits * largest_group),
+                           queue.cus.empty() ? "" : " on the CUs of queue '" + queue.name + "'");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+const part::Declaration& declaration() {
+  static const part::Declaration declared{
+      .name = "cu",
+      .tracks = {{"CUs", "CU {}"}},
+      .blame = {
+          {.key = "cus",
+           .lost = "cu_share",
+           .meaning =
+               "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
+          {.key = "clock",
+           .lost = "clock",
+           .meaning = "To the clock that the power of other queues' arithmetic lowers"},
+          {.key = "slots",
+           .lost = "extra_waves",
+           .meaning = "To places on CUs that others hold, after that",
+           .waited = "cu_wait",
+           .waited_meaning = "To waiting for places on CUs, until each kernel's first workgroup has one"}}};
+  return declared;
+}
+
+bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program) {
+  return (kind.key != "clock" || compute.matrix_clock) &&
+         program.several_queues_have(
+             [](const program::Operation& operation) { return std::holds_alternative<program::Kernel>(operation); });
+}
+
+std::unique_ptr<part::Dispatcher> Cus::make_dispatcher() const { return std::make_unique<Dispatcher>(compute_); }
+
+Footprint Cus::footprint(const program::WorkgroupResources& resources) const {
+  return cu::footprint(compute_, resources);
+}
+
+void Cus::use(const part::CopyUse& use, core::ClassSpec& spec) const {
+  if (!use.by_cus) return;
+  const auto cus = static_cast<double>(compute_.total_cus());
+  spec.bound = cus * compute_.load_store_per_cu.value / (1 + compute_.store_cost);
+  spec.weight = cus * compute_.bytes_in_flight_per_cu.value;
+}
+
+}  // namespace moire::cu

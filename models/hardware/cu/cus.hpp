@@ -1,0 +1,31 @@
+// The CUs of every GPU as a part of the machine: places for workgroups, and phases that run on them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/hardware/cu/phase_runner.hpp"
+#include "models/hardware/part/services.hpp"
+
+namespace moire::cu {
+
+const part::Declaration& declaration();
+bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program);
+
+// Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).
+std::optional<std::string> does_not_fit(const program::Program& program, const CuArraySpec& compute,
+                                        const std::string& gpu);
+
+class Cus final : public part::Part, public part::Dispatchers, public part::Shared, public PhaseRunner {
+ public:
+  Cus(part::Site& site, const CuArraySpec& compute) : PhaseRunner(site, compute), compute_(compute) {}
+
+  std::unique_ptr<part::Dispatcher> make_dispatcher() const override;
+  Footprint footprint(const program::WorkgroupResources& resources) const override;
+  void use(const part::CopyUse& use, core::ClassSpec& spec) const override;
+
+ private:
+  CuArraySpec compute_;
+};
+
+}  // namespace moire::cu

@@ -1,0 +1,112 @@
+#include "models/hardware/cu/phase_class.hpp"
+
+#include <algorithm>
+
+#include "sim/core/invariant.hpp"
+#include "sim/core/power.hpp"
+
+namespace moire::cu {
+
+namespace {
+
+// How a workgroup asks for bytes again and again.
+struct Loop {
+  double window;  // bytes
+  double time;    // seconds until it asks again, idle machine
+  double waits;   // how often that holds what a single load waits in a loaded memory
+};
+
+// A workgroup that waits for each batch of loads. A wavefront's batch takes the latency of the slowest of its loads and
+// the wavefront's time for all of them. Random rows come from anywhere in memory; of a run of addresses the first
+// instruction's lines do, and the others ride along. In a loaded memory every line waits in a queue of its own, and the
+// longest of n exponential waits is 1 + ln n of them. Loads that others depend on take a latency each in which nothing
+// else is in flight.
+Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, const part::Latency& latency,
+             double clock) {
+  const double batch = shape.in_flight.value;
+  const std::int64_t threads = shape.active_threads > 0 ? shape.active_threads : shape.threads;
+  const auto wavefronts = static_cast<double>((threads + compute.wavefront - 1) / compute.wavefront);
+  const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load is 16 a lane
+  const double own = batch / wavefronts;
+  const double rate =
+      compute.load_per_wavefront ? compute.load_per_wavefront->value : compute.load_store_per_cu.value / wavefronts;
+  double slowest = latency.mean();
+  double waits = 1;
+  if (latency.spread > 0) {
+    const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // what hits or misses by itself
+    const double lines = own / latency.line;
+    const double spread = shape.random_rows ? lines : std::min(own, instruction) / latency.line;
+    const double all_hit = latency.missed < 1 ? core::power(1 - latency.missed, apart) : 0;
+    const double longer = core::logarithm(std::max(1.0, spread * latency.missed));
+    slowest = all_hit * latency.hit + (1 - all_hit) * (latency.miss + latency.spread * longer);
+    waits = 1 + core::logarithm(std::max(1.0, lines * latency.missed));
+  }
+  const double batches_per_unit = led / batch;
+  const double before = shape.dependent_loads / batches_per_unit;
+  const double single = latency.mean();
+  const double time = slowest + own / (rate * clock) + before * single + shape.pause.seconds() / batches_per_unit;
+  return {batch, time, waits + before};
+}
+
+}  // namespace
+
+double clock_share(const CuArraySpec& compute, double power) {
+  if (!compute.matrix_clock || power <= 0) return 1;
+  const double all = compute.matrix_clock->value / compute.clock.value;
+  return std::min(1.0, all * core::power(static_cast<double>(compute.total_cus()) / power, 1.0 / 3));
+}
+
+core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, const program::PhaseShape& shape,
+                            part::Rank rank, part::Rank peer, const CuLoad& load, std::uint32_t queue) {
+  core::ClassSpec spec;
+  const double moved = shape.read + shape.write + shape.peer_write + shape.peer_read;
+  if (moved > 0) {
+    MOIRE_INVARIANT(shape.in_flight.value > 0, "phase '" + shape.name + "' moves data with no bytes in flight");
+    const double share = shape.in_flight.value / std::max(load.in_flight, shape.in_flight.value);
+    const part::PhaseUse use{shape, rank, peer, queue, share};
+    const double most = compute.bytes_in_flight_per_cu.value * share;
+    // What is in flight are loads; a copy's stores ride along. Without loads it is the stores.
+    const double loaded = shape.read + shape.peer_read;
+    const double led = loaded > 0 ? loaded : shape.write > 0 ? shape.write : shape.peer_write;
+    // The CU's time for a unit of work: loads, and stores at their own cost.
+    const double peer_store_cost = compute.peer_store_cost.value_or(compute.store_cost);
+    const double cu_bytes =
+        shape.issue_cost * (loaded + compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
+    spec.bound = compute.load_store_per_cu.value * load.clock * share / cu_bytes;
+    part::Latency latency;
+    for (const part::Shared* shared : site.shared()) shared->latency(use, latency);
+    spec.latency_capacity = latency.capacity;
+    const double single = latency.mean();
+    const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + shape.held.seconds(), 1}
+                                      : batches(compute, shape, led, latency, load.clock);
+    // What load stretches is the queued part; the rest is time that a batch spends anyway.
+    spec.latency = latency.stretched > 0 ? latency.stretched : single;
+    if (loop.window <= most) {
+      spec.window = loop.window / loop.waits / led;
+      spec.delay = std::max(0.0, loop.time / loop.waits - spec.latency);
+    } else {
+      // The CU's other workgroups fill the time in which this one requests nothing.
+      spec.window = most / loop.waits / led;
+      spec.delay = std::max(0.0, single / loop.waits - spec.latency);
+      spec.bound = std::min(spec.bound, loop.window / led / loop.time);
+    }
+    if (spec.delay < 1e-15) spec.delay = 0;
+    spec.weight = spec.window * load.port_share;
+    spec.in_turn = !shape.pipelined && shape.read > 0 && shape.write + shape.peer_write > 0;
+    if (load.group_in_flight > 0) {
+      const double of_group = std::min(1.0, shape.in_flight.value / load.group_in_flight);
+      spec.bound = std::min(spec.bound, compute.load_per_group->value * of_group / led);
+    }
+    for (const part::Shared* shared : site.shared()) shared->use(use, spec);
+  }
+  if (shape.flop > 0) {
+    const double whole = shape.unit == program::Arithmetic::matrix_16bit
+                             ? compute.matrix_16bit.value * compute.matrix_efficiency
+                             : compute.vector_fp32.value;
+    const double cu = whole * load.clock / static_cast<double>(compute.total_cus());
+    spec.bound = std::min(spec.bound, cu / std::max(1U, load.computing) / shape.flop);
+  }
+  return spec;
+}
+
+}  // namespace moire::cu

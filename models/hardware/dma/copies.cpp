@@ -1,0 +1,68 @@
+#include "models/hardware/dma/copies.hpp"
+
+#include <variant>
+
+namespace moire::dma {
+
+const part::Declaration& declaration() {
+  static const part::Declaration declared{
+      .name = "dma",
+      .tracks = {{"DMA engines", "DMA {}"}},
+      .blame = {{.key = "engines",
+                 .lost = "engine_queue",
+                 .meaning = "To waiting for DMA engines behind copies of other queues"}}};
+  return declared;
+}
+
+bool shares(const program::Program& program) {
+  return program.several_queues_have(
+      [](const program::Operation& operation) { return std::holds_alternative<program::Copy>(operation); });
+}
+
+Copies::Copies(part::Site& site, const DmaSpec& spec)
+    : site_(site),
+      spec_(spec),
+      apart_(site.apart().has("engines")),
+      classes_(std::size_t{site.ranks()} * site.apart().queues) {
+  for (std::uint32_t copy = 0; copy < site.copies("engines"); ++copy) {
+    for (part::Rank rank = 0; rank < site.ranks(); ++rank) {
+      engines_.push_back(std::make_unique<Engines>(spec, site.loop(), site.sharing()));
+    }
+  }
+}
+
+void Copies::use(const part::CopyUse& use, core::ClassSpec& spec) const {
+  if (use.by_cus) return;
+  spec.bound = spec_.bandwidth.value;
+  spec.weight = spec_.bytes_in_flight.value;
+}
+
+// One class for all copies to a peer, two for those within the GPU: one of them stays in the cache.
+core::ClassId Copies::class_of(const part::CopyUse& use) {
+  // Queues share classes unless they have memories or links of their own.
+  const bool own = site_.apart().has("memory") || site_.apart().has("links");
+  auto& classes = classes_[(own ? use.queue * site_.ranks() : 0) + use.rank];
+  if (classes.empty()) classes.assign(std::size_t{site_.ranks()} + 1, core::no_id);
+  bool cached = false;
+  for (const part::Shared* shared : site_.shared()) cached = cached || shared->stays_in_cache(use);
+  core::ClassId& made = classes[cached ? site_.ranks() : use.peer];
+  if (made != core::no_id) return made;
+  core::ClassSpec spec;
+  for (const part::Shared* shared : site_.shared()) shared->use(use, spec);
+  return made = site_.sharing().add_class(std::move(spec));
+}
+
+void Copies::submit(const part::CopyRequest& request) {
+  part::CopyUse use = request.copy;
+  use.by_cus = use.peer == use.rank && local_by_kernel();
+  engines(use.rank, use.queue)
+      .submit({.path = class_of(use),
+               .bytes = use.bytes,
+               .queue = request.stream,
+               .ready = request.ready,
+               .local = use.peer == use.rank,
+               .sink = request.sink,
+               .payload = request.payload});
+}
+
+}  // namespace moire::dma

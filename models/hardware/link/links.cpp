@@ -1,0 +1,125 @@
+#include "models/hardware/link/links.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::link {
+
+const part::Declaration& declaration() {
+  static const part::Declaration declared{
+      .name = "link",
+      .traffic = {{"scale_up_bytes", "Payload stored through the GPUs' scale-up ports (NVLink, xGMI, PCIe)"}},
+      .occupied = {{"scale_up_busy_percent", "The same of the scale-up port or link that is used most"}},
+      .tracks = {{"load", "rank {} port out"}},
+      .blame = {{.key = "links", .lost = "link", .meaning = "To sharing links, NICs and the network between nodes"}}};
+  return declared;
+}
+
+namespace {
+
+bool by_link(const program::Operation& operation) {
+  if (const auto* copy = std::get_if<program::Copy>(&operation)) {
+    return copy->transfer(0).peer != 0 || !copy->beside.empty();
+  }
+  const auto* kernel = std::get_if<program::Kernel>(&operation);
+  return kernel != nullptr && std::any_of(kernel->shapes.begin(), kernel->shapes.end(),
+                                          [](const auto& shape) { return shape.peer_write + shape.peer_read > 0; });
+}
+
+}  // namespace
+
+bool shares(const program::Program& program, bool nics) { return nics || program.several_queues_have(by_link); }
+
+Links::Links(part::Site& site, Wiring wiring, const PortSpec& port)
+    : site_(site), wiring_(wiring), port_(port), apart_(site.apart().has("links")) {
+  for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
+    for (part::Rank rank = 0; rank < site.ranks(); ++rank) wire(rank, capacities_.emplace_back());
+  }
+}
+
+core::CapacityId Links::add(part::Rank source, std::string name, double rate) {
+  return links_.emplace_back(site_.add_capacity(source, {std::move(name), rate}));
+}
+
+void Links::wire(part::Rank rank, Capacities& own) {
+  const part::Rank gpus = site_.gpus_per_node();
+  if (gpus < 2) return;
+  const double link = port_.link_bandwidth.value;
+  switch (wiring_) {
+    case Wiring::none:
+      break;
+    case Wiring::nvswitch:
+    case Wiring::pcie: {
+      const double whole = link * static_cast<double>(port_.links);
+      own.egress = add(rank, fmt::format("rank {} port out", rank), whole);
+      own.ingress = add(rank, fmt::format("rank {} port in", rank), whole);
+      break;
+    }
+    case Wiring::full_mesh: {
+      // Links that do not divide over the peers stay unused.
+      const double to_one = link * static_cast<double>(port_.links / (gpus - 1));
+      own.to_peer.assign(gpus, core::no_id);
+      for (part::Rank peer = 0; peer < gpus; ++peer) {
+        if (peer == site_.gpu_of(rank)) continue;
+        own.to_peer[peer] = add(rank, fmt::format("link {} to {}", rank, site_.node_of(rank) * gpus + peer), to_one);
+      }
+      break;
+    }
+  }
+}
+
+std::vector<double> Links::traffic(const part::Traffic& program) const {
+  return {std::round(program.scale_up_bytes.value)};
+}
+
+std::vector<double> Links::occupied(Time end) const {
+  const std::vector<double> served = site_.sharing().served();
+  double most = 0;
+  for (const core::CapacityId id : links_) {
+    most = std::max(most, served[id] / (site_.sharing().capacity(id).rate * end.seconds()));
+  }
+  return {most};
+}
+
+void Links::latency(const part::PhaseUse& use, part::Latency& latency) const {
+  if (use.shape.read + use.shape.write > 0) return;
+  latency.miss = use.shape.peer_read > 0 ? port_.load_latency.value_or(port_.store_latency * 2).seconds()
+                                         : port_.store_latency.seconds();
+}
+
+void Links::add_wires(part::Rank source, part::Rank destination, std::uint32_t queue, double bytes,
+                      core::ClassSpec& spec) const {
+  MOIRE_INVARIANT(
+      source != destination && wiring_ != Wiring::none && site_.node_of(source) == site_.node_of(destination),
+      "a path leaves its node or its port");
+  const Capacities& from = of(source, queue);
+  if (from.egress != core::no_id) {
+    spec.demands.push_back({from.egress, bytes});
+    spec.demands.push_back({of(destination, queue).ingress, bytes});
+  } else {
+    spec.demands.push_back({from.to_peer[site_.gpu_of(destination)], bytes});
+  }
+}
+
+void Links::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
+  const program::PhaseShape& shape = use.shape;
+  if (shape.peer_write > 0) {
+    const double window = port_.store_window_per_cu.value * use.cu_share;  // posted: not bound by the loads
+    spec.bound = std::min(spec.bound, window / port_.store_latency.seconds() / shape.peer_write);
+    add_wires(use.rank, use.peer, use.queue, shape.peer_write * shape.peer_write_cost / port_.payload_efficiency, spec);
+  }
+  if (shape.peer_read > 0) {
+    add_wires(use.peer, use.rank, use.queue, shape.peer_read / port_.payload_efficiency, spec);
+  }
+}
+
+void Links::use(const part::CopyUse& use, core::ClassSpec& spec) const {
+  if (use.peer == use.rank) return;
+  add_wires(use.rank, use.peer, use.queue, 1 / port_.copy_efficiency.value_or(port_.payload_efficiency), spec);
+}
+
+}  // namespace moire::link

@@ -1,0 +1,49 @@
+// The scale-up links of every node as a part of the machine: ports or pair links as capacities, and what stores, loads
+// and copies between GPUs take of them. Link capacities are raw; what a byte of payload takes of them depends on who
+// sends it.
+#pragma once
+
+#include <vector>
+
+#include "models/hardware/link/spec.hpp"
+#include "models/hardware/part/services.hpp"
+
+namespace moire::link {
+
+const part::Declaration& declaration();
+// Does sharing cost time that is a link's or a NIC's? What goes through NICs is known to the workgroups only.
+bool shares(const program::Program& program, bool nics);
+
+class Links final : public part::Part, public part::Shared {
+ public:
+  Links(part::Site& site, Wiring wiring, const PortSpec& port);
+
+  std::vector<double> traffic(const part::Traffic& program) const override;
+  std::vector<double> occupied(Time end) const override;
+  void latency(const part::PhaseUse& use, part::Latency& latency) const override;
+  void use(const part::PhaseUse& use, core::ClassSpec& spec) const override;
+  void use(const part::CopyUse& use, core::ClassSpec& spec) const override;
+
+ private:
+  struct Capacities {
+    core::CapacityId egress = core::no_id;  // nvswitch, pcie: the port's two directions
+    core::CapacityId ingress = core::no_id;
+    std::vector<core::CapacityId> to_peer;  // full_mesh: by GPU number in the node, no_id for itself
+  };
+  const Capacities& of(part::Rank rank, std::uint32_t queue) const {
+    return capacities_[(apart_ ? queue * site_.ranks() : 0) + rank];
+  }
+  core::CapacityId add(part::Rank source, std::string name, double rate);
+  void wire(part::Rank rank, Capacities& own);
+  void add_wires(part::Rank source, part::Rank destination, std::uint32_t queue, double bytes,
+                 core::ClassSpec& spec) const;
+
+  part::Site& site_;
+  Wiring wiring_;
+  PortSpec port_;
+  bool apart_;
+  std::vector<Capacities> capacities_;   // of all ranks, once or for each queue
+  std::vector<core::CapacityId> links_;  // all of them
+};
+
+}  // namespace moire::link

@@ -1,0 +1,110 @@
+#include "models/hardware/memory/memory.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/core/power.hpp"
+
+namespace moire::memory {
+
+namespace {
+
+// The part of the unloaded latency that loads spend in the queues of the memory, where load makes them longer; the rest
+// is their way there and back. It counts where a batch waits for its slowest load (latency_spread): with the whole
+// latency, gathers beside readers would take twice what was measured (README.md). No microbenchmark shows it alone.
+constexpr double queued_share = 0.25;
+
+double queued_part(const HbmSpec& hbm) { return hbm.latency_spread.ps > 0 ? queued_share : 1; }
+
+// What a byte takes of a memory that also turns between reads and writes, over what it takes alone.
+double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
+  double stores = shape.mixed_stores;
+  if (stores < 0) {
+    const double stored = (shape.write + shape.peer_write) * shape.write_miss;
+    const double moved = shape.read * shape.read_miss * shape.read_overfetch + stored;
+    stores = moved > 0 ? stored / moved : 0;
+  }
+  const double turns = shape.in_order ? hbm.turnaround_in_order : 1;
+  const double mix = 4 * stores * (1 - stores);
+  return mix > 0 ? 1 + turns * hbm.turnaround * core::power(mix, hbm.turnaround_exponent) : 1;
+}
+
+}  // namespace
+
+const part::Declaration& declaration() {
+  static const part::Declaration declared{
+      .name = "memory",
+      .occupied = {{"hbm_busy_percent", "HBM time used over the time of the run, mean over ranks"}},
+      .tracks = {{"load", "rank {} HBM"}},
+      .blame = {{.key = "memory",
+                 .lost = "memory",
+                 .meaning = "To sharing caches and HBM: their bandwidth, and latency under load"}}};
+  return declared;
+}
+
+Memory::Memory(part::Site& site, const CacheSpec& l2, const HbmSpec& hbm)
+    : site_(site), l2_(l2), hbm_(hbm), apart_(site.apart().has("memory")) {
+  for (std::uint32_t copy = 0; copy < site.copies("memory"); ++copy) {
+    for (part::Rank rank = 0; rank < site.ranks(); ++rank) {
+      Capacities& own = capacities_.emplace_back();
+      own.l2 = site.add_capacity(rank, {fmt::format("rank {} L2", rank), l2.bandwidth.value});
+      own.hbm = site.add_capacity(rank, {fmt::format("rank {} HBM", rank), hbm.bandwidth.value,
+                                         hbm.latency_growth / queued_part(hbm), hbm.latency_exponent});
+    }
+  }
+}
+
+std::vector<double> Memory::occupied(Time end) const {
+  const std::vector<double> served = site_.sharing().served();
+  double busy = 0;
+  for (const Capacities& own : capacities_) {
+    busy += served[own.hbm] / (hbm_.bandwidth.value * end.seconds()) / site_.ranks();
+  }
+  return {busy};
+}
+
+void Memory::latency(const part::PhaseUse& use, part::Latency& latency) const {
+  const program::PhaseShape& shape = use.shape;
+  latency.spread = hbm_.latency_spread.seconds();
+  latency.line = l2_.line.value;
+  if (shape.read + shape.write > 0) {
+    latency.hit = l2_.hit_latency.seconds();
+    latency.miss = hbm_.unloaded_latency.seconds();
+    latency.missed = shape.read > 0 ? shape.read_miss : 1;
+    latency.capacity = of(use.rank, use.queue).hbm;
+  } else if (shape.peer_read > 0) {
+    latency.capacity = of(use.peer, use.queue).hbm;
+  }
+  const double queued = queued_part(hbm_);
+  if (latency.capacity != core::no_id && queued < 1) latency.stretched = hbm_.unloaded_latency.seconds() * queued;
+}
+
+void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
+  const program::PhaseShape& shape = use.shape;
+  const double turn = turning(hbm_, shape);
+  const double stored = shape.peer_write * hbm_.write_cost * (turn * shape.write_miss);
+  if (stored > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, stored});
+  if (shape.peer_read > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, shape.peer_read});
+  const Capacities& own = of(use.rank, use.queue);
+  if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
+  const double moved =
+      shape.read * shape.read_miss * shape.read_overfetch + shape.write * shape.write_miss * hbm_.write_cost;
+  if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});
+}
+
+// What the L2 holds together, source and destination, does not reach the memory.
+bool Memory::stays_in_cache(const part::CopyUse& use) const {
+  return use.peer == use.rank && 2 * use.bytes.value <= l2_.capacity.value;
+}
+
+void Memory::use(const part::CopyUse& use, core::ClassSpec& spec) const {
+  const Capacities& own = of(use.rank, use.queue);
+  if (use.peer == use.rank) {
+    spec.demands.push_back({own.l2, 2});
+    if (!stays_in_cache(use)) spec.demands.push_back({own.hbm, 1 + hbm_.write_cost});
+    return;
+  }
+  spec.demands.push_back({own.hbm, 1});
+  if (hbm_.write_cost > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, hbm_.write_cost});
+}
+
+}  // namespace moire::memory

@@ -1,0 +1,39 @@
+// The memory of every GPU as a part of the machine: L2 and HBM as capacities, and what phases and copies take of them.
+#pragma once
+
+#include <vector>
+
+#include "models/hardware/memory/spec.hpp"
+#include "models/hardware/part/services.hpp"
+
+namespace moire::memory {
+
+const part::Declaration& declaration();
+
+class Memory final : public part::Part, public part::Shared {
+ public:
+  Memory(part::Site& site, const CacheSpec& l2, const HbmSpec& hbm);
+
+  std::vector<double> occupied(Time end) const override;
+  void latency(const part::PhaseUse& use, part::Latency& latency) const override;
+  void use(const part::PhaseUse& use, core::ClassSpec& spec) const override;
+  void use(const part::CopyUse& use, core::ClassSpec& spec) const override;
+  bool stays_in_cache(const part::CopyUse& use) const override;
+
+ private:
+  struct Capacities {
+    core::CapacityId l2 = core::no_id;
+    core::CapacityId hbm = core::no_id;
+  };
+  const Capacities& of(part::Rank rank, std::uint32_t queue) const {
+    return capacities_[(apart_ ? queue * site_.ranks() : 0) + rank];
+  }
+
+  part::Site& site_;
+  CacheSpec l2_;
+  HbmSpec hbm_;
+  bool apart_;
+  std::vector<Capacities> capacities_;  // of all ranks, once or for each queue
+};
+
+}  // namespace moire::memory

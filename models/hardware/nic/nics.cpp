@@ -1,0 +1,48 @@
+#include "models/hardware/nic/nics.hpp"
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::nic {
+
+const part::Declaration& declaration() {
+  static const part::Declaration declared{.name = "nic",
+                                          .traffic = {{"puts", "NIC messages that workgroups or host proxies posted"},
+                                                      {"put_bytes", "Payload of the puts"}},
+                                          .tracks = {{"puts", "NIC {}"}}};
+  return declared;
+}
+
+Nics::Nics(part::Site& site, std::int64_t nics_per_node, const std::optional<NicSpec>& spec)
+    : site_(site), per_node_(static_cast<core::EndpointId>(nics_per_node)), spec_(spec) {}
+
+void Nics::connect() {
+  auto* networks = site_.find<part::Networks>();
+  if (networks == nullptr || networks->networks() == 0 || !spec_) return;
+  endpoints_ = networks->topology().endpoints();
+  for (std::size_t n = 0; n < networks->networks(); ++n) {
+    for (core::EndpointId endpoint = 0; endpoint < endpoints_; ++endpoint) {
+      nics_.push_back(std::make_unique<Nic>(site_.loop().calendar(), networks->network(n), endpoint, *spec_));
+    }
+  }
+}
+
+std::vector<double> Nics::traffic(const part::Traffic& program) const {
+  return {static_cast<double>(program.puts), program.put_bytes.value};
+}
+
+core::EndpointId Nics::endpoint_of(part::Rank rank) const {
+  return site_.node_of(rank) * per_node_ + site_.gpu_of(rank) * per_node_ / site_.gpus_per_node();
+}
+
+Time Nics::put(const part::Put& put) {
+  MOIRE_INVARIANT(!nics_.empty(), "a put on a machine without a network");
+  const std::size_t of_queue = nics_.size() > endpoints_ ? put.queue * endpoints_ : 0;
+  return nics_[of_queue + endpoint_of(put.source)]->post({.destination = endpoint_of(put.destination),
+                                                          .queue_pair = put.queue_pair,
+                                                          .bytes = put.bytes,
+                                                          .issuer = put.proxied ? Issuer::proxy : Issuer::gpu,
+                                                          .sink = put.sink,
+                                                          .payload = put.payload});
+}
+
+}  // namespace moire::nic

@@ -1,0 +1,32 @@
+// The NICs of a system as a part of the machine: puts of ranks go to the NIC that serves their GPU.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/hardware/nic/nic.hpp"
+#include "models/hardware/part/services.hpp"
+
+namespace moire::nic {
+
+const part::Declaration& declaration();
+
+class Nics final : public part::Part, public part::Puts {
+ public:
+  // GPU g of a node uses NIC g x nics / gpus. Without `spec` there are none.
+  Nics(part::Site& site, std::int64_t nics_per_node, const std::optional<NicSpec>& spec);
+
+  void connect() override;
+  std::vector<double> traffic(const part::Traffic& program) const override;
+  Time put(const part::Put& put) override;
+  core::EndpointId endpoint_of(part::Rank rank) const override;
+
+ private:
+  part::Site& site_;
+  core::EndpointId per_node_;
+  std::optional<NicSpec> spec_;
+  std::size_t endpoints_ = 0;
+  std::vector<std::unique_ptr<Nic>> nics_;  // of all endpoints, once or for each queue
+};
+
+}  // namespace moire::nic

@@ -1,0 +1,59 @@
+// What a part says about itself, without a machine: the metrics it adds to a run, its tracks in a timeline, and what a
+// queue can lose time to when it shares the part with others.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/quantity.hpp"
+
+namespace moire::part {
+
+struct MetricInfo {
+  std::string_view name;  // ends in its unit, where it has one
+  std::string_view meaning;
+};
+
+// Spans or loads that a timeline shows below a GPU, in the order of the parts.
+struct Track {
+  std::string_view section;  // "DMA engines"
+  std::string_view line;     // of one of them by its number, "DMA {}"
+};
+
+// A kind of sharing. Counterfactual runs give every queue a copy of its own of what the part shares; what a queue ends
+// earlier by then, it has lost to this kind. Kinds are taken apart one after the other, in the order of the parts.
+struct BlameKind {
+  std::string_view key;   // names it in Apart
+  std::string_view lost;  // the part of the lost time, in metric <queue>_lost_<lost>_us
+  std::string_view meaning;
+  // Where a kernel's wait for its first workgroup's place is told apart from the rest: the name of that, or empty.
+  std::string_view waited = {};
+  std::string_view waited_meaning = {};
+};
+
+struct Declaration {
+  std::string_view name;
+  std::vector<MetricInfo> traffic{};   // what was moved; printed before what was busy
+  std::vector<MetricInfo> occupied{};  // shares of the time in which something was used
+  std::vector<Track> tracks{};
+  std::vector<BlameKind> blame{};
+};
+
+// Of which kinds every queue of the program has a copy of its own: nothing in a real machine.
+struct Apart {
+  std::uint32_t queues = 1;
+  std::vector<std::string_view> kinds{};
+
+  bool has(std::string_view key) const { return std::find(kinds.begin(), kinds.end(), key) != kinds.end(); }
+};
+
+// What a replay counted of a program's own traffic.
+struct Traffic {
+  std::uint64_t puts = 0;
+  Bytes put_bytes;
+  Bytes scale_up_bytes;  // payload of peer stores and DMA copies between GPUs of a node
+};
+
+}  // namespace moire::part

@@ -1,0 +1,82 @@
+// One part of a machine (memory, links, CUs, ...) with its capacities. A part also implements the interfaces of
+// services.hpp that it offers; the machine finds them there. models/hardware/machine/parts.cpp registers parts.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/hardware/part/declaration.hpp"
+#include "sim/core/run_loop.hpp"
+#include "sim/core/sharing.hpp"
+#include "sim/program/program.hpp"
+
+namespace moire::part {
+
+using program::Rank;
+
+class Shared;  // services.hpp
+
+class Part {
+ public:
+  virtual ~Part() = default;
+  // Called once when all parts are there.
+  virtual void connect() {}
+  // Values of the declared metrics of a run that ended at `end`, in the order of the declaration.
+  virtual std::vector<double> traffic(const Traffic& /*program*/) const { return {}; }
+  virtual std::vector<double> occupied(Time /*end*/) const { return {}; }
+  // Throws InvariantError where something that went in did not come out.
+  virtual void check_conservation() const {}
+};
+
+// What a part sees of the machine that it is in. Outlives the part.
+class Site {
+ public:
+  Site(core::RunLoop& loop, Rank ranks, Rank gpus_per_node, Apart apart)
+      : loop_(loop), sharing_(loop), ranks_(ranks), gpus_per_node_(gpus_per_node), apart_(std::move(apart)) {}
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  core::RunLoop& loop() const { return loop_; }
+  core::Sharing& sharing() { return sharing_; }
+  const core::Sharing& sharing() const { return sharing_; }
+  Rank ranks() const { return ranks_; }
+  Rank gpus_per_node() const { return gpus_per_node_; }
+  Rank node_of(Rank rank) const { return rank / gpus_per_node_; }
+  Rank gpu_of(Rank rank) const { return rank % gpus_per_node_; }
+  const Apart& apart() const { return apart_; }
+  // How often something stands that queues have for themselves in `kind`, and which of them is the queue's.
+  std::uint32_t copies(std::string_view kind) const { return apart_.has(kind) ? apart_.queues : 1; }
+
+  // A capacity of one rank (of a link: its source), whose load observers are told.
+  core::CapacityId add_capacity(Rank owner, core::CapacitySpec spec) {
+    owners_.push_back(owner);
+    return sharing_.add_capacity(std::move(spec));
+  }
+  Rank owner(core::CapacityId id) const { return owners_[id]; }
+
+  // In the order of their registration.
+  const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
+  void add(std::unique_ptr<Part> part);
+  // Those that activities share.
+  const std::vector<const Shared*>& shared() const { return shared_; }
+  // The part that offers a service, or null.
+  template <class Service>
+  Service* find() const {
+    for (const auto& part : parts_) {
+      if (auto* found = dynamic_cast<Service*>(part.get())) return found;
+    }
+    return nullptr;
+  }
+
+ private:
+  core::RunLoop& loop_;
+  core::Sharing sharing_;
+  Rank ranks_;
+  Rank gpus_per_node_;
+  Apart apart_;
+  std::vector<Rank> owners_;  // by capacity
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<const Shared*> shared_;
+};
+
+}  // namespace moire::part
