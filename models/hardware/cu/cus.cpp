@@ -55,7 +55,6 @@ std::optional<std::string> does_not_fit(const program::Program& program, const C
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "cu",
-      .tracks = {{"CUs", "CU {}"}},
       .blame = {
           {.key = "cus",
            .lost = "cu_share",

@@ -7,7 +7,6 @@ namespace moire::dma {
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "dma",
-      .tracks = {{"DMA engines", "DMA {}"}},
       .blame = {{.key = "engines",
                  .lost = "engine_queue",
                  .meaning = "To waiting for DMA engines behind copies of other queues"}}};

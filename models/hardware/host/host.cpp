@@ -5,7 +5,6 @@ namespace moire::host {
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "host",
-      .tracks = {{"queues", "queue {}"}},
       .blame = {{.key = "host",
                  .lost = "launch",
                  .meaning =

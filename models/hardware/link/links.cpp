@@ -14,7 +14,6 @@ const part::Declaration& declaration() {
       .name = "link",
       .traffic = {{"scale_up_bytes", "Payload stored through the GPUs' scale-up ports (NVLink, xGMI, PCIe)"}},
       .occupied = {{"scale_up_busy_percent", "The same of the scale-up port or link that is used most"}},
-      .tracks = {{"load", "rank {} port out"}},
       .blame = {{.key = "links", .lost = "link", .meaning = "To sharing links, NICs and the network between nodes"}}};
   return declared;
 }

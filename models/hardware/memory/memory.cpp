@@ -34,7 +34,6 @@ const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "memory",
       .occupied = {{"hbm_busy_percent", "HBM time used over the time of the run, mean over ranks"}},
-      .tracks = {{"load", "rank {} HBM"}},
       .blame = {{.key = "memory",
                  .lost = "memory",
                  .meaning = "To sharing caches and HBM: their bandwidth, and latency under load"}}};

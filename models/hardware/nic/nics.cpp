@@ -7,8 +7,7 @@ namespace moire::nic {
 const part::Declaration& declaration() {
   static const part::Declaration declared{.name = "nic",
                                           .traffic = {{"puts", "NIC messages that workgroups or host proxies posted"},
-                                                      {"put_bytes", "Payload of the puts"}},
-                                          .tracks = {{"puts", "NIC {}"}}};
+                                                      {"put_bytes", "Payload of the puts"}}};
   return declared;
 }
 

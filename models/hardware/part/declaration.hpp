@@ -1,5 +1,5 @@
-// What a part says about itself, without a machine: the metrics it adds to a run, its tracks in a timeline, and what a
-// queue can lose time to when it shares the part with others.
+// What a part says about itself, without a machine: the metrics it adds to a run, and what a queue can lose time to when
+// it shares the part with others. In a timeline every capacity of a part is a track by its name.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,6 @@ namespace moire::part {
 struct MetricInfo {
   std::string_view name;  // ends in its unit, where it has one
   std::string_view meaning;
-};
-
-// Spans or loads that a timeline shows below a GPU, in the order of the parts.
-struct Track {
-  std::string_view section;  // "DMA engines"
-  std::string_view line;     // of one of them by its number, "DMA {}"
 };
 
 // A kind of sharing. Counterfactual runs give every queue a copy of its own of what the part shares; what a queue ends
@@ -37,7 +31,6 @@ struct Declaration {
   std::string_view name;
   std::vector<MetricInfo> traffic{};   // what was moved; printed before what was busy
   std::vector<MetricInfo> occupied{};  // shares of the time in which something was used
-  std::vector<Track> tracks{};
   std::vector<BlameKind> blame{};
 };
 
