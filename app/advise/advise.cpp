@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "app/advise/windows.hpp"
+#include "app/study/child.hpp"
 #include "app/study/child_run.hpp"
 #include "app/study/overlap.hpp"
 #include "app/study/progress.hpp"
@@ -169,17 +170,13 @@ class Search {
     const machine::GpuSpec& gpu = run.system->node.gpu;
     const auto simulated = [&, first_end = first.end, last_end = last.end] {
       Windows windows({first_end, last_end}, run.program->ranks(), gpu.compute.total_cus(), gpu.dma.engines);
-      study::RunResult seen = simulate(run, &windows);
-      seen.metrics = windows.shares();
-      return seen;
+      simulate(run, &windows);
+      return study::packed(windows.shares());
     };
-    const study::RunResult seen = study::simulate_in_child(simulated, [] {});
+    const auto shares = study::unpacked<std::vector<Share>>(study::run_in_child(simulated, [] {}).text);
     std::vector<Stretch> stretches = {{"both queues run", Time{}, first.end, {}},
                                       {last.name + " goes on", first.end, last.end, {}}};
-    for (const study::Metric& metric : seen.metrics) {
-      const std::size_t window = metric.name[0] == '0' ? 0 : 1;
-      stretches[window].busy.emplace_back(metric.name.substr(2), metric.value);
-    }
+    for (const Share& one : shares) stretches[one.window].busy.emplace_back(one.kind, one.share);
     if (first.end == last.end) stretches.pop_back();
     for (Stretch& stretch : stretches) {
       std::stable_sort(stretch.busy.begin(), stretch.busy.end(),

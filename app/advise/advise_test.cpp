@@ -192,14 +192,19 @@ TEST(Windows, SharesAreMeansOverTimeAndMembers) {
   work(0, 2, 6);  // side by side on one CU: 6 us in all
   work(1, 8, 10);
   work(1, 0, 12);  // swallows the one before: 12 us
-  const std::vector<study::Metric> shares = windows.shares();
-  const auto share = [&](const char* name) { return study::value_of(shares, name).value_or(-1); };
-  EXPECT_DOUBLE_EQ(share("0 HBM"), 0.75);
-  EXPECT_DOUBLE_EQ(share("1 HBM"), (0.25 + 1) / 2);
-  EXPECT_DOUBLE_EQ(share("0 DMA engines"), 0.25);
-  EXPECT_DOUBLE_EQ(share("1 DMA engines"), 0);
-  EXPECT_DOUBLE_EQ(share("0 CUs"), (6 + 10) / 10.0 / 8);
-  EXPECT_DOUBLE_EQ(share("1 CUs"), 2 / 10.0 / 8);
+  const std::vector<Share> shares = windows.shares();
+  const auto share = [&](std::size_t window, const char* kind) {
+    for (const Share& one : shares) {
+      if (one.window == window && one.kind == kind) return one.share;
+    }
+    return -1.0;
+  };
+  EXPECT_DOUBLE_EQ(share(0, "HBM"), 0.75);
+  EXPECT_DOUBLE_EQ(share(1, "HBM"), (0.25 + 1) / 2);
+  EXPECT_DOUBLE_EQ(share(0, "DMA engines"), 0.25);
+  EXPECT_DOUBLE_EQ(share(1, "DMA engines"), 0);
+  EXPECT_DOUBLE_EQ(share(0, "CUs"), (6 + 10) / 10.0 / 8);
+  EXPECT_DOUBLE_EQ(share(1, "CUs"), 2 / 10.0 / 8);
 }
 
 }  // namespace

@@ -49,11 +49,10 @@ std::string text_of(const std::string& format, const validate::Validation& valid
 
 int validate_file(const ValidateArguments& arguments) {
   config::Diagnostics diagnostics;
-  std::optional<validate::Validation> validation;
-  if (is_a_validation(arguments, diagnostics))
-    validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
+  const auto validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
   if (!diagnostics.ok()) {
-    print_errors(diagnostics);
+    config::Diagnostics plain;
+    print_errors(is_a_validation(arguments, plain) ? diagnostics : plain);
     return bad_input;
   }
   if (!arguments.out.empty()) make_folder(arguments.out);

@@ -25,8 +25,17 @@ void add(const RunStats& stats, RunStats& to);
 
 template <MaybeConst<Metric> T, class Each>
 void each_field(T& metric, const Each& each) {
-  each(metric.name);
+  // Its kind by number: a process may be forked before the kinds are listed.
+  auto kind = metric.info == nullptr ? 0 : metric.info - metric_infos().data();
+  each(kind);
   each(metric.value);
+  each(metric.subject);
+  each(metric.phase);
+  each(metric.recorded);
+  if constexpr (!std::is_const_v<T>) {
+    metric.info = &metric_infos()[static_cast<std::size_t>(kind)];
+    metric.rename(metric.subject);
+  }
 }
 
 template <MaybeConst<QueueResult> T, class Each>

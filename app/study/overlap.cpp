@@ -1,5 +1,7 @@
 #include "app/study/overlap.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,17 +11,6 @@ namespace {
 
 double to_a_billionth(double ratio) { return std::round(ratio * 1e9) / 1e9; }
 
-// A queue may have the name of an operation. Its own metric is the one that is asked for then.
-void put(std::vector<Metric>& metrics, Metric metric) {
-  const auto known =
-      std::find_if(metrics.begin(), metrics.end(), [&metric](const Metric& m) { return m.name == metric.name; });
-  if (known == metrics.end()) {
-    metrics.push_back(std::move(metric));
-  } else {
-    *known = std::move(metric);
-  }
-}
-
 }  // namespace
 
 std::vector<Metric> overlap_metrics(const RunResult& run, const std::vector<QueueResult>& isolated,
@@ -28,18 +19,18 @@ std::vector<Metric> overlap_metrics(const RunResult& run, const std::vector<Queu
   Time sum;
   Time longest;
   for (const QueueResult& queue : isolated) {
-    metrics.push_back({metric_word(queue.name) + "_isolated_us", microseconds(queue.end)});
+    metrics.emplace_back("<queue>_isolated_us", microseconds(queue.end), metric_word(queue.name));
     sum += queue.end;
     longest = std::max(longest, queue.end);
   }
   metrics.push_back({"serial_us", microseconds(sum)});
   metrics.push_back({"ideal_us", microseconds(longest)});
   for (const QueueResult& queue : run.queues) {
-    metrics.push_back({metric_word(queue.name) + "_us", microseconds(queue.end)});
+    metrics.emplace_back("<queue>_us", microseconds(queue.end), metric_word(queue.name));
   }
   if (alone != nullptr) {
     for (const QueueResult& queue : *alone) {
-      metrics.push_back({metric_word(queue.name) + "_alone_us", microseconds(queue.end)});
+      metrics.emplace_back("<queue>_alone_us", microseconds(queue.end), metric_word(queue.name));
     }
   }
   const auto serial = static_cast<double>(sum.ps);
@@ -80,24 +71,26 @@ void add_overlap(const Scenario& scenario, const Simulated& isolated, Simulated&
   if (!isolated.alone_deadlock.empty() || isolated.alone.size() < 2) return;
   RunResult& result = own.result;
   for (Metric& metric : overlap_metrics(result, isolated.alone, scenario.compare_to ? &own.alone : nullptr)) {
-    put(result.metrics, std::move(metric));
+    result.metrics.push_back(std::move(metric));
   }
   for (const QueueBlame& queue : own.blame) {
-    const std::string word = metric_word(queue.queue) + "_lost_";
+    const std::string word = metric_word(queue.queue);
     const auto named = [&queue](const QueueResult& other) { return other.name == queue.queue; };
     const auto reference = std::find_if(isolated.alone.begin(), isolated.alone.end(), named);
     if (reference != isolated.alone.end()) {
       const auto together = std::find_if(result.queues.begin(), result.queues.end(), named);
       const auto alone = std::find_if(own.alone.begin(), own.alone.end(), named);
-      result.metrics.push_back({word + "us", microseconds(together->end - reference->end)});
+      result.metrics.emplace_back("<queue>_lost_us", microseconds(together->end - reference->end), word);
       if (scenario.compare_to) {
-        result.metrics.push_back({word + "schedule_us", microseconds(alone->end - reference->end)});
+        result.metrics.emplace_back("<queue>_lost_schedule_us", microseconds(alone->end - reference->end), word);
       }
     }
     for (std::size_t part = 0; part < lost_parts().size(); ++part) {
-      result.metrics.push_back({word + std::string(lost_parts()[part].name) + "_us", microseconds(queue.lost[part])});
+      result.metrics.emplace_back(fmt::format("<queue>_lost_{}_us", lost_parts()[part].name),
+                                  microseconds(queue.lost[part]), word);
     }
   }
+  tell_apart(result.metrics);
 }
 
 }  // namespace moire::study

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "app/study/metrics.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
@@ -71,6 +72,29 @@ std::string text_of(const config::Node& node) {
   return text;
 }
 
+// Metrics spell queues in letters, digits and underscores, and have names of their own beside theirs (serial_us).
+void check_queue_words(const config::Node& program, config::Diagnostics& diagnostics) {
+  const config::Node* queues = program.find("queues");
+  std::map<std::string, std::string> known;
+  if (!queues) return;  // told by the program
+  for (const config::Node::Entry& entry : queues->entries) {
+    const auto [same, fresh] = known.emplace(metric_word(entry.key), entry.key);
+    if (!fresh) {
+      diagnostics.error(entry.key_place,
+                        fmt::format("queues {} and {} are both '{}' in the names of metrics",
+                                    config::in_quotes(same->second), config::in_quotes(entry.key), same->first),
+                        "call one of them something else");
+    }
+    const auto taken = [&](const MetricInfo& info) { return info.name == same->first + "_us"; };
+    if (queues->entries.size() > 1 && std::any_of(metric_infos().begin(), metric_infos().end(), taken)) {
+      diagnostics.error(entry.key_place,
+                        fmt::format("queue {} has a name that a metric of the run has: {}_us",
+                                    config::in_quotes(entry.key), same->first),
+                        "call it something else");
+    }
+  }
+}
+
 // Bytes that this process has in memory.
 std::size_t memory_in_use() {
   std::size_t pages_in_all = 0;
@@ -127,6 +151,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   const auto known = runs_.find(same);
   PreparedRunPtr prepared = known == runs_.end() ? nullptr : known->second;
   if (!prepared) {
+    check_queue_words(*program_node, diagnostics);
     operators::BuiltProgram built = operators::build_program(*program_node, *system, traces_, diagnostics);
     if (!built.program || diagnostics.size() > before) return nullptr;
     auto problem = machine::does_not_fit(*built.program, *system);

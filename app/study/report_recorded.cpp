@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "app/report/table.hpp"
 #include "app/study/report.hpp"
@@ -10,13 +11,10 @@ namespace moire::study {
 
 namespace {
 
-constexpr std::string_view prefix = "recorded_";
-
 std::vector<Metric> recorded_in(const RunResult& run) {
   std::vector<Metric> recorded;
-  for (const Metric& metric : run.metrics) {
-    if (metric.name.starts_with(prefix)) recorded.push_back({metric.name.substr(prefix.size()), metric.value});
-  }
+  std::copy_if(run.metrics.begin(), run.metrics.end(), std::back_inserter(recorded),
+               [](const Metric& metric) { return metric.recorded; });
   return recorded;
 }
 
@@ -26,8 +24,10 @@ bool same(const std::vector<Metric>& a, const std::vector<Metric>& b) {
 }
 
 std::string simulated_cell(const RunResult& run, const Metric& recorded) {
-  const auto known = std::find_if(run.metrics.begin(), run.metrics.end(),
-                                  [&recorded](const Metric& metric) { return metric.name == recorded.name; });
+  const auto known = std::find_if(run.metrics.begin(), run.metrics.end(), [&recorded](const Metric& metric) {
+    return !metric.recorded && metric.info == recorded.info && metric.subject == recorded.subject &&
+           metric.phase == recorded.phase;
+  });
   if (known == run.metrics.end()) return "";
   std::string value = fmt::format("{:.2f}", known->value);
   if (recorded.value == 0) return value;
@@ -37,14 +37,10 @@ std::string simulated_cell(const RunResult& run, const Metric& recorded) {
 }
 
 // The kernel's name for its own time, "  gather, mean" or "  gather, a workgroup in all" for that of a phase.
-std::string row_label(const std::string& name, std::string& kernel) {
-  constexpr std::string_view whole = "_kernel_us", mean = "_mean_us", all = "_per_workgroup_us";
-  if (name.ends_with(whole)) return kernel = name.substr(0, name.size() - whole.size());
-  const bool is_mean = name.ends_with(mean);
-  const std::size_t ending = is_mean ? mean.size() : all.size();
-  std::string phase = name.substr(kernel.size() + 1, name.size() - kernel.size() - 1 - ending);
-  std::replace(phase.begin(), phase.end(), '_', ' ');
-  return "  " + phase + (is_mean ? ", mean" : ", a workgroup in all");
+std::string row_label(const Metric& metric) {
+  if (metric.phase.empty()) return metric.subject;
+  return fmt::format("  {}, {}", metric.phase,
+                     metric.is("<operation>_<phase>_mean_us") ? "mean" : "a workgroup in all");
 }
 
 // Runs that replay the same recording, one column each.
@@ -56,9 +52,8 @@ std::string block(const Scenario& scenario, const StudyResult& result, const std
     const std::string label = run_of(scenario, number).label();
     table.column(label.empty() ? "simulated" : label, report::Table::Align::right);
   }
-  std::string kernel;
   for (const Metric& metric : recorded_in(result.runs[runs.front()])) {
-    std::vector<std::string> cells = {row_label(metric.name, kernel), fmt::format("{:.2f}", metric.value)};
+    std::vector<std::string> cells = {row_label(metric), fmt::format("{:.2f}", metric.value)};
     for (const std::size_t number : runs) cells.push_back(simulated_cell(result.runs[number], metric));
     table.row(std::move(cells));
   }

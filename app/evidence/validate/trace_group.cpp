@@ -74,7 +74,7 @@ class TraceGroup : public Group {
       Case one;
       one.name = pair.name;
       one.metric = pair.name;
-      one.unit = study::unit_of(pair.name);
+      one.unit = pair.unit;
       one.measured = pair.measured;
       one.simulated = pair.simulated;
       result.cases.push_back(std::move(one));
