@@ -5,7 +5,10 @@
 # A *_bench.cpp beside the code becomes a Google Benchmark program (target benchmarks).
 #
 # makes the static library moire_config (alias moire::config) from the folder's *.cpp and the test program
-# moire_config_test from its *_test.cpp. SOURCES_FROM adds sub-folders, TEST_DEPS what only the tests need.
+# moire_config_test from its *_test.cpp. SOURCES_FROM adds sub-folders, TEST_DEPS what only the tests need;
+# TEST_COST, the seconds of the longest one, has long tests begin early.
+
+include(MoireFloors)
 
 add_library(moire_options INTERFACE)
 # The same bytes on any machine: no fused multiply-add where the processor happens to have one.
@@ -24,6 +27,12 @@ if(MOIRE_COVERAGE)
   target_link_options(moire_options INTERFACE --coverage)
 endif()
 
+# Most of the time of a link is the default linker's.
+find_program(MOIRE_LLD ld.lld)
+if(MOIRE_LLD)
+  target_link_options(moire_options INTERFACE -fuse-ld=lld)
+endif()
+
 add_custom_target(benchmarks)
 
 # A folder is an include root of its own: a link to it, under its path, in build/roots. Who links moire::<name> sees the
@@ -31,6 +40,7 @@ add_custom_target(benchmarks)
 function(moire_include_root name)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set(root ${CMAKE_BINARY_DIR}/roots/${name})
+  moire_record_folder(${name} ${folder})
   cmake_path(GET folder PARENT_PATH parent)
   file(MAKE_DIRECTORY ${root}/${parent})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${folder} SYMBOLIC)
@@ -39,10 +49,22 @@ function(moire_include_root name)
   add_library(moire::${name}_headers ALIAS moire_${name}_headers)
 endfunction()
 
+# A mistyped word is an error here, not a folder left out or a library that only the linker misses.
 function(moire_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;SOURCES_FROM;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TEST_COST" "DEPS;SOURCES_FROM;TEST_DEPS" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "moire_library(${name}): unknown words '${ARG_UNPARSED_ARGUMENTS}'; write DEPS, SOURCES_FROM or TEST_DEPS before them")
+  endif()
+  foreach(library IN LISTS ARG_DEPS ARG_TEST_DEPS)
+    if(NOT library MATCHES "::" AND NOT TARGET ${library})  # of a name with :: CMake says it by itself
+      message(FATAL_ERROR "moire_library(${name}): there is no library '${library}'")
+    endif()
+  endforeach()
   set(patterns *.cpp)
   foreach(folder IN LISTS ARG_SOURCES_FROM)
+    if(NOT IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+      message(FATAL_ERROR "moire_library(${name}): there is no folder '${folder}' in ${CMAKE_CURRENT_SOURCE_DIR}")
+    endif()
     list(APPEND patterns ${folder}/*.cpp)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
@@ -50,6 +72,8 @@ function(moire_library name)
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   moire_include_root(${name})
+  moire_record_deps(${name} DEPS ${ARG_DEPS})
+  moire_record_deps(${name} TEST_DEPS ${ARG_TEST_DEPS})
   if(sources)
     add_library(moire_${name} STATIC ${sources})
     target_link_libraries(moire_${name} PUBLIC moire_options moire_${name}_headers ${ARG_DEPS})
@@ -70,6 +94,9 @@ function(moire_library name)
     add_executable(moire_${name}_test ${tests})
     target_link_libraries(moire_${name}_test PRIVATE moire_${name} ${ARG_TEST_DEPS} moire::test_support GTest::gmock
                                                      GTest::gtest_main)
-    gtest_discover_tests(moire_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+    if(NOT DEFINED ARG_TEST_COST)
+      set(ARG_TEST_COST 0)
+    endif()
+    gtest_discover_tests(moire_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES COST ${ARG_TEST_COST})
   endif()
 endfunction()

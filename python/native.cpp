@@ -27,9 +27,10 @@ mscclang::Options options_of(const py::dict& given) {
   mscclang::Options options;
   const auto collective = msccl::collective_of(given["collective"].cast<std::string>());
   const auto protocol = msccl::protocol_of(given["protocol"].cast<std::string>());
-  if (!collective) throw ProgramError("unknown collective '" + given["collective"].cast<std::string>() + "'");
+  if (!collective) throw ProgramError({"unknown collective '" + given["collective"].cast<std::string>() + "'"});
   if (!protocol) {
-    throw ProgramError("unknown protocol '" + given["protocol"].cast<std::string>() + "'; Simple, LL and LL128 exist");
+    throw ProgramError(
+        {"unknown protocol '" + given["protocol"].cast<std::string>() + "'", "Simple, LL and LL128 exist"});
   }
   options.name = given["name"].cast<std::string>();
   options.collective = *collective;
@@ -114,11 +115,13 @@ void bind_program(py::module_& m) {
 
 void bind_algorithm(py::module_& m) {
   py::class_<msccl::Step>(m, "Step")
-      .def_property_readonly("type", [](const msccl::Step& s) { return std::string(to_string(s.type)); })
+      .def_property_readonly("type", [](const msccl::Step& s) { return std::string(msccl::to_string(s.type)); })
       .def_property_readonly(
-          "src", [](const msccl::Step& s) { return std::pair(std::string(to_string(s.src_buffer)), s.src_offset); })
+          "src",
+          [](const msccl::Step& s) { return std::pair(std::string(msccl::to_string(s.src_buffer)), s.src_offset); })
       .def_property_readonly(
-          "dst", [](const msccl::Step& s) { return std::pair(std::string(to_string(s.dst_buffer)), s.dst_offset); })
+          "dst",
+          [](const msccl::Step& s) { return std::pair(std::string(msccl::to_string(s.dst_buffer)), s.dst_offset); })
       .def_readonly("count", &msccl::Step::count);
   py::class_<msccl::ThreadBlock>(m, "ThreadBlock")
       .def_readonly("send", &msccl::ThreadBlock::send)

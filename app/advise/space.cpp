@@ -12,7 +12,7 @@ namespace moire::advise {
 
 namespace {
 
-using operators::Knob;
+using builder::Knob;
 
 config::Node scalar(const std::string& text, const config::Place& place) {
   config::Node node;
@@ -106,10 +106,8 @@ class SpaceReader {
 
   static const std::vector<Knob>& knobs_of(const std::string& name) {
     static const std::vector<Knob> none;
-    for (const operators::Operator& op : operators::all()) {
-      if (op.name == name) return op.knobs;
-    }
-    return none;
+    const builder::Operator* found = operators::find(name);
+    return found ? found->knobs : none;
   }
 
   // Knobs of both queues by key, each with the paths that it sets.

@@ -15,13 +15,12 @@
 #include "app/evidence/validate/validation.hpp"
 #include "app/import/nccl_graph.hpp"
 #include "app/import/nccl_topology.hpp"
-#include "app/import/text_file.hpp"
-#include "app/import/xml_text.hpp"
 #include "app/study/prepare.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
-#include "models/workload/libraries/collective_library.hpp"
-#include "models/workload/libraries/gemm_library.hpp"
+#include "models/workload/libraries/plan_library.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/units.hpp"
+#include "sim/formats/file.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 
 namespace moire::cli {
@@ -38,8 +37,7 @@ struct CheckArguments {
 // A whole number of bytes, 1 or more.
 std::uint64_t parse_bytes(const std::string& text) {
   Bytes bytes{};
-  if (const auto problem = config::parse_quantity(text, bytes))
-    throw CLI::ValidationError("--bytes", problem->what + "; " + problem->remedy);
+  if (const auto problem = config::parse_quantity(text, bytes)) throw CLI::ValidationError("--bytes", problem->str());
   constexpr double most = 1e15;
   if (!(bytes.value >= 1) || bytes.value > most || bytes.value != std::floor(bytes.value))
     throw CLI::ValidationError("--bytes", "is " + text + "; 1 B to 1 PB, a whole number of bytes");
@@ -63,10 +61,15 @@ std::string check_validation(const std::string& file, const std::vector<std::str
 }
 
 std::string check_system(const config::Node& tree, config::Diagnostics& diagnostics) {
-  const auto spec = config::parse<machine::SystemSpec>(tree, diagnostics);
+  const auto spec = libraries::read_system(tree, diagnostics);
   if (!spec) return {};
   study::check_system(*spec, tree, diagnostics);
   return fmt::format("system, {} GPU{}", spec->ranks(), spec->ranks() == 1 ? "" : "s");
+}
+
+std::string check_gpu(const config::Node& tree, config::Diagnostics& diagnostics) {
+  const auto gpu = libraries::read_gpu(tree, diagnostics);
+  return gpu ? "GPU, " + gpu->name : "";
 }
 
 template <config::Described Spec>
@@ -97,13 +100,15 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
     case FileKind::system:
       return check_system(tree, diagnostics);
     case FileKind::gpu:
-      return check_part<machine::GpuSpec>(kind, tree, diagnostics);
+      return check_gpu(tree, diagnostics);
     case FileKind::nic:
       return check_part<nic::NicSpec>(kind, tree, diagnostics);
     case FileKind::library:
       return check_part<libraries::LibrarySpec>(kind, tree, diagnostics);
     case FileKind::gemm_library:
       return check_part<libraries::GemmLibrarySpec>(kind, tree, diagnostics);
+    case FileKind::plan_library:
+      return check_part<libraries::PlanLibrarySpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:
@@ -147,12 +152,12 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
 bool is_topology(const std::string& file) {
   if (!msccl::is_xml(file)) return false;
   config::Diagnostics ignored;  // told when it is read
-  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, ignored);
+  const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, ignored);
   return text && (importing::starts_with_element(*text, "system") || importing::starts_with_element(*text, "graphs"));
 }
 
 std::string check_topology(const std::string& file, config::Diagnostics& diagnostics) {
-  const auto text = importing::read_text_file(file, importing::XmlText::most_bytes, diagnostics);
+  const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, diagnostics);
   if (!text) return {};
   if (importing::starts_with_element(*text, "graphs")) {
     const auto graphs = importing::read_nccl_graphs(file, *text, diagnostics);

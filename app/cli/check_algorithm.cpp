@@ -18,7 +18,7 @@ std::string size_text(std::uint64_t bytes) {
 std::string plural(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 std::string result_text(const msccl::Result& result, const msccl::Algorithm& algorithm) {
-  if (!result.stated) return fmt::format("unchecked ({} asks for nothing)", to_string(algorithm.collective));
+  if (!result.stated) return fmt::format("unchecked ({} asks for nothing)", msccl::to_string(algorithm.collective));
   return result.correct() ? "correct" : "wrong";
 }
 
@@ -42,8 +42,8 @@ std::string table_of(const std::string& file, const msccl::Algorithm& algorithm,
     text += fmt::format("  {:<14}{}\n", name, value);
   };
   row("collective",
-      fmt::format("{}, {}, {}, {}, {}", to_string(algorithm.collective),
-                  plural(static_cast<std::uint64_t>(algorithm.ranks()), "rank"), to_string(algorithm.protocol),
+      fmt::format("{}, {}, {}, {}, {}", msccl::to_string(algorithm.collective),
+                  plural(static_cast<std::uint64_t>(algorithm.ranks()), "rank"), msccl::to_string(algorithm.protocol),
                   plural(static_cast<std::uint64_t>(algorithm.channels), "channel"),
                   plural(static_cast<std::uint64_t>(algorithm.chunks), "chunk")));
   row("thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks));
@@ -68,7 +68,7 @@ nlohmann::ordered_json step_json(const msccl::Algorithm& algorithm, const msccl:
 
 nlohmann::ordered_json access_json(const msccl::Algorithm& algorithm, const msccl::Access& access) {
   auto json = step_json(algorithm, access.at);
-  json["buffer"] = to_string(access.buffer);
+  json["buffer"] = msccl::to_string(access.buffer);
   json["chunk"] = access.chunk;
   json["access"] = access.writes ? "write" : "read";
   return json;
@@ -110,14 +110,14 @@ nlohmann::ordered_json json_of(const std::string& file, const msccl::Algorithm& 
   if (verdict.deadlock.always()) {
     result = "unchecked(deadlock)";
   } else if (!stated_shape(algorithm)) {
-    result = fmt::format("unchecked({})", to_string(algorithm.collective));
+    result = fmt::format("unchecked({})", msccl::to_string(algorithm.collective));
   }
   nlohmann::ordered_json json = {{"file", file},
                                  {"kind", "MSCCL algorithm"},
                                  {"ok", accepted},
                                  {"name", algorithm.name},
-                                 {"coll", to_string(algorithm.collective)},
-                                 {"proto", to_string(algorithm.protocol)},
+                                 {"coll", msccl::to_string(algorithm.collective)},
+                                 {"proto", msccl::to_string(algorithm.protocol)},
                                  {"ngpus", algorithm.ranks()},
                                  {"nchannels", algorithm.channels},
                                  {"nchunksperloop", algorithm.chunks},

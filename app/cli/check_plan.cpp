@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "app/cli/exit_status.hpp"
-#include "app/import/text_file.hpp"
 #include "models/algorithms/mscclpp/check.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
+#include "sim/formats/file.hpp"
 
 namespace moire::cli {
 
@@ -46,7 +46,7 @@ bool inside_call(const mscclpp::Verdict& verdict) {
 std::string result_of(const mscclpp::Plan& plan, const mscclpp::Verdict& verdict) {
   if (verdict.has(Fault::Kind::deadlock)) return "unchecked (deadlock)";
   if (verdict.has(Fault::Kind::wrong) || verdict.has(Fault::Kind::unwritten)) return "wrong";
-  if (!verdict.states_result) return fmt::format("unchecked ({} asks for nothing)", to_string(plan.collective));
+  if (!verdict.states_result) return fmt::format("unchecked ({} asks for nothing)", msccl::to_string(plan.collective));
   return "correct";
 }
 
@@ -56,9 +56,9 @@ std::string table_of(const std::string& file, const mscclpp::Plan& plan, const m
   const auto row = [&](std::string_view name, const std::string& value) {
     text += fmt::format("  {:<14}{}\n", name, value);
   };
-  row("collective",
-      fmt::format("{}, {} rank{}, {}, {}", to_string(plan.collective), plan.ranks(), plan.ranks() == 1 ? "" : "s",
-                  plan.packets ? "LL" : "Simple", plan.in_place ? "in place" : "out of place"));
+  row("collective", fmt::format("{}, {} rank{}, {}, {}", msccl::to_string(plan.collective), plan.ranks(),
+                                plan.ranks() == 1 ? "" : "s", plan.packets ? "LL" : "Simple",
+                                plan.in_place ? "in place" : "out of place"));
   row("thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks));
   row("operations", fmt::format("{}, at most {} a thread block", counts.operations, counts.most_operations));
   row("result", result_of(plan, verdict));
@@ -74,7 +74,7 @@ nlohmann::ordered_json json_of(const std::string& file, const mscclpp::Plan& pla
                                  {"ok", verdict.faults.empty()},
                                  {"name", plan.name},
                                  {"schema", plan.schema},
-                                 {"coll", to_string(plan.collective)},
+                                 {"coll", msccl::to_string(plan.collective)},
                                  {"proto", plan.packets ? "LL" : "Simple"},
                                  {"ngpus", plan.ranks()},
                                  {"inplace", plan.in_place ? 1 : 0},
@@ -96,7 +96,7 @@ bool is_plan(const std::string& file) { return std::filesystem::path(file).exten
 
 PlanCheck check_plan(const std::string& file, config::Diagnostics& diagnostics) {
   const nlohmann::ordered_json refused = {{"file", file}, {"kind", "MSCCL++ plan"}, {"ok", false}};
-  const auto text = importing::read_text_file(file, mscclpp::most_plan_bytes, diagnostics);
+  const auto text = formats::read_file({.file = file}, mscclpp::most_plan_bytes, diagnostics);
   if (!text) return {bad_input, {}, refused};
   const auto plan = mscclpp::read_plan(file, *text, diagnostics);
   if (!plan) return {bad_input, {}, refused};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <map>
 #include <new>
 
 #include "app/cli/commands.hpp"
@@ -8,6 +9,7 @@
 #include "app/study/child.hpp"
 #include "sim/config/diagnostics.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/log_output.hpp"
 
 namespace moire::cli {
 
@@ -69,6 +71,35 @@ int wrong_command_line(const CLI::App& app, const CLI::ParseError& error) {
   return bad_input;
 }
 
+struct LogArguments {
+  std::string level;
+  std::string file;
+};
+
+// They may stand before the command or among its own options.
+void add_log(CLI::App& app, LogArguments& arguments) {
+  app.add_option("--log-level", arguments.level,
+                 "Tell what the program decides: off, error, warn, info, debug; off if nothing is said, info with "
+                 "--log-file")
+      ->check(CLI::IsMember({"off", "error", "warn", "info", "debug"}))
+      ->type_name("LEVEL");
+  app.add_option("--log-file", arguments.file, "Tell it there, not on stderr")->type_name("FILE");
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command->fallthrough();
+    for (CLI::App* kind : command->get_subcommands([](const CLI::App*) { return true; })) kind->fallthrough();
+  }
+}
+
+void start_log(const LogArguments& arguments) {
+  const std::string level = !arguments.level.empty() ? arguments.level : arguments.file.empty() ? "off" : "info";
+  const std::map<std::string, core::LogLevel> levels = {{"off", core::LogLevel::off},
+                                                        {"error", core::LogLevel::error},
+                                                        {"warn", core::LogLevel::warn},
+                                                        {"info", core::LogLevel::info},
+                                                        {"debug", core::LogLevel::debug}};
+  core::start_log(levels.at(level), arguments.file);
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -87,14 +118,18 @@ int run_command_line(int argc, char** argv) {
   add_compile(app, action);
   add_import(app, action);
   add_explain(app, action);
+  LogArguments log;
+  add_log(app, log);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : wrong_command_line(app, error);
   }
   try {
+    start_log(log);
     return action();
   } catch (const core::RunFailure& failure) {
+    core::log_error("{}", failure.what());
     fmt::print(stderr, "moire: {}\n", failure.what());
     return bad_input;
   } catch (const std::bad_alloc&) {

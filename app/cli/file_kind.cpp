@@ -9,6 +9,7 @@
 #include "models/hardware/machine/spec.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "models/workload/libraries/gemm_library.hpp"
+#include "models/workload/libraries/plan_library.hpp"
 
 namespace moire::cli {
 
@@ -28,6 +29,8 @@ std::string_view to_string(FileKind kind) {
       return "collective library";
     case FileKind::gemm_library:
       return "GEMM library";
+    case FileKind::plan_library:
+      return "library of plans";
     case FileKind::wg_trace:
       return "WG trace";
   }
@@ -37,7 +40,7 @@ std::string_view to_string(FileKind kind) {
 bool is_wg_trace(const std::filesystem::path& file) { return file.extension() == ".csv" || file.extension() == ".zst"; }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
-  const std::array<std::pair<FileKind, const config::Description*>, 7> kinds = {{
+  const std::array<std::pair<FileKind, const config::Description*>, 8> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},
       {FileKind::validation, &config::description<validate::ValidationSpec>()},
       {FileKind::system, &config::description<machine::SystemSpec>()},
@@ -45,6 +48,7 @@ std::optional<FileKind> kind_of(const config::Node& tree) {
       {FileKind::nic, &config::description<nic::NicSpec>()},
       {FileKind::library, &config::description<libraries::LibrarySpec>()},
       {FileKind::gemm_library, &config::description<libraries::GemmLibrarySpec>()},
+      {FileKind::plan_library, &config::description<libraries::PlanLibrarySpec>()},
   }};
   std::optional<FileKind> best;
   std::ptrdiff_t most = 0;

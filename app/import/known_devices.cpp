@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "app/import/number.hpp"
+#include "app/import/system_file.hpp"
 
 namespace moire::importing {
 

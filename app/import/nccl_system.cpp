@@ -8,16 +8,14 @@
 #include "app/import/known_devices.hpp"
 #include "app/import/nccl_graph.hpp"
 #include "app/import/nccl_topology.hpp"
-#include "app/import/number.hpp"
 #include "app/import/system_file.hpp"
-#include "app/import/text_file.hpp"
 #include "app/import/wires.hpp"
-#include "app/import/xml_text.hpp"
 #include "app/study/prepare.hpp"
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/load.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/formats/file.hpp"
 
 namespace moire::importing {
 
@@ -448,7 +446,7 @@ class Import {
   }
 
   void compare_graph() {
-    const auto text = read_text_file(options_.graph, XmlText::most_bytes, diagnostics_);
+    const auto text = formats::read_file({.file = options_.graph}, most_dump_bytes, diagnostics_);
     if (!text) return;
     const auto graphs = read_nccl_graphs(options_.graph, *text, diagnostics_);
     if (!graphs) return;
@@ -519,7 +517,7 @@ class Import {
     config::Diagnostics wrong;
     const std::string name = (options_.out_folder / "imported.yaml").string();
     const auto tree = config::load_text(name, yaml, {}, wrong);
-    const auto spec = tree ? config::parse<machine::SystemSpec>(*tree, wrong) : std::nullopt;
+    const auto spec = tree ? libraries::read_system(*tree, wrong) : std::nullopt;
     if (spec) study::check_system(*spec, *tree, wrong);
     for (const config::Diagnostic& error : wrong.sorted()) {
       diagnostics_.error(topology_.place, "no system can be made of it: " + error.what, error.remedy);
@@ -553,7 +551,7 @@ std::optional<Imported> import_nccl_topo_text(const std::string& file, const std
 
 std::optional<Imported> import_nccl_topo(const std::string& file, const NcclTopoOptions& options,
                                          config::Diagnostics& diagnostics) {
-  const auto text = read_text_file(file, XmlText::most_bytes, diagnostics);
+  const auto text = formats::read_file({.file = file}, most_dump_bytes, diagnostics);
   if (!text) return std::nullopt;
   return import_nccl_topo_text(file, *text, options, diagnostics);
 }

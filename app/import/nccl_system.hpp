@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/import/importer.hpp"
 #include "models/hardware/link/spec.hpp"
 #include "sim/config/diagnostics.hpp"
 
@@ -18,11 +19,6 @@ struct NcclTopoOptions {
   std::optional<link::Wiring> wiring;
   std::string graph;                       // graph dump to compare with
   std::filesystem::path out_folder = ".";  // where the result will lie: its paths start there
-};
-
-struct Imported {
-  std::string yaml;
-  std::vector<std::string> notes;  // what the system does not say, or says otherwise than the dump; also in the YAML
 };
 
 // Nothing, and the reasons, where no system can be made of it. The result has passed what `moire check` asks for.

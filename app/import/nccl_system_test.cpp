@@ -6,9 +6,7 @@
 
 #include <cstdlib>
 
-#include "app/import/text_file.hpp"
-#include "app/import/xml_text.hpp"
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/load.hpp"
 #include "sim/config/spec.hpp"
 #include "tests/support/source_dir.hpp"
@@ -17,8 +15,8 @@ namespace moire::importing {
 namespace {
 
 namespace fs = std::filesystem;
+using libraries::EquippedSystem;
 using link::Wiring;
-using machine::SystemSpec;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -35,7 +33,7 @@ NcclTopoOptions options() {
 std::vector<std::pair<std::string, std::string>> said(const config::Node& tree) {
   config::Diagnostics diagnostics;
   std::vector<config::Provenance> provenance;
-  EXPECT_TRUE(config::parse<SystemSpec>(tree, diagnostics, &provenance).has_value()) << diagnostics.str();
+  EXPECT_TRUE(libraries::read_system(tree, diagnostics, &provenance).has_value()) << diagnostics.str();
   std::vector<std::pair<std::string, std::string>> all;
   for (const config::Provenance& value : provenance) {
     if (value.path != "description") all.emplace_back(value.path, value.value);
@@ -50,9 +48,9 @@ config::Node tree_of(const std::string& yaml) {
   return tree.value_or(config::Node{});
 }
 
-SystemSpec system_of(const Imported& imported) {
+EquippedSystem system_of(const Imported& imported) {
   config::Diagnostics diagnostics;
-  return config::parse<SystemSpec>(tree_of(imported.yaml), diagnostics).value_or(SystemSpec{});
+  return libraries::read_system(tree_of(imported.yaml), diagnostics).value_or(EquippedSystem{});
 }
 
 TEST(NcclSystem, OurOwnDumpIsTheShippedSystem) {
@@ -102,7 +100,7 @@ TEST(NcclSystem, GpusBehindASwitchWithNics) {
   const Built built = build(
       cpu(gpu(0, "0x2330", to_switch) + gpu(1, "0x2330", to_switch) + nic("mlx5_0", 400000) + nic("mlx5_1", 400000)));
   ASSERT_TRUE(built.imported.has_value()) << built.errors;
-  const SystemSpec system = system_of(*built.imported);
+  const EquippedSystem system = system_of(*built.imported);
   EXPECT_EQ(system.node.gpus, 2);
   EXPECT_EQ(system.node.wiring, Wiring::nvswitch);
   EXPECT_EQ(system.node.nics, 2);
@@ -230,12 +228,12 @@ TEST_P(ForeignDumps, BecomesTheSystemItIs) {
   if (std::string(foreign.wiring) == "nvswitch") how.wiring = Wiring::nvswitch;
   const auto imported = import_nccl_topo(file.string(), how, diagnostics);
   ASSERT_TRUE(imported.has_value()) << diagnostics.str();
-  const SystemSpec system = system_of(*imported);
+  const EquippedSystem system = system_of(*imported);
   EXPECT_EQ(system.node.gpus, foreign.gpus);
   EXPECT_EQ(system.node.wiring, foreign.expected);
   EXPECT_EQ(system.node.nics, foreign.nics);
   EXPECT_THAT(imported->yaml, HasSubstr(fmt::format("gpu: ../hardware/{}", foreign.hardware)));
-  EXPECT_TRUE(system.library.has_value());
+  EXPECT_TRUE(system.software.library.has_value());
   // Nothing else may have to be named: the same without the options fails, and says each of them.
   if (*foreign.gpu || *foreign.nic || *foreign.wiring) {
     config::Diagnostics wrong;

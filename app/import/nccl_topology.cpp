@@ -6,13 +6,17 @@
 #include <charconv>
 #include <set>
 
-#include "app/import/number.hpp"
-#include "app/import/xml_text.hpp"
+#include "app/import/system_file.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/formats/number.hpp"
+#include "sim/formats/xml.hpp"
 
 namespace moire::importing {
 
 namespace {
+
+using formats::Complaints;
+using formats::XmlText;
 
 // Names of network interfaces that RDMA drivers make.
 bool rdma_name(std::string_view name) {
@@ -25,10 +29,10 @@ bool rdma_name(std::string_view name) {
 
 class Reader {
  public:
-  Reader(const XmlText& xml, config::Diagnostics& diagnostics) : xml_(xml), diagnostics_(diagnostics) {}
+  Reader(const XmlText& xml, Complaints& complaints) : xml_(xml), complaints_(complaints) {}
 
   void system(const pugi::xml_node& system) {
-    topology_.place = xml_.place(system);
+    topology_.place = place_of(system);
     topology_.version = number(system, "version", 1, 0, 1000);
     for (const pugi::xml_node& child : elements(system)) {
       if (child.name() == std::string_view("cpu")) {
@@ -48,13 +52,15 @@ class Reader {
   }
 
  private:
+  config::Place place_of(const pugi::xml_node& element) const { return complaints_.place(xml_.position(element)); }
+
   std::vector<pugi::xml_node> elements(const pugi::xml_node& parent) {
     std::vector<pugi::xml_node> found;
     for (const pugi::xml_node& child : parent.children()) {
       if (child.type() == pugi::node_element) {
         found.push_back(child);
       } else if (child.type() == pugi::node_pcdata) {
-        diagnostics_.error(xml_.place(child), "text between elements", "a dump has elements only");
+        complaints_.error(xml_.position(child), "text between elements", "a dump has elements only");
       }
     }
     return found;
@@ -66,10 +72,11 @@ class Reader {
                       std::int64_t high) {
     const pugi::xml_attribute attribute = element.attribute(name);
     if (!attribute || *attribute.value() == '\0') return absent;
-    if (const auto value = parse_number(attribute.value()); value && *value >= low && *value <= high) return *value;
-    diagnostics_.error(xml_.place(element, name),
-                       fmt::format("{} of <{}> is {}", name, element.name(), config::in_quotes(attribute.value())),
-                       fmt::format("a whole number from {} to {}", low, high));
+    const auto value = formats::any_base_number_in<std::int64_t>(attribute.value());
+    if (value && *value >= low && *value <= high) return *value;
+    complaints_.error(xml_.position(element, name),
+                      fmt::format("{} of <{}> is {}", name, element.name(), config::in_quotes(attribute.value())),
+                      fmt::format("a whole number from {} to {}", low, high));
     return absent;
   }
 
@@ -102,8 +109,8 @@ class Reader {
       } else if (name == "net") {
         net(child, slot);
       } else if (name == "gpu") {
-        diagnostics_.error(xml_.place(child), "a <gpu> outside of <pci>",
-                           "a GPU is a PCI device: <pci ...><gpu/></pci>");
+        complaints_.error(xml_.position(child), "a <gpu> outside of <pci>",
+                          "a GPU is a PCI device: <pci ...><gpu/></pci>");
       } else {
         unknown(child);
       }
@@ -113,9 +120,9 @@ class Reader {
 
   void pci(const pugi::xml_node& element, std::size_t cpu) {
     PciDevice slot;
-    slot.place = xml_.place(element);
+    slot.place = place_of(element);
     slot.bus_id = element.attribute("busid").value();
-    if (slot.bus_id.empty()) diagnostics_.error(slot.place, "a <pci> without busid", "write busid=\"0000:10:00.0\"");
+    if (slot.bus_id.empty()) complaints_.error(slot.place, "a <pci> without busid", "write busid=\"0000:10:00.0\"");
     slot.pci_class = code(element, "class");
     slot.vendor = code(element, "vendor");
     slot.device = code(element, "device");
@@ -189,21 +196,21 @@ class Reader {
   void link(const pugi::xml_node& element, LinkKind kind, TopologyGpu& gpu) {
     TopologyLink& link = gpu.links.emplace_back();
     link.kind = kind;
-    link.place = xml_.place(element);
+    link.place = place_of(element);
     link.count = number(element, "count", 1, 0, 1024);
     if (kind == LinkKind::c2c) return;
     link.target = element.attribute("target").value();
     link.target_class = code(element, "tclass");
     if (link.target.empty()) {
-      diagnostics_.error(link.place, fmt::format("a <{}> without target", element.name()),
-                         "write the bus id of what the link ends at");
+      complaints_.error(link.place, fmt::format("a <{}> without target", element.name()),
+                        "write the bus id of what the link ends at");
     }
   }
 
   void add(TopologyGpu gpu) {
     if (topology_.gpus.size() == most_gpus) {
-      diagnostics_.error(gpu.pci.place, fmt::format("more than {} GPUs in one machine", most_gpus),
-                         "give the dump of one node");
+      complaints_.error(gpu.pci.place, fmt::format("more than {} GPUs in one machine", most_gpus),
+                        "give the dump of one node");
     }
     if (topology_.gpus.size() > most_gpus) return;
     topology_.gpus.push_back(std::move(gpu));
@@ -221,7 +228,7 @@ class Reader {
 
   void net(const pugi::xml_node& element, const PciDevice* slot) {
     TopologyNic nic;
-    nic.place = xml_.place(element);
+    nic.place = place_of(element);
     nic.name = element.attribute("name").value();
     nic.order = number(element, "dev", static_cast<std::int64_t>(topology_.nics.size()), 0, 1 << 20);
     nic.megabits = number(element, "speed", 0, -1, 100'000'000);
@@ -232,8 +239,8 @@ class Reader {
     nic.in_network_reduction = is_flag_set(element, "coll");
     if (slot) nic.pci = *slot;
     if (topology_.nics.size() == most_nics) {
-      diagnostics_.error(nic.place, fmt::format("more than {} NICs in one machine", most_nics),
-                         "give the dump of one node");
+      complaints_.error(nic.place, fmt::format("more than {} NICs in one machine", most_nics),
+                        "give the dump of one node");
     }
     if (topology_.nics.size() <= most_nics) topology_.nics.push_back(std::move(nic));
   }
@@ -245,13 +252,13 @@ class Reader {
     std::size_t described = 0;
     for (TopologyGpu& gpu : gpus) {
       if (!ids.insert(gpu.pci.bus_id).second) {
-        diagnostics_.error(gpu.pci.place, fmt::format("a second GPU {}", config::in_quotes(gpu.pci.bus_id)),
-                           "bus ids are different");
+        complaints_.error(gpu.pci.place, fmt::format("a second GPU {}", config::in_quotes(gpu.pci.bus_id)),
+                          "bus ids are different");
       }
       if (gpu.described) {
         ++described;
         if (!orders.insert(gpu.order).second) {
-          diagnostics_.error(gpu.pci.place, fmt::format("a second GPU of rank {}", gpu.order), "ranks are different");
+          complaints_.error(gpu.pci.place, fmt::format("a second GPU of rank {}", gpu.order), "ranks are different");
         }
       }
     }
@@ -274,7 +281,7 @@ class Reader {
   static constexpr std::size_t most_nics = 1024;
 
   const XmlText& xml_;
-  config::Diagnostics& diagnostics_;
+  Complaints& complaints_;
   Topology topology_;
   std::vector<std::size_t> path_;
   std::size_t next_id_ = 0;
@@ -318,42 +325,41 @@ std::string other_than_topology(const std::string& text) {
 
 std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,
                                            config::Diagnostics& diagnostics) {
-  constexpr std::string_view how = "give what NCCL writes with NCCL_TOPO_DUMP_FILE=topology.xml";
+  const std::string how = "give what NCCL writes with NCCL_TOPO_DUMP_FILE=topology.xml";
+  Complaints complaints(name, diagnostics);
   if (const std::string other = other_than_topology(text); !other.empty()) {
-    const auto source = std::make_shared<const config::Source>(config::Source{name, {}, true, {}});
-    diagnostics.error({source, 1, 1}, fmt::format("this is {}, not a topology dump", other), std::string(how));
+    complaints.error(formats::Position{1, 1}, fmt::format("this is {}, not a topology dump", other), how);
     return std::nullopt;
   }
-  const auto xml = XmlText::read(name, text, diagnostics);
-  if (!xml) return std::nullopt;
-  const pugi::xml_node root = xml->root();
+  const XmlText xml(name, text, complaints, how);
+  if (!xml.ok()) return std::nullopt;
+  const pugi::xml_node root = xml.root();
   const std::string_view kind = root.name();
   if (kind == "graphs") {
-    diagnostics.error(xml->place(root), "this is a graph dump (NCCL_GRAPH_DUMP_FILE), not a topology dump",
-                      "give the topology dump as FILE and this one by --graph");
+    complaints.error(xml.position(root), "this is a graph dump (NCCL_GRAPH_DUMP_FILE), not a topology dump",
+                     "give the topology dump as FILE and this one by --graph");
     return std::nullopt;
   }
   if (kind != "system") {
-    diagnostics.error(xml->place(root), fmt::format("the root element is <{}>, not <system>", printable(root.name())),
-                      std::string(how));
+    complaints.error(xml.position(root), fmt::format("the root element is <{}>, not <system>", printable(root.name())),
+                     how);
     return std::nullopt;
   }
-  config::Diagnostics found;
-  Reader reader(*xml, found);
+  Reader reader(xml, complaints);
   reader.system(root);
   Topology topology = reader.take();
-  if (topology.gpus.empty() && found.ok()) {
-    found.error(topology.place,
-                topology.unclassed > 0
-                    ? fmt::format("it names no GPU: {} PCI devices have neither class nor device; NCCL fills these in "
-                                  "from the running machine",
-                                  topology.unclassed)
-                    : "it names no GPU",
-                "give what NCCL writes on that machine with NCCL_TOPO_DUMP_FILE=topology.xml, or write the system "
-                "file by hand (configs/README.md)");
+  if (topology.gpus.empty() && complaints.ok()) {
+    complaints.error(
+        topology.place,
+        topology.unclassed > 0
+            ? fmt::format("it names no GPU: {} PCI devices have neither class nor device; NCCL fills these in "
+                          "from the running machine",
+                          topology.unclassed)
+            : "it names no GPU",
+        "give what NCCL writes on that machine with NCCL_TOPO_DUMP_FILE=topology.xml, or write the system "
+        "file by hand (configs/README.md)");
   }
-  for (const config::Diagnostic& error : found.sorted()) diagnostics.error(error.place, error.what, error.remedy);
-  if (!found.ok()) return std::nullopt;
+  if (!complaints.ok()) return std::nullopt;
   return topology;
 }
 

@@ -71,7 +71,8 @@ struct Topology {
   bool described() const { return !gpus.empty() && gpus.front().described; }
 };
 
-inline constexpr std::size_t most_gpus = 72;  // of a node
+inline constexpr std::size_t most_gpus = 72;                 // of a node
+inline constexpr std::uintmax_t most_dump_bytes = 16 << 20;  // dumps of 8 GPUs have some 10 KB
 
 // Nothing, and all errors, where it is no such dump.
 std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,

@@ -49,6 +49,14 @@ std::string list(const std::string& head, const std::vector<std::string>& items)
 
 }  // namespace
 
+std::string printable(std::string_view text) {
+  constexpr std::size_t longest = 80;
+  std::string out;
+  for (const char c : text.substr(0, longest)) out += c >= 0x20 && c < 0x7f ? c : '?';
+  if (text.size() > longest) out += "...";
+  return out;
+}
+
 std::string to_yaml(const SystemFile& system, const fs::path& folder) {
   std::string out = wrapped(system.title, "# ", "# ");
   out += list("What the dump says:", system.facts);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace moire::importing {
@@ -20,6 +21,9 @@ struct SystemFile {
   std::filesystem::path nic;
   std::filesystem::path library;  // empty: none
 };
+
+// Foreign text as it may stand in a comment of the file: printable ASCII, cut when long.
+std::string printable(std::string_view text);
 
 // Paths are written relative to `folder`.
 std::string to_yaml(const SystemFile& system, const std::filesystem::path& folder);

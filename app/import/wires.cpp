@@ -1,8 +1,10 @@
 #include "app/import/wires.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/max_cardinality_matching.hpp>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace moire::importing {
@@ -112,32 +114,23 @@ bool nics_are_near(const Topology& topology, const std::vector<TopologyNic>& nic
   const std::size_t gpus = topology.gpus.size();
   const std::size_t slots = std::min(nics.size(), gpus);
   if (slots == 0) return true;
-  // may[s][n]: NIC n is near all GPUs of slot s.
-  std::vector<std::vector<bool>> may(slots, std::vector<bool>(nics.size(), true));
+  // near[s]: the NICs near all GPUs of slot s.
+  std::vector<std::optional<std::set<std::size_t>>> near(slots);
   for (std::size_t g = 0; g < gpus; ++g) {
-    std::vector<bool> near(nics.size());
-    for (const std::size_t n : nearest_nics(topology.gpus[g], nics)) near[n] = true;
-    std::vector<bool>& of_slot = may[g * slots / gpus];
-    for (std::size_t n = 0; n < nics.size(); ++n) of_slot[n] = of_slot[n] && near[n];
+    const std::vector<std::size_t> nearest = nearest_nics(topology.gpus[g], nics);
+    std::optional<std::set<std::size_t>>& of_slot = near[g * slots / gpus];
+    if (!of_slot) of_slot.emplace(nearest.begin(), nearest.end());
+    std::erase_if(*of_slot,
+                  [&](std::size_t n) { return std::find(nearest.begin(), nearest.end(), n) == nearest.end(); });
   }
-  // A matching of all slots, by augmenting paths.
-  std::vector<std::size_t> slot_of(nics.size(), slots);
+  // Vertices are slots, then NICs.
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> graph(slots + nics.size());
   for (std::size_t s = 0; s < slots; ++s) {
-    std::vector<bool> tried(nics.size());
-    const std::function<bool(std::size_t)> place = [&](std::size_t slot) {
-      for (std::size_t n = 0; n < nics.size(); ++n) {
-        if (!may[slot][n] || tried[n]) continue;
-        tried[n] = true;
-        if (slot_of[n] == slots || place(slot_of[n])) {
-          slot_of[n] = slot;
-          return true;
-        }
-      }
-      return false;
-    };
-    if (!place(s)) return false;
+    for (const std::size_t n : *near[s]) add_edge(s, slots + n, graph);
   }
-  return true;
+  std::vector<std::size_t> mate(num_vertices(graph));
+  boost::edmonds_maximum_cardinality_matching(graph, mate.data());
+  return boost::matching_size(graph, mate.data()) == slots;
 }
 
 }  // namespace moire::importing

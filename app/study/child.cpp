@@ -18,6 +18,7 @@
 #include <new>
 
 #include "sim/core/invariant.hpp"
+#include "sim/core/log_output.hpp"
 
 // There in coverage builds only. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" void __gcov_dump() __attribute__((weak));
@@ -54,8 +55,12 @@ void write_all(int to, const std::string& text) {
   }
 }
 
+// The length of its log, the log, the message.
 [[noreturn]] void be_the_child(int to, const std::function<std::string()>& work) {
-  write_all(to, message_of(work));
+  core::keep_log();
+  const std::string message = message_of(work);
+  const std::string log = core::kept_log();
+  write_all(to, fmt::format("{}\n{}{}", log.size(), log, message));
   close(to);
   if (__gcov_dump != nullptr) __gcov_dump();
   _exit(0);  // not exit(): the parent's static objects and output buffers are not ours to end
@@ -105,6 +110,9 @@ class Child {
     return true;
   }
 
+  // What it logged until its end; nothing of a child that crashed.
+  const std::string& log() const { return log_; }
+
   ChildReport report() {
     int status = 0;
     rusage usage{};
@@ -117,6 +125,10 @@ class Child {
     if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));
     if (message_.empty())
       throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));
+    const std::size_t log_begin = message_.find('\n') + 1;
+    const std::size_t log_size = std::stoull(message_);
+    log_ = message_.substr(log_begin, log_size);
+    message_.erase(0, log_begin + log_size);
     if (message_[0] == sent_failure) throw core::RunFailure(message_.substr(1));
     if (message_[0] == sent_bug) throw core::InvariantError(message_.substr(1));
     return {message_.substr(1), wall.count(), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
@@ -128,6 +140,7 @@ class Child {
   int from_ = -1;
   bool ended_ = false;
   std::string message_;
+  std::string log_;
 };
 
 }  // namespace
@@ -144,6 +157,8 @@ std::vector<ChildReport> run_in_children(const std::vector<std::function<std::st
                                          const std::function<bool(std::size_t, const ChildReport&)>& ended) {
   std::vector<ChildReport> reports(works.size());
   std::vector<std::exception_ptr> failures(works.size());
+  std::vector<std::string> logs(works.size());  // in the order of the works, whichever ends first
+  if (works.size() > 1) core::log_debug("{} processes, at most {} at once", works.size(), at_once);
   std::map<std::size_t, Child> running;  // by number of the work
   bool goes_on = true;
   for (std::size_t next = 0; (goes_on && next < works.size()) || !running.empty();) {
@@ -168,9 +183,11 @@ std::vector<ChildReport> run_in_children(const std::vector<std::function<std::st
         failures[here->first] = std::current_exception();
         goes_on = false;
       }
+      logs[here->first] = here->second.log();
       running.erase(here);
     }
   }
+  for (const std::string& log : logs) core::replay_log(log);
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   return reports;

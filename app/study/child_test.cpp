@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "sim/core/invariant.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::study {
 namespace {
@@ -87,6 +88,24 @@ TEST(Children, TheFirstFailureIsToldWhenAllHaveEnded) {
             works, 3, [](std::size_t) {}, no_tick);
       },
       ThrowsMessage<core::RunFailure>("first"));
+}
+
+TEST(Children, LogInTheirOrder) {
+  static std::string lines;
+  core::log_state = {core::LogLevel::info, [](core::LogLevel, const std::string& text) { lines += text + ";"; }};
+  std::vector<std::function<std::string()>> works;
+  for (int i = 0; i < 4; ++i) {
+    works.emplace_back([i] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 * (3 - i)));
+      core::log_info("work {}", i);
+      // One below it, as blame simulates a run again.
+      return run_in_child([i] { return core::log_info("below {}", i), std::string(); }, no_tick).text;
+    });
+  }
+  run_in_children(
+      works, 4, [](std::size_t) {}, no_tick);
+  core::log_state = {};
+  EXPECT_EQ(lines, "work 0;below 0;work 1;below 1;work 2;below 2;work 3;below 3;");
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
-#include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::study {
 
@@ -33,7 +33,7 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
 }
 
 // A slip in a size must not run for days.
-std::optional<std::string> too_long(const program::Program& program) {
+std::optional<config::Problem> too_long(const program::Program& program) {
   constexpr double most = 1e9;  // workgroups; some minutes to an hour
   double workgroups = 0;
   for (const program::Queue& queue : program.queues) {
@@ -43,8 +43,9 @@ std::optional<std::string> too_long(const program::Program& program) {
     }
   }
   if (workgroups <= most) return std::nullopt;
-  return fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated; make its sizes smaller",
-                     workgroups, most);
+  return config::Problem{
+      fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated", workgroups, most),
+      "make its sizes smaller"};
 }
 
 // What makes two parts of scenarios the same: all of their values, and where a file name among them is read from.
@@ -117,22 +118,22 @@ void check_system(const machine::SystemSpec& system, const config::Node& node, c
   machine::SystemSpec without_engine = system;
   without_engine.network.model = machine::NetworkModel::queue;
   core::RunLoop loop;
-  std::string error;
-  if (!machine::Machine::build(without_engine, loop, error)) config::report_problem(error, node.place, diagnostics);
+  config::Problem error;
+  if (!machine::Machine::build(without_engine, loop, error)) diagnostics.error(node.place, error);
 }
 
 Preparer::Preparer() : memory_before_(memory_in_use()) {}
 
 bool Preparer::has_room() const { return memory_in_use() < memory_before_ + most_kept; }
 
-std::shared_ptr<const machine::SystemSpec> Preparer::system_of(const config::Node& node,
-                                                               config::Diagnostics& diagnostics) {
+std::shared_ptr<const libraries::EquippedSystem> Preparer::system_of(const config::Node& node,
+                                                                     config::Diagnostics& diagnostics) {
   std::string text = text_of(node);
   if (const auto known = systems_.find(text); known != systems_.end()) return known->second;
   const std::size_t before = diagnostics.size();
-  auto parsed = config::parse<machine::SystemSpec>(node, diagnostics, nullptr, "system");
+  auto parsed = libraries::read_system(node, diagnostics, nullptr, "system");
   if (!parsed) return nullptr;
-  auto system = std::make_shared<const machine::SystemSpec>(std::move(*parsed));
+  auto system = std::make_shared<const libraries::EquippedSystem>(std::move(*parsed));
   check_system(*system, node, diagnostics);
   if (diagnostics.size() == before && has_room()) systems_.emplace(std::move(text), system);
   return system;
@@ -141,6 +142,7 @@ std::shared_ptr<const machine::SystemSpec> Preparer::system_of(const config::Nod
 PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   config::Node tree = scenario.tree;
+  if (core::logs(core::LogLevel::info)) core::log_info("run {}", run.label().empty() ? scenario.name : run.label());
   if (!apply_changes(scenario, run, tree, diagnostics)) return nullptr;
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
@@ -157,7 +159,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
     auto problem = machine::does_not_fit(*built.program, *system);
     if (!problem) problem = too_long(*built.program);
     if (problem) {
-      config::report_problem(*problem, program_node->place, diagnostics);
+      diagnostics.error(program_node->place, *problem);
       return nullptr;
     }
     prepared =

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "app/study/scenario.hpp"
-#include "models/hardware/machine/spec.hpp"
 #include "models/workload/builder/builder.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
 #include "sim/program/wg_trace_files.hpp"
 
 namespace moire::study {
 
 struct PreparedRun {
-  std::shared_ptr<const machine::SystemSpec> system;
+  std::shared_ptr<const libraries::EquippedSystem> system;
   std::shared_ptr<const program::Program> program;
   std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
 
@@ -42,12 +42,13 @@ class Preparer {
   program::WgTraceFiles& traces() { return traces_; }
 
  private:
-  std::shared_ptr<const machine::SystemSpec> system_of(const config::Node& node, config::Diagnostics& diagnostics);
+  std::shared_ptr<const libraries::EquippedSystem> system_of(const config::Node& node,
+                                                             config::Diagnostics& diagnostics);
 
   std::size_t memory_before_;  // bytes
   program::WgTraceFiles traces_;
-  std::map<std::string, std::shared_ptr<const machine::SystemSpec>> systems_;  // by what is written
-  std::map<std::pair<const machine::SystemSpec*, std::string>, PreparedRunPtr> runs_;
+  std::map<std::string, std::shared_ptr<const libraries::EquippedSystem>> systems_;  // by what is written
+  std::map<std::pair<const libraries::EquippedSystem*, std::string>, PreparedRunPtr> runs_;
 };
 
 // A scenario that passed all checks, with its runs.

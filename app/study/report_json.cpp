@@ -1,22 +1,14 @@
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/study/report.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::study {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class Number>
-std::optional<Number> number_in(const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // A value as the scenario has it. A file stands for itself: its name says more than its content.
 Json json_of(const config::Node& node) {
@@ -28,8 +20,8 @@ Json json_of(const config::Node& node) {
       if (node.quoted) return node.text;
       if (node.text == "true") return true;
       if (node.text == "false") return false;
-      if (const auto whole = number_in<std::int64_t>(node.text)) return *whole;
-      if (const auto real = number_in<double>(node.text); real && std::isfinite(*real)) return *real;
+      if (const auto whole = formats::number_in<std::int64_t>(node.text)) return *whole;
+      if (const auto real = formats::number_in<double>(node.text)) return *real;
       return node.text;
     case config::Node::Kind::sequence: {
       Json list = Json::array();

@@ -169,7 +169,7 @@ void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
   d.component("scenario", "What `moire run` runs: a system, a program and how to vary them.");
   d.field("description", &ScenarioSpec::description, "What the scenario shows; the title of its table");
   d.field("system", &ScenarioSpec::system, "The machine: a file of configs/systems, or its keys")
-      .example("../systems/h200x4.yaml");
+      .example("../systems/4xh200.yaml");
   d.field("program", &ScenarioSpec::program, "What every rank does").example("{queues: {main: [...]}}");
   d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point")
       .example("{base: {}, other: {system.network.model: flow}}")

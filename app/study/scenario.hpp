@@ -1,7 +1,7 @@
 // A scenario file: a system, a program, and how to vary them.
 //
 //   description: Fused against bulk-synchronous
-//   system: ../systems/h200x4.yaml
+//   system: ../systems/4xh200.yaml
 //   program: {queues: {main: [...]}}
 //   variants:                                  # columns of the comparison
 //     bulk_synchronous: {}

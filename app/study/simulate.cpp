@@ -9,6 +9,7 @@
 #include "models/hardware/machine/parts.hpp"
 #include "models/hardware/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::study {
 
@@ -153,15 +154,25 @@ std::vector<QueueResult> queues_of(const replay::Result& result, const program::
   return queues;
 }
 
+// The part that was busiest is what limits.
+void log_busy(const RunResult& result) {
+  if (!core::logs(core::LogLevel::info)) return;
+  std::string busy;
+  for (const Metric& metric : result.metrics) {
+    if (metric.name.ends_with("_busy_percent")) busy += fmt::format(", {} {:.1f}", metric.name, metric.value);
+  }
+  core::log_info("ended at {:.3f} us{}", microseconds(result.time), busy);
+}
+
 }  // namespace
 
 double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
   core::RunLoop loop;
-  std::string error;
+  config::Problem error;
   const auto machine = machine::Machine::build(*run.system, loop, error, apart);
-  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error);
+  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
   replay::Replay replay(*machine, *run.program, observer);
   const replay::Result replayed = replay.run();
   RunResult result;
@@ -175,6 +186,7 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   result.queues = queues_of(replayed, *run.program);
   result.metrics = metrics_of(replayed, run.recorded, *machine);
   tell_apart(result.metrics);
+  log_busy(result);
   return result;
 }
 

@@ -16,11 +16,6 @@ std::string presence(const Field& field) {
   return field.has_default ? "default " + field.default_text : "optional";
 }
 
-const Description* nested_in(const Field& field) {
-  const Shape& shape = field.type.shape.innermost();
-  return shape.form == Shape::Form::spec ? &shape.spec() : nullptr;
-}
-
 std::string units_of(const Field& field) {
   const Shape& shape = field.type.shape.innermost();
   if (shape.form != Shape::Form::quantity) return {};
@@ -106,6 +101,12 @@ const Description* Catalogue::find(std::string_view name) const {
   const auto it =
       std::find_if(components_.begin(), components_.end(), [name](const Description* d) { return d->name == name; });
   return it == components_.end() ? nullptr : *it;
+}
+
+const Description* Catalogue::nested_in(const Field& field) const {
+  const Shape& shape = field.type.shape.innermost();
+  if (shape.form != Shape::Form::spec) return nullptr;
+  return shape.spec != nullptr ? &shape.spec() : find(shape.elsewhere);
 }
 
 std::string Catalogue::list() const {

@@ -34,6 +34,7 @@ class Catalogue {
 
  private:
   void add(const Description& component);
+  const Description* nested_in(const Field& field) const;  // null where the field is no spec, or nobody added it
 
   std::vector<const Description*> components_;
   std::vector<const Description*> unnamed_;  // walked for what they nest, but no topic of their own

@@ -33,6 +33,7 @@ std::string shape_text(const Shape& shape, const Field& field) {
     case Shape::Form::path:
       return field.must_exist ? "path of an existing file or folder" : "path";
     case Shape::Form::spec:
+      if (shape.spec == nullptr) return shape.elsewhere;
       return shape.spec().name.empty() ? "map" : shape.spec().name;
     case Shape::Form::list:
       return "list, each: " + shape_text(shape.element.front(), field);

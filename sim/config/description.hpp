@@ -25,6 +25,7 @@ struct Shape {
   Form form = Form::any;
   Dimension dimension = Dimension::ratio;  // of a quantity
   const Description& (*spec)() = nullptr;  // of a nested spec; a function since specs may nest themselves
+  std::string elsewhere = {};              // instead of `spec`: the component that another reader reads here
   std::vector<Shape> element = {};         // of a list or a map: exactly one
 
   const Shape& innermost() const { return element.empty() ? *this : element.front().innermost(); }
@@ -66,7 +67,7 @@ struct Field {
 
 struct Check {
   std::string key;  // the field it blames; "" for the whole spec
-  std::function<std::optional<std::string>(const void* object)> run;
+  std::function<std::optional<Problem>(const void* object)> run;
 };
 
 struct Description {

@@ -43,13 +43,15 @@ std::string Diagnostic::str() const {
   std::string out = place.str();
   if (!out.empty()) out += ": ";
   if (warning) out += "warning: ";
-  out += what;
-  if (!remedy.empty()) out += "; " + remedy;
-  return out;
+  return out + Problem{what, remedy}.str();
 }
 
 void Diagnostics::error(const Place& place, std::string what, std::string remedy) {
   all_.push_back({place, std::move(what), std::move(remedy)});
+}
+
+void Diagnostics::error(const Place& place, Problem problem) {
+  error(place, std::move(problem.what), std::move(problem.remedy));
 }
 
 void Diagnostics::warning(const Place& place, std::string what, std::string remedy) {

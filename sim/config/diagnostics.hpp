@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/config/place.hpp"
+#include "sim/config/problem.hpp"
 
 namespace moire::config {
 
@@ -22,6 +23,7 @@ struct Diagnostic {
 class Diagnostics {
  public:
   void error(const Place& place, std::string what, std::string remedy = {});
+  void error(const Place& place, Problem problem);
   // What is odd and may be meant: told, and nothing is refused for it.
   void warning(const Place& place, std::string what, std::string remedy = {});
 

@@ -8,6 +8,7 @@
 
 #include "sim/config/reader.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::config {
 
@@ -84,6 +85,9 @@ class Loader {
   void follow_includes(Node& node) {
     if (!options_.includes) return;
     if (names_a_file(node)) {
+      if (core::logs(core::LogLevel::debug))
+        core::log_debug("{} takes {}", node.place.str(),
+                        (node.place.source->folder / node.text).lexically_normal().string());
       auto included = file(node.place.source->folder / node.text, node.place);
       if (included) {
         node = std::move(*included);

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "sim/core/log.hpp"
+
 namespace moire::config {
 
 namespace {
@@ -136,6 +138,11 @@ bool apply(const Override& change, Node& root, Diagnostics& diagnostics, const L
     if (node->broken && !node->is_map()) return false;
     node = step(*node, change, depth, diagnostics, form);
     if (!node) return false;
+  }
+  if (core::logs(core::LogLevel::info)) {
+    const std::string before =
+        node->is_null() ? "" : fmt::format(" in place of {} ({})", found(*node), node->place.str());
+    core::log_info("{}{}", change.text, before);
   }
   *node = change.value;
   mark(*node, std::make_shared<const std::string>(change.text));

@@ -1,13 +1,15 @@
-// What models say of a spec that does not fit: one text, "what is wrong; what would be right".
+// What is wrong with a value, and what would be right, where only the caller knows where it stands.
 #pragma once
 
 #include <string>
 
-#include "sim/config/diagnostics.hpp"
-
 namespace moire::config {
 
-// Reports it at its place; without "; " it has no remedy.
-void report_problem(const std::string& problem, const Place& place, Diagnostics& diagnostics);
+struct Problem {
+  std::string what;
+  std::string remedy = {};  // may be empty
+
+  std::string str() const { return remedy.empty() ? what : what + "; " + remedy; }
+};
 
 }  // namespace moire::config

@@ -48,13 +48,24 @@ bool run_checks(const Node& node, const Description& description, const void* ob
     const Node& at = blamed ? *blamed : node;
     const std::string path = blamed ? reading.at(check.key, *blamed).path : reading.path;
     const std::string subject = path.empty() ? named(description) : path;
-    reading.diagnostics->error(at.place, fmt::format("'{}': {}", subject, *failure));
+    reading.diagnostics->error(at.place, fmt::format("'{}': {}", subject, failure->what), failure->remedy);
     good = false;
   }
   return good;
 }
 
 }  // namespace
+
+const Node* descend(const Node& root, std::initializer_list<std::string_view> keys, Reading& reading) {
+  const Node* node = &root;
+  reading.enter(root);
+  for (const std::string_view key : keys) {
+    node = node->find(key);
+    if (node == nullptr) return nullptr;
+    reading = reading.at(key, *node);
+  }
+  return node;
+}
 
 bool read_spec(const Node& node, const Description& description, void* object, const Reading& outer) {
   if (node.broken && !node.is_map()) return false;

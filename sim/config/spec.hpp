@@ -128,10 +128,23 @@ class Describer {
     return FieldBuilder<M>(added);
   }
 
-  // Run once all fields are read without error; the text it returns is reported at the spec's place, or at the named
-  // field's. State what is wrong and what would be right: "a; b".
-  void check(std::function<std::optional<std::string>(const T&)> run) { check("", std::move(run)); }
-  void check(std::string key, std::function<std::optional<std::string>(const T&)> run) {
+  // A key whose value another reader takes out of the same tree with read_at(): a floor above describes it, as
+  // `component`. Here it is known to messages and help, and has no member.
+  FieldBuilder<Node> field_elsewhere(std::string key, std::string component, std::string meaning) {
+    Field& added = out_.fields.emplace_back();
+    added.key = std::move(key);
+    added.meaning = std::move(meaning);
+    added.type = {{.form = Shape::Form::spec, .elsewhere = std::move(component)},
+                  [](const Node& node, void*, const Reading&) { return !node.broken; },
+                  [](const void*, const Field&) { return std::string("its own defaults"); }};
+    added.locate = [](void*) -> void* { return nullptr; };
+    return FieldBuilder<Node>(added);
+  }
+
+  // Run once all fields are read without error; what it returns is reported at the spec's place, or at the named
+  // field's.
+  void check(std::function<std::optional<Problem>(const T&)> run) { check("", std::move(run)); }
+  void check(std::string key, std::function<std::optional<Problem>(const T&)> run) {
     out_.checks.push_back(
         {std::move(key), [run = std::move(run)](const void* object) { return run(*static_cast<const T*>(object)); }});
   }
@@ -168,6 +181,22 @@ std::optional<T> parse(const Node& node, Diagnostics& diagnostics, std::vector<P
   T spec{};
   if (!read_spec(node, description<T>(), &spec, reading)) return std::nullopt;
   return spec;
+}
+
+// Where `keys` lead to from `root`, and in `reading` what holds there; null where one of them is missing.
+const Node* descend(const Node& root, std::initializer_list<std::string_view> keys, Reading& reading);
+
+// Reads one value of a tree whose rest others read (Describer::field_elsewhere). Where it is absent, `out` stays as it
+// is. False, with the reasons in `diagnostics`, where it is wrong. `path` is where the root stands in its tree.
+template <class M>
+bool read_at(const Node& root, std::initializer_list<std::string_view> keys, M& out, Diagnostics& diagnostics,
+             std::vector<Provenance>* provenance = nullptr, std::string path = {}) {
+  Reading reading;
+  reading.diagnostics = &diagnostics;
+  reading.provenance = provenance;
+  reading.path = std::move(path);
+  const Node* node = descend(root, keys, reading);
+  return node == nullptr || Codec<M>::read(*node, out, reading);
 }
 
 }  // namespace moire::config

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/config/catalogue.hpp"
 #include "sim/config/load.hpp"
 
 namespace moire::config {
@@ -48,12 +49,13 @@ struct NodeSpec {
     d.field("counts", &NodeSpec::counts, "Counts").optional();
     d.field("variants", &NodeSpec::variants, "Variants").optional();
     d.field("priority", &NodeSpec::priority, "Priority").range(-4, 4).or_default();
-    d.check([](const NodeSpec& s) -> std::optional<std::string> {
-      if (s.routing == Routing::adaptive && s.links.size() < 2) return "adaptive routing needs 2 links; add one";
+    d.check([](const NodeSpec& s) -> std::optional<Problem> {
+      if (s.routing == Routing::adaptive && s.links.size() < 2)
+        return Problem{"adaptive routing needs 2 links", "add one"};
       return std::nullopt;
     });
-    d.check("gpus", [](const NodeSpec& s) -> std::optional<std::string> {
-      if (s.gpus && *s.gpus % 2 == 1) return "odd counts cannot be paired; make it even";
+    d.check("gpus", [](const NodeSpec& s) -> std::optional<Problem> {
+      if (s.gpus && *s.gpus % 2 == 1) return Problem{"odd counts cannot be paired", "make it even"};
       return std::nullopt;
     });
   }
@@ -164,6 +166,53 @@ TEST(Spec, ChecksRunOnceTheFieldsAreGood) {
 
 TEST(Spec, AMissingIncludeIsToldOnce) {
   EXPECT_EQ(read("links: missing_links_file.yaml\n").errors.find("'links'"), std::string::npos);
+}
+
+// A reader's file with a key for another reader, whose spec stands on a floor above.
+struct ShelfSpec {
+  std::int64_t height = 0;
+  static void describe(Describer<ShelfSpec>& d) {
+    d.component("shelf", "A shelf.");
+    d.field("height", &ShelfSpec::height, "Height");
+    d.field_elsewhere("book", "book", "What stands on it").or_default();
+  }
+};
+
+struct BookSpec {
+  std::int64_t pages = 10;
+  static void describe(Describer<BookSpec>& d) {
+    d.component("book", "A book.");
+    d.field("pages", &BookSpec::pages, "Pages").range(1, 99).or_default();
+  }
+};
+
+TEST(Spec, AKeyOfAnotherReaderIsReadFromTheSameTree) {
+  Diagnostics diagnostics;
+  const auto root = load_text("s.yaml", "height: 2\nbook: {pages: 7}\n", {}, diagnostics);
+  ASSERT_TRUE(parse<ShelfSpec>(*root, diagnostics)) << diagnostics.str();
+  BookSpec book;
+  std::vector<Provenance> provenance;
+  EXPECT_TRUE(read_at(*root, {"book"}, book, diagnostics, &provenance, "shelf"));
+  EXPECT_EQ(book.pages, 7);
+  ASSERT_EQ(provenance.size(), 1u);
+  EXPECT_EQ(provenance[0].path, "shelf.book.pages");
+  EXPECT_TRUE(read_at(*root, {"shelf", "book"}, book, diagnostics)) << "absent: stays as it is";
+  EXPECT_EQ(book.pages, 7);
+  const auto wrong = load_text("s.yaml", "height: 2\nbook: {pages: 700, x: 1}\n", {}, diagnostics);
+  EXPECT_FALSE(read_at(*wrong, {"book"}, book, diagnostics));
+  EXPECT_EQ(diagnostics.str(),
+            "s.yaml:2:15: 'book.pages' is '700'; must be 1 to 99\n"
+            "s.yaml:2:20: unknown key 'x' in book; known keys: pages\n");
+}
+
+TEST(Catalogue, ExplainsAKeyOfAnotherReaderOnceItsSpecIsAdded) {
+  Catalogue catalogue;
+  catalogue.add<ShelfSpec>();
+  Diagnostics diagnostics;
+  EXPECT_FALSE(catalogue.explain("shelf.book.pages", diagnostics));
+  catalogue.add<BookSpec>();
+  EXPECT_TRUE(catalogue.explain("shelf.book.pages", diagnostics));
+  EXPECT_NE(catalogue.explain("shelf", diagnostics)->find("book, default its own defaults"), std::string::npos);
 }
 
 TEST(Spec, PathsStartFromTheirFile) {

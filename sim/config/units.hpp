@@ -8,17 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/problem.hpp"
 #include "sim/core/quantity.hpp"
 
 namespace moire::config {
 
 // Base units: ps, B, B/s, FLOP, FLOP/s, 1/s, 1.
 enum class Dimension { time, bytes, bytes_per_second, flop, flop_per_second, per_second, ratio };
-
-struct Problem {
-  std::string what;
-  std::string remedy;
-};
 
 // `value` gets the number in base units, sign and all; nothing is returned when all is well.
 std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension, double& value);

@@ -9,7 +9,7 @@ template <class Q>
 Q read(std::string_view text) {
   Q out{};
   const auto problem = parse_quantity(text, out);
-  EXPECT_FALSE(problem) << problem->what << "; " << problem->remedy;
+  EXPECT_FALSE(problem) << problem->str();
   return out;
 }
 
@@ -22,7 +22,7 @@ double ratio(std::string_view text) {
 std::string error(std::string_view text, Dimension dimension) {
   double out = 0;
   const auto problem = parse_quantity(text, dimension, out);
-  return problem ? problem->what + "; " + problem->remedy : "no error";
+  return problem ? problem->str() : "no error";
 }
 
 TEST(Units, TimesAreExactPicoseconds) {

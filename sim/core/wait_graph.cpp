@@ -3,9 +3,74 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/strong_components.hpp>
+#include <optional>
+#include <set>
 
 namespace moire::core {
+
+namespace {
+
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+using Vertex = Graph::vertex_descriptor;
+
+// A search breadth first from one node for a way back to it. Ended is thrown: visitors have no other way to stop.
+struct Search : boost::default_bfs_visitor {
+  struct Ended {
+    std::optional<Vertex> last;  // before the start, on the way back
+  };
+  struct Reached {
+    Vertex from;
+    std::size_t nodes;  // on the path from the start
+  };
+  using Paths = std::unordered_map<Vertex, Reached>;
+
+  Search(Vertex from, std::size_t shorter_than, std::size_t& edges, Paths& found)
+      : start(from), limit(shorter_than), budget(&edges), paths(&found) {
+    (*paths)[start] = {start, 1};
+  }
+  void examine_vertex(Vertex v, const Graph&) const {
+    if (paths->at(v).nodes + 1 >= limit) throw Ended{};
+  }
+  void examine_edge(Graph::edge_descriptor e, const Graph&) const {
+    if (e.m_target == start) throw Ended{e.m_source};
+    if (--*budget == 0) throw Ended{};
+  }
+  void tree_edge(Graph::edge_descriptor e, const Graph&) const {
+    (*paths)[e.m_target] = {e.m_source, paths->at(e.m_source).nodes + 1};
+  }
+
+  Vertex start;
+  std::size_t limit;  // nodes of a cycle, the first one counted twice
+  std::size_t* budget;
+  Paths* paths;
+};
+
+// The shortest cycle through `start`, that one repeated at its end; empty if it is not below `limit` nodes, or if
+// `budget` edges do not suffice.
+std::vector<WaitGraph::Node> cycle_through(Vertex start, std::size_t limit, std::size_t& budget, const Graph& graph) {
+  // As large as the search comes, not as the graph: there may be a search for each node.
+  std::unordered_map<Vertex, boost::default_color_type> colors;
+  Search::Paths paths;
+  boost::queue<Vertex> open;
+  std::vector<WaitGraph::Node> nodes;
+  try {
+    breadth_first_visit(graph, start, open, Search(start, limit, budget, paths),
+                        boost::make_assoc_property_map(colors));
+  } catch (const Search::Ended& ended) {
+    if (!ended.last) return {};
+    nodes.push_back(static_cast<WaitGraph::Node>(start));
+    for (Vertex at = *ended.last; at != start; at = paths.at(at).from)
+      nodes.push_back(static_cast<WaitGraph::Node>(at));
+    nodes.push_back(static_cast<WaitGraph::Node>(start));
+    std::reverse(nodes.begin(), nodes.end());
+  }
+  return nodes;
+}
+
+}  // namespace
 
 WaitGraph::Node WaitGraph::node(const std::string& name) {
   const auto [entry, added] = nodes_.try_emplace(name, static_cast<Node>(names_.size()));
@@ -16,87 +81,23 @@ WaitGraph::Node WaitGraph::node(const std::string& name) {
 void WaitGraph::edge(Node from, Node to, std::string reason) { edges_.push_back({from, to, std::move(reason)}); }
 
 std::vector<WaitGraph::Node> WaitGraph::cycle() const {
-  const std::size_t n = names_.size();
-  // Edges by the node they leave and by the node they reach.
-  std::vector<std::size_t> out_first(n + 1, 0);
-  std::vector<std::size_t> in_first(n + 1, 0);
+  Graph graph(names_.size());
+  for (const Edge& e : edges_) add_edge(e.from, e.to, graph);
+  std::vector<Node> part(names_.size());
+  strong_components(graph, boost::make_iterator_property_map(part.begin(), get(boost::vertex_index, graph)));
+  std::set<Node> starts;  // an edge inside a strongly connected part is on a cycle
   for (const Edge& e : edges_) {
-    ++out_first[e.from + 1];
-    ++in_first[e.to + 1];
+    if (part[e.from] == part[e.to]) starts.insert(e.from);
   }
-  std::partial_sum(out_first.begin(), out_first.end(), out_first.begin());
-  std::partial_sum(in_first.begin(), in_first.end(), in_first.begin());
-  std::vector<Node> out(edges_.size());
-  std::vector<Node> in(edges_.size());
-  auto out_next = out_first;
-  auto in_next = in_first;
-  for (const Edge& e : edges_) {
-    out[out_next[e.from]++] = e.to;
-    in[in_next[e.to]++] = e.from;
-  }
-
-  // A node without a way out is on no cycle, and neither is one whose ways all end there: peel them off.
-  std::vector<std::size_t> ways(n);
-  std::vector<Node> ends;
-  for (Node at = 0; at < n; ++at) {
-    ways[at] = out_first[at + 1] - out_first[at];
-    if (ways[at] == 0) ends.push_back(at);
-  }
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    for (std::size_t e = in_first[ends[i]]; e < in_first[ends[i] + 1]; ++e) {
-      if (--ways[in[e]] == 0) ends.push_back(in[e]);
-    }
-  }
-  if (ends.size() == n) return {};
-
-  // From any node that is left one can walk for ever, so the walk closes a cycle.
   std::vector<Node> best;
-  std::vector<std::size_t> step(n, 0);
-  Node at = static_cast<Node>(std::find_if(ways.begin(), ways.end(), [](auto w) { return w > 0; }) - ways.begin());
-  while (step[at] == 0) {
-    best.push_back(at);
-    step[at] = best.size();
-    at = *std::find_if(out.begin() + static_cast<std::ptrdiff_t>(out_first[at]), out.end(),
-                       [&](Node to) { return ways[to] > 0; });
-  }
-  best.erase(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(step[at] - 1));
-  best.push_back(best.front());
-
-  // Look for a shorter one, breadth first from each node, while that stays cheap.
-  std::size_t budget = 2'000'000;  // edges
-  constexpr Node unseen = UINT32_MAX;
-  std::vector<Node> came_from(n, unseen);
-  bool first = true;
-  for (Node start = 0; start < n && budget > 0 && (first || best.size() > 2); ++start) {
-    if (ways[start] == 0) continue;
-    std::vector<Node> open{start};
-    Node last = unseen;
-    std::size_t layer_end = 1;
-    std::size_t length = 2;  // of the path if it closes from this layer
-    for (std::size_t i = 0; i < open.size() && last == unseen && budget > 0; ++i) {
-      if (i == layer_end) {
-        layer_end = open.size();
-        ++length;
-      }
-      if (length > best.size() || (length == best.size() && !first)) break;
-      for (std::size_t e = out_first[open[i]]; e < out_first[open[i] + 1] && budget > 0; ++e, --budget) {
-        if (out[e] == start) {
-          last = open[i];
-          break;
-        }
-        if (ways[out[e]] == 0 || came_from[out[e]] != unseen) continue;
-        came_from[out[e]] = open[i];
-        open.push_back(out[e]);
-      }
+  std::size_t budget = SIZE_MAX;  // edges: the first search always ends, further ones go on while that stays cheap
+  for (const Node start : starts) {
+    std::vector<Node> found = cycle_through(start, best.empty() ? SIZE_MAX : best.size(), budget, graph);
+    if (!found.empty()) {
+      if (best.empty()) budget = 2'000'000;
+      best = std::move(found);
     }
-    if (last != unseen) {
-      best.assign(1, start);
-      for (Node back = last; back != start; back = came_from[back]) best.push_back(back);
-      best.push_back(start);
-      std::reverse(best.begin(), best.end());
-      first = false;
-    }
-    for (const Node seen : open) came_from[seen] = unseen;
+    if (budget == 0 || best.size() == 2) break;
   }
   return best;
 }

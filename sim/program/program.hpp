@@ -72,7 +72,7 @@ struct Phase {
   Kind kind = Kind::nothing;
   bool posted = false;           // work: goes on beside the workgroup's next steps (stores that nobody waits for)
   bool stands_for_work = false;  // delay: a work phase replayed with its recorded time
-  bool proxied = false;          // put: a host thread posts it instead of the workgroup
+  bool proxied = false;          // put: by a host thread; where stores reach, a DMA copy begun `duration` after
   std::uint16_t shape = 0;       // work
   Rank peer = 0;
   double amount = 0;

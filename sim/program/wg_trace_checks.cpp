@@ -43,7 +43,7 @@ constexpr const char* every_rank = "every rank from 0 to 'ranks' - 1 has rows";
 }  // namespace
 
 bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceFieldColumns& columns,
-                        WgTraceReport& report) {
+                        Complaints& report) {
   const std::optional<WgTraceRow> last = last_;
   last_ = row;  // even if it is out of order: one wrong date is one error, not one for each row after it
   latest_end_ns_ = std::max(latest_end_ns_, row.end_ns);
@@ -59,7 +59,7 @@ bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceF
     return false;
   }
   const std::int64_t expected = last ? std::int64_t{last->rank} + 1 : 0;
-  if (row.rank > expected && report.clean()) {
+  if (row.rank > expected && report.ok()) {
     report.error(line, columns[WgTraceColumn::rank], ranks_without_rows(expected, row.rank - std::int64_t{1}),
                  every_rank);
   }
@@ -84,8 +84,8 @@ bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceF
 }
 
 void WgTraceChecks::finish(const WgTraceHeader& header, const WgTracePlaces& places, std::int64_t line,
-                           WgTraceReport& report) const {
-  if (!report.clean()) return;  // rows are missing from the account
+                           Complaints& report) const {
+  if (!report.ok()) return;  // rows are missing from the account
   if (!last_) {
     report.error(line, 1, "no rows", "a WG trace has at least one row for each rank");
     return;

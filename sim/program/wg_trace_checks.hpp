@@ -18,10 +18,10 @@ namespace moire::program {
 class WgTraceChecks {
  public:
   // Takes the next row, which check_row() has passed; false when an error was reported.
-  bool row(const WgTraceRow& row, std::int64_t line, const WgTraceFieldColumns& columns, WgTraceReport& report);
+  bool row(const WgTraceRow& row, std::int64_t line, const WgTraceFieldColumns& columns, Complaints& report);
 
   // After the last row, on `line`.
-  void finish(const WgTraceHeader& header, const WgTracePlaces& places, std::int64_t line, WgTraceReport& report) const;
+  void finish(const WgTraceHeader& header, const WgTracePlaces& places, std::int64_t line, Complaints& report) const;
 
  private:
   // Which tasks of the current rank were there: bits in pages, as numbers need not be dense.

@@ -3,19 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <variant>
 
 #include "sim/config/suggest.hpp"
+#include "sim/formats/csv.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::program {
 
 namespace {
 
 using config::in_quotes;
+using formats::trimmed;
 
 struct RequiredKey {
   std::string_view name;
@@ -48,7 +50,7 @@ std::size_t column_of(std::string_view part, std::string_view line) {
   return static_cast<std::size_t>(part.data() - line.data()) + 1;
 }
 
-bool read_magic(std::string_view line, WgTraceReport& report) {
+bool read_magic(std::string_view line, Complaints& report) {
   const std::string right = fmt::format("line 1 must be '{} {}'", wg_trace_magic, wg_trace_version);
   if (line.ends_with('\r')) {
     report.fatal(1, line.size(), "the line ends in a carriage return", "save the file with Unix line ends");
@@ -59,10 +61,9 @@ bool read_magic(std::string_view line, WgTraceReport& report) {
     return false;
   }
   const std::string_view text = trimmed(line.substr(wg_trace_magic.size()));
-  int version = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), version);
+  const int version = formats::number_in<int>(text).value_or(0);
   const std::size_t col = text.empty() ? line.size() + 1 : column_of(text, line);
-  if (problem != std::errc() || end != text.data() + text.size() || version < 1) {
+  if (version < 1) {
     report.fatal(1, col, fmt::format("{} is not a version of the format", in_quotes(text)), right);
     return false;
   }
@@ -77,7 +78,7 @@ bool read_magic(std::string_view line, WgTraceReport& report) {
 
 class Metadata {
  public:
-  Metadata(WgTraceReport& report, WgTraceHeader& header, WgTracePlaces& places)
+  Metadata(Complaints& report, WgTraceHeader& header, WgTracePlaces& places)
       : report_(report), header_(header), places_(places) {}
 
   void read(std::string_view line, std::int64_t number) {
@@ -128,11 +129,11 @@ class Metadata {
       return;
     }
     std::int64_t number = 0;
-    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (problem != std::errc::result_out_of_range && (problem != std::errc() || end != value.data() + value.size())) {
+    const formats::Digits digits = formats::parse_number(value, number, key.least, key.most);
+    if (digits == formats::Digits::none) {
       report_.error(at.line, at.col, fmt::format("'{}' is {}, not an integer", key.name, in_quotes(value)),
                     fmt::format("write a whole number from {} to {}, without a unit", key.least, key.most));
-    } else if (problem == std::errc::result_out_of_range || number < key.least || number > key.most) {
+    } else if (digits == formats::Digits::out_of_range) {
       report_.error(at.line, at.col, fmt::format("'{}' is {}, out of range", key.name, in_quotes(value)),
                     fmt::format("it can be {} to {}", key.least, key.most));
     } else if (const auto* small = std::get_if<std::uint32_t WgTraceHeader::*>(&key.member)) {
@@ -142,13 +143,13 @@ class Metadata {
     }
   }
 
-  WgTraceReport& report_;
+  Complaints& report_;
   WgTraceHeader& header_;
   WgTracePlaces& places_;
   std::map<std::string, std::int64_t, std::less<>> lines_;  // of the keys
 };
 
-void read_columns(std::string_view line, std::int64_t number, WgTraceReport& report) {
+void read_columns(std::string_view line, std::int64_t number, Complaints& report) {
   const std::string right = wg_trace_header_row();
   if (line == right) return;
   if (line.starts_with("task,") || line.starts_with("wait,")) {
@@ -156,7 +157,7 @@ void read_columns(std::string_view line, std::int64_t number, WgTraceReport& rep
                  fmt::format("write '{}' above the rows", right));
     return;
   }
-  const int before = report.errors();
+  const std::size_t before = report.errors();
   const std::vector<std::string> known(wg_trace_column_names.begin(), wg_trace_column_names.end());
   std::set<std::string_view> seen;
   for (std::size_t at = 0; at <= line.size();) {
@@ -182,32 +183,26 @@ void read_columns(std::string_view line, std::int64_t number, WgTraceReport& rep
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-bool next_line(WgTraceLines& lines, WgTraceReport& report, std::string_view& line) {
-  using Problem = ZstdDecoder::Problem;
+bool next_line(formats::Lines& lines, Complaints& report, std::string_view& line) {
+  using Problem = formats::ZstdDecoder::Problem;
   switch (lines.next(line)) {
-    case WgTraceLines::Status::line:
+    case formats::Lines::Status::line:
       return true;
-    case WgTraceLines::Status::end:
+    case formats::Lines::Status::end:
       return false;
-    case WgTraceLines::Status::cut_off:
+    case formats::Lines::Status::cut_off:
       report.fatal(lines.number(), line.size() + 1, "the last line does not end in a newline",
                    "the file looks cut off; copy or record it again");
       return false;
-    case WgTraceLines::Status::too_long:
+    case formats::Lines::Status::too_long:
       report.fatal(lines.number(), wg_trace_longest_line + 1,
                    fmt::format("the line is longer than {} bytes", wg_trace_longest_line),
                    "shorten it; no row needs that much");
       return false;
-    case WgTraceLines::Status::compressed:
+    case formats::Lines::Status::compressed:
       report.fatal(1, 1, "the file is zstd-compressed", "let its name end in .csv.zst");
       return false;
-    case WgTraceLines::Status::failed:
+    case formats::Lines::Status::failed:
       break;
   }
   const std::int64_t at = lines.number();
@@ -234,10 +229,10 @@ bool next_line(WgTraceLines& lines, WgTraceReport& report, std::string_view& lin
   return false;
 }
 
-bool read_header(WgTraceLines& lines, WgTraceReport& report, WgTraceHeader& header, WgTracePlaces& places) {
+bool read_header(formats::Lines& lines, Complaints& report, WgTraceHeader& header, WgTracePlaces& places) {
   std::string_view line;
   if (!next_line(lines, report, line)) {
-    if (report.clean()) {
+    if (report.ok()) {
       report.fatal(1, 1, "the file is empty",
                    fmt::format("a WG trace starts with '{} {}'", wg_trace_magic, wg_trace_version));
     }
@@ -264,7 +259,7 @@ bool read_header(WgTraceLines& lines, WgTraceReport& report, WgTraceHeader& head
     report.error(lines.number(), 1, "the file ends before the row that names the columns",
                  fmt::format("write '{}', then the rows", wg_trace_header_row()));
   }
-  return report.clean();
+  return report.ok();
 }
 
 std::vector<std::pair<std::string, std::string>> required_metadata(const WgTraceHeader& header) {

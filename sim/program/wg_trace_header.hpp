@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "sim/formats/complaints.hpp"
+#include "sim/formats/lines.hpp"
 #include "sim/program/wg_trace.hpp"
-#include "sim/program/wg_trace_lines.hpp"
-#include "sim/program/wg_trace_report.hpp"
 
 namespace moire::program {
+
+using formats::Complaints;
 
 // Where the values stand that rows are compared with.
 struct WgTracePlaces {
@@ -20,13 +22,10 @@ struct WgTracePlaces {
 };
 
 // Reads up to and including the header row; false when an error was reported.
-bool read_header(WgTraceLines& lines, WgTraceReport& report, WgTraceHeader& header, WgTracePlaces& places);
+bool read_header(formats::Lines& lines, Complaints& report, WgTraceHeader& header, WgTracePlaces& places);
 
 // The next line that is whole; false at the end and, reported, when there is none to read.
-bool next_line(WgTraceLines& lines, WgTraceReport& report, std::string_view& line);
-
-// A line without surrounding blanks.
-std::string_view trimmed(std::string_view text);
+bool next_line(formats::Lines& lines, Complaints& report, std::string_view& line);
 
 // The required metadata as key and value, in the order they are written.
 std::vector<std::pair<std::string, std::string>> required_metadata(const WgTraceHeader& header);

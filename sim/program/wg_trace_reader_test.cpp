@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "sim/formats/zstd_stream.hpp"
 #include "sim/program/wg_trace_summary.hpp"
-#include "sim/program/zstd_stream.hpp"
 
 namespace moire::program {
 namespace {
@@ -44,7 +44,7 @@ constexpr int first_row = 12;
 
 std::string compressed(const std::string& text) {
   std::ostringstream out;
-  ZstdEncoder encoder(out);
+  formats::ZstdEncoder encoder(out);
   encoder.write(text);
   encoder.finish();
   return out.str();
@@ -244,7 +244,7 @@ TEST(WgTraceReader, AnOverlongLineEndsTheReading) {
               StartsWith("t.csv:16:4097: the line is longer than 4096 bytes; shorten it"));
   // A small file that would unfold to a line of a gigabyte is not unfolded.
   std::ostringstream bomb;
-  ZstdEncoder encoder(bomb);
+  formats::ZstdEncoder encoder(bomb);
   const std::string zeros(1 << 20, '0');
   for (int i = 0; i < 256; ++i) encoder.write(zeros);
   encoder.finish();
@@ -299,8 +299,8 @@ TEST(WgTraceReader, OpensFilesByTheirName) {
   EXPECT_TRUE(diagnostics.ok());
   EXPECT_FALSE(WgTraceReader::open(folder, diagnostics));
   EXPECT_FALSE(WgTraceReader::open(folder / "none.csv", diagnostics));
-  EXPECT_THAT(diagnostics.str(), HasSubstr(folder.string() + ": this is a directory; name a WG trace in it"));
-  EXPECT_THAT(diagnostics.str(), HasSubstr("none.csv: the file cannot be opened: No such file or directory; "));
+  EXPECT_THAT(diagnostics.str(), HasSubstr(folder.string() + ": is a folder; name a WG trace (.csv or .csv.zst)"));
+  EXPECT_THAT(diagnostics.str(), HasSubstr("none.csv: does not exist; name a WG trace (.csv or .csv.zst)"));
   std::filesystem::remove_all(folder);
 }
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 
 #include "sim/config/suggest.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::program {
 
@@ -39,7 +39,7 @@ constexpr std::array<Range, wg_trace_columns> ranges = {{
 
 // Cold: the reader's speed does not depend on it.
 [[gnu::noinline]] void number_error(std::string_view field, std::size_t column, bool integer, std::int64_t line,
-                                    std::size_t col, WgTraceReport& report) {
+                                    std::size_t col, Complaints& report) {
   const Range& range = ranges[column];
   const std::string_view name = wg_trace_column_names[column];
   if (!integer) {
@@ -54,7 +54,7 @@ constexpr std::array<Range, wg_trace_columns> ranges = {{
   }
 }
 
-bool parse_kind(std::string_view field, std::int64_t line, WgTraceRow::Kind& kind, WgTraceReport& report) {
+bool parse_kind(std::string_view field, std::int64_t line, WgTraceRow::Kind& kind, Complaints& report) {
   if (field == "task") {
     kind = WgTraceRow::Kind::task;
   } else if (field == "wait") {
@@ -67,8 +67,7 @@ bool parse_kind(std::string_view field, std::int64_t line, WgTraceRow::Kind& kin
   return true;
 }
 
-[[gnu::noinline]] void count_error(std::string_view text, std::size_t fields, std::int64_t line,
-                                   WgTraceReport& report) {
+[[gnu::noinline]] void count_error(std::string_view text, std::size_t fields, std::int64_t line, Complaints& report) {
   if (text.empty()) {
     report.error(line, 1, "the line is empty", "remove it");
   } else if (text.starts_with('#')) {
@@ -82,7 +81,7 @@ bool parse_kind(std::string_view field, std::int64_t line, WgTraceRow::Kind& kin
 }  // namespace
 
 bool parse_row(std::string_view text, std::int64_t line, WgTraceRow& row, WgTraceFieldColumns& columns,
-               WgTraceReport& report) {
+               Complaints& report) {
   std::array<std::string_view, wg_trace_columns> fields;
   std::size_t count = 0;
   for (const char *at = text.data(), *const end = at + text.size();; ++at) {
@@ -104,10 +103,9 @@ bool parse_row(std::string_view text, std::int64_t line, WgTraceRow& row, WgTrac
   std::array<std::int64_t, wg_trace_columns> value{};
   for (std::size_t i = 1; i < wg_trace_columns; ++i) {
     const std::string_view field = fields[i];
-    const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), value[i]);
-    const bool whole = end == field.data() + field.size() && problem != std::errc::invalid_argument;
-    if (whole && problem == std::errc() && value[i] >= ranges[i].least && value[i] <= ranges[i].most) continue;
-    number_error(field, i, whole, line, columns.first[i], report);
+    const formats::Digits digits = formats::parse_number(field, value[i], ranges[i].least, ranges[i].most);
+    if (digits == formats::Digits::good) continue;
+    number_error(field, i, digits == formats::Digits::out_of_range, line, columns.first[i], report);
     right = false;
   }
   const auto of = [&value](WgTraceColumn column) { return value[static_cast<std::size_t>(column)]; };
@@ -126,7 +124,7 @@ bool parse_row(std::string_view text, std::int64_t line, WgTraceRow& row, WgTrac
 }
 
 bool check_row(const WgTraceRow& row, const WgTraceHeader& header, std::int64_t line,
-               const WgTraceFieldColumns& columns, WgTraceReport& report) {
+               const WgTraceFieldColumns& columns, Complaints& report) {
   using Column = WgTraceColumn;
   bool right = true;
   // Texts are made only for what is wrong: this runs for every row.

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/formats/complaints.hpp"
 #include "sim/program/wg_trace.hpp"
-#include "sim/program/wg_trace_report.hpp"
 
 namespace moire::program {
+
+using formats::Complaints;
 
 // Where the fields of a row start on their line, from 1.
 struct WgTraceFieldColumns {
@@ -18,10 +20,10 @@ struct WgTraceFieldColumns {
 
 // False when an error was reported.
 bool parse_row(std::string_view text, std::int64_t line, WgTraceRow& row, WgTraceFieldColumns& columns,
-               WgTraceReport& report);
+               Complaints& report);
 
 // What a row must fulfil by itself and beside the metadata; false when an error was reported.
 bool check_row(const WgTraceRow& row, const WgTraceHeader& header, std::int64_t line,
-               const WgTraceFieldColumns& columns, WgTraceReport& report);
+               const WgTraceFieldColumns& columns, Complaints& report);
 
 }  // namespace moire::program

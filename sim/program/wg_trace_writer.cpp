@@ -8,11 +8,10 @@
 #include <iterator>
 #include <sstream>
 
+#include "sim/formats/zstd_stream.hpp"
 #include "sim/program/wg_trace_checks.hpp"
 #include "sim/program/wg_trace_header.hpp"
-#include "sim/program/wg_trace_report.hpp"
 #include "sim/program/wg_trace_rows.hpp"
-#include "sim/program/zstd_stream.hpp"
 
 namespace moire::program {
 
@@ -31,8 +30,8 @@ std::string metadata_text(const WgTraceHeader& header) {
 }  // namespace
 
 struct WgTraceWriter::State {
-  State(std::unique_ptr<std::ostream> to, bool compressed, std::string name, config::Diagnostics& diagnostics)
-      : out(std::move(to)), report(std::move(name), diagnostics) {
+  State(std::unique_ptr<std::ostream> to, bool compressed, const std::string& name, config::Diagnostics& diagnostics)
+      : out(std::move(to)), report(name, diagnostics, Complaints::Beyond::unread) {
     if (compressed) encoder.emplace(*out);
   }
 
@@ -46,9 +45,9 @@ struct WgTraceWriter::State {
   }
 
   std::unique_ptr<std::ostream> out;
-  std::optional<ZstdEncoder> encoder;
+  std::optional<formats::ZstdEncoder> encoder;
   std::string text;  // not yet written
-  WgTraceReport report;
+  Complaints report;
   WgTraceHeader header;
   WgTracePlaces places;
   WgTraceChecks checks;
@@ -65,7 +64,7 @@ std::optional<WgTraceWriter> WgTraceWriter::create(const std::filesystem::path& 
   errno = 0;
   auto file = std::make_unique<std::ofstream>(path, std::ios::binary);
   if (!*file) {
-    WgTraceReport(path.string(), diagnostics)
+    Complaints(path.string(), diagnostics)
         .error(0, 0, std::string("the file cannot be created: ") + std::strerror(errno),
                "name a file in a folder that can be written");
     return std::nullopt;
@@ -75,10 +74,10 @@ std::optional<WgTraceWriter> WgTraceWriter::create(const std::filesystem::path& 
 
 std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out, bool compressed, std::string name,
                                                const WgTraceHeader& header, config::Diagnostics& diagnostics) {
-  auto state = std::make_unique<State>(std::move(out), compressed, std::move(name), diagnostics);
+  auto state = std::make_unique<State>(std::move(out), compressed, name, diagnostics);
   state->text = metadata_text(header);
   // The reader itself judges the metadata: a line end within a value, say, would make two lines of one.
-  WgTraceLines lines(std::make_unique<std::istringstream>(state->text), false);
+  formats::Lines lines(std::make_unique<std::istringstream>(state->text), false, wg_trace_longest_line);
   if (!read_header(lines, state->report, state->header, state->places)) return std::nullopt;
   state->lines = lines.number();
   if (state->header != header) {
@@ -119,7 +118,7 @@ bool WgTraceWriter::finish() {
   if (s.encoder) s.encoder->finish();
   s.out->flush();
   if (!*s.out) s.report.error(0, 0, "the file cannot be written on", "is the disk full?");
-  return s.report.clean();
+  return s.report.ok();
 }
 
 }  // namespace moire::program

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/formats/zstd_stream.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 #include "sim/program/wg_trace_summary.hpp"
 #include "sim/program/wg_trace_writer.hpp"
-#include "sim/program/zstd_stream.hpp"
 
 namespace {
 
@@ -67,7 +67,7 @@ std::string written(const Reading& reading, bool compressed) {
 
 std::string compressed(const std::string& text) {
   std::ostringstream out;
-  program::ZstdEncoder encoder(out);
+  formats::ZstdEncoder encoder(out);
   encoder.write(text);
   encoder.finish();
   return out.str();

@@ -59,9 +59,9 @@ class Maker {
     made.channels = std::max(made.channels, channel + 1);
     return static_cast<std::int32_t>(blocks.size()) - 1;
   }
-  Made step(std::int32_t gpu, std::int32_t block, StepType type, Spot3 src, Spot3 dst, int count = 1,
+  Made step(std::int32_t gpu, std::int32_t block, Op type, Spot3 src, Spot3 dst, int count = 1,
             const std::vector<Made>& after = {}) {
-    for (std::size_t d = 0; d + 1 < after.size(); ++d) wait(add(gpu, block, StepType::nop, i(0), i(0), 0), after[d]);
+    for (std::size_t d = 0; d + 1 < after.size(); ++d) wait(add(gpu, block, Op::none, i(0), i(0), 0), after[d]);
     const Made made_step = add(gpu, block, type, src, dst, count);
     if (!after.empty()) wait(made_step, after.back());
     return made_step;
@@ -76,7 +76,7 @@ class Maker {
   Algorithm made;
 
  private:
-  Made add(std::int32_t gpu, std::int32_t block, StepType type, Spot3 src, Spot3 dst, int count) {
+  Made add(std::int32_t gpu, std::int32_t block, Op type, Spot3 src, Spot3 dst, int count) {
     Step step;
     step.type = type;
     step.src_buffer = src.buffer;
@@ -97,11 +97,11 @@ inline Algorithm ring_all_reduce(std::int32_t n, Protocol protocol = Protocol::l
   for (std::int32_t gpu = 0; gpu < n; ++gpu) {
     const std::int32_t block = maker.block(gpu, (gpu + 1) % n, (gpu + n - 1) % n);
     for (std::int32_t k = 0; k < 2 * n - 1; ++k) {
-      const StepType type = k == 0          ? StepType::send
-                            : k < n - 1     ? StepType::recv_reduce_send
-                            : k == n - 1    ? StepType::recv_reduce_copy_send
-                            : k < 2 * n - 2 ? StepType::recv_copy_send
-                                            : StepType::recv;
+      const Op type = k == 0          ? Op::send
+                      : k < n - 1     ? Op::recv_reduce_send
+                      : k == n - 1    ? Op::recv_reduce_copy_send
+                      : k < 2 * n - 2 ? Op::recv_copy_send
+                                      : Op::recv;
       const std::int32_t chunk = ((gpu - k) % n + n) % n * per_step;
       maker.step(gpu, block, type, i(chunk), i(chunk), per_step);
     }
@@ -120,15 +120,15 @@ inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Pro
     for (std::int32_t peer = 0; peer < n; ++peer) {
       if (peer == gpu) continue;
       const std::int32_t block = maker.block(gpu, peer, peer);
-      maker.step(gpu, block, StepType::send, i(peer * per_part), s(0), per_part);
-      came.push_back(maker.step(gpu, block, StepType::recv, i(0), s(slot(gpu, peer)), per_part));
+      maker.step(gpu, block, Op::send, i(peer * per_part), s(0), per_part);
+      came.push_back(maker.step(gpu, block, Op::recv, i(0), s(slot(gpu, peer)), per_part));
     }
     const std::int32_t adder = maker.block(gpu, none, none);
     std::vector<Made> last;
     for (std::int32_t c = 0; c < per_part; ++c) {
       for (std::int32_t peer = 0, p = 0; peer < n; ++peer) {
         if (peer == gpu) continue;
-        const Made sum = maker.step(gpu, adder, StepType::reduce, s(slot(gpu, peer) + c), i(gpu * per_part + c), 1,
+        const Made sum = maker.step(gpu, adder, Op::reduce, s(slot(gpu, peer) + c), i(gpu * per_part + c), 1,
                                     c == 0 ? std::vector<Made>{came[p]} : std::vector<Made>{});
         ++p;
         last = {sum};
@@ -137,8 +137,8 @@ inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Pro
     for (std::int32_t peer = 0; peer < n; ++peer) {
       if (peer == gpu) continue;
       const std::int32_t block = maker.block(gpu, peer, peer);
-      maker.step(gpu, block, StepType::send, i(gpu * per_part), i(0), per_part, last);
-      maker.step(gpu, block, StepType::recv, i(0), i(peer * per_part), per_part);
+      maker.step(gpu, block, Op::send, i(gpu * per_part), i(0), per_part, last);
+      maker.step(gpu, block, Op::recv, i(0), i(peer * per_part), per_part);
     }
   }
   return maker.made;
@@ -154,8 +154,8 @@ inline Algorithm recursive_doubling_all_gather(std::int32_t n, Protocol protocol
     for (std::int32_t gpu = 0; gpu < n; ++gpu) {
       const std::int32_t peer = gpu ^ distance;
       const std::int32_t block = maker.block(gpu, peer, peer);
-      maker.step(gpu, block, StepType::send, o(gpu / distance * distance), o(0), distance, came[gpu]);
-      now[gpu] = maker.step(gpu, block, StepType::recv, o(0), o(peer / distance * distance), distance);
+      maker.step(gpu, block, Op::send, o(gpu / distance * distance), o(0), distance, came[gpu]);
+      now[gpu] = maker.step(gpu, block, Op::recv, o(0), o(peer / distance * distance), distance);
     }
     for (std::int32_t gpu = 0; gpu < n; ++gpu) came[gpu].push_back(now[gpu]);
   }
@@ -178,10 +178,10 @@ inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Prot
           const Spot3 dst = to == node ? o(source) : s(to * gpus + from);
           Made last;
           if (source == middle) {
-            last = maker.step(source, maker.block(source, none, none), StepType::copy, i(target), dst);
+            last = maker.step(source, maker.block(source, none, none), Op::copy, i(target), dst);
           } else {
-            maker.step(source, maker.block(source, middle, middle), StepType::send, i(target), dst);
-            last = maker.step(middle, maker.block(middle, source, source), StepType::recv, i(0), dst);
+            maker.step(source, maker.block(source, middle, middle), Op::send, i(target), dst);
+            last = maker.step(middle, maker.block(middle, source, source), Op::recv, i(0), dst);
           }
           if (to != node) gathered[middle * nodes + to].push_back(last);
         }
@@ -193,13 +193,13 @@ inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Prot
     for (std::int32_t to = 0; to < nodes; ++to) {
       if (to == node) continue;
       const std::int32_t target = to * gpus + middle % gpus;
-      maker.step(middle, maker.block(middle, target, target, 1), StepType::send, s(to * gpus), o(node * gpus), gpus,
+      maker.step(middle, maker.block(middle, target, target, 1), Op::send, s(to * gpus), o(node * gpus), gpus,
                  gathered[middle * nodes + to]);
     }
     for (std::int32_t from = 0; from < nodes; ++from) {
       if (from == node) continue;
       const std::int32_t source = from * gpus + middle % gpus;
-      maker.step(middle, maker.block(middle, source, source, 1), StepType::recv, i(0), o(from * gpus), gpus);
+      maker.step(middle, maker.block(middle, source, source, 1), Op::recv, i(0), o(from * gpus), gpus);
     }
   }
   return maker.made;
@@ -214,10 +214,10 @@ inline Algorithm chain_broadcast(std::int32_t n, std::int32_t chunks, Protocol p
     const std::int32_t block = maker.block(gpu, gpu + 1 < n ? gpu + 1 : none, gpu > 0 ? gpu - 1 : none);
     for (std::int32_t c = 0; c < chunks; ++c) {
       if (gpu == 0) {
-        maker.step(gpu, block, StepType::send, i(c), o(c));
-        maker.step(gpu, maker.block(0, none, none), StepType::copy, i(c), o(c));
+        maker.step(gpu, block, Op::send, i(c), o(c));
+        maker.step(gpu, maker.block(0, none, none), Op::copy, i(c), o(c));
       } else {
-        maker.step(gpu, block, gpu + 1 < n ? StepType::recv_copy_send : StepType::recv, i(c), o(c));
+        maker.step(gpu, block, gpu + 1 < n ? Op::recv_copy_send : Op::recv, i(c), o(c));
       }
     }
   }
@@ -232,9 +232,7 @@ inline Algorithm ring_reduce_scatter(std::int32_t n, Protocol protocol = Protoco
     const std::int32_t block = maker.block(gpu, (gpu + 1) % n, (gpu + n - 1) % n);
     for (std::int32_t k = 0; k < n; ++k) {
       const std::int32_t chunk = (gpu - 1 - k + 2 * n) % n;
-      const StepType type = k == 0      ? StepType::send
-                            : k < n - 1 ? StepType::recv_reduce_send
-                                        : StepType::recv_reduce_copy;
+      const Op type = k == 0 ? Op::send : k < n - 1 ? Op::recv_reduce_send : Op::recv_reduce_copy;
       maker.step(gpu, block, type, i(chunk), k < n - 1 ? i(chunk) : o(0));
     }
   }

@@ -78,9 +78,9 @@ inline SystemSpec example_system(std::int64_t gpus, std::int64_t nodes = 1,
 }
 
 inline std::unique_ptr<Machine> build_or_throw(const SystemSpec& system, core::RunLoop& loop) {
-  std::string error;
+  config::Problem error;
   std::unique_ptr<Machine> machine = Machine::build(system, loop, error);
-  if (!machine) throw std::runtime_error(error);
+  if (!machine) throw std::runtime_error(error.str());
   return machine;
 }
 

@@ -116,7 +116,7 @@ class Interpreter {
     const auto& gpu = algorithm_.gpus[static_cast<std::size_t>(rank)];
     const auto& its = gpu.blocks[b];
     const msccl::Step& step = its.steps[s];
-    const msccl::Effect effect = msccl::effect(step.type);
+    const ir::Effect effect = ir::effect(step.type);
     const std::string where = fmt::format("rank {} block {} step {}: ", rank, b, s);
     if (effect.sends) {
       if (its.send < 0) fail(where + "sends to nobody");
@@ -126,9 +126,9 @@ class Interpreter {
       if (its.recv < 0) fail(where + "receives from nobody");
       received[{its.recv, rank, its.channel}].push_back(step.count);
     }
-    const bool nop = step.type == msccl::StepType::nop;
+    const bool nop = step.type == ir::Op::none;
     if (!nop && (step.count < 1 || step.count > msccl::most_chunks)) fail(where + "bad count");
-    const auto inside = [&](msccl::Buffer buffer, std::int32_t offset) {
+    const auto inside = [&](ir::Buffer buffer, std::int32_t offset) {
       const auto& chunks = memory_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(buffer)];
       if (offset < 0 || static_cast<std::size_t>(offset + step.count) > chunks.size())
         fail(where + "outside the buffer");
@@ -155,7 +155,7 @@ class Interpreter {
     const auto& its = block(thread);
     if (thread.at >= its.steps.size()) return false;
     const msccl::Step& step = its.steps[thread.at];
-    const msccl::Effect effect = msccl::effect(step.type);
+    const ir::Effect effect = ir::effect(step.type);
     if (step.depends_block >= 0) {
       const Thread& other = threads_[first_thread_.at({thread.rank, static_cast<std::size_t>(step.depends_block)})];
       if (other.at <= static_cast<std::size_t>(step.depends_step)) return false;
@@ -188,24 +188,24 @@ class Interpreter {
     return true;
   }
 
-  Slot& slot(const Thread& thread, msccl::Buffer buffer, std::int32_t offset) {
+  Slot& slot(const Thread& thread, ir::Buffer buffer, std::int32_t offset) {
     return memory_[thread.rank][static_cast<std::size_t>(buffer)][static_cast<std::size_t>(offset)];
   }
   bool before(const Access& access, const Thread& thread) const {
     return access.time == 0 || thread.clock[access.thread] >= access.time;
   }
-  std::string place(const Thread& thread, msccl::Buffer buffer, std::int32_t offset) const {
-    return fmt::format("rank {} block {} step {}: {}[{}]", thread.rank, thread.block, thread.at, to_string(buffer),
-                       offset);
+  std::string place(const Thread& thread, ir::Buffer buffer, std::int32_t offset) const {
+    return fmt::format("rank {} block {} step {}: {}[{}]", thread.rank, thread.block, thread.at,
+                       msccl::to_string(buffer), offset);
   }
-  std::uint64_t read(Thread& thread, std::size_t index, msccl::Buffer buffer, std::int32_t offset) {
+  std::uint64_t read(Thread& thread, std::size_t index, ir::Buffer buffer, std::int32_t offset) {
     Slot& its = slot(thread, buffer, offset);
     if (!its.is_set) fail("read of nothing by " + place(thread, buffer, offset));
     if (!before(its.write, thread)) fail("race of a read by " + place(thread, buffer, offset));
     its.reads.push_back({index, thread.clock[index]});
     return its.value;
   }
-  void write(Thread& thread, std::size_t index, msccl::Buffer buffer, std::int32_t offset, std::uint64_t value) {
+  void write(Thread& thread, std::size_t index, ir::Buffer buffer, std::int32_t offset, std::uint64_t value) {
     Slot& its = slot(thread, buffer, offset);
     if (!before(its.write, thread)) fail("race of a write by " + place(thread, buffer, offset));
     for (const Access& read : its.reads) {

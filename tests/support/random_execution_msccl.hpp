@@ -74,17 +74,14 @@ class RandomExecution {
   Link in(const Place& p) const { return {block(p).recv, p.gpu, block(p).channel}; }
   Link out(const Place& p) const { return {p.gpu, block(p).send, block(p).channel}; }
 
-  static bool receives(StepType t) {
-    return t != StepType::send && t != StepType::copy && t != StepType::reduce && t != StepType::nop;
+  static bool receives(Op t) { return t != Op::send && t != Op::copy && t != Op::reduce && t != Op::none; }
+  static bool sends(Op t) {
+    return t == Op::send || t == Op::recv_copy_send || t == Op::recv_reduce_send || t == Op::recv_reduce_copy_send;
   }
-  static bool sends(StepType t) {
-    return t == StepType::send || t == StepType::recv_copy_send || t == StepType::recv_reduce_send ||
-           t == StepType::recv_reduce_copy_send;
-  }
-  static bool stores(StepType t) { return t != StepType::send && t != StepType::recv_reduce_send; }
-  static bool takes_local(StepType t) {
-    return t == StepType::send || t == StepType::copy || t == StepType::reduce || t == StepType::recv_reduce_copy ||
-           t == StepType::recv_reduce_send || t == StepType::recv_reduce_copy_send;
+  static bool stores(Op t) { return t != Op::send && t != Op::recv_reduce_send; }
+  static bool takes_local(Op t) {
+    return t == Op::send || t == Op::copy || t == Op::reduce || t == Op::recv_reduce_copy ||
+           t == Op::recv_reduce_send || t == Op::recv_reduce_copy_send;
   }
 
   bool can_go(const Place& p) {
@@ -98,14 +95,14 @@ class RandomExecution {
   // One chunk. A call takes its message when it begins and gives what it sends, and the credit, when it ends.
   void go(Place& p) {
     const Step& st = step(p);
-    if (st.type == StepType::nop) {
+    if (st.type == Op::none) {
       ++p.step;
       return;
     }
     if (!p.in_call && receives(st.type)) p.incoming = links_[in(p)].front();
     p.in_call = true;
     std::uint64_t value = receives(st.type) ? p.incoming[p.chunk % chunks_] : 0;
-    if (st.type == StepType::reduce) value = memory(p.gpu, st.dst_buffer, st.dst_offset + p.chunk);
+    if (st.type == Op::reduce) value = memory(p.gpu, st.dst_buffer, st.dst_offset + p.chunk);
     if (takes_local(st.type)) value += memory(p.gpu, st.src_buffer, st.src_offset + p.chunk);
     if (stores(st.type)) memory(p.gpu, st.dst_buffer, st.dst_offset + p.chunk) = value;
     if (sends(st.type)) p.outgoing.push_back(value);

@@ -59,7 +59,7 @@ std::vector<Strategy> read_strategies(const std::string& path) {
     s.priority = row.whole(4, 0, 1) == 1;
     s.first = First(row.one_of(5, {"compute", "comm"}));
     s.compute_sms = row.whole(6, 0, 1024);
-    if (!names.insert(s.name).second) row.fail("a second strategy of the name " + s.name);
+    row.unique(0, "strategy", names);
     if (s.copy_engine ? s.max_ctas != 0 : s.streams != 1)
       row.fail("max_ctas is for nccl (else 0), streams for copy (else 1)");
     strategies.push_back(s);

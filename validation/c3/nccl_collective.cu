@@ -1,14 +1,14 @@
 #include <cstdlib>
 
 #include "collective.hpp"
-#include "cuda_check.hpp"
 #include "nccl_check.hpp"
+#include "nccl_communicators.hpp"
 
 namespace {
 
 class NcclCollective : public Collective {
  public:
-  NcclCollective(const CollectiveMemory& memory, const CollectiveShape& shape, const std::vector<ncclComm_t>& comms)
+  NcclCollective(const CollectiveMemory& memory, const CollectiveShape& shape, const NcclCommunicators& comms)
       : Collective(memory, shape), comms_(comms) {}
 
   void enqueue(const std::vector<cudaStream_t>& streams) override {
@@ -40,35 +40,19 @@ class NcclCollective : public Collective {
   }
 
  private:
-  const std::vector<ncclComm_t>& comms_;
+  const NcclCommunicators& comms_;
 };
 
 class Group : public NcclGroup {
  public:
-  Group(int gpus, int max_ctas) : comms_(gpus) {
-    ncclUniqueId id;
-    NCCL_CHECK(ncclGetUniqueId(&id));
-    NCCL_CHECK(ncclGroupStart());
-    for (int r = 0; r < gpus; ++r) {
-      CUDA_CHECK(cudaSetDevice(r));
-      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-      if (max_ctas > 0) config.maxCTAs = max_ctas;
-      NCCL_CHECK(ncclCommInitRankConfig(&comms_[r], gpus, id, r, &config));
-    }
-    NCCL_CHECK(ncclGroupEnd());
-  }
-  ~Group() override {
-    for (ncclComm_t comm : comms_) ncclCommDestroy(comm);
-  }
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
+  Group(int gpus, int max_ctas) : comms_(gpus, max_ctas) {}
 
   std::unique_ptr<Collective> collective(const CollectiveMemory& memory, Kind kind, int64_t bytes_per_rank) override {
-    return std::make_unique<NcclCollective>(memory, CollectiveShape{kind, bytes_per_rank, int(comms_.size())}, comms_);
+    return std::make_unique<NcclCollective>(memory, CollectiveShape{kind, bytes_per_rank, comms_.gpus()}, comms_);
   }
 
  private:
-  std::vector<ncclComm_t> comms_;
+  const NcclCommunicators comms_;
 };
 
 }  // namespace
@@ -76,13 +60,9 @@ class Group : public NcclGroup {
 std::unique_ptr<NcclGroup> NcclGroup::create(int gpus, int max_ctas) { return std::make_unique<Group>(gpus, max_ctas); }
 
 void NcclGroup::configure(bool direct) {
-  setenv("NCCL_NVLS_ENABLE", "0", 1);
+  nccl_without_multicast();
   setenv("NCCL_GRAPH_REGISTER", "0", 1);  // c3_kernels captures collectives: as they are launched otherwise
   setenv("NCCL_P2P_DIRECT_DISABLE", direct ? "0" : "1", 1);
 }
 
-std::string NcclGroup::version() {
-  int v = 0;
-  NCCL_CHECK(ncclGetVersion(&v));
-  return std::to_string(v / 10000) + "." + std::to_string(v % 10000 / 100) + "." + std::to_string(v % 100);
-}
+std::string NcclGroup::version() { return nccl_version(); }

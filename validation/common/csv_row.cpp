@@ -40,3 +40,7 @@ int CsvRow::one_of(size_t column, const std::vector<std::string>& words) {
   fail("'" + cells_[column] + "' in column " + std::to_string(column + 1) + "; " + right + " would be right");
   return 0;
 }
+
+void CsvRow::unique(size_t column, const std::string& what, std::set<std::string>& seen) {
+  if (!seen.insert(cells_[column]).second) fail("a second " + what + " of the name " + cells_[column]);
+}

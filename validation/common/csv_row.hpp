@@ -1,6 +1,7 @@
 // One line of a CSV file that a person wrote: its cells, with checks that say where and what is wrong.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ class CsvRow {
   int whole(size_t column, int least, int most);
   // Which of `words` the cell is; 0 after a failure.
   int one_of(size_t column, const std::vector<std::string>& words);
+  // Fails where an earlier row had the same name: `seen` has those of the rows before.
+  void unique(size_t column, const std::string& what, std::set<std::string>& seen);
 
  private:
   std::string place_;

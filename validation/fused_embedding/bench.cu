@@ -93,7 +93,9 @@ Bench::Bench(int ranks, const std::vector<Shape>& shapes) : ranks_(ranks), rank_
   CUDA_CHECK(cudaHostAlloc(&host_flag_, 64, cudaHostAllocPortable | cudaHostAllocMapped));
   *host_flag_ = 0;
   for (int r = 0; r < ranks; ++r) {
-    if (!enable_peer_access(r, ranks)) std::exit(1);
+    const OpenGpu gpu = open_gpu(r, ranks);
+    sms_ = gpu.sms;
+    rank_[r].stream = gpu.stream;
     allocate(r, shapes);
   }
   nccl_ = NcclExchange::create(ranks);
@@ -104,8 +106,6 @@ void Bench::allocate(int r, const std::vector<Shape>& shapes) {
   const int64_t tasks = largest(shapes, [](const Shape& s) { return s.tasks(); });
   const int64_t rows = largest(shapes, [](const Shape& s) { return s.rows_per_table; });
   Rank& k = rank_[r];
-  CUDA_CHECK(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, r));
-  CUDA_CHECK(cudaStreamCreateWithFlags(&k.stream, cudaStreamNonBlocking));
   CUDA_CHECK(cudaEventCreate(&k.begin));
   CUDA_CHECK(cudaEventCreate(&k.end));
   CUDA_CHECK(cudaMalloc(&k.tables, largest(shapes, [](const Shape& s) { return s.table_bytes(); })));

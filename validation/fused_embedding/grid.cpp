@@ -2,20 +2,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include "csv_rows.hpp"
-
-namespace {
-
-Dtype dtype_of(CsvRow& row, size_t column) {
-  for (int d = 0; d < 3; ++d)
-    if (row.text(column) == kDtypeNames[d]) return Dtype(d);
-  row.fail("dtype '" + row.text(column) + "'; fp32, fp16 or bf16 would be right");
-  return Dtype::fp32;
-}
-
-}  // namespace
 
 std::vector<Point> read_grid(const std::string& path, int ranks) {
   std::vector<Point> points;
@@ -23,7 +13,7 @@ std::vector<Point> read_grid(const std::string& path, int ranks) {
   read_csv_rows(path, kGridColumns, [&](CsvRow& row) {
     Point p;
     p.name = row.text(0);
-    if (!names.insert(p.name).second) row.fail("a second point of the name " + p.name);
+    row.unique(0, "point", names);
     if (p.name.empty() || p.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
       row.fail("name '" + p.name + "'; lower-case letters, digits and _ would be right: files are named after it");
     Shape& s = p.shape;
@@ -32,7 +22,7 @@ std::vector<Point> read_grid(const std::string& path, int ranks) {
     s.global_batch = row.whole(2, 1, 1 << 20);
     s.pooling = row.whole(3, 1, 256);
     s.dim = row.whole(4, 4, 1024);
-    s.dtype = dtype_of(row, 5);
+    s.dtype = Dtype(row.one_of(5, {std::begin(kDtypeNames), std::end(kDtypeNames)}));
     s.zipf = row.number(6, 0, 4);
     s.rows_per_table = row.whole(7, 1, 1 << 30);
     s.bags_per_task = row.whole(8, 1, 4096);

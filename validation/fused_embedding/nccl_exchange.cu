@@ -1,12 +1,11 @@
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "cuda_check.hpp"
 #include "nccl_exchange.hpp"
 
 #ifdef MOIRE_HAVE_NCCL
-#include <nccl.h>
+#include "nccl_communicators.hpp"
 
 namespace {
 
@@ -47,7 +46,7 @@ class Exchange : public NcclExchange {
 }  // namespace
 
 std::unique_ptr<NcclExchange> NcclExchange::create(int ranks) {
-  setenv("NCCL_NVLS_ENABLE", "0", 1);  // the switch's multicast is left alone
+  nccl_without_multicast();
   std::vector<ncclComm_t> comms(ranks);
   std::vector<int> devices(ranks);
   for (int r = 0; r < ranks; ++r) devices[r] = r;
@@ -58,11 +57,7 @@ std::unique_ptr<NcclExchange> NcclExchange::create(int ranks) {
   return std::make_unique<Exchange>(std::move(comms));
 }
 
-std::string NcclExchange::version() {
-  int v = 0;
-  if (ncclGetVersion(&v) != ncclSuccess) return "unknown";
-  return std::to_string(v / 10000) + "." + std::to_string(v % 10000 / 100) + "." + std::to_string(v % 100);
-}
+std::string NcclExchange::version() { return nccl_version(); }
 
 #else
 

@@ -38,6 +38,19 @@ __device__ inline void keep(const float4& sum, float* sink) {
   if (sum.x + sum.y + sum.z + sum.w == 1e30F) *sink = sum.x;
 }
 
+// By all threads of a WG: copies `vectors` (a multiple of a batch), kUnroll loads a thread before the stores of them.
+template <int kUnroll>
+__device__ inline void copy_batches(const float4* from, float4* to, int64_t vectors) {
+#pragma unroll 1
+  for (int64_t i = threadIdx.x; i < vectors; i += kThreads * kUnroll) {
+    float4 piece[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) piece[u] = load_streaming(from + i + u * kThreads);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) to[i + u * kThreads] = piece[u];
+  }
+}
+
 __device__ inline void stamp(WgStamp* stamps, uint64_t start) {
   __syncthreads();
   if (threadIdx.x == 0) stamps[blockIdx.x] = {start, global_ns(), 0, sm_id(), 0};

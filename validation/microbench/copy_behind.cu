@@ -73,7 +73,7 @@ class Sequence {
   }
 
   Collector& c_;
-  Gate gate_;
+  HostGate gate_;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 

@@ -86,15 +86,12 @@ Collector::Collector(int argc, char** argv, const char* program, int64_t pool_by
     std::exit(2);
   }
   for (int r = 0; r < gpus_; ++r) {
-    if (!enable_peer_access(r, gpus_)) {
-      std::fprintf(stderr, "%s: use --gpus 1\n", program);
-      std::exit(1);
-    }
+    const OpenGpu gpu = open_gpu(r, gpus_);
+    sms_ = gpu.sms;
+    stream_.push_back(gpu.stream);
     pool_.push_back(nullptr);
     stamps_.push_back(nullptr);
     sink_.push_back(nullptr);
-    stream_.push_back(nullptr);
-    CUDA_CHECK(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, r));
     if (pool_bytes > 0) {
       CUDA_CHECK(cudaMalloc(&pool_[r], pool_bytes));
       fill_pool(r, pool_bytes);
@@ -103,7 +100,6 @@ Collector::Collector(int argc, char** argv, const char* program, int64_t pool_by
     CUDA_CHECK(cudaMemset(stamps_[r], 0, sizeof(WgStamp) * kStampsPerSm * sms_));
     CUDA_CHECK(cudaMalloc(&sink_[r], 4096));
     CUDA_CHECK(cudaMemset(sink_[r], 0, 4096));
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream_[r], cudaStreamNonBlocking));
     spin_kernel<<<sms_, 32>>>(50'000'000);  // brings the clocks up
     CUDA_CHECK(cudaGetLastError());
   }

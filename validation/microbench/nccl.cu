@@ -5,6 +5,7 @@
 #include "cuda_check.hpp"
 #include "harness.hpp"
 #include "nccl_check.hpp"
+#include "nccl_communicators.hpp"
 
 namespace {
 
@@ -12,17 +13,7 @@ constexpr int64_t kPoolBytes = int64_t{2} << 30;  // sends from the lower half, 
 
 class AllToAll {
  public:
-  AllToAll(Collector& c, int gpus, int max_ctas) : c_(c), gpus_(gpus), comms_(gpus) {
-    ncclUniqueId id;
-    NCCL_CHECK(ncclGetUniqueId(&id));
-    NCCL_CHECK(ncclGroupStart());
-    for (int r = 0; r < gpus; ++r) {
-      CUDA_CHECK(cudaSetDevice(r));
-      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-      if (max_ctas > 0) config.maxCTAs = max_ctas;
-      NCCL_CHECK(ncclCommInitRankConfig(&comms_[r], gpus, id, r, &config));
-    }
-    NCCL_CHECK(ncclGroupEnd());
+  AllToAll(Collector& c, int gpus, int max_ctas) : c_(c), gpus_(gpus), comms_(gpus, max_ctas) {
     begin_.resize(gpus);
     end_.resize(gpus);
     for (int r = 0; r < gpus; ++r) {
@@ -36,7 +27,6 @@ class AllToAll {
       cudaSetDevice(r);
       cudaEventDestroy(begin_[r]);
       cudaEventDestroy(end_[r]);
-      ncclCommDestroy(comms_[r]);
     }
   }
   AllToAll(const AllToAll&) = delete;
@@ -98,14 +88,14 @@ class AllToAll {
   Collector& c_;
   int gpus_;
   HostGate gate_;
-  std::vector<ncclComm_t> comms_;
+  const NcclCommunicators comms_;
   std::vector<cudaEvent_t> begin_, end_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("NCCL_NVLS_ENABLE", "0", 1);  // no multicast through the switch
+  nccl_without_multicast();
   Collector c(argc, argv, "nccl", kPoolBytes);
   if (!c.wants_peers("nccl_all_to_all")) return 0;
   for (int gpus = 2; gpus <= c.gpus(); gpus += std::max(1, c.gpus() - 2)) {

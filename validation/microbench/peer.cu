@@ -53,14 +53,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const uint64_t start = global_ns();
   float4* to = peers.base[blockIdx.x % peers.count] + int64_t(blockIdx.x / peers.count) * vectors_per_wg;
   from += int64_t(blockIdx.x) * vectors_per_wg;
-#pragma unroll 1
-  for (int64_t i = threadIdx.x; i < vectors_per_wg; i += kThreads * kUnroll) {
-    float4 piece[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) piece[u] = load_streaming(from + i + u * kThreads);
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) to[i + u * kThreads] = piece[u];
-  }
+  copy_batches<kUnroll>(from, to, vectors_per_wg);
   fence_sys();
   stamp(stamps, start);
 }

@@ -90,11 +90,11 @@ class Calibrator {
  private:
   Context context() const { return {measurements_, hardware_}; }
 
-  machine::SystemSpec system(const machine::GpuSpec& gpu) const {
+  libraries::EquippedSystem system(const libraries::EquippedGpu& gpu) const {
     return measurements::measured_system(measurements_, gpu, options_.wiring);
   }
 
-  machine::GpuSpec gpu() const {
+  libraries::EquippedGpu gpu() const {
     config::Diagnostics broken;
     auto gpu = hardware_.spec(broken);
     MOIRE_INVARIANT(gpu.has_value(), "a value inside its bounds breaks the spec:\n" + broken.str());

@@ -13,6 +13,13 @@ namespace {
 
 // What a timer's steps may add to a rate.
 constexpr double slack = 1.01;
+// Far above what any GPU of today has, so that what is beyond is a slip of the pen: 10 TB, a hundred thousand of
+// anything.
+constexpr double most_bytes = 1e13, most_count = 1e5;
+// Gathers that the cache serves to the larger part say nothing of the memory's limit.
+constexpr double mostly_missed = 0.5;
+// Datasheets round: a rate that is a power of two a clock but for so little is that power.
+constexpr double nearly = 0.98;
 
 class Finder {
  public:
@@ -92,7 +99,7 @@ class Finder {
     for (const auto& [key, value] : row.parameters) {
       const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // kernels behind each other
       const double least = from_one.count(key) > 0 && !nothing_copied ? 1 : 0;
-      const double most = key.ends_with("bytes") ? 1e13 : 1e5;
+      const double most = key.ends_with("bytes") ? most_bytes : most_count;
       if (value >= least && value <= most && value == std::floor(value)) continue;
       fail(row, fmt::format("{}: {} is {}", name(row), key, value),
            fmt::format("it must be a whole number from {} to {}", least, most));
@@ -133,7 +140,7 @@ class Finder {
       above(row, row.value, peak_, peak, remedy);
     } else if (row.metric == "bandwidth" && row.benchmark == "hbm_copy") {
       above(row, 2 * row.value, peak_, peak, remedy + "; a copy reads and writes");
-    } else if (row.metric == "bandwidth" && row.benchmark == "gather" && miss_ratio(row) > 0.5) {
+    } else if (row.metric == "bandwidth" && row.benchmark == "gather" && miss_ratio(row) > mostly_missed) {
       above(row, row.value, peak_ / miss_ratio(row), peak + " and what the cache holds", remedy);
     } else if (row.metric == "background_bandwidth") {
       above(row, row.value, peak_, peak, remedy);
@@ -205,7 +212,7 @@ class Finder {
     if (!gpu || rate <= 0 || clock <= 0) return;
     const double per_clock = rate / clock / (sms_ > 0 ? sms_ : static_cast<double>(gpu->compute.total_cus()));
     double units = 1;
-    while (units < per_clock * 0.98) units *= 2;
+    while (units < per_clock * nearly) units *= 2;
     above(row, row.value, units * clock / 1e9, fmt::format("{} operations a clock", units),
           fmt::format("see compute.clock and compute.{}", vector ? "vector_fp32" : "matrix_16bit"));
   }

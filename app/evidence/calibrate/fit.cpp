@@ -11,7 +11,11 @@ namespace moire::calibrate {
 
 namespace {
 
-constexpr double first_step = 0.15;  // of a variable over its scale
+constexpr double first_step = 0.15;     // of a variable over its scale
+constexpr double step_at_bound = 0.01;  // where both bounds are where it begins: the search asks for a step above 0
+// When the search ends: what is written has four digits, and a loss is a mean square of relative errors.
+constexpr double variable_tolerance = 1e-4, loss_tolerance = 1e-5;
+constexpr double exact_loss = 1e-10;  // errors of 1e-5: all points are met
 
 using Loss = std::function<double(const std::vector<double>&)>;
 
@@ -82,12 +86,12 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
     step[i] = x[i] + first_step <= high[i] ? first_step : -std::min(first_step, x[i] - low[i]);
   }
   for (double& s : step) {
-    if (s == 0) s = 0.01;
+    if (s == 0) s = step_at_bound;
   }
   search.set_initial_step(step);
-  search.set_xtol_rel(1e-4);
-  search.set_ftol_rel(1e-5);
-  search.set_stopval(1e-10);
+  search.set_xtol_rel(variable_tolerance);
+  search.set_ftol_rel(loss_tolerance);
+  search.set_stopval(exact_loss);
   search.set_maxeval(evaluations);
   double least = 0;
   try {

@@ -16,7 +16,6 @@ namespace moire::calibrate {
 namespace {
 
 using config::Node;
-using machine::GpuSpec;
 
 std::pair<std::string, std::string> section_and_key(std::string_view path) {
   const std::size_t dot = path.find('.');
@@ -25,8 +24,8 @@ std::pair<std::string, std::string> section_and_key(std::string_view path) {
 }
 
 const config::Description* section_of(const std::string& section) {
-  const config::Field* field = config::description<GpuSpec>().find(section);
-  if (!field || field->type.shape.form != config::Shape::Form::spec) return nullptr;
+  const config::Field* field = config::description<machine::GpuSpec>().find(section);
+  if (!field || !field->type.shape.spec) return nullptr;
   return &field->type.shape.spec();
 }
 
@@ -117,7 +116,7 @@ void move_to(const std::shared_ptr<const config::Source>& source, Node& node) {
 
 std::optional<HardwareFile> HardwareFile::from(std::optional<Node> root, const std::optional<Node>& written,
                                                const std::string& text, config::Diagnostics& diagnostics) {
-  if (!root || !config::parse<GpuSpec>(*root, diagnostics) || !diagnostics.ok()) return std::nullopt;
+  if (!root || !libraries::read_gpu(*root, diagnostics) || !diagnostics.ok()) return std::nullopt;
   HardwareFile out;
   for (Node::Entry& entry : root->entries) {
     if (!entry.value.top) continue;
@@ -288,7 +287,7 @@ void HardwareFile::set_source_text(const std::string& key, const std::string& te
   sources->entries.push_back({key, {}, node});
 }
 
-std::optional<GpuSpec> HardwareFile::spec(config::Diagnostics& diagnostics) const {
+std::optional<libraries::EquippedGpu> HardwareFile::spec(config::Diagnostics& diagnostics) const {
   Node root = root_;
   auto source = std::make_shared<config::Source>(*root_.place.source);
   source->references.clear();  // those stated meanwhile count
@@ -299,7 +298,7 @@ std::optional<GpuSpec> HardwareFile::spec(config::Diagnostics& diagnostics) cons
   for (const auto& [key, part] : parts_) {
     if (Node* there = root.find(key)) *there = part;
   }
-  return config::parse<GpuSpec>(root, diagnostics);
+  return libraries::read_gpu(root, diagnostics);
 }
 
 config::Place HardwareFile::place(std::string_view path) const {

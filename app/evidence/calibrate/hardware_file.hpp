@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/config.hpp"
 
 namespace moire::calibrate {
@@ -45,7 +45,7 @@ class HardwareFile {
   void set_source_text(const std::string& key, const std::string& text);
 
   // The GPU as it stands. Empty, with reasons, where the values break a rule of the specs.
-  std::optional<machine::GpuSpec> spec(config::Diagnostics& diagnostics) const;
+  std::optional<libraries::EquippedGpu> spec(config::Diagnostics& diagnostics) const;
 
   config::Place place(std::string_view path) const;
 

@@ -29,7 +29,7 @@ std::string content(const std::string& name, const std::string& yaml) {
   config::Diagnostics diagnostics;
   const auto root = config::load_text((hardware / name).string(), yaml, {}, diagnostics);
   std::vector<config::Provenance> all;
-  EXPECT_TRUE(root && config::parse<machine::GpuSpec>(*root, diagnostics, &all)) << diagnostics.str();
+  EXPECT_TRUE(root && libraries::read_gpu(*root, diagnostics, &all)) << diagnostics.str();
   std::string out;
   for (const auto& p : all) {
     out += p.path + "=" + p.value + "|" + p.source + "|" + std::to_string(p.residual.value_or(-1)) + "\n";

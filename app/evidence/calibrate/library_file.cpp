@@ -125,7 +125,7 @@ double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fi
 
 class Fitting {
  public:
-  Fitting(const measurements::Measurements& measurements, const machine::SystemSpec& system, LibrarySpec& library,
+  Fitting(const measurements::Measurements& measurements, const libraries::EquippedSystem& system, LibrarySpec& library,
           LibraryCalibration& found)
       : measurements_(measurements), system_(system), library_(library), found_(found) {}
 
@@ -221,7 +221,7 @@ class Fitting {
   }
 
   const measurements::Measurements& measurements_;
-  const machine::SystemSpec& system_;
+  const libraries::EquippedSystem& system_;
   LibrarySpec& library_;
   LibraryCalibration& found_;
 };
@@ -229,7 +229,7 @@ class Fitting {
 }  // namespace
 
 std::optional<LibraryCalibration> calibrate_library(const measurements::Measurements& measurements,
-                                                    const std::string& file, const machine::GpuSpec& gpu,
+                                                    const std::string& file, const libraries::EquippedGpu& gpu,
                                                     config::Diagnostics& diagnostics, const Options& options) {
   auto root = config::load(file, {}, diagnostics);
   if (!root) return std::nullopt;
@@ -238,7 +238,7 @@ std::optional<LibraryCalibration> calibrate_library(const measurements::Measurem
   std::ifstream in(file, std::ios::binary);
   const Comments comments = comments_of(*root, std::string(std::istreambuf_iterator<char>(in), {}));
 
-  const machine::SystemSpec system = measurements::measured_system(measurements, gpu, options.wiring);
+  const libraries::EquippedSystem system = measurements::measured_system(measurements, gpu, options.wiring);
   LibraryCalibration found;
   Fitting fitting(measurements, system, *library, found);
   measurements::Measurements own = measurements;

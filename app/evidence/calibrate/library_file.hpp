@@ -15,7 +15,7 @@ struct LibraryCalibration : Found {
 // Nothing, with the reasons in `diagnostics`, where the file is no right profile or the measurements have none of its
 // benchmark. What the library's sources say stays as it is in `file`. The curves point into `measurements`.
 std::optional<LibraryCalibration> calibrate_library(const measurements::Measurements& measurements,
-                                                    const std::string& file, const machine::GpuSpec& gpu,
+                                                    const std::string& file, const libraries::EquippedGpu& gpu,
                                                     config::Diagnostics& diagnostics, const Options& options = {});
 
 }  // namespace moire::calibrate

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "app/evidence/microbench/library.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::calibrate {
@@ -44,7 +44,7 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
   truth.copy_cost = 1.5;
   truth.link_cost = 1.3;
   truth.low_latency->step_overhead = Time::from_us(0.5);
-  const machine::SystemSpec system = machine::example_system(4);
+  const libraries::EquippedSystem system = libraries::example_equipped(4);
   const auto known = microbench::with_library(truth);
   const auto benchmark =
       std::find_if(known.begin(), known.end(), [](const auto& b) { return b.name == "all_to_all_nccl"; });
@@ -63,7 +63,7 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
     }
   }
   const measurements::Measurements measurements = read(rows);
-  const auto found = calibrate_library(measurements, nccl, system.node.gpu, diagnostics);
+  const auto found = calibrate_library(measurements, nccl, libraries::EquippedGpu{system.node.gpu}, diagnostics);
   ASSERT_TRUE(found) << diagnostics.str();
   const LibrarySpec again = profile(*config::load_text("found.yaml", found->yaml, {}, diagnostics));
   EXPECT_NEAR(again.setup.us(), 3, 0.03);
@@ -87,7 +87,7 @@ TEST(CalibrateLibrary, FindsWhatRingsAdd) {
   truth.channels->simple.step_overhead = Time::from_us(1.5);
   truth.channels->simple.step_spread = 0;
   truth.channels->ll->batch_pause = Time::from_ns(300);
-  const machine::SystemSpec system = machine::example_system(4);
+  const libraries::EquippedSystem system = libraries::example_equipped(4);
   const auto known = microbench::with_library(truth);
   std::string rows;
   for (const char* name : {"all_gather_nccl", "all_reduce_nccl"}) {
@@ -107,7 +107,7 @@ TEST(CalibrateLibrary, FindsWhatRingsAdd) {
     }
   }
   const measurements::Measurements measurements = read(rows);
-  const auto found = calibrate_library(measurements, nccl, system.node.gpu, diagnostics);
+  const auto found = calibrate_library(measurements, nccl, libraries::EquippedGpu{system.node.gpu}, diagnostics);
   ASSERT_TRUE(found) << diagnostics.str();
   const LibrarySpec again = profile(*config::load_text("found.yaml", found->yaml, {}, diagnostics));
   EXPECT_NEAR(again.channels->setup.us(), 3, 0.3);
@@ -122,7 +122,7 @@ TEST(CalibrateLibrary, FindsWhatRingsAdd) {
 TEST(CalibrateLibrary, NeedsRowsOfItsBenchmark) {
   config::Diagnostics diagnostics;
   const measurements::Measurements measurements = read("flag,,round_trip,1000,ns,1,1000,1000\n");
-  EXPECT_FALSE(calibrate_library(measurements, nccl, machine::example_gpu(), diagnostics));
+  EXPECT_FALSE(calibrate_library(measurements, nccl, libraries::EquippedGpu{machine::example_gpu()}, diagnostics));
   EXPECT_THAT(diagnostics.str(), HasSubstr("no row of all_to_all_nccl"));
 }
 

@@ -96,9 +96,10 @@ std::function<std::optional<double>(const Context&)> least_of(std::string benchm
 bool lone(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") == 1; }
 bool several(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") > 1; }
 
-// Footprints of which the cache holds next to nothing, and those that it holds in part.
+// Footprints of which the cache holds next to nothing (2 %), and those that it holds in part.
+constexpr double capacities_beyond_cache = 50;
 bool from_memory(const microbench::Parameters& p, const Context& context) {
-  return parameter(p, "footprint_bytes") > 50 * context.hardware.number("l2.capacity").value_or(0);
+  return parameter(p, "footprint_bytes") > capacities_beyond_cache * context.hardware.number("l2.capacity").value_or(0);
 }
 bool lone_from_memory(const microbench::Parameters& p, const Context& c) { return lone(p, c) && from_memory(p, c); }
 bool several_from_memory(const microbench::Parameters& p, const Context& c) {
@@ -136,9 +137,11 @@ bool stored_apart(const microbench::Parameters& p, const Context&) {
 bool in_cache(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
-// As many stores as it takes to fill the port; more take longer to simulate and tell no more.
+// As many stores as it takes to fill the port; more take longer to simulate and tell no more: one an SM of H100 and
+// H200.
+constexpr double fills_port = 32, one_an_sm = 132;
 bool many_stores(const microbench::Parameters& p, const Context&) {
-  return parameter(p, "wgs") >= 32 && parameter(p, "wgs") <= 132;
+  return parameter(p, "wgs") >= fills_port && parameter(p, "wgs") <= one_an_sm;
 }
 
 // The rate of one workgroup's stores times the latency until they are seen.
@@ -149,7 +152,8 @@ std::optional<double> store_window(const Context& context) {
   }
   const auto latency = context.hardware.number("port.store_latency");
   if (most == 0 || !latency) return std::nullopt;
-  return most * *latency * 1e-12;
+  constexpr double seconds = 1e-12;  // in a picosecond, the base unit of times
+  return most * *latency * seconds;
 }
 
 bool nothing_stored(const microbench::Parameters& p, const Context&) { return parameter(p, "store_bytes") == 0; }

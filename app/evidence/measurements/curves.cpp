@@ -33,16 +33,17 @@ bool within_limits(const Curve& curve) {
   return curve.mean_error() <= curve_mean_limit && std::abs(curve.worst().error()) <= curve_worst_limit;
 }
 
-machine::SystemSpec measured_system(const Measurements& measurements, const machine::GpuSpec& gpu,
-                                    link::Wiring wiring) {
-  machine::SystemSpec system;
+libraries::EquippedSystem measured_system(const Measurements& measurements, const libraries::EquippedGpu& gpu,
+                                          link::Wiring wiring) {
+  libraries::EquippedSystem system;
   system.node.gpus = measurements.gpus;
   system.node.gpu = gpu;
+  system.software.gemm = gpu.gemm;
   system.node.wiring = measurements.gpus > 1 ? wiring : link::Wiring::none;
   return system;
 }
 
-std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const machine::SystemSpec& system,
+std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const libraries::EquippedSystem& system,
                              const std::vector<Benchmark>& known) {
   std::vector<double> out(values.size(), std::numeric_limits<double>::quiet_NaN());
   std::map<std::tuple<std::string, Parameters>, microbench::Values> ran;
@@ -58,7 +59,7 @@ std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, co
   return out;
 }
 
-void check_simulations(const Measurements& measurements, const machine::SystemSpec& system,
+void check_simulations(const Measurements& measurements, const libraries::EquippedSystem& system,
                        const std::vector<Benchmark>& known, config::Diagnostics& diagnostics) {
   std::set<std::pair<std::string, Parameters>> ran;
   for (const MeasuredValue& value : measurements.values) {
@@ -85,7 +86,7 @@ double resolution_of(const MeasuredValue& value, const Measurements& measurement
 
 }  // namespace
 
-std::vector<Curve> curves(const Measurements& measurements, const machine::SystemSpec& system,
+std::vector<Curve> curves(const Measurements& measurements, const libraries::EquippedSystem& system,
                           const std::vector<Benchmark>& known) {
   std::vector<const MeasuredValue*> values;
   for (const MeasuredValue& value : measurements.values) {

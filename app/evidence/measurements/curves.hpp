@@ -33,19 +33,20 @@ constexpr double curve_worst_limit = 0.15;
 bool within_limits(const Curve& curve);
 
 // A machine of one node as the file describes it: `gpus` of `gpu` behind a switch.
-machine::SystemSpec measured_system(const Measurements& measurements, const machine::GpuSpec& gpu, link::Wiring wiring);
+libraries::EquippedSystem measured_system(const Measurements& measurements, const libraries::EquippedGpu& gpu,
+                                          link::Wiring wiring);
 
 // The simulated value of each, in its unit; NaN where the benchmark has no simulation or does not tell this metric.
 // Every benchmark runs once for all metrics at the same parameters.
-std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const machine::SystemSpec& system,
+std::vector<double> simulate(const std::vector<const MeasuredValue*>& values, const libraries::EquippedSystem& system,
                              const std::vector<Benchmark>& known);
 
 // Runs every benchmark once at its parameters; an error at the row for each that this machine cannot run.
-void check_simulations(const Measurements& measurements, const machine::SystemSpec& system,
+void check_simulations(const Measurements& measurements, const libraries::EquippedSystem& system,
                        const std::vector<Benchmark>& known, config::Diagnostics& diagnostics);
 
 // Every curve that can be simulated, in the order of the file.
-std::vector<Curve> curves(const Measurements& measurements, const machine::SystemSpec& system,
+std::vector<Curve> curves(const Measurements& measurements, const libraries::EquippedSystem& system,
                           const std::vector<Benchmark>& known = microbench::all());
 
 }  // namespace moire::measurements

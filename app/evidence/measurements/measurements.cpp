@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <charconv>
-#include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "sim/config/suggest.hpp"
+#include "sim/formats/complaints.hpp"
+#include "sim/formats/csv.hpp"
+#include "sim/formats/file.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::measurements {
 
@@ -23,40 +21,30 @@ constexpr std::string_view columns = "benchmark,parameters,metric,value,unit,rep
 constexpr std::string_view example =
     "launch,wgs=1,queue_gap,1540,ns,9,1510,1570: benchmark, parameters, metric, value, unit, repetitions, low and high";
 constexpr std::array<std::string_view, 5> required = {"gpu", "gpus", "driver", "date", "command"};
-constexpr std::size_t most_errors = 20;
 constexpr std::uintmax_t largest_file = 64 << 20;
 constexpr std::int64_t most_gpus = 72;  // of one node
 
 using config::in_quotes;
+using formats::Digits;
+using formats::number_in;
+using formats::parse_number;
+using Cell = formats::CsvField;
 
-struct Cell {
-  std::string_view text;
-  int col = 0;
-};
-
-std::vector<Cell> split(std::string_view line, char separator, int col) {
-  std::vector<Cell> cells;
+std::vector<Cell> words(const Cell& all) {
+  std::vector<Cell> found;
   for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(line.find(separator, begin), line.size());
-    cells.push_back({line.substr(begin, end - begin), col + static_cast<int>(begin)});
-    if (end == line.size()) return cells;
+    const std::size_t end = std::min(all.text.find(' ', begin), all.text.size());
+    found.push_back({all.text.substr(begin, end - begin), all.col + begin});
+    if (end == all.text.size()) return found;
     begin = end + 1;
   }
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 class Reader {
  public:
   Reader(const std::string& name, config::Diagnostics& diagnostics, const std::vector<Benchmark>& known)
-      : diagnostics_(diagnostics), known_(known) {
-    out_.source = std::make_shared<config::Source>(config::Source{name, {}, true, {}});
+      : complaints_(name, diagnostics, formats::Complaints::Beyond::unread), known_(known) {
+    out_.source = complaints_.source();
   }
 
   std::optional<Measurements> read(std::string_view text) {
@@ -64,7 +52,7 @@ class Reader {
       fail(0, "the file is empty", fmt::format("its first line is '{}'", magic_line));
       return std::nullopt;
     }
-    while (!text.empty() && !stopped_) {
+    while (!text.empty() && !complaints_.stopped()) {
       ++line_;
       const std::size_t end = text.find('\n');
       if (end == std::string_view::npos) {
@@ -74,31 +62,26 @@ class Reader {
       read_line(text.substr(0, end));
       text.remove_prefix(end + 1);
     }
-    if (!stopped_) finish();
-    if (errors_ > 0) return std::nullopt;
+    if (!complaints_.stopped()) finish();
+    if (!complaints_.ok()) return std::nullopt;
     return std::move(out_);
   }
 
  private:
   enum class State { magic, header, rows };
 
-  bool fail(int col, std::string what, std::string remedy) {
-    if (stopped_) return false;
-    diagnostics_.error({out_.source, col == 0 ? 0 : line_, col}, std::move(what), std::move(remedy));
-    if (++errors_ == most_errors) {
-      diagnostics_.error({out_.source, line_, std::max(col, 1)}, "too many errors; the rest of the file was not read");
-      stopped_ = true;
-    }
+  // Column 0 stands for the file as a whole.
+  bool fail(std::size_t col, std::string what, std::string remedy) {
+    complaints_.error(col == 0 ? 0 : line_, col, std::move(what), std::move(remedy));
     return false;
   }
-  void fatal(int col, std::string what, std::string remedy) {
-    fail(col, std::move(what), std::move(remedy));
-    stopped_ = true;
+  void fatal(std::size_t col, std::string what, std::string remedy) {
+    complaints_.fatal(line_, col, std::move(what), std::move(remedy));
   }
 
   void read_line(std::string_view line) {
     if (line.ends_with('\r')) {
-      return fatal(static_cast<int>(line.size()), "the line ends in a carriage return", "write lines that end in \\n");
+      return fatal(line.size(), "the line ends in a carriage return", "write lines that end in \\n");
     }
     if (state_ == State::magic) {
       if (line != magic_line)
@@ -138,11 +121,8 @@ class Reader {
     if (key == "driver") out_.driver = value;
     if (key == "date") out_.date = value;
     if (key == "gpus") {
-      const auto gpus = number_in<std::int64_t>(value);
-      out_.gpus = gpus.value_or(0);
-      if (!gpus || *gpus < 1 || *gpus > most_gpus) {
-        fail(static_cast<int>(colon) + 3, fmt::format("gpus is {}", in_quotes(value)),
-             fmt::format("it must be 1 to {}", most_gpus));
+      if (parse_number(value, out_.gpus, 1, most_gpus) != Digits::good) {
+        fail(colon + 3, fmt::format("gpus is {}", in_quotes(value)), fmt::format("it must be 1 to {}", most_gpus));
       }
     }
   }
@@ -156,21 +136,22 @@ class Reader {
   }
 
   void read_row(std::string_view line) {
-    const std::vector<Cell> cells = split(line, ',', 1);
+    std::size_t unclosed = 0;
+    const std::vector<Cell> cells = formats::csv_fields(line, unclosed);
     if (line.starts_with('#')) {
       fail(1, "a header line between the rows", "put it at the top of the file");
-    } else if (cells.size() != 8) {
+    } else if (unclosed != 0 || cells.size() != 8) {
       fail(1, fmt::format("a row of {} field{}, not 8", cells.size(), cells.size() == 1 ? "" : "s"),
            fmt::format("a row is like {}", example));
     } else {
       MeasuredValue row;
       row.line = line_;
-      const std::size_t before = errors_;
+      const std::size_t before = complaints_.errors();
       const Benchmark* benchmark = read_benchmark(cells[0], row);
       read_parameters(cells[1], benchmark, row);
       read_metric(cells[2], cells[4], benchmark, row);
       read_numbers(cells, row);
-      if (errors_ == before) keep(std::move(row));
+      if (complaints_.errors() == before) keep(std::move(row));
     }
   }
 
@@ -188,23 +169,22 @@ class Reader {
   void read_parameters(const Cell& all, const Benchmark* benchmark, MeasuredValue& row) {
     bool good = true;
     if (!all.text.empty()) {
-      for (const Cell& cell : split(all.text, ' ', all.col)) good = read_parameter(cell, row) && good;
+      for (const Cell& cell : words(all)) good = read_parameter(cell, row) && good;
     }
     if (benchmark && good) check_names(all, *benchmark, row.parameters);
   }
 
   bool read_parameter(const Cell& cell, MeasuredValue& row) {
     const std::size_t equals = cell.text.find('=');
-    if (equals == std::string_view::npos || equals == 0) {
+    if (equals == std::string::npos || equals == 0) {
       return fail(cell.col, fmt::format("the parameter {} is not 'name=number'", in_quotes(cell.text)),
                   "write them like wgs=132 wgs_per_sm=1, one space between two");
     }
     const std::string name(cell.text.substr(0, equals));
-    const std::string_view digits = cell.text.substr(equals + 1);
+    const std::string digits = cell.text.substr(equals + 1);
     const auto value = number_in<double>(digits);
-    if (!value || !std::isfinite(*value) || *value < 0) {
-      return fail(cell.col + static_cast<int>(equals) + 1,
-                  fmt::format("the parameter {} is {}", in_quotes(name), in_quotes(digits)),
+    if (!value || *value < 0) {
+      return fail(cell.col + equals + 1, fmt::format("the parameter {} is {}", in_quotes(name), in_quotes(digits)),
                   "it must be a number, 0 or more, without a unit");
     }
     if (!row.parameters.emplace(name, *value).second) {
@@ -257,12 +237,15 @@ class Reader {
   }
 
   bool read_number(const Cell& cell, std::string_view what, double& out) {
-    const auto value = number_in<double>(cell.text);
-    if (value && std::isfinite(*value) && *value >= 0) {
-      out = *value;
+    double value = 0;
+    const Digits digits = parse_number(cell.text, value);
+    if (digits == Digits::good && value >= 0) {
+      out = value;
       return true;
     }
-    const std::string_view how = !value ? "no number" : !std::isfinite(*value) ? "not finite" : "negative";
+    const std::string_view how = digits == Digits::none           ? "no number"
+                                 : digits == Digits::out_of_range ? "not finite"
+                                                                  : "negative";
     return fail(cell.col, fmt::format("{} is {}: {}", what, in_quotes(cell.text), how),
                 "write a number, 0 or more, in the unit of the row");
   }
@@ -302,19 +285,17 @@ class Reader {
     if (state_ == State::header) {
       end_header();
       fail(0, "there are no columns", fmt::format("after the header comes '{}'", columns));
-    } else if (errors_ == 0 && out_.values.empty()) {
+    } else if (complaints_.ok() && out_.values.empty()) {
       fail(0, "there are no rows", fmt::format("a row is like {}", example));
     }
   }
 
-  config::Diagnostics& diagnostics_;
+  formats::Complaints complaints_;
   const std::vector<Benchmark>& known_;
   Measurements out_;
   std::map<std::string, int> seen_;
   State state_ = State::magic;
   int line_ = 0;
-  std::size_t errors_ = 0;
-  bool stopped_ = false;
 };
 
 }  // namespace
@@ -345,25 +326,11 @@ bool is_measurements(const std::filesystem::path& file) {
 
 std::optional<Measurements> load_measurements(const std::filesystem::path& file, config::Diagnostics& diagnostics,
                                               const std::vector<Benchmark>& known) {
-  const auto reject = [&](std::string what, std::string remedy) {
-    const auto source = std::make_shared<config::Source>(config::Source{file.string(), {}, true, {}});
-    diagnostics.error({source, 0, 0}, std::move(what), std::move(remedy));
-    return std::nullopt;
-  };
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) {
-    return reject("this is a folder", "name a measurements file, as 'validation/collect' writes it");
-  }
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  if (!error && size > largest_file) return reject("the file is larger than 64 MiB", "measurements files are small");
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.good() && !in.eof()) {
-    return reject(fmt::format("cannot be read: {}", std::strerror(errno == 0 ? EIO : errno)),
-                  "name a measurements file, as 'validation/collect' writes it");
-  }
-  return read_measurements(file.string(), text, diagnostics, known);
+  const auto text =
+      formats::read_file({.file = file, .remedy = "name a measurements file, as 'validation/collect' writes it"},
+                         largest_file, diagnostics);
+  if (!text) return std::nullopt;
+  return read_measurements(file.string(), *text, diagnostics, known);
 }
 
 std::optional<Measurements> read_measurements(const std::string& name, const std::string& text,

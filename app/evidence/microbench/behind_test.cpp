@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "app/evidence/microbench/microbench.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::microbench {
 namespace {
@@ -11,8 +11,8 @@ namespace {
 constexpr double kernel = 1, peer = 2, local = 3;
 constexpr double near = 0.01;  // a kernel of 1 ns, the ramp of a copy within the GPU
 
-machine::SystemSpec with_host() {
-  machine::SystemSpec system = machine::example_system(2);
+libraries::EquippedSystem with_host() {
+  libraries::EquippedSystem system = libraries::example_equipped(2);
   system.node.gpu.host = {.enqueue = Time::from_us(7),
                           .kernel_start = Time::from_us(3),
                           .queue_gap = Time::from_us(1),
@@ -21,21 +21,21 @@ machine::SystemSpec with_host() {
   return system;
 }
 
-machine::SystemSpec with_hand_overs() {
-  machine::SystemSpec system = with_host();
+libraries::EquippedSystem with_hand_overs() {
+  libraries::EquippedSystem system = with_host();
   system.node.gpu.host.poll_interval = Time::from_us(8);
   system.node.gpu.dma.completion = Time::from_us(3);
   return system;
 }
 
-double time(const machine::SystemSpec& system, double first, double second = 0, double third = 0) {
+double time(const libraries::EquippedSystem& system, double first, double second = 0, double third = 0) {
   return find("copy_behind")
       ->run(system, {{"first", first}, {"second", second}, {"third", third}, {"bytes", 1e6}})
       .at("time");
 }
 
 TEST(CopyBehind, AloneIsWhatTwoEventsSee) {
-  for (const machine::SystemSpec& system : {with_host(), with_hand_overs()}) {
+  for (const libraries::EquippedSystem& system : {with_host(), with_hand_overs()}) {
     EXPECT_NEAR(time(system, kernel), 4, near);
     EXPECT_NEAR(time(system, kernel, kernel, kernel), 4 + 2 * 1, near);
     EXPECT_NEAR(time(system, peer), 10 + 10, near);
@@ -46,7 +46,7 @@ TEST(CopyBehind, AloneIsWhatTwoEventsSee) {
 }
 
 TEST(CopyBehind, WhoWaitsForAnotherEngineLooksNowAndThen) {
-  const machine::SystemSpec system = with_hand_overs();
+  const libraries::EquippedSystem system = with_hand_overs();
   // The command is read beside the kernel; the engine looks again 8 us later if that was longer.
   EXPECT_NEAR(time(system, kernel, peer), 20, near);
   EXPECT_NEAR(time(system, local, peer), 20, near);
@@ -61,7 +61,7 @@ TEST(CopyBehind, WhoWaitsForAnotherEngineLooksNowAndThen) {
 }
 
 TEST(CopyBehind, WithoutThemACopyTakesItsWholeCommand) {
-  const machine::SystemSpec system = with_host();
+  const libraries::EquippedSystem system = with_host();
   EXPECT_NEAR(time(system, kernel, peer), 4 + 1 - 4 + 10 + 10, near);
   EXPECT_NEAR(time(system, peer, kernel), 20 + 1, near);
   EXPECT_NEAR(time(system, peer, local), 20 + 1 - 4 + 5 + 2, near);
@@ -70,8 +70,8 @@ TEST(CopyBehind, WithoutThemACopyTakesItsWholeCommand) {
 TEST(CopyBehind, RefusesWhatThereIsNot) {
   EXPECT_THROW(time(with_host(), 0), std::invalid_argument);
   EXPECT_THROW(time(with_host(), 4), std::invalid_argument);
-  EXPECT_THROW(time(machine::example_system(1), peer), std::invalid_argument);
-  EXPECT_NEAR(time(machine::example_system(1), kernel), 0, near);
+  EXPECT_THROW(time(libraries::example_equipped(1), peer), std::invalid_argument);
+  EXPECT_NEAR(time(libraries::example_equipped(1), kernel), 0, near);
 }
 
 }  // namespace

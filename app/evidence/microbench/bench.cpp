@@ -170,9 +170,9 @@ std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::C
 
 replay::Result simulate(const SystemSpec& system, const program::Program& program, program::Observer* observer) {
   core::RunLoop loop;
-  std::string error;
+  config::Problem error;
   const auto machine = machine::Machine::build(system, loop, error);
-  MOIRE_INVARIANT(machine != nullptr, error);
+  MOIRE_INVARIANT(machine != nullptr, error.str());
   replay::Result result = replay::Replay(*machine, program, observer).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
   return result;

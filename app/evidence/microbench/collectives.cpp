@@ -19,7 +19,7 @@ Values by_copies(const SystemSpec& system, Kind kind, const Parameters& paramete
   need_gpus(system, gpus);
   const std::int64_t bytes = count(parameters, "bytes_per_rank");
   if (bytes < 1) throw std::invalid_argument("0 bytes; a collective sends something");
-  SystemSpec node = one_node(system);
+  libraries::EquippedSystem node{one_node(system)};
   node.node.gpus = gpus;
   node.node.gpu.host.event_pair = system.node.gpu.host.event_pair;
   program::Program program(static_cast<Rank>(gpus));
@@ -29,8 +29,9 @@ Values by_copies(const SystemSpec& system, Kind kind, const Parameters& paramete
   const collective::Collective made{
       .kind = kind,
       .bytes = Bytes{static_cast<double>(bytes)},
-      .way = {.engine = collective::Engine::dma,
-              .streams = count(parameters, "streams") == 1 ? collective::Streams::one : collective::Streams::per_peer}};
+      .method = {
+          .engine = collective::Engine::dma,
+          .streams = count(parameters, "streams") == 1 ? collective::Streams::one : collective::Streams::per_peer}};
   append(build, made, name_of(kind));
   return {{"time", (simulate(node, program).end - gate).us()}};
 }

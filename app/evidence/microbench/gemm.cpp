@@ -18,7 +18,7 @@ void append_gemm(builder::Builder& build, const Parameters& parameters) {
   spec.m = count(parameters, "m");
   spec.n = count(parameters, "n");
   spec.k = count(parameters, "k");
-  if (const auto problem = kernel::check_gemm(spec, build.system)) throw std::invalid_argument(*problem);
+  if (const auto problem = kernel::check_gemm(spec, build.system)) throw std::invalid_argument(problem->str());
   kernel::append_gemm(build, spec);
 }
 
@@ -54,9 +54,9 @@ program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool 
 using Append = void (*)(builder::Builder&, const Parameters&);
 
 // Between two events: what they add is the host's event_pair.
-Values time(const SystemSpec& system, const Parameters& parameters, Append append, std::int64_t resident,
+Values time(const libraries::EquippedSystem& system, const Parameters& parameters, Append append, std::int64_t resident,
             bool traffic) {
-  SystemSpec gpu = one_gpu(system);
+  libraries::EquippedSystem gpu{one_gpu(system), system.software};
   gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;  // in front of the kernel that adds up a split k
   if (resident >= gpu.node.gpu.compute.total_cus()) {
     throw std::invalid_argument(fmt::format("{} workgroups of a whole SM leave no SM; the GPU has {}", resident,
@@ -80,12 +80,12 @@ Values time(const SystemSpec& system, const Parameters& parameters, Append appen
 }
 
 template <Append append>
-Values alone(const SystemSpec& system, const Parameters& parameters) {
+Values alone(const libraries::EquippedSystem& system, const Parameters& parameters) {
   return time(system, parameters, append, 0, false);
 }
 
 template <Append append>
-Values beside(const SystemSpec& system, const Parameters& parameters) {
+Values beside(const libraries::EquippedSystem& system, const Parameters& parameters) {
   return time(system, parameters, append, count(parameters, "blockers"), number(parameters, "traffic") != 0);
 }
 

@@ -16,11 +16,11 @@ using collective::Collective;
 using collective::Kind;
 
 // The GPUs that take part, as a node of their own.
-SystemSpec participants(const SystemSpec& system, const Parameters& parameters, const char* what) {
+libraries::EquippedSystem participants(const SystemSpec& system, const Parameters& parameters, const char* what) {
   const std::int64_t gpus = count(parameters, "gpus");
   if (gpus < 2) throw std::invalid_argument(fmt::format("{} GPUs; {} is between 2 or more", gpus, what));
   need_gpus(system, gpus);
-  SystemSpec node = one_node(system);
+  libraries::EquippedSystem node{one_node(system)};
   node.node.gpus = gpus;
   return node;
 }
@@ -32,18 +32,18 @@ Bytes bytes_of(const Parameters& parameters, const char* name, const char* what)
 }
 
 // Between events before and behind it on the slowest GPU: all begin together.
-Values time_of(const SystemSpec& system, const SystemSpec& node, const Collective& collective) {
+Values time_of(const SystemSpec& system, const libraries::EquippedSystem& node, const Collective& collective) {
   return {{"time", (collective::time_of(node, collective) + system.node.gpu.host.event_pair).us()}};
 }
 
-Values by_library(const SystemSpec& system, const collective::Way& way, Kind kind, const char* bytes,
+Values by_library(const SystemSpec& system, const collective::Method& method, Kind kind, const char* bytes,
                   const Parameters& parameters) {
   const char* what = "a collective";
-  const SystemSpec node = participants(system, parameters, what);
-  Collective made{.kind = kind, .bytes = bytes_of(parameters, bytes, what), .way = way};
+  const libraries::EquippedSystem node = participants(system, parameters, what);
+  Collective made{.kind = kind, .bytes = bytes_of(parameters, bytes, what), .method = method};
   if (std::string(bytes) == "bytes") made.bytes = made.bytes * static_cast<double>(node.node.gpus);  // of each peer
   const std::int64_t channels = count(parameters, "max_ctas");
-  if (channels > 0) made.way.channels = channels;
+  if (channels > 0) made.method.channels = channels;
   return time_of(system, node, made);
 }
 
@@ -60,15 +60,15 @@ std::vector<Benchmark> with_library(const libraries::LibrarySpec& library) {
                          {"all_gather_nccl", Kind::all_gather, "bytes_per_rank"},
                          {"all_reduce_nccl", Kind::all_reduce, "bytes_per_rank"},
                          {"reduce_scatter_nccl", Kind::reduce_scatter, "bytes_per_rank"}};
-  collective::Way way;
-  way.library = library;
+  collective::Method method;
+  method.library = library;
   std::vector<Benchmark> benchmarks = all();
   for (Benchmark& benchmark : benchmarks) {
     for (const Own& one : own) {
       if (benchmark.name != one.benchmark) continue;
       if (one.kind != Kind::all_to_all && !library.channels) continue;
-      benchmark.run = [way, one](const SystemSpec& system, const Parameters& parameters) {
-        return by_library(system, way, one.kind, one.bytes, parameters);
+      benchmark.run = [method, one](const SystemSpec& system, const Parameters& parameters) {
+        return by_library(system, method, one.kind, one.bytes, parameters);
       };
     }
   }

@@ -1,5 +1,6 @@
 // Bandwidth and latency of a GPU's own memory and cache: loads come a batch at a time, stores are not waited for.
 #include <algorithm>
+#include <numbers>
 #include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -67,6 +68,8 @@ double miss_ratio(const machine::GpuSpec& gpu, double footprint) {
   return 1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{footprint});
 }
 
+constexpr double rows_per_wg = 4096;  // that the collector lets a workgroup gather in one repetition
+
 Values gather(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   Traffic traffic = stream(parameters);
@@ -75,10 +78,11 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
   const double footprint = number(parameters, "footprint_bytes");
   // In the middle repetition the cache holds what those before it read: with few workgroups not all of the footprint.
-  constexpr double rows_per_wg = 4096, repetitions_before = 5;
+  constexpr double repetitions_before = 5;  // 2 to warm up, then 3 of the 7 that count, of which the median is taken
+  constexpr double all_seen = 50;           // e^-50 is below the last bit of 1
   const double read_before =
       repetitions_before * static_cast<double>(traffic.wgs) * rows_per_wg * number(parameters, "row_bytes");
-  const double seen = 1 - 1 / core::power(2.718281828459045, std::min(50.0, read_before / footprint));
+  const double seen = 1 - 1 / core::power(std::numbers::e, std::min(all_seen, read_before / footprint));
   traffic.shape.read_miss = 1 - (1 - miss_ratio(gpu, footprint)) * seen;
   return as_values(run_traffic(system, traffic));
 }
@@ -162,9 +166,9 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.name = "gather";
   traffic.shape.random_rows = true;
   traffic.shape.read_overfetch = memory::row_overfetch(gpu.node.gpu.hbm, Bytes{row});
-  // Every workgroup reads 4,096 rows again and again.
+  // Every workgroup reads the same rows again and again.
   const auto wgs = static_cast<double>(sms) * static_cast<double>(count(parameters, "wgs_per_sm"));
-  traffic.shape.read_miss = miss_ratio(gpu.node.gpu, wgs * 4096 * row);
+  traffic.shape.read_miss = miss_ratio(gpu.node.gpu, wgs * rows_per_wg * row);
   const auto stamps = run_on(gpu, cus, count(parameters, "wgs_per_sm"), traffic.shape, stream_bytes);
   return {{"bandwidth", rate(stamps, stream_bytes).total}};
 }

@@ -4,18 +4,18 @@
 #include <cmath>
 
 #include "app/evidence/microbench/microbench.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::microbench {
 namespace {
 
-Values run(const machine::SystemSpec& system, const std::string& name, const Parameters& parameters) {
+Values run(const libraries::EquippedSystem& system, const std::string& name, const Parameters& parameters) {
   return find(name)->run(system, parameters);
 }
 
 // An HBM that four CUs saturate.
-machine::SystemSpec narrow() {
-  machine::SystemSpec system = machine::example_system(1);
+libraries::EquippedSystem narrow() {
+  libraries::EquippedSystem system = libraries::example_equipped(1);
   system.node.gpu.hbm.bandwidth = {100e9};
   return system;
 }
@@ -31,14 +31,14 @@ TEST(Memory, SaturatedReadsShareTheBandwidth) {
 }
 
 TEST(Memory, WritesAndCopiesPayTheWriteCost) {
-  machine::SystemSpec system = narrow();
+  libraries::EquippedSystem system = narrow();
   system.node.gpu.hbm.write_cost = 1.25;
   EXPECT_NEAR(run(system, "hbm_write", {{"wgs", 32}, {"wgs_per_sm", 4}}).at("bandwidth"), 100 / 1.25, 1e-3);
   EXPECT_NEAR(run(system, "hbm_copy", batches(32, 4, 32768)).at("bandwidth"), 100 / 2.25, 1e-3);
 }
 
 TEST(Memory, StoresBetweenGathersAreWrittenBackButForWhatTheCacheHolds) {
-  machine::SystemSpec system = narrow();
+  libraries::EquippedSystem system = narrow();
   Parameters parameters = batches(32, 4, 32768);
   parameters["row_bytes"] = 128;
   parameters["gather_bytes"] = 32768;
@@ -67,7 +67,7 @@ TEST(Memory, WhatTheCacheHoldsIsNotFetched) {
 }
 
 TEST(Memory, AChasePaysTheLatencyOfWhereItsLinesAre) {
-  const machine::SystemSpec system = machine::example_system(1);
+  const libraries::EquippedSystem system = libraries::example_equipped(1);
   const auto latency = [&](double footprint) {
     return run(system, "chase", {{"footprint_bytes", footprint}}).at("latency");
   };
@@ -78,7 +78,7 @@ TEST(Memory, AChasePaysTheLatencyOfWhereItsLinesAre) {
 }
 
 TEST(Memory, L2ReadsAreBoundByTheL2) {
-  machine::SystemSpec system = machine::example_system(1);
+  libraries::EquippedSystem system = libraries::example_equipped(1);
   system.node.gpu.l2.bandwidth = {50e9};
   Parameters parameters = batches(32, 4, 32768);
   parameters["footprint_bytes"] = 5e5;
@@ -86,7 +86,7 @@ TEST(Memory, L2ReadsAreBoundByTheL2) {
 }
 
 TEST(Memory, SmsOfOneGroup) {
-  const machine::SystemSpec system = machine::example_system(1);
+  const libraries::EquippedSystem system = libraries::example_equipped(1);
   const auto read = [&](double gpc, double sms) {
     Parameters parameters{{"gpc", gpc}, {"sms", sms}, {"wgs_per_sm", 1}, {"in_flight_bytes", 8000}};
     return run(system, "gpc_read", parameters).at("bandwidth");
@@ -102,7 +102,7 @@ TEST(Memory, SmsOfOneGroup) {
 }
 
 TEST(LoadedLatency, AVictimAloneIsBoundByItsBatch) {
-  const Values values = run(machine::example_system(1), "loaded_latency",
+  const Values values = run(libraries::example_equipped(1), "loaded_latency",
                             {{"victims", 1},
                              {"in_flight_bytes", 8000},
                              {"background", 0},
@@ -114,7 +114,7 @@ TEST(LoadedLatency, AVictimAloneIsBoundByItsBatch) {
 }
 
 TEST(LoadedLatency, ARemoteVictimIsBoundByThePort) {
-  machine::SystemSpec system = machine::example_system(2);
+  libraries::EquippedSystem system = libraries::example_equipped(2);
   system.node.gpu.port.links = 1;
   system.node.gpu.port.link_bandwidth = {6e9};
   const Values values = run(system, "loaded_latency",
@@ -127,7 +127,7 @@ TEST(LoadedLatency, ARemoteVictimIsBoundByThePort) {
 }
 
 TEST(LoadedLatency, InASaturatedMemoryRatesGoByBytesInFlight) {
-  machine::SystemSpec system = narrow();
+  libraries::EquippedSystem system = narrow();
   const Values values = run(system, "loaded_latency",
                             {{"victims", 2},
                              {"in_flight_bytes", 8000},

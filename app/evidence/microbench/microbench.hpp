@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 
 namespace moire::microbench {
 
@@ -27,7 +27,7 @@ struct Benchmark {
   // Simulates it; gives those of the metrics that a row with these parameters has and the models have an answer to.
   // Empty for what has nothing to simulate (properties, clocks). Throws std::invalid_argument for parameters that the
   // system cannot have (more GPUs than a node, more workgroups than a CU).
-  std::function<Values(const machine::SystemSpec&, const Parameters&)> run;
+  std::function<Values(const libraries::EquippedSystem&, const Parameters&)> run;
 };
 
 const std::vector<Benchmark>& all();

@@ -9,22 +9,22 @@
 
 #include "app/evidence/microbench/library.hpp"
 #include "models/workload/collective/timing.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::microbench {
 namespace {
 
-Values run(const machine::SystemSpec& system, const std::string& name, const Parameters& parameters) {
+Values run(const libraries::EquippedSystem& system, const std::string& name, const Parameters& parameters) {
   const Benchmark* benchmark = find(name);
   if (benchmark == nullptr || !benchmark->run) throw std::runtime_error("no benchmark " + name);
   return benchmark->run(system, parameters);
 }
-double value(const machine::SystemSpec& system, const std::string& name, const Parameters& parameters,
+double value(const libraries::EquippedSystem& system, const std::string& name, const Parameters& parameters,
              const std::string& metric) {
   return run(system, name, parameters).at(metric);
 }
 
-machine::SystemSpec example(std::int64_t gpus = 1) { return machine::example_system(gpus); }
+libraries::EquippedSystem example(std::int64_t gpus = 1) { return libraries::example_equipped(gpus); }
 
 TEST(Microbench, NamesAreUniqueAndUnknownOnesAreNotFound) {
   std::set<std::string> names;
@@ -42,12 +42,12 @@ TEST(Microbench, RefusesWhatTheMachineCannotHave) {
   EXPECT_THROW(run(example(), "vector_rate", {{"sms", 8}, {"wgs_per_sm", 5}}), std::invalid_argument);  // 1,280 threads
   EXPECT_THROW(run(example(), "vector_rate", {{"sms", 1.5}, {"wgs_per_sm", 1}}), std::invalid_argument);
   EXPECT_THROW(run(example(2), "copy_fan_in", {{"bytes", 1e6}, {"senders", 2}}), std::invalid_argument);
-  EXPECT_THROW(run(machine::example_system(2, 1, link::Wiring::none), "copy_pairs", {{"bytes", 1e6}}),
+  EXPECT_THROW(run(libraries::example_equipped(2, 1, link::Wiring::none), "copy_pairs", {{"bytes", 1e6}}),
                std::invalid_argument);
 }
 
 TEST(Launch, CallAndFirstStore) {
-  machine::SystemSpec system = example();
+  libraries::EquippedSystem system = example();
   system.node.gpu.host.enqueue = Time::from_us(2);
   system.node.gpu.host.kernel_start = Time::from_us(3);
   const Values values = run(system, "launch", {});
@@ -56,7 +56,7 @@ TEST(Launch, CallAndFirstStore) {
 }
 
 TEST(Launch, QueueGapIsTheDevicesWhateverTheHostCosts) {
-  machine::SystemSpec system = example();
+  libraries::EquippedSystem system = example();
   system.node.gpu.host.enqueue = Time::from_us(9);
   system.node.gpu.host.kernel_start = Time::from_us(30);
   system.node.gpu.host.queue_gap = Time::from_us(1.5);
@@ -64,7 +64,7 @@ TEST(Launch, QueueGapIsTheDevicesWhateverTheHostCosts) {
 }
 
 TEST(Dispatch, FirstWaveAndRefill) {
-  machine::SystemSpec system = example();
+  libraries::EquippedSystem system = example();
   system.node.gpu.compute.launch_interval = Time::from_ns(2);
   system.node.gpu.compute.slot_refill = Time::from_ns(200);
   // Two groups start one workgroup each a turn: 4 turns a workgroup a CU.
@@ -91,7 +91,7 @@ TEST(Dispatch, ClustersBesideBlockers) {
 }
 
 TEST(Dispatch, GroupsAsTheCollectorNumbersThem) {
-  machine::SystemSpec system = example();
+  libraries::EquippedSystem system = example();
   system.node.gpu.compute.groups = {{.cus = 3, .count = 2}, {.cus = 2, .count = 1}};
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 1}}, "sms"), 3);
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 2);
@@ -111,7 +111,7 @@ TEST(Library, AllToAllIsItsKernelBetweenEvents) {
   library.bytes_in_flight = {80e3};
   library.setup = Time::from_us(5);
   library.node = {.channels_per_peer = 2, .slot = {4096}, .smallest_share = {4096}, .largest_share = {1e9}};
-  machine::SystemSpec system = example(4);
+  libraries::EquippedSystem system = example(4);
   system.node.gpu.host.enqueue = Time::from_us(9);
   system.node.gpu.host.kernel_start = Time::from_us(30);
   system.node.gpu.host.event_pair = Time::from_us(4);
@@ -123,9 +123,9 @@ TEST(Library, AllToAllIsItsKernelBetweenEvents) {
   EXPECT_EQ(known.size(), all().size());
   for (const double gpus : {2, 4}) {
     const double kernel =
-        collective::time_of(
-            example(static_cast<std::int64_t>(gpus)),
-            {.kind = collective::Kind::all_to_all, .bytes = {1e6 * gpus}, .way = {.channels = 1, .library = library}})
+        collective::time_of(example(static_cast<std::int64_t>(gpus)), {.kind = collective::Kind::all_to_all,
+                                                                       .bytes = {1e6 * gpus},
+                                                                       .method = {.channels = 1, .library = library}})
             .us();
     EXPECT_DOUBLE_EQ(found->run(system, {{"bytes", 1e6}, {"gpus", gpus}, {"max_ctas", 1}}).at("time"), kernel + 4);
   }

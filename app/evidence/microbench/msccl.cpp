@@ -16,42 +16,43 @@ namespace moire::microbench {
 
 namespace {
 
+using ir::Buffer;
+using ir::Op;
 using msccl::Algorithm;
-using msccl::Buffer;
-using msccl::StepType;
 using msccl::ThreadBlock;
 
-struct Plan {
+struct SizedAlgorithm {
   Algorithm algorithm;
   std::int64_t chunk_bytes = 0;
 };
 
-Plan empty_plan(const Parameters& parameters, int ranks, std::int64_t chunks) {
+SizedAlgorithm empty_algorithm(const Parameters& parameters, int ranks, std::int64_t chunks) {
   const std::int64_t ll = count(parameters, "ll");
   if (ll > 1) throw std::invalid_argument(fmt::format("ll is {}; 0 or 1 would be right", ll));
-  Plan plan;
-  plan.chunk_bytes = count(parameters, "chunk_bytes");
-  if (plan.chunk_bytes < 1) throw std::invalid_argument("chunks of 0 bytes");
-  Algorithm& algorithm = plan.algorithm;
-  algorithm.collective = msccl::Collective::custom;
-  algorithm.protocol = ll == 1 ? msccl::Protocol::ll : msccl::Protocol::simple;
+  SizedAlgorithm made;
+  made.chunk_bytes = count(parameters, "chunk_bytes");
+  if (made.chunk_bytes < 1) throw std::invalid_argument("chunks of 0 bytes");
+  Algorithm& algorithm = made.algorithm;
+  algorithm.collective = ir::Collective::custom;
+  algorithm.protocol = ll == 1 ? ir::Protocol::ll : ir::Protocol::simple;
   algorithm.chunks = static_cast<std::int32_t>(chunks);
   algorithm.in_place = true;
   algorithm.gpus.resize(static_cast<std::size_t>(ranks));
   for (msccl::Gpu& gpu : algorithm.gpus) gpu.input_chunks = gpu.scratch_chunks = algorithm.chunks;
-  return plan;
+  return made;
 }
 
-ThreadBlock& add_block(Plan& plan, std::size_t rank, int send = msccl::none, int recv = msccl::none, int channel = 0) {
-  ThreadBlock& block = plan.algorithm.gpus[rank].blocks.emplace_back();
+ThreadBlock& add_block(SizedAlgorithm& made, std::size_t rank, int send = msccl::none, int recv = msccl::none,
+                       int channel = 0) {
+  ThreadBlock& block = made.algorithm.gpus[rank].blocks.emplace_back();
   block.send = send;
   block.recv = recv;
   block.channel = channel;
-  plan.algorithm.channels = std::max(plan.algorithm.channels, channel + 1);
+  made.algorithm.channels = std::max(made.algorithm.channels, channel + 1);
   return block;
 }
 
-msccl::Step& add_step(ThreadBlock& block, StepType type, std::int64_t src, std::int64_t dst) {
+msccl::Step& add_step(ThreadBlock& block, Op type, std::int64_t src, std::int64_t dst) {
   msccl::Step& step = block.steps.emplace_back();
   step.type = type;
   step.count = 1;
@@ -60,144 +61,141 @@ msccl::Step& add_step(ThreadBlock& block, StepType type, std::int64_t src, std::
   return step;
 }
 
-Plan copy_plan(const Parameters& p) {
+SizedAlgorithm copy_algorithm(const Parameters& p) {
   const std::int64_t blocks = count(p, "blocks");
-  Plan plan = empty_plan(p, 1, blocks);
-  for (std::int64_t b = 0; b < blocks; ++b) add_step(add_block(plan, 0), StepType::copy, b, b);
-  return plan;
+  SizedAlgorithm made = empty_algorithm(p, 1, blocks);
+  for (std::int64_t b = 0; b < blocks; ++b) add_step(add_block(made, 0), Op::copy, b, b);
+  return made;
 }
 
-Plan steps_plan(const Parameters& p) {
-  Plan plan = empty_plan(p, 1, 2);
-  ThreadBlock& block = add_block(plan, 0);
-  for (std::int64_t k = 0; k < count(p, "steps"); ++k) add_step(block, StepType::copy, k % 2, k % 2);
-  return plan;
+SizedAlgorithm steps_algorithm(const Parameters& p) {
+  SizedAlgorithm made = empty_algorithm(p, 1, 2);
+  ThreadBlock& block = add_block(made, 0);
+  for (std::int64_t k = 0; k < count(p, "steps"); ++k) add_step(block, Op::copy, k % 2, k % 2);
+  return made;
 }
 
-Plan dependency_plan(const Parameters& p) {
-  Plan plan = empty_plan(p, 1, 2);
-  add_block(plan, 0);
-  add_block(plan, 0);
-  std::vector<ThreadBlock>& blocks = plan.algorithm.gpus[0].blocks;
+SizedAlgorithm dependency_algorithm(const Parameters& p) {
+  SizedAlgorithm made = empty_algorithm(p, 1, 2);
+  add_block(made, 0);
+  add_block(made, 0);
+  std::vector<ThreadBlock>& blocks = made.algorithm.gpus[0].blocks;
   for (std::int64_t k = 0; k < count(p, "hops"); ++k) {
-    msccl::Step& step = add_step(blocks[static_cast<std::size_t>(k % 2)], StepType::copy, k % 2, k % 2);
+    msccl::Step& step = add_step(blocks[static_cast<std::size_t>(k % 2)], Op::copy, k % 2, k % 2);
     if (k == 0) continue;
     step.depends_block = static_cast<std::int32_t>(1 - k % 2);
     step.depends_step = static_cast<std::int32_t>((k - 1) / 2);
     blocks[static_cast<std::size_t>(1 - k % 2)].steps.back().has_dependents = true;
   }
-  return plan;
+  return made;
 }
 
-Plan reduce_plan(const Parameters& p) {
+SizedAlgorithm reduce_algorithm(const Parameters& p) {
   const std::int64_t blocks = count(p, "blocks"), sources = count(p, "sources");
-  Plan plan = empty_plan(p, 1, blocks * (sources + 1));
+  SizedAlgorithm made = empty_algorithm(p, 1, blocks * (sources + 1));
   for (std::int64_t b = 0; b < blocks; ++b) {
-    ThreadBlock& block = add_block(plan, 0);
+    ThreadBlock& block = add_block(made, 0);
     const std::int64_t first = b * (sources + 1);
-    for (std::int64_t s = 0; s < sources; ++s) add_step(block, StepType::reduce, first + 1 + s, first);
+    for (std::int64_t s = 0; s < sources; ++s) add_step(block, Op::reduce, first + 1 + s, first);
   }
-  return plan;
+  return made;
 }
 
-Plan ping_plan(const Parameters& p) {
+SizedAlgorithm ping_algorithm(const Parameters& p) {
   const std::int64_t hops = count(p, "hops");
-  Plan plan = empty_plan(p, 2, 1);
-  for (int rank = 0; rank < 2; ++rank) add_block(plan, static_cast<std::size_t>(rank), 1 - rank, 1 - rank);
-  const auto block = [&plan](std::int64_t rank) -> ThreadBlock& {
-    return plan.algorithm.gpus[static_cast<std::size_t>(rank)].blocks[0];
+  SizedAlgorithm made = empty_algorithm(p, 2, 1);
+  for (int rank = 0; rank < 2; ++rank) add_block(made, static_cast<std::size_t>(rank), 1 - rank, 1 - rank);
+  const auto block = [&made](std::int64_t rank) -> ThreadBlock& {
+    return made.algorithm.gpus[static_cast<std::size_t>(rank)].blocks[0];
   };
-  add_step(block(0), StepType::send, 0, 0);
-  for (std::int64_t k = 1; k < hops; ++k) add_step(block(k % 2), StepType::recv_copy_send, 0, 0);
-  add_step(block(hops % 2), StepType::recv, 0, 0);
-  return plan;
+  add_step(block(0), Op::send, 0, 0);
+  for (std::int64_t k = 1; k < hops; ++k) add_step(block(k % 2), Op::recv_copy_send, 0, 0);
+  add_step(block(hops % 2), Op::recv, 0, 0);
+  return made;
 }
 
-Plan stream_plan(const Parameters& p) {
+SizedAlgorithm stream_algorithm(const Parameters& p) {
   const std::int64_t connections = count(p, "connections");
   const bool both = count(p, "both") == 1;
-  Plan plan = empty_plan(p, 2, both ? 2 * connections : connections);
+  SizedAlgorithm made = empty_algorithm(p, 2, both ? 2 * connections : connections);
   for (int rank = 0; rank < (both ? 2 : 1); ++rank) {
     for (std::int64_t k = 0; k < connections; ++k) {
       const std::int64_t chunk = rank * connections + k;
       const int other = 1 - rank, channel = static_cast<int>(k);
-      add_step(add_block(plan, static_cast<std::size_t>(rank), other, msccl::none, channel), StepType::send, chunk,
-               chunk);
-      add_step(add_block(plan, static_cast<std::size_t>(other), msccl::none, rank, channel), StepType::recv, chunk,
-               chunk);
+      add_step(add_block(made, static_cast<std::size_t>(rank), other, msccl::none, channel), Op::send, chunk, chunk);
+      add_step(add_block(made, static_cast<std::size_t>(other), msccl::none, rank, channel), Op::recv, chunk, chunk);
     }
   }
-  return plan;
+  return made;
 }
 
-Plan kind_plan(const Parameters& p) {
-  constexpr StepType types[] = {StepType::recv_reduce_copy, StepType::recv_copy_send, StepType::recv_reduce_copy_send,
-                                StepType::recv_reduce_send};
+SizedAlgorithm kind_algorithm(const Parameters& p) {
+  constexpr Op types[] = {Op::recv_reduce_copy, Op::recv_copy_send, Op::recv_reduce_copy_send, Op::recv_reduce_send};
   const std::int64_t connections = count(p, "connections"), kind = count(p, "kind");
   if (kind > 3) throw std::invalid_argument(fmt::format("kind {}; 0 to 3 would be right", kind));
-  Plan plan = empty_plan(p, 2, connections);
+  SizedAlgorithm made = empty_algorithm(p, 2, connections);
   for (std::int64_t k = 0; k < connections; ++k) {
     const int channel = static_cast<int>(k);
     const int back = kind == 0 ? msccl::none : 0;
-    add_step(add_block(plan, 0, 1, msccl::none, channel), StepType::send, k, k);
-    add_step(add_block(plan, 1, back, 0, channel), types[kind], k, k);
+    add_step(add_block(made, 0, 1, msccl::none, channel), Op::send, k, k);
+    add_step(add_block(made, 1, back, 0, channel), types[kind], k, k);
     if (kind == 0) continue;
-    msccl::Step& last = add_step(add_block(plan, 0, msccl::none, 1, channel), StepType::recv, k, k);
+    msccl::Step& last = add_step(add_block(made, 0, msccl::none, 1, channel), Op::recv, k, k);
     if (kind == 1) last.dst_buffer = Buffer::scratch;
   }
-  return plan;
+  return made;
 }
 
-Plan sends_plan(const Parameters& p) {
+SizedAlgorithm sends_algorithm(const Parameters& p) {
   const std::int64_t steps = count(p, "steps");
-  Plan plan = empty_plan(p, 2, steps);
-  ThreadBlock& sender = add_block(plan, 0, 1);
-  ThreadBlock& receiver = add_block(plan, 1, msccl::none, 0);
+  SizedAlgorithm made = empty_algorithm(p, 2, steps);
+  ThreadBlock& sender = add_block(made, 0, 1);
+  ThreadBlock& receiver = add_block(made, 1, msccl::none, 0);
   for (std::int64_t k = 0; k < steps; ++k) {
-    add_step(sender, StepType::send, k, k);
-    add_step(receiver, StepType::recv, k, k);
+    add_step(sender, Op::send, k, k);
+    add_step(receiver, Op::recv, k, k);
   }
-  return plan;
+  return made;
 }
 
 struct Known {
   const char* name;
   const char* about;
   std::vector<std::string> parameters;
-  Plan (*plan)(const Parameters&);
+  SizedAlgorithm (*make)(const Parameters&);
 };
 
 const std::vector<Known>& known() {
   static const std::vector<Known> all = {
-      {"msccl_copy", "Thread blocks of one GPU copy a chunk each.", {"blocks"}, copy_plan},
-      {"msccl_steps", "A thread block copies a chunk again and again.", {"steps"}, steps_plan},
-      {"msccl_dependency", "Two thread blocks of one GPU take turns.", {"hops"}, dependency_plan},
-      {"msccl_reduce", "Thread blocks of one GPU add chunks in one pass.", {"sources", "blocks"}, reduce_plan},
-      {"msccl_ping", "A chunk back and forth between two GPUs.", {"hops"}, ping_plan},
-      {"msccl_stream", "Connections from one GPU to another, or both ways.", {"connections", "both"}, stream_plan},
-      {"msccl_kind", "A GPU sends, another takes in a way of its own.", {"kind", "connections"}, kind_plan},
-      {"msccl_sends", "One connection, a step for each chunk.", {"steps"}, sends_plan},
+      {"msccl_copy", "Thread blocks of one GPU copy a chunk each.", {"blocks"}, copy_algorithm},
+      {"msccl_steps", "A thread block copies a chunk again and again.", {"steps"}, steps_algorithm},
+      {"msccl_dependency", "Two thread blocks of one GPU take turns.", {"hops"}, dependency_algorithm},
+      {"msccl_reduce", "Thread blocks of one GPU add chunks in one pass.", {"sources", "blocks"}, reduce_algorithm},
+      {"msccl_ping", "A chunk back and forth between two GPUs.", {"hops"}, ping_algorithm},
+      {"msccl_stream", "Connections from one GPU to another, or both ways.", {"connections", "both"}, stream_algorithm},
+      {"msccl_kind", "A GPU sends, another takes in a way of its own.", {"kind", "connections"}, kind_algorithm},
+      {"msccl_sends", "One connection, a step for each chunk.", {"steps"}, sends_algorithm},
   };
   return all;
 }
 
-Values run(const libraries::LibrarySpec& library, const SystemSpec& system, const Plan& plan) {
-  const std::int64_t ranks = plan.algorithm.ranks();
+Values run(const libraries::LibrarySpec& library, const SystemSpec& system, const SizedAlgorithm& made) {
+  const std::int64_t ranks = made.algorithm.ranks();
   need_gpus(system, ranks);
-  SystemSpec node = ranks == 1 ? one_gpu(system) : one_node(system);
+  libraries::EquippedSystem node{ranks == 1 ? one_gpu(system) : one_node(system)};
   node.node.gpus = ranks;
-  const bool ll = plan.algorithm.protocol == msccl::Protocol::ll;
+  const bool ll = made.algorithm.protocol == ir::Protocol::ll;
   if (ll && !library.channels->ll) return {};
   const libraries::ProtocolSpec& protocol = ll ? *library.channels->ll : library.channels->simple;
-  const auto bytes = static_cast<std::uint64_t>(plan.chunk_bytes) * static_cast<std::uint64_t>(plan.algorithm.chunks);
+  const auto bytes = static_cast<std::uint64_t>(made.chunk_bytes) * static_cast<std::uint64_t>(made.algorithm.chunks);
   program::Program program(static_cast<Rank>(ranks));
   program.queues.push_back(queue("plan", {}));
   builder::Builder build{node, program, program.queues[0]};
   constexpr double element_bytes = 4;
-  append_channel_kernel(build,
-                        collective::algorithm_program(std::make_shared<const Algorithm>(plan.algorithm), bytes,
-                                                      collective::fifo_of(protocol)),
-                        library, protocol, element_bytes, "plan");
+  collective::append_channel_kernel(build,
+                                    collective::algorithm_program(std::make_shared<const Algorithm>(made.algorithm),
+                                                                  bytes, collective::fifo_of(protocol)),
+                                    library, protocol, element_bytes, "plan");
   const replay::Result result = simulate(node, program);
   const Time first = result.operations.front().first_workgroup;
   Time end;
@@ -229,8 +227,8 @@ void with_interpreter(const libraries::LibrarySpec& library, std::vector<Benchma
     const auto found =
         std::find_if(known().begin(), known().end(), [&](const Known& one) { return benchmark.name == one.name; });
     if (found == known().end()) continue;
-    benchmark.run = [library, plan = found->plan](const SystemSpec& system, const Parameters& parameters) {
-      return run(library, system, plan(parameters));
+    benchmark.run = [library, make = found->make](const SystemSpec& system, const Parameters& parameters) {
+      return run(library, system, make(parameters));
     };
   }
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/evidence/microbench/library.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::microbench {
 namespace {
@@ -40,7 +40,7 @@ double inside(const std::string& name, Parameters parameters) {
   for (const Benchmark& benchmark : with_library(interpreter())) {
     if (benchmark.name != name) continue;
     EXPECT_TRUE(benchmark.run) << name;
-    machine::SystemSpec system = machine::example_system(2);
+    libraries::EquippedSystem system = libraries::example_equipped(2);
     system.node.gpu.host.event_pair = Time::from_us(4);
     parameters.try_emplace("ll", 0.0);
     parameters.try_emplace("chunk_bytes", 16.0);

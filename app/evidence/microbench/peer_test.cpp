@@ -3,15 +3,15 @@
 #include <gmock/gmock.h>
 
 #include "app/evidence/microbench/microbench.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::microbench {
 namespace {
 
-Values run(const machine::SystemSpec& system, const std::string& name, const Parameters& parameters) {
+Values run(const libraries::EquippedSystem& system, const std::string& name, const Parameters& parameters) {
   return find(name)->run(system, parameters);
 }
-const machine::SystemSpec four = machine::example_system(4);
+const libraries::EquippedSystem four = libraries::example_equipped(4);
 
 Parameters stores(double wgs, double peers, double senders) {
   return {{"wgs", wgs}, {"peers", peers}, {"senders", senders}, {"chunk_bytes", 0}};
@@ -49,7 +49,7 @@ TEST(Fence, WaitsForTheStoresBeforeIt) {
 }
 
 TEST(Fence, CostsItselfAndTheWayBackOfRemoteStores) {
-  machine::SystemSpec system = four;
+  libraries::EquippedSystem system = four;
   system.node.gpu.port.fence = Time::from_ns(600);
   system.node.gpu.port.store_return = Time::from_ns(300);
   const auto time = [&](double remote, double bytes) {
@@ -85,7 +85,7 @@ TEST(Copies, OfOneGpuGoOneAfterTheOther) {
 }
 
 TEST(Copies, InAnyOrderSendersMeetAtReceivers) {
-  machine::SystemSpec system = four;
+  libraries::EquippedSystem system = four;
   system.node.gpu.port.links = 2;               // 100 GB/s: what one engine moves
   const double rotated = 10 + 2 * 10 + 3 * 10;  // three first commands, one copy after the other
   const double time = run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time");
@@ -97,7 +97,7 @@ TEST(Copies, InAnyOrderSendersMeetAtReceivers) {
 }
 
 TEST(Copies, OfSeveralGpusMeetOnlyAtAPort) {
-  machine::SystemSpec system = four;
+  libraries::EquippedSystem system = four;
   const Values pairs = run(system, "copy_pairs", {{"bytes", mb}});
   EXPECT_NEAR(pairs.at("time"), 20, 1e-6);
   EXPECT_NEAR(pairs.at("first_end"), 20, 1e-6);

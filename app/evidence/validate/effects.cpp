@@ -59,7 +59,7 @@ std::optional<double> bad_choices(const Effect& spec, const GroupResult& group) 
   for (const auto& [rest, choice] : choices) {
     if (choice.of < 2) continue;
     ++made;
-    if (choice.measured > choice.best * (1 + good_choice_percent / 100)) ++bad;
+    if (choice.measured > choice.best * (1 + spec.good_within / 100)) ++bad;
   }
   return made > 0 ? std::optional(100 * bad / made) : std::nullopt;
 }
@@ -77,8 +77,15 @@ void EffectSpec::describe(config::Describer<EffectSpec>& d) {
           "Changes up to so much, measured and simulated, are none, whatever their signs; 0 % if nothing is said")
       .example("2 %")
       .optional();
+  d.field("good_within", &EffectSpec::good_within,
+          fmt::format(
+              "A choice by the simulation is good where it was measured no more than so much above the best measured "
+              "one; {} % if nothing is said",
+              usual_good_within))
+      .example("5 %")
+      .optional();
   d.field("most_bad_choices", &EffectSpec::most_bad_choices,
-          "Share of the choices by the simulation that may be measured more than 5 % above the best measured one")
+          "Share of the choices by the simulation that may be bad, measured more than `good_within` above the best one")
       .example("20 %")
       .optional();
   d.field("most_wrong", &EffectSpec::most_wrong, "Share of the cases that may have the wrong sign")

@@ -60,5 +60,14 @@ TEST(Effects, AreChangesAgainstTheSameCaseWithTheOtherChoice) {
   EXPECT_EQ(result.curves[0].summary.cases, 2);
 }
 
+TEST(Effects, SayHowMuchWorseAGoodChoiceMayBe) {
+  GroupResult group;
+  group.cases = {of("a", "plain", 100, 101), of("a", "dma", 104, 100)};  // dma is chosen and took 4 % longer
+  Effect effects = strategies;
+  EXPECT_DOUBLE_EQ(effect(effects, group).metrics[1].value, 0) << "5 % if nothing is said";
+  effects.good_within = 3;
+  EXPECT_DOUBLE_EQ(effect(effects, group).metrics[1].value, 100);
+}
+
 }  // namespace
 }  // namespace moire::validate

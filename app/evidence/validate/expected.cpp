@@ -5,7 +5,8 @@
 #include <map>
 #include <tuple>
 
-#include "app/evidence/validate/csv_file.hpp"
+#include "sim/formats/csv.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::validate {
 
@@ -22,8 +23,8 @@ std::string predictions_csv(const Validation& validation, const ValidationResult
   for (const GroupResult& group : result.groups) {
     if (!has_own_errors(group)) continue;  // follows from the others
     for (const Case& one : group.cases) {
-      out += fmt::format("{},{},{},{},{}\n", csv_field(group.name), csv_field(one.name), csv_field(one.metric),
-                         one.simulated, one.unit);
+      out += fmt::format("{},{},{},{},{}\n", formats::csv_field(group.name), formats::csv_field(one.name),
+                         formats::csv_field(one.metric), one.simulated, one.unit);
     }
   }
   return out;
@@ -31,7 +32,7 @@ std::string predictions_csv(const Validation& validation, const ValidationResult
 
 std::optional<std::vector<Expectation>> read_expected(const std::filesystem::path& file, const config::Place& asked,
                                                       config::Diagnostics& diagnostics) {
-  const auto table = read_csv(file, asked, diagnostics);
+  const auto table = formats::read_csv(file, asked, diagnostics);
   if (!table) return std::nullopt;
   const std::size_t before = diagnostics.size();
   const auto group = table->column("group", table->header, diagnostics);
@@ -44,7 +45,7 @@ std::optional<std::vector<Expectation>> read_expected(const std::filesystem::pat
   std::map<Key, int> lines;
   for (const auto& row : table->rows) {
     Expectation one{row[*group].text, row[*name].text, row[*metric].text, row[*unit].text};
-    const auto number = number_in(row[*value].text);
+    const auto number = formats::number_in<double>(row[*value].text);
     if (number) {
       one.value = *number;
     } else {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "app/evidence/validate/csv_file.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::validate {
 
@@ -26,7 +26,7 @@ std::optional<double> read_limit(const config::Node& node, const std::string& un
   if (node.is_scalar() && node.text.ends_with(unit)) {
     std::string number = node.text.substr(0, node.text.size() - unit.size());
     while (!number.empty() && number.back() == ' ') number.pop_back();
-    const auto value = number_in(number);
+    const auto value = formats::number_in<double>(number);
     if (value && *value >= 0) return value;
   }
   diagnostics.error(node.place, what, "write it like " + example);

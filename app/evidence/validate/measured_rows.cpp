@@ -7,10 +7,16 @@
 #include <map>
 
 #include "sim/config/suggest.hpp"
+#include "sim/formats/csv.hpp"
+#include "sim/formats/number.hpp"
 
 namespace moire::validate {
 
 namespace {
+
+using formats::CsvCell;
+using formats::CsvTable;
+using formats::number_in;
 
 using config::Diagnostics;
 using config::Dimension;
@@ -39,8 +45,8 @@ const Place& place_of(const Node& group, std::initializer_list<const char*> path
 }
 
 bool same_value(const std::string& a, const std::string& b) {
-  const auto x = number_in(a);
-  const auto y = number_in(b);
+  const auto x = number_in<double>(a);
+  const auto y = number_in<double>(b);
   return x && y ? *x == *y : a == b;
 }
 
@@ -175,7 +181,7 @@ class Rows {
   }
 
   void from_file() {
-    const auto file = read_csv(*spec_.measured.file, place_of(node_, {"measured", "file"}), diagnostics_);
+    const auto file = formats::read_csv(*spec_.measured.file, place_of(node_, {"measured", "file"}), diagnostics_);
     const auto scale = factor();
     if (!file) return;
     const std::size_t before = diagnostics_.size();
@@ -230,7 +236,7 @@ class Rows {
   }
 
   // Which rows the group is about.
-  std::function<bool(const std::vector<CsvCell>&)> selection(const CsvFile& file) {
+  std::function<bool(const std::vector<CsvCell>&)> selection(const CsvTable& file) {
     std::vector<std::pair<std::size_t, std::vector<std::string>>> wanted;
     const Node* rows = node_.find("rows");
     for (std::size_t i = 0; i < spec_.rows.size(); ++i) {
@@ -258,7 +264,7 @@ class Rows {
   }
 
   // For an empty selection: the values that the columns asked for do have.
-  std::string what_there_is(const CsvFile& file) const {
+  std::string what_there_is(const CsvTable& file) const {
     if (file.rows.empty()) return "there is none below the column names";
     std::vector<std::string> columns;
     for (const auto& [name, value] : spec_.rows) {
@@ -278,7 +284,7 @@ class Rows {
     return config::join(columns, "; ");
   }
 
-  std::vector<std::size_t> case_columns(const CsvFile& file) {
+  std::vector<std::size_t> case_columns(const CsvTable& file) {
     std::vector<std::size_t> columns;
     const Node& given = spec_.case_columns;
     if (given.is_null()) {
@@ -299,7 +305,7 @@ class Rows {
     return columns;
   }
 
-  static std::string name_of(const CsvFile& file, const std::vector<std::size_t>& columns,
+  static std::string name_of(const CsvTable& file, const std::vector<std::size_t>& columns,
                              const std::vector<CsvCell>& row) {
     if (columns.size() == 1) return row[columns.front()].text;
     std::vector<std::string> words;
@@ -308,7 +314,7 @@ class Rows {
   }
 
   std::optional<double> number(const CsvCell& cell, double scale) {
-    if (const auto value = number_in(cell.text)) return *value * scale;
+    if (const auto value = number_in<double>(cell.text)) return *value * scale;
     diagnostics_.error(cell.place, in_quotes(cell.text) + " is no number",
                        "write digits like 285.0; nothing where nothing was measured");
     return std::nullopt;
@@ -317,10 +323,10 @@ class Rows {
     return cell.text.empty() ? std::nullopt : number(cell, scale);
   }
 
-  void check_set_columns(const CsvFile& file) {
+  void check_set_columns(const CsvTable& file) {
     for (const auto& [path, value] : spec_.set) check_columns(value, file);
   }
-  void check_columns(const Node& value, const CsvFile& file) {
+  void check_columns(const Node& value, const CsvTable& file) {
     for (const Node& item : value.items) check_columns(item, file);
     for (const Node::Entry& entry : value.entries) check_columns(entry.value, file);
     if (!value.is_scalar() || value.top) return;

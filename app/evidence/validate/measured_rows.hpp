@@ -1,7 +1,6 @@
 // The measured side of a scenario group: which rows of the table are cases, what they are called and what was measured.
 #pragma once
 
-#include "app/evidence/validate/csv_file.hpp"
 #include "app/evidence/validate/scenario_group.hpp"
 
 namespace moire::validate {

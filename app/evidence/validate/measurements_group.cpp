@@ -9,10 +9,11 @@
 #include "app/evidence/measurements/measurements.hpp"
 #include "app/evidence/microbench/library.hpp"
 #include "app/evidence/validate/curve_figures.hpp"
+#include "app/evidence/validate/shared.hpp"
 #include "app/study/child.hpp"
 #include "app/study/packed.hpp"
 #include "app/study/prepare.hpp"
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/suggest.hpp"
 
 namespace moire::validate {
@@ -32,7 +33,7 @@ std::string unit_of_case(const measurements::MeasuredValue& value) { return valu
 class MeasurementsGroup : public Group {
  public:
   MeasurementsGroup(std::string name, Limits limits, measurements::Measurements measurements,
-                    std::vector<std::size_t> chosen, machine::SystemSpec system,
+                    std::vector<std::size_t> chosen, libraries::EquippedSystem system,
                     std::vector<microbench::Benchmark> known)
       : name_(std::move(name)),
         limits_(limits),
@@ -119,7 +120,7 @@ class MeasurementsGroup : public Group {
   const std::string name_;
   const Limits limits_;
   const measurements::Measurements measurements_;
-  const machine::SystemSpec system_;
+  const libraries::EquippedSystem system_;
   const std::vector<microbench::Benchmark> known_;
   std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // chosen, benchmark by benchmark
   std::size_t cases_ = 0;
@@ -164,7 +165,7 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
 
 // Each set of parameters once: those that the machine cannot have are errors at their rows.
 void check_parameters(const measurements::Measurements& measurements, const std::vector<std::size_t>& chosen,
-                      const machine::SystemSpec& system, const std::vector<microbench::Benchmark>& known,
+                      const libraries::EquippedSystem& system, const std::vector<microbench::Benchmark>& known,
                       config::Diagnostics& diagnostics) {
   measurements::Measurements some;
   some.source = measurements.source;
@@ -178,6 +179,9 @@ void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d
   d.component("measurements_group",
               "Microbenchmarks of a measurements file beside the same ones on a simulated machine.");
   d.field("name", &MeasurementsGroupSpec::name, "Name of the group").example("microbenchmarks");
+  d.field("like", &MeasurementsGroupSpec::like, "Part of `shared` whose keys it has where it says nothing else")
+      .example("grid")
+      .optional();
   d.field("measurements", &MeasurementsGroupSpec::measurements, "What validation/collect wrote, *.measurements.csv")
       .example("../traces/h200x4/h200x4.measurements.csv")
       .exists();
@@ -199,7 +203,7 @@ void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d
 std::unique_ptr<Group> read_measurements_group(const config::Node& node, const std::string& path,
                                                const Loading& loading, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
-  const auto spec = config::parse<MeasurementsGroupSpec>(node, diagnostics, nullptr, path);
+  const auto spec = parse_known<MeasurementsGroupSpec>(node, diagnostics, path);
   if (!spec) return nullptr;
   const auto limits = read_limits(spec->limits, "%", diagnostics);
   auto measurements = measurements::load_measurements(spec->measurements, diagnostics);
@@ -207,7 +211,7 @@ std::unique_ptr<Group> read_measurements_group(const config::Node& node, const s
   for (const config::Override& change : loading.sets)
     if (change.path.front() == "system") config::apply(change, tree, diagnostics);
   const config::Node* system_node = tree.find("system");
-  const auto system = config::parse<machine::SystemSpec>(*system_node, diagnostics, nullptr, path + ".system");
+  const auto system = libraries::read_system(*system_node, diagnostics, nullptr, path + ".system");
   if (system) study::check_system(*system, *system_node, diagnostics);
   std::vector<microbench::Benchmark> known =
       spec->library ? microbench::with_library(*spec->library) : microbench::all();

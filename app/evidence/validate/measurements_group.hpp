@@ -18,6 +18,7 @@ namespace moire::validate {
 
 struct MeasurementsGroupSpec {
   std::string name;
+  std::string like;
   std::filesystem::path measurements;
   config::Node system;
   std::optional<libraries::LibrarySpec> library;

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "app/evidence/validate/csv_file.hpp"
 #include "app/evidence/validate/report.hpp"
+#include "sim/formats/csv.hpp"
 
 namespace moire::validate {
 
@@ -22,10 +22,18 @@ std::string report_csv(const ValidationResult& result) {
   for (const GroupResult& group : result.groups) {
     for (const Case& one : group.cases) {
       const auto value = one.in_points ? rounded : number;
-      const std::vector<std::string> fields = {
-          csv_field(group.name), csv_field(one.curve), csv_field(one.name), csv_field(one.metric), one.unit,
-          value(one.measured),   value(one.low),       value(one.high),     value(one.expected),   value(one.simulated),
-          rounded(one.error()),  group.error_unit};
+      const std::vector<std::string> fields = {formats::csv_field(group.name),
+                                               formats::csv_field(one.curve),
+                                               formats::csv_field(one.name),
+                                               formats::csv_field(one.metric),
+                                               one.unit,
+                                               value(one.measured),
+                                               value(one.low),
+                                               value(one.high),
+                                               value(one.expected),
+                                               value(one.simulated),
+                                               rounded(one.error()),
+                                               group.error_unit};
       out += config::join(fields, ",") + "\n";
     }
   }

@@ -7,6 +7,7 @@
 
 #include "app/evidence/validate/case_scenario.hpp"
 #include "app/evidence/validate/measured_rows.hpp"
+#include "app/evidence/validate/shared.hpp"
 #include "app/study/study.hpp"
 #include "sim/config/suggest.hpp"
 
@@ -143,7 +144,7 @@ void MeasuredSpec::describe(config::Describer<MeasuredSpec>& d) {
   d.component("measured", "Where the measured values of a group are: in a table, or here.");
   d.field("file", &MeasuredSpec::file,
           "CSV of measured values, *.csv or *.csv.zst; without it `value` is the value itself")
-      .example("../traces/h200x4/operator.csv");
+      .example("../validation/h200/operator.csv");
   d.field("value", &MeasuredSpec::value,
           "Column of the values; a row without one is left out. Without `file` the value")
       .example("fused_us");
@@ -160,10 +161,13 @@ void MeasuredSpec::describe(config::Describer<MeasuredSpec>& d) {
 void ScenarioGroupSpec::describe(config::Describer<ScenarioGroupSpec>& d) {
   d.component("validation_group", "Cases of a validation file that are one scenario with changes.");
   d.field("name", &ScenarioGroupSpec::name, "Name of the group").example("fused");
+  d.field("like", &ScenarioGroupSpec::like, "Part of `shared` whose keys it has where it says nothing else")
+      .example("grid")
+      .optional();
   d.field("scenario", &ScenarioGroupSpec::scenario, "A scenario without variants and sweep: a file, or its keys")
-      .example("../configs/scenarios/embedding.yaml");
+      .example("../configs/scenarios/embedding_h200.yaml");
   d.field("measured", &ScenarioGroupSpec::measured, "What was measured")
-      .example("{file: ../traces/h200x4/operator.csv, value: fused_us, unit: us}");
+      .example("{file: ../validation/h200/operator.csv, value: fused_us, unit: us}");
   d.field("rows", &ScenarioGroupSpec::rows,
           "Only rows of the table with these values: column to value, or to a list of values")
       .example("{gpus: 4}")
@@ -186,7 +190,7 @@ void ScenarioGroupSpec::describe(config::Describer<ScenarioGroupSpec>& d) {
 
 std::unique_ptr<Group> read_scenario_group(const config::Node& node, const std::string& path, const Loading& loading,
                                            config::Diagnostics& diagnostics) {
-  auto spec = config::parse<ScenarioGroupSpec>(node, diagnostics, nullptr, path);
+  auto spec = parse_known<ScenarioGroupSpec>(node, diagnostics, path);
   if (!spec) return nullptr;
   const auto limits = read_limits(spec->limits, "%", diagnostics);
   if (!is_scenario(spec->scenario, path, diagnostics)) return nullptr;

@@ -1,10 +1,11 @@
 // A group of cases that are a scenario with changes each, measured values in a table (or in the file itself):
 //
 //   - name: fused
-//     scenario: ../configs/scenarios/embedding.yaml
-//     measured: {file: ../traces/h200x4/operator.csv, value: fused_us, low: fused_low_us, high: fused_high_us, unit:
-//     us} rows: {gpus: 4}                                    # only rows with these values case: name # column, or
-//     columns, that name the case set: {program.queues.main.0.gemm.m: $m}            # $column is the row's value
+//     scenario: ../configs/scenarios/embedding_h200.yaml
+//     measured: {file: ../validation/h200/operator.csv, value: fused_us, low: fused_low_us, unit: us}
+//     rows: {gpus: 4}                           # only rows with these values
+//     case: name                                # column, or columns, that name the case
+//     set: {program.queues.main.0.gemm.m: $m}   # $column is the row's value
 //     metric: time_us
 //     limits: {case: 15 %, mean: 6 %}
 #pragma once
@@ -27,6 +28,7 @@ struct MeasuredSpec {
 
 struct ScenarioGroupSpec {
   std::string name;
+  std::string like;
   config::Node scenario;
   MeasuredSpec measured;
   std::vector<std::pair<std::string, config::Node>> rows;

@@ -7,10 +7,10 @@
 
 #include "app/evidence/validate/case_scenario.hpp"
 #include "app/evidence/validate/limits.hpp"
+#include "app/evidence/validate/shared.hpp"
 #include "app/evidence/wg_compare/compare.hpp"
 #include "app/evidence/wg_compare/simulate.hpp"
 #include "app/evidence/wg_compare/trace.hpp"
-#include "sim/config/problem.hpp"
 #include "sim/config/suggest.hpp"
 
 namespace moire::validate {
@@ -67,8 +67,8 @@ class TraceGroup : public Group {
       return result;
     }
     wg_compare::Comparison comparison = compare(trace_.record, *simulated.record);
-    for (const std::string& mismatch : comparison.mismatches) {
-      config::report_problem(mismatch, place_, *running.diagnostics);
+    for (const config::Problem& mismatch : comparison.mismatches) {
+      running.diagnostics->error(place_, mismatch);
     }
     for (const wg_compare::Pair& pair : comparison.pairs) {
       Case one;
@@ -142,11 +142,14 @@ void TraceGroupSpec::describe(config::Describer<TraceGroupSpec>& d) {
   for (const study::MetricInfo& info : wg_compare::metric_infos()) names.push_back(info.name);
   d.component("trace_group", "A recorded WG trace beside its simulation, workgroup by workgroup.");
   d.field("name", &TraceGroupSpec::name, "Name of the group").example("balanced shape");
+  d.field("like", &TraceGroupSpec::like, "Part of `shared` whose keys it has where it says nothing else")
+      .example("grid")
+      .optional();
   d.field("trace", &TraceGroupSpec::trace, "The WG trace, *.wgtrace.csv.zst")
-      .example("../traces/h200x4/fused.wgtrace.csv.zst")
+      .example("../traces/h200x4/fused_embedding_alltoall.wgtrace.csv.zst")
       .exists();
   d.field("scenario", &TraceGroupSpec::scenario, "A scenario without variants and sweep that has the trace's kernel")
-      .example("../configs/scenarios/embedding.yaml");
+      .example("../configs/scenarios/embedding_h200.yaml");
   d.field("shape", &TraceGroupSpec::shape,
           "Path of an embedding_all_to_all that takes its sizes from the trace's header")
       .example("program.queues.main.0.embedding_all_to_all")
@@ -162,7 +165,7 @@ void TraceGroupSpec::describe(config::Describer<TraceGroupSpec>& d) {
 std::unique_ptr<Group> read_trace_group(const config::Node& node, const std::string& path, const Loading& loading,
                                         config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
-  auto spec = config::parse<TraceGroupSpec>(node, diagnostics, nullptr, path);
+  auto spec = parse_known<TraceGroupSpec>(node, diagnostics, path);
   if (!spec) return nullptr;
   if (loading.predict) return std::make_unique<NoGroup>(spec->name);
   auto limits = read_metric_limits(*spec, node, diagnostics);

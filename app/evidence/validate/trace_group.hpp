@@ -1,7 +1,7 @@
 // A group that compares a recorded WG trace with its simulation, workgroup by workgroup:
 //
 //   - name: balanced shape
-//     trace: ../traces/h200x4/balanced.wgtrace.csv.zst
+//     trace: ../traces/h200x4/operator/balanced_16t_8k.wgtrace.csv.zst
 //     scenario: ../configs/scenarios/embedding_h200.yaml
 //     shape: program.queues.main.0.embedding_all_to_all     # takes its sizes from the trace's header
 //     limits: {makespan_error_percent: 10 %}
@@ -13,6 +13,7 @@ namespace moire::validate {
 
 struct TraceGroupSpec {
   std::string name;
+  std::string like;
   std::filesystem::path trace;
   config::Node scenario;
   std::string shape;

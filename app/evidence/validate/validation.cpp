@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "app/evidence/validate/expected.hpp"
+#include "app/evidence/validate/shared.hpp"
 #include "app/study/progress.hpp"
 #include "app/study/study.hpp"
 #include "sim/config/suggest.hpp"
@@ -85,6 +86,8 @@ void read_effects(const ValidationSpec& spec, const Node& tree, std::vector<std:
     Effect made{one.name, group_number(out, one.of, node, "of", diagnostics), one.by, one.against, 0, {}, {}};
     take_name(one.name, node, names, diagnostics);
     if (!one.same_within.is_null()) made.same_within = read_limit(one.same_within, "%", diagnostics).value_or(0);
+    if (!one.good_within.is_null())
+      made.good_within = read_limit(one.good_within, "%", diagnostics).value_or(usual_good_within);
     if (!one.most_wrong.is_null()) made.most_wrong = read_limit(one.most_wrong, "%", diagnostics);
     if (!one.most_bad_choices.is_null()) made.most_bad_choices = read_limit(one.most_bad_choices, "%", diagnostics);
     // Without all groups the numbers are those of names.
@@ -279,6 +282,9 @@ void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
 void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
   d.component("validation", "What `moire validate` runs: measured cases beside their simulation.");
   d.field("description", &ValidationSpec::description, "What is validated; the title of its tables");
+  d.field("shared", &ValidationSpec::shared, "Keys that several groups have in common: name to keys; groups say `like`")
+      .example("{grid: {scenario: ..., set: {...}}}")
+      .optional();
   d.field("groups", &ValidationSpec::groups, "Groups of cases; a group is told by its keys, see validation_group")
       .example("[{name: fused, scenario: ..., measured: {...}}]");
   d.field("differences", &ValidationSpec::differences, "What one group is less than another")
@@ -313,9 +319,10 @@ namespace {
 
 std::optional<Validation> load(const std::filesystem::path& file, const std::vector<config::Override>& own,
                                const Loading& loading, Diagnostics& diagnostics) {
-  const auto tree = config::load(file, own, diagnostics);
+  auto tree = config::load(file, own, diagnostics);
   if (!tree) return std::nullopt;
-  const auto spec = config::parse<ValidationSpec>(*tree, diagnostics);
+  complete_groups(*tree, diagnostics);
+  const auto spec = parse_known<ValidationSpec>(*tree, diagnostics);
   Validation validation;
   validation.name = file.stem().string();
   read_groups(*tree, loading, validation, diagnostics);

@@ -2,8 +2,9 @@
 //
 //   description: Fused and bulk-synchronous embedding + All-to-All on four H200
 //   expected: expected.csv                     # what --predict said before it was measured
+//   shared: {grid: {scenario: ..., set: {...}}}  # keys that groups have in common, see shared.hpp
 //   groups:
-//     - {name: fused, scenario: ..., measured: ..., limits: {case: 15 %, mean: 6 %}}      # see scenario_group.hpp
+//     - {name: fused, like: grid, measured: ..., limits: {case: 15 %, mean: 6 %}}         # see scenario_group.hpp
 //   differences:                               # of two groups, case by case
 //     - {name: reduction by fusion, of: fused, against: bulk, limits: {mean: 4 points}}
 //   effects: [...]                             # of a choice within one group, see effects.hpp
@@ -31,6 +32,7 @@ struct DifferenceSpec {
 
 struct ValidationSpec {
   std::string description;
+  std::vector<std::pair<std::string, config::Node>> shared;
   std::vector<config::Node> groups;
   std::vector<DifferenceSpec> differences;
   std::vector<EffectSpec> effects;

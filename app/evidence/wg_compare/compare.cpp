@@ -15,7 +15,7 @@ namespace {
 constexpr int occupancy_bins = 200;     // of the measured makespan
 constexpr std::size_t most_waves = 32;  // that are listed
 
-const char* const give_the_shape = "; give the scenario the shape that the trace was recorded with";
+const char* const give_the_shape = "give the scenario the shape that the trace was recorded with";
 
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }  // more digits say nothing
 double error_percent(double measured, double simulated) { return rounded(100 * (simulated - measured) / measured); }
@@ -27,19 +27,20 @@ std::vector<std::int64_t> tasks_of_ranks(const Record& record) {
 }
 
 // Work that is not the same cannot be compared.
-std::vector<std::string> mismatches_of(const Record& measured, const Record& simulated, const Profile& m,
-                                       const Profile& s) {
+std::vector<config::Problem> mismatches_of(const Record& measured, const Record& simulated, const Profile& m,
+                                           const Profile& s) {
   if (measured.ranks != simulated.ranks) {
-    return {fmt::format("the simulation has {} ranks, the trace {}; give the scenario a system of {} GPUs",
-                        simulated.ranks, measured.ranks, measured.ranks)};
+    return {{fmt::format("the simulation has {} ranks, the trace {}", simulated.ranks, measured.ranks),
+             fmt::format("give the scenario a system of {} GPUs", measured.ranks)}};
   }
-  std::vector<std::string> found;
+  std::vector<config::Problem> found;
   const std::vector<std::int64_t> wanted = tasks_of_ranks(measured);
   const std::vector<std::int64_t> got = tasks_of_ranks(simulated);
   for (Rank rank = 0; rank < measured.ranks; ++rank) {
     if (wanted[rank] == got[rank]) continue;
-    found.push_back(fmt::format("rank {} has {} tasks in the simulation, {} in the trace{}", rank, got[rank],
-                                wanted[rank], give_the_shape));
+    found.push_back(
+        {fmt::format("rank {} has {} tasks in the simulation, {} in the trace", rank, got[rank], wanted[rank]),
+         give_the_shape});
     break;  // the others tell the same
   }
   const auto bytes_of = [](const Profile& profile, Link link) {
@@ -51,8 +52,9 @@ std::vector<std::string> mismatches_of(const Record& measured, const Record& sim
       const double want = bytes_of(m, {source, peer});
       const double have = bytes_of(s, {source, peer});
       if (std::abs(want - have) < 0.5) continue;
-      found.push_back(fmt::format("rank {} stores {:.0f} B to rank {} in the simulation, {:.0f} B in the trace{}",
-                                  source, have, peer, want, give_the_shape));
+      found.push_back({fmt::format("rank {} stores {:.0f} B to rank {} in the simulation, {:.0f} B in the trace",
+                                   source, have, peer, want),
+                       give_the_shape});
       return found;
     }
   }

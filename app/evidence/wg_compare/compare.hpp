@@ -8,6 +8,7 @@
 #include "app/evidence/wg_compare/record.hpp"
 #include "app/report/plot.hpp"
 #include "app/study/metrics.hpp"
+#include "sim/config/problem.hpp"
 
 namespace moire::wg_compare {
 
@@ -21,7 +22,7 @@ struct Pair {
 
 struct Comparison {
   // Why the two cannot be compared: "what is wrong; what would be right". All else is empty then.
-  std::vector<std::string> mismatches;
+  std::vector<config::Problem> mismatches;
   std::vector<study::Metric> metrics;  // how far they are apart, see metric_infos()
   std::vector<Pair> pairs;
   std::vector<report::Figure> figures;  // see figures()

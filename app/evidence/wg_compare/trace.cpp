@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/workload/operators/registry.hpp"
+
 namespace moire::wg_compare {
 
 using program::WgTraceRow;
@@ -41,44 +43,12 @@ std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTr
   return trace;
 }
 
-namespace {
-
-const std::string* find(const program::WgTraceHeader& header, const std::string& key) {
-  const auto found = std::find_if(header.provenance.begin(), header.provenance.end(),
-                                  [&](const auto& entry) { return entry.first == key; });
-  return found == header.provenance.end() ? nullptr : &found->second;
-}
-
-}  // namespace
-
 std::vector<std::string> shape_sets(const program::WgTraceHeader& header, const std::string& path) {
   std::vector<std::string> sets;
-  const std::string* shape = find(header, "shape");
-  if (!shape) return sets;
-  const auto set = [&](std::string_view key, std::string_view value) {
+  const builder::Operator* recorded = operators::find(path.substr(path.rfind('.') + 1));
+  if (!recorded || !recorded->keys_of_trace) return sets;
+  for (const auto& [key, value] : recorded->keys_of_trace(header))
     sets.push_back(fmt::format("{}.{}={}", path, key, value));
-  };
-  for (std::string_view left = *shape; !left.empty();) {
-    const std::string_view entry = left.substr(0, left.find(','));
-    left.remove_prefix(std::min(left.size(), entry.size() + 1));
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view key = entry.substr(0, equals);
-    set(key == "bags_per_task" ? "bags_per_workgroup" : key, entry.substr(equals + 1));
-  }
-  if (const std::string* rows = find(header, "rows_per_table")) set("rows_per_table", *rows);
-  if (const std::string* order = find(header, "order"))
-    set("order", *order == "remote_first" ? "peer_by_peer" : "by_table");
-  if (const std::string* popularity = find(header, "row_popularity")) {
-    constexpr std::string_view zipf = "zipf ";
-    const bool skewed = popularity->compare(0, zipf.size(), zipf) == 0;
-    set("zipf_exponent", skewed ? std::string_view(*popularity).substr(zipf.size()) : "0");
-  }
-  const bool unfused = header.kernel == "unfused_embedding";
-  if (unfused) set("schedule", "unfused_kernel");
-  set("threads", std::to_string(header.threads_per_wg));
-  set(unfused ? "registers_per_thread" : "fused_registers_per_thread", std::to_string(header.registers_per_thread));
-  set("in_flight", fmt::format("{} B", header.bytes_in_flight_per_wg));
   return sets;
 }
 

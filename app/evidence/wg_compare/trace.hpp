@@ -21,9 +21,8 @@ struct Trace {
 std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTraceFiles& files,
                                 config::Diagnostics& diagnostics);
 
-// What the header says about the shape of a fused embedding + All-to-All, as `--set` changes of the operator
-// `embedding_all_to_all` at `path` ("program.queues.main.0.embedding_all_to_all"), so that a scenario need not repeat
-// it. Empty where the header has no `shape`.
+// What the header says of the operator at `path` ("program.queues.main.0.<operator>"), as `--set` changes of its keys,
+// so that a scenario need not repeat them. Empty where the header tells no shape, or the operator takes none from it.
 std::vector<std::string> shape_sets(const program::WgTraceHeader& header, const std::string& path);
 
 }  // namespace moire::wg_compare

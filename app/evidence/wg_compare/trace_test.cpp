@@ -8,7 +8,7 @@
 namespace moire::wg_compare {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -69,25 +69,15 @@ TEST_F(TraceFile, AWrongTraceIsReported) {
   EXPECT_THAT(diagnostics_.str(), HasSubstr(".csv:15:"));
 }
 
-TEST(ShapeSets, SayWhatTheHeaderSays) {
+TEST(ShapeSets, AreTheOperatorsOwn) {
   program::WgTraceHeader header;
   header.threads_per_wg = 256;
-  header.registers_per_thread = 60;
-  header.bytes_in_flight_per_wg = 32768;
-  EXPECT_THAT(shape_sets(header, "at"), IsEmpty());
-  header.provenance = {{"gpu", "NVIDIA H200"},
-                       {"shape", "tables_per_gpu=16,dim=128,bags_per_task=16,dtype=fp32"},
-                       {"rows_per_table", "1000000"},
-                       {"order", "natural"}};
-  EXPECT_THAT(shape_sets(header, "at"),
-              ElementsAre("at.tables_per_gpu=16", "at.dim=128", "at.bags_per_workgroup=16", "at.dtype=fp32",
-                          "at.rows_per_table=1000000", "at.order=by_table", "at.threads=256",
-                          "at.fused_registers_per_thread=60", "at.in_flight=32768 B"));
-  header.kernel = "unfused_embedding";
-  header.provenance = {{"shape", "dim=128"}, {"order", "remote_first"}, {"row_popularity", "zipf 1.05"}};
-  EXPECT_THAT(shape_sets(header, "at"),
-              ElementsAre("at.dim=128", "at.order=peer_by_peer", "at.zipf_exponent=1.05", "at.schedule=unfused_kernel",
-                          "at.threads=256", "at.registers_per_thread=60", "at.in_flight=32768 B"));
+  const std::string path = "program.queues.main.0.embedding_all_to_all";
+  EXPECT_THAT(shape_sets(header, path), IsEmpty()) << "the header tells no shape";
+  header.provenance = {{"shape", "dim=128"}};
+  EXPECT_THAT(shape_sets(header, path), Contains(path + ".dim=128"));
+  EXPECT_THAT(shape_sets(header, "program.queues.main.0.gemm"), IsEmpty()) << "no trace tells of it";
+  EXPECT_THAT(shape_sets(header, "program.queues.main.0"), IsEmpty()) << "no operator";
 }
 
 }  // namespace

@@ -24,13 +24,15 @@ constexpr std::array<std::pair<Collective, std::string_view>, 14> collectives = 
     {Collective::custom, "custom"},
 }};
 constexpr std::array<std::string_view, 3> protocols = {"Simple", "LL", "LL128"};
-constexpr std::array<std::string_view, step_types> types = {"s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop"};
+// By ir::Op; files have no word for copy_send and recv_send.
+constexpr std::array<std::string_view, ir::ops> types = {"nop", "cpy", "re",  "s",   {},    "r",
+                                                         {},    "rcs", "rrs", "rrc", "rrcs"};
 constexpr std::array<std::string_view, buffers> buffer_names = {"i", "o", "s"};
 
 template <class Value, std::size_t N>
 std::optional<Value> find(const std::array<std::string_view, N>& names, std::string_view text) {
   const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) return std::nullopt;
+  if (text.empty() || found == names.end()) return std::nullopt;
   return static_cast<Value>(found - names.begin());
 }
 
@@ -51,7 +53,7 @@ std::string_view to_string(Collective collective) {
       ->second;
 }
 std::string_view to_string(Protocol protocol) { return protocols[static_cast<std::size_t>(protocol)]; }
-std::string_view to_string(StepType type) { return types[static_cast<std::size_t>(type)]; }
+std::string_view to_string(Op type) { return types[static_cast<std::size_t>(type)]; }
 std::string_view to_string(Buffer buffer) { return buffer_names[static_cast<std::size_t>(buffer)]; }
 
 std::optional<Collective> collective_of(std::string_view text) {
@@ -61,7 +63,7 @@ std::optional<Collective> collective_of(std::string_view text) {
   return found->first;
 }
 std::optional<Protocol> protocol_of(std::string_view text) { return find<Protocol>(protocols, text); }
-std::optional<StepType> step_type_of(std::string_view text) { return find<StepType>(types, text); }
+std::optional<Op> step_type_of(std::string_view text) { return find<Op>(types, text); }
 std::optional<Buffer> buffer_of(std::string_view text) { return find<Buffer>(buffer_names, text); }
 
 }  // namespace moire::msccl

@@ -10,77 +10,21 @@
 #include <string_view>
 #include <vector>
 
+#include "models/algorithms/ir/step.hpp"
+
 namespace moire::msccl {
 
-enum class Collective : std::uint8_t {
-  all_reduce,
-  all_gather,
-  all_to_all,
-  reduce_scatter,
-  broadcast,  // from rank 0: the format names no root
-  reduce,     // to rank 0
-  send,       // those from here on have no stated result
-  recv,
-  gather,
-  scatter,
-  all_to_all_v,
-  send_recv,
-  custom,
-};
-enum class Protocol : std::uint8_t { simple, ll, ll128 };
-enum class Buffer : std::uint8_t { input, output, scratch };
-inline constexpr std::uint32_t buffers = 3;
-
-enum class StepType : std::uint8_t {
-  send,                   // s: src -> FIFO out
-  recv,                   // r: FIFO in -> dst
-  recv_copy_send,         // rcs: FIFO in -> dst and FIFO out
-  recv_reduce_copy,       // rrc: FIFO in + src -> dst
-  recv_reduce_send,       // rrs: FIFO in + src -> FIFO out
-  recv_reduce_copy_send,  // rrcs: FIFO in + src -> dst and FIFO out
-  copy,                   // cpy: src -> dst
-  reduce,                 // re: dst + src -> dst
-  nop,                    // carries one more dependency for the step behind it
-};
-inline constexpr std::uint32_t step_types = 9;
-
-// What a step takes and leaves. Operands of a step that does neither are the other side's place, written for people.
-struct Effect {
-  bool receives = false;
-  bool sends = false;
-  bool reads_src = false;
-  bool reads_dst = false;
-  bool writes_dst = false;
-  bool reduces = false;
-};
-constexpr Effect effect(StepType type) {
-  switch (type) {
-    case StepType::send:
-      return {.sends = true, .reads_src = true};
-    case StepType::recv:
-      return {.receives = true, .writes_dst = true};
-    case StepType::recv_copy_send:
-      return {.receives = true, .sends = true, .writes_dst = true};
-    case StepType::recv_reduce_copy:
-      return {.receives = true, .reads_src = true, .writes_dst = true, .reduces = true};
-    case StepType::recv_reduce_send:
-      return {.receives = true, .sends = true, .reads_src = true, .reduces = true};
-    case StepType::recv_reduce_copy_send:
-      return {.receives = true, .sends = true, .reads_src = true, .writes_dst = true, .reduces = true};
-    case StepType::copy:
-      return {.reads_src = true, .writes_dst = true};
-    case StepType::reduce:
-      return {.reads_src = true, .reads_dst = true, .writes_dst = true, .reduces = true};
-    case StepType::nop:
-      return {};
-  }
-  return {};
-}
+using ir::Buffer;
+using ir::buffers;
+using ir::Collective;
+using ir::Effect;
+using ir::Op;
+using ir::Protocol;
 
 inline constexpr std::int32_t none = -1;  // no peer, no dependency
 
 struct Step {
-  StepType type = StepType::nop;
+  Op type = Op::none;
   Buffer src_buffer = Buffer::input;
   Buffer dst_buffer = Buffer::input;
   bool has_dependents = false;  // hasdep: it publishes that it is done
@@ -145,6 +89,8 @@ constexpr Fifo default_fifo(Protocol protocol) {
       return {std::uint64_t{32} << 10, 8};
     case Protocol::ll128:
       return {576000, 8};
+    case Protocol::automatic:
+      break;  // no algorithm's
   }
   return {};
 }
@@ -165,11 +111,11 @@ Cut cut(const Algorithm& algorithm, std::uint64_t bytes, const Fifo& fifo);
 // As files write them: "allreduce", "LL128", "rrcs", "i".
 std::string_view to_string(Collective collective);
 std::string_view to_string(Protocol protocol);
-std::string_view to_string(StepType type);
+std::string_view to_string(Op type);
 std::string_view to_string(Buffer buffer);
 std::optional<Collective> collective_of(std::string_view text);  // with the older spellings
 std::optional<Protocol> protocol_of(std::string_view text);
-std::optional<StepType> step_type_of(std::string_view text);
+std::optional<Op> step_type_of(std::string_view text);
 std::optional<Buffer> buffer_of(std::string_view text);
 
 }  // namespace moire::msccl

@@ -15,13 +15,13 @@ enum class Break { source, destination, type, copies_to_itself };
 
 // False where this step cannot be broken so.
 bool broken(Algorithm& algorithm, Step& step, Break how, std::uint64_t random) {
-  static const std::map<StepType, StepType> other = {{StepType::recv, StepType::recv_reduce_copy},
-                                                     {StepType::recv_reduce_copy, StepType::recv},
-                                                     {StepType::recv_copy_send, StepType::recv_reduce_copy_send},
-                                                     {StepType::recv_reduce_copy_send, StepType::recv_copy_send},
-                                                     {StepType::recv_reduce_send, StepType::recv_copy_send},
-                                                     {StepType::copy, StepType::reduce},
-                                                     {StepType::reduce, StepType::copy}};
+  static const std::map<Op, Op> other = {{Op::recv, Op::recv_reduce_copy},
+                                         {Op::recv_reduce_copy, Op::recv},
+                                         {Op::recv_copy_send, Op::recv_reduce_copy_send},
+                                         {Op::recv_reduce_copy_send, Op::recv_copy_send},
+                                         {Op::recv_reduce_send, Op::recv_copy_send},
+                                         {Op::copy, Op::reduce},
+                                         {Op::reduce, Op::copy}};
   const Effect does = effect(step.type);
   const auto offset = static_cast<std::int32_t>(random % static_cast<std::uint64_t>(algorithm.chunks));
   switch (how) {
@@ -36,7 +36,7 @@ bool broken(Algorithm& algorithm, Step& step, Break how, std::uint64_t random) {
       step.type = other.at(step.type);
       return true;
     case Break::copies_to_itself:
-      step.type = StepType::copy;
+      step.type = Op::copy;
       step.dst_buffer = step.src_buffer;
       step.dst_offset = step.src_offset;
       return !does.sends && !does.receives && does.reads_src;

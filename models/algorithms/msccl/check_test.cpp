@@ -30,10 +30,9 @@ Algorithm exchange(int sends, int per_send, Protocol protocol) {
   const int part = sends * per_send;
   for (int gpu = 0; gpu < 2; ++gpu) {
     const std::int32_t block = maker.block(gpu, 1 - gpu, 1 - gpu);
+    for (int n = 0; n < sends; ++n) maker.step(gpu, block, Op::send, o(gpu * part + n * per_send), o(0), per_send);
     for (int n = 0; n < sends; ++n)
-      maker.step(gpu, block, StepType::send, o(gpu * part + n * per_send), o(0), per_send);
-    for (int n = 0; n < sends; ++n)
-      maker.step(gpu, block, StepType::recv, o(0), o((1 - gpu) * part + n * per_send), per_send);
+      maker.step(gpu, block, Op::recv, o(0), o((1 - gpu) * part + n * per_send), per_send);
   }
   return maker.made;
 }
@@ -103,8 +102,8 @@ TEST(Deadlock, DependenciesInACircle) {
   Maker maker(Collective::custom, Protocol::ll, 1, 4, false);
   maker.buffers(4, 4, 0);
   // Two blocks of their own: send and recv tell them apart, channels do not matter without connections.
-  const Made a = maker.step(0, maker.block(0, none, none, 0), StepType::copy, i(0), o(0));
-  const Made b = maker.step(0, maker.block(0, none, none, 1), StepType::copy, i(1), o(1));
+  const Made a = maker.step(0, maker.block(0, none, none, 0), Op::copy, i(0), o(0));
+  const Made b = maker.step(0, maker.block(0, none, none, 1), Op::copy, i(1), o(1));
   maker.wait(a, b);
   maker.wait(b, a);
   const Deadlock deadlock = judged(maker.made).deadlock;
@@ -125,7 +124,7 @@ TEST(Result, EveryExampleIsCorrect) {
 
 TEST(Result, ALostSumIsFoundWhereItIsLost) {
   Algorithm algorithm = ring_all_reduce(4);
-  algorithm.gpus[3].blocks[0].steps[3].type = StepType::recv_copy_send;  // rrcs before
+  algorithm.gpus[3].blocks[0].steps[3].type = Op::recv_copy_send;  // rrcs before
   const Verdict verdict = judged(algorithm);
   ASSERT_TRUE(verdict.patterns[0].result.first_wrong);
   const Wrong& wrong = *verdict.patterns[0].result.first_wrong;
@@ -197,7 +196,7 @@ TEST(Result, PlacesOverlapAsTheCollectiveSays) {
   for (std::int32_t gpu = 0; gpu < 4; ++gpu) {
     for (ThreadBlock& block : gather.gpus[gpu].blocks) {
       Step& first = block.steps[0];
-      if (first.type != StepType::send || first.src_offset != gpu || first.count != 1) continue;
+      if (first.type != Op::send || first.src_offset != gpu || first.count != 1) continue;
       first.src_buffer = Buffer::input;
       first.src_offset = 0;
     }
@@ -233,8 +232,8 @@ TEST(Races, OfCustomCollectivesAreWarnings) {
   Maker maker(Collective::custom, Protocol::ll, 2, 2, true);
   maker.buffers(2, 0, 0);
   for (std::int32_t gpu = 0; gpu < 2; ++gpu) {
-    maker.step(gpu, maker.block(gpu, 1 - gpu, none), StepType::send, i(0), i(0), 2);
-    maker.step(gpu, maker.block(gpu, none, 1 - gpu), StepType::recv, i(0), i(0), 2);
+    maker.step(gpu, maker.block(gpu, 1 - gpu, none), Op::send, i(0), i(0), 2);
+    maker.step(gpu, maker.block(gpu, none, 1 - gpu), Op::recv, i(0), i(0), 2);
   }
   const Verdict verdict = judged(maker.made);
   EXPECT_EQ(verdict.races(), 4U);
@@ -250,8 +249,8 @@ TEST(Races, ACopyOntoItselfDependsOnTheSize) {
   Maker maker(Collective::custom, Protocol::simple, 1, 4, false);
   maker.buffers(4, 4, 0);
   const std::int32_t block = maker.block(0, none, none);
-  maker.step(0, block, StepType::copy, i(0), o(0), 3);
-  maker.step(0, block, StepType::copy, o(0), o(1), 3);
+  maker.step(0, block, Op::copy, i(0), o(0), 3);
+  maker.step(0, block, Op::copy, o(0), o(1), 3);
   const Races races = judged(maker.made).patterns[0].races;
   EXPECT_EQ(races.count, 2U);  // o(1) and o(2) are read and written in one call
   EXPECT_GE(races.chunks_per_call, 3U);
@@ -262,9 +261,9 @@ TEST(Races, ACopyOntoItselfDependsOnTheSize) {
 TEST(Races, ThatOnlyFewChunksACallShow) {
   Maker maker(Collective::custom, Protocol::ll, 2, 4, false);
   maker.buffers(4, 4, 4);
-  maker.step(0, maker.block(0, 1, none), StepType::send, i(0), s(0), 2);
-  maker.step(1, maker.block(1, 0, 0), StepType::recv_copy_send, i(0), s(0), 2);
-  maker.step(0, maker.block(0, none, 1), StepType::recv, i(0), i(1), 2);
+  maker.step(0, maker.block(0, 1, none), Op::send, i(0), s(0), 2);
+  maker.step(1, maker.block(1, 0, 0), Op::recv_copy_send, i(0), s(0), 2);
+  maker.step(0, maker.block(0, none, 1), Op::recv, i(0), i(1), 2);
   const Races races = judged(maker.made).patterns[0].races;
   EXPECT_EQ(races.count, 1U);  // i(1)
   EXPECT_EQ(races.chunks_per_call, 1U);

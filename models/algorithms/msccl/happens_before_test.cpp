@@ -15,19 +15,19 @@ Algorithm over_the_other(std::int32_t n, bool with_dependency) {
     std::vector<Made> came(static_cast<std::size_t>(n));
     for (std::int32_t peer = 0; peer < n; ++peer) {
       if (peer == gpu) continue;
-      maker.step(gpu, maker.block(gpu, peer, none), StepType::send, i(peer), s(0));
-      came[peer] = maker.step(gpu, maker.block(gpu, none, peer), StepType::recv, i(0), s(peer));
+      maker.step(gpu, maker.block(gpu, peer, none), Op::send, i(peer), s(0));
+      came[peer] = maker.step(gpu, maker.block(gpu, none, peer), Op::recv, i(0), s(peer));
     }
     Made last;
     for (std::int32_t peer = 0; peer < n; ++peer) {
       if (peer != gpu)
-        last = maker.step(gpu, maker.block(gpu, none, none), StepType::reduce, s(peer), i(gpu), 1, {came[peer]});
+        last = maker.step(gpu, maker.block(gpu, none, none), Op::reduce, s(peer), i(gpu), 1, {came[peer]});
     }
     for (std::int32_t peer = 0; peer < n; ++peer) {
       if (peer == gpu) continue;
-      maker.step(gpu, maker.block(gpu, peer, none, 1), StepType::send, i(gpu), i(0), 1,
+      maker.step(gpu, maker.block(gpu, peer, none, 1), Op::send, i(gpu), i(0), 1,
                  with_dependency ? std::vector<Made>{last} : std::vector<Made>{});
-      maker.step(gpu, maker.block(gpu, none, peer, 1), StepType::recv, i(0), i(peer));
+      maker.step(gpu, maker.block(gpu, none, peer, 1), Op::recv, i(0), i(peer));
     }
   }
   return maker.made;
@@ -76,14 +76,14 @@ TEST(HappensBefore, CreditsOrder) {
     Maker maker(Collective::custom, Protocol::simple, 2, 4, false);
     maker.buffers(4, 4, 4);
     const std::int32_t receiver = maker.block(1, none, 0);
-    maker.step(1, receiver, StepType::copy, s(0), o(0));
-    maker.step(1, receiver, StepType::recv, i(0), o(1));
-    maker.step(1, receiver, StepType::recv, i(0), o(2));
+    maker.step(1, receiver, Op::copy, s(0), o(0));
+    maker.step(1, receiver, Op::recv, i(0), o(1));
+    maker.step(1, receiver, Op::recv, i(0), o(2));
     const std::int32_t sender = maker.block(0, 1, none);
-    maker.step(0, sender, StepType::send, i(0), o(0));
-    const Made second = maker.step(0, sender, StepType::send, i(1), o(0));
-    maker.step(0, maker.block(0, 1, none, 1), StepType::send, i(2), s(0), 1, {second});
-    maker.step(1, maker.block(1, none, 0, 1), StepType::recv, i(0), s(0));
+    maker.step(0, sender, Op::send, i(0), o(0));
+    const Made second = maker.step(0, sender, Op::send, i(1), o(0));
+    maker.step(0, maker.block(0, 1, none, 1), Op::send, i(2), s(0), 1, {second});
+    maker.step(1, maker.block(1, none, 0, 1), Op::recv, i(0), s(0));
     const Wiring wiring(maker.made);
     const Schedule run = schedule(wiring, 1, slots, true);
     ASSERT_TRUE(run.complete);

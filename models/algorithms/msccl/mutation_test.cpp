@@ -48,6 +48,17 @@ std::vector<Algorithm> correct_algorithms() {
           ring_reduce_scatter(4)};
 }
 
+// Of files.
+constexpr std::array<Op, 9> types = {Op::send,
+                                     Op::recv,
+                                     Op::recv_copy_send,
+                                     Op::recv_reduce_copy,
+                                     Op::recv_reduce_send,
+                                     Op::recv_reduce_copy_send,
+                                     Op::copy,
+                                     Op::reduce,
+                                     Op::none};
+
 class Mutator {
  public:
   Mutator(const Algorithm& correct, std::uint64_t seed) : a_(correct), random_(seed) {}
@@ -74,9 +85,9 @@ class Mutator {
         offset(step.dst_offset);
         break;
       case 3:
-        step.type = static_cast<StepType>(below(step_types));
-        if (step.count == 0 && step.type != StepType::nop) step.count = 1;
-        if (step.type == StepType::nop) step.count = 0;
+        step.type = types[below(types.size())];
+        if (step.count == 0 && step.type != Op::none) step.count = 1;
+        if (step.type == Op::none) step.count = 0;
         break;
       case 4:
         (below(2) == 0 ? block.send : block.recv) = static_cast<std::int32_t>(below(a.gpus.size()));
@@ -116,12 +127,11 @@ class Mutator {
  private:
   // The kind of fault that both ends agree on: a fused step that keeps or loses its sum, or copies instead of adding.
   void both_ends(Algorithm&, Step& step) {
-    static const std::vector<std::pair<StepType, StepType>> alike = {
-        {StepType::recv, StepType::recv_reduce_copy},
-        {StepType::recv_copy_send, StepType::recv_reduce_copy_send},
-        {StepType::recv_reduce_send, StepType::recv_reduce_copy_send},
-        {StepType::recv_copy_send, StepType::recv_reduce_send},
-        {StepType::copy, StepType::reduce}};
+    static const std::vector<std::pair<Op, Op>> alike = {{Op::recv, Op::recv_reduce_copy},
+                                                         {Op::recv_copy_send, Op::recv_reduce_copy_send},
+                                                         {Op::recv_reduce_send, Op::recv_reduce_copy_send},
+                                                         {Op::recv_copy_send, Op::recv_reduce_send},
+                                                         {Op::copy, Op::reduce}};
     for (std::size_t tries = 0; tries < 20; ++tries) {
       const auto& [one, other] = alike[below(alike.size())];
       if (step.type != one && step.type != other) continue;

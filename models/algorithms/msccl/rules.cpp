@@ -60,7 +60,7 @@ void check_dependency(const Gpu& gpu, std::int32_t g, std::int32_t b, std::int32
                                    : fmt::format("that tb has the steps 0 to {}", steps.size() - 1));
     return;
   }
-  const auto flagged = [](const Step& other) { return other.has_dependents && other.type != StepType::nop; };
+  const auto flagged = [](const Step& other) { return other.has_dependents && other.type != Op::none; };
   if (std::none_of(steps.begin() + step.depends_step, steps.end(), flagged)) {
     complaints.error(
         spot(step),
@@ -84,15 +84,15 @@ void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Compla
     const Step& step = block.steps[s];
     const bool waits = step.depends_block != none;
     const std::string name = name_of(g, b, static_cast<std::int64_t>(s));
-    if (step.type == StepType::nop && !waits) {
+    if (step.type == Op::none && !waits) {
       complaints.error(spot(step), name + ": a nop without a dependency",
                        "a nop carries one more dependency for the step behind it; leave it out otherwise");
     }
-    if (step.type != StepType::nop && behind_nop && !waits) {
+    if (step.type != Op::none && behind_nop && !waits) {
       complaints.error(spot(step), name + ": it stands behind a nop and has no dependency of its own",
                        "put one of the nop's dependencies on this step: the runtime refuses the file otherwise");
     }
-    behind_nop = step.type == StepType::nop;
+    behind_nop = step.type == Op::none;
   }
   if (behind_nop) {
     complaints.warning(
@@ -107,7 +107,7 @@ void check_fusion(const ThreadBlock& block, std::int32_t g, std::int32_t b, Comp
   for (std::size_t s = 1; s < block.steps.size(); ++s) {
     const Step& before = block.steps[s - 1];
     const Step& step = block.steps[s];
-    if (before.type != StepType::reduce || step.type != StepType::reduce || before.has_dependents) continue;
+    if (before.type != Op::reduce || step.type != Op::reduce || before.has_dependents) continue;
     if (before.dst_buffer != step.dst_buffer || before.dst_offset != step.dst_offset) continue;
     if (before.src_buffer != step.src_buffer || step.depends_block != none || before.count == step.count) continue;
     complaints.warning("fusion", spot(step),
@@ -261,7 +261,7 @@ void check_step(const Algorithm& algorithm, std::int32_t g, std::int32_t b, std:
   const Gpu& gpu = algorithm.gpus[g];
   const ThreadBlock& block = gpu.blocks[b];
   const Step& step = block.steps[s];
-  if (step.type == StepType::nop) return;
+  if (step.type == Op::none) return;
   const Effect does = effect(step.type);
   const std::string name = name_of(g, b, s);
   if (does.sends && block.send == none) {

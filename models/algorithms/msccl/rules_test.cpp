@@ -138,7 +138,7 @@ TEST_F(Rules, DependenciesExist) {
 }
 TEST_F(Rules, NopsCarryDependencies) {
   Step nop;
-  nop.type = StepType::nop;
+  nop.type = Op::none;
   block(0).steps.insert(block(0).steps.begin() + 3, nop);
   refused_for("gpu 0, tb 0, step 3: a nop without a dependency");
   step(0, 0).has_dependents = true;
@@ -155,7 +155,7 @@ TEST_F(Rules, NopsCarryDependencies) {
 // A nop publishes nothing, whatever it says.
 TEST_F(Rules, NopsDoNotPublish) {
   Step nop;
-  nop.type = StepType::nop;
+  nop.type = Op::none;
   nop.has_dependents = true;
   nop.depends_block = 0;
   nop.depends_step = 0;
@@ -211,8 +211,8 @@ TEST_F(Rules, FusedReductionsHaveOneCount) {
   Maker maker(Collective::custom, Protocol::ll, 1, 4, false);
   maker.buffers(4, 4, 0);
   const std::int32_t b = maker.block(0, none, none);
-  maker.step(0, b, StepType::reduce, i(0), o(0), 2);
-  const Made second = maker.step(0, b, StepType::reduce, i(2), o(0), 1);
+  maker.step(0, b, Op::reduce, i(0), o(0), 2);
+  const Made second = maker.step(0, b, Op::reduce, i(2), o(0), 1);
   a_ = maker.made;
   warned_of("gpu 0, tb 0, step 1: the runtime joins it with the re before it, whose cnt is 2 and not 1");
   maker.at({0, 0, 0}).has_dependents = true;

@@ -101,7 +101,7 @@ class Run {
       if (keep_) out_.order.push_back(b);
       if (++state.call < calls_of(step, chunks_)) continue;
       state.call = 0;
-      if (step.has_dependents && step.type != StepType::nop) publish(state, state.step);
+      if (step.has_dependents && step.type != Op::none) publish(state, state.step);
       ++state.step;
     }
   }

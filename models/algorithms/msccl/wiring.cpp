@@ -35,7 +35,7 @@ Wiring::Wiring(const Algorithm& of) : algorithm(of) {
 }
 
 std::int32_t publishing_step(const std::vector<Step>& steps, std::int32_t step) {
-  const auto publishes = [](const Step& s) { return s.has_dependents && s.type != StepType::nop; };
+  const auto publishes = [](const Step& s) { return s.has_dependents && s.type != Op::none; };
   return static_cast<std::int32_t>(std::find_if(steps.begin() + step, steps.end(), publishes) - steps.begin());
 }
 

@@ -45,7 +45,7 @@ struct Wiring {
 
 // Calls of a step where a call carries up to `chunks_per_call`; one of a nop, which only waits.
 constexpr std::uint32_t calls_of(const Step& step, std::uint32_t chunks_per_call) {
-  return step.type == StepType::nop ? 1 : (step.count + chunks_per_call - 1) / chunks_per_call;
+  return step.type == Op::none ? 1 : (step.count + chunks_per_call - 1) / chunks_per_call;
 }
 
 // The step at which a wait for `step` of these steps ends: the first from there on that publishes.

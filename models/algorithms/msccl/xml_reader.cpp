@@ -3,47 +3,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 
 #include "models/algorithms/msccl/rules.hpp"
-#include "models/algorithms/msccl/xml_text.hpp"
+#include "sim/formats/file.hpp"
+#include "sim/formats/xml_attributes.hpp"
 
 namespace moire::msccl {
 
 namespace {
 
-constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 30;
+using formats::KnownAttribute;
+using formats::XmlAttributes;
+using formats::XmlText;
+
 constexpr std::int32_t any = std::numeric_limits<std::int32_t>::max();
 
 namespace algo {
 enum : std::size_t { name, proto, nchannels, nchunksperloop, ngpus, coll, inplace, outofplace, min_bytes, max_bytes };
-constexpr std::array<Known, 10> known = {{{"name", false},
-                                          {"proto"},
-                                          {"nchannels"},
-                                          {"nchunksperloop"},
-                                          {"ngpus"},
-                                          {"coll"},
-                                          {"inplace"},
-                                          {"outofplace", false},
-                                          {"minBytes", false},
-                                          {"maxBytes", false}}};
+constexpr std::array<KnownAttribute, 10> known = {{{"name", false},
+                                                   {"proto"},
+                                                   {"nchannels"},
+                                                   {"nchunksperloop"},
+                                                   {"ngpus"},
+                                                   {"coll"},
+                                                   {"inplace"},
+                                                   {"outofplace", false},
+                                                   {"minBytes", false},
+                                                   {"maxBytes", false}}};
 }  // namespace algo
 namespace gpu {
 enum : std::size_t { id, i_chunks, o_chunks, s_chunks };
-constexpr std::array<Known, 4> known = {{{"id"}, {"i_chunks"}, {"o_chunks"}, {"s_chunks"}}};
+constexpr std::array<KnownAttribute, 4> known = {{{"id"}, {"i_chunks"}, {"o_chunks"}, {"s_chunks"}}};
 }  // namespace gpu
 namespace tb {
 enum : std::size_t { id, send, recv, chan };
-constexpr std::array<Known, 4> known = {{{"id"}, {"send"}, {"recv"}, {"chan"}}};
+constexpr std::array<KnownAttribute, 4> known = {{{"id"}, {"send"}, {"recv"}, {"chan"}}};
 }  // namespace tb
 namespace step {
 enum : std::size_t { s, type, srcbuf, srcoff, dstbuf, dstoff, cnt, depid, deps, hasdep };
-constexpr std::array<Known, 10> known = {
+constexpr std::array<KnownAttribute, 10> known = {
     {{"s"}, {"type"}, {"srcbuf"}, {"srcoff"}, {"dstbuf"}, {"dstoff"}, {"cnt"}, {"depid"}, {"deps"}, {"hasdep"}}};
 }  // namespace step
 
@@ -81,10 +82,10 @@ class Reader {
     const std::string_view name = root.name();
     if (name == "algo") return true;
     if (name == "system") {
-      complaints_.error(xml_.spot_of(root), "this is an NCCL topology: its root element is <system>, not <algo>",
+      complaints_.error(xml_.position(root), "this is an NCCL topology: its root element is <system>, not <algo>",
                         "'moire import nccl-topo' makes a system of it");
     } else {
-      complaints_.error(xml_.spot_of(root), "the root element is " + config::in_quotes(name) + ", not algo",
+      complaints_.error(xml_.position(root), "the root element is " + config::in_quotes(name) + ", not algo",
                         "MSCCL XML is <algo> of <gpu> of <tb> of <step/>");
     }
     return false;
@@ -94,43 +95,43 @@ class Reader {
   bool is_element(const pugi::xml_node& node, std::string_view name) {
     if (node.type() != pugi::node_element) {
       if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)
-        complaints_.warning("text", xml_.spot_of(node.parent()),
+        complaints_.warning("text", xml_.position(node.parent()),
                             "text inside " + std::string(node.parent().name()) + " is ignored", {});
       return false;
     }
     if (node.name() == name) return true;
     complaints_.warning(
-        "element " + std::string(node.name()).substr(0, 60), xml_.spot_of(node),
+        "element " + std::string(node.name()).substr(0, 60), xml_.position(node),
         config::in_quotes(node.name()) + " in " + node.parent().name() + " is ignored, as the runtime does",
         std::string_view(node.name()) == "copy" ? "copies are steps of type cpy" : "");
     return false;
   }
 
   template <std::size_t N, class Name>
-  std::int32_t integer(const Attributes<N>& attributes, std::size_t which, const Name& name, bool& good,
+  std::int32_t integer(const XmlAttributes<N>& attributes, std::size_t which, const Name& name, bool& good,
                        std::int32_t least, std::int32_t most = any) {
     return attributes.integer(which, xml_, name, complaints_, good, least, most);
   }
 
   // A word that must be known.
   template <std::size_t N, class Name, class Find>
-  auto word(const Attributes<N>& attributes, std::size_t which, const Name& name, bool& good, const Find& find,
+  auto word(const XmlAttributes<N>& attributes, std::size_t which, const Name& name, bool& good, const Find& find,
             const char* right) {
     using Value = typename decltype(find(std::string_view()))::value_type;
     if (!attributes.has(which)) return Value{};
     if (const auto value = find(attributes.text(which))) return *value;
     good = false;
     complaints_.error(
-        xml_.spot_of(attributes[which]),
+        xml_.position(attributes[which]),
         name() + ": unknown " + attributes[which].name() + " " + config::in_quotes(attributes.text(which)), right);
     return Value{};
   }
 
   void read_header(const pugi::xml_node& element) {
     const auto name = [] { return std::string("algo"); };
-    Attributes attributes(algo::known);
+    XmlAttributes attributes(algo::known);
     bool good = attributes.read(element, xml_, name, complaints_);
-    stands_at(out_, xml_.spot_of(element));
+    stands_at(out_, xml_.position(element));
     out_.name = attributes.has(algo::name) ? attributes.text(algo::name) : "";
     out_.collective = word(attributes, algo::coll, name, good, collective_of,
                            "allreduce, allgather, alltoall, reducescatter, broadcast, reduce, send, recv, gather, "
@@ -157,7 +158,7 @@ class Reader {
   }
 
   // What files of older compilers do not say.
-  void read_as_older(const Attributes<algo::known.size()>& attributes) {
+  void read_as_older(const XmlAttributes<algo::known.size()>& attributes) {
     if (!attributes.has(algo::outofplace)) {
       out_.out_of_place = !out_.in_place;
       complaints_.warning("no outofplace", spot(out_),
@@ -188,10 +189,10 @@ class Reader {
                                      : std::string("a gpu");
     };
     const std::size_t errors = complaints_.errors();
-    Attributes attributes(gpu::known);
+    XmlAttributes attributes(gpu::known);
     bool good = attributes.read(element, xml_, name, complaints_);
     Gpu read;
-    stands_at(read, xml_.spot_of(element));
+    stands_at(read, xml_.position(element));
     id = integer(attributes, gpu::id, name, good, 0);
     read.input_chunks = integer(attributes, gpu::i_chunks, name, good, 0);
     read.output_chunks = integer(attributes, gpu::o_chunks, name, good, 0);
@@ -229,11 +230,11 @@ class Reader {
       return element.attribute("id") ? name_of(g) + ", tb " + std::string(element.attribute("id").value()).substr(0, 20)
                                      : name_of(g) + ", a tb";
     };
-    Attributes attributes(tb::known);
+    XmlAttributes attributes(tb::known);
     bool good = attributes.read(element, xml_, name, complaints_);
     const std::int32_t id = integer(attributes, tb::id, name, good, 0);
     ThreadBlock read;
-    stands_at(read, xml_.spot_of(element));
+    stands_at(read, xml_.position(element));
     read.send = integer(attributes, tb::send, name, good, -any);
     read.recv = integer(attributes, tb::recv, name, good, -any);
     read.channel = integer(attributes, tb::chan, name, good, -any);
@@ -272,10 +273,10 @@ class Reader {
   bool read_step(const pugi::xml_node& element, std::int32_t g, std::int32_t b, std::int32_t position, Step& out) {
     const auto name = [&] { return name_of(g, b, position); };
     bool good = step_.read(element, xml_, name, complaints_);
-    stands_at(out, xml_.spot_of(element));
+    stands_at(out, xml_.position(element));
     const std::int32_t s = integer(step_, step::s, name, good, 0);
     if (step_.has(step::s) && good && s != position) {
-      complaints_.error(xml_.spot_of(step_[step::s]),
+      complaints_.error(xml_.position(step_[step::s]),
                         fmt::format("{}: s is {}, and it is at position {}", name(), s, position),
                         "steps run in the order of the file: s counts from 0");
       good = false;
@@ -286,10 +287,10 @@ class Reader {
     out.src_offset = integer(step_, step::srcoff, name, good, -any);
     out.dst_offset = integer(step_, step::dstoff, name, good, -any);
     const std::int32_t count = integer(step_, step::cnt, name, good, -any);
-    if (out.type != StepType::nop) {
+    if (out.type != Op::none) {
       if (count < 0 || count > std::numeric_limits<std::uint16_t>::max()) {
         good = false;
-        complaints_.error(xml_.spot_of(step_[step::cnt]),
+        complaints_.error(xml_.position(step_[step::cnt]),
                           fmt::format("{}: cnt is {}, which is out of range", name(), count),
                           fmt::format("1 to {} chunks a step", most_chunks));
       }
@@ -305,7 +306,7 @@ class Reader {
   const XmlText& xml_;
   Complaints& complaints_;
   Algorithm out_;
-  Attributes<step::known.size()> step_{step::known};
+  XmlAttributes<step::known.size()> step_{step::known};
   bool header_good_ = false;
   bool counted_ = false;  // ngpus is known
 };
@@ -314,35 +315,15 @@ class Reader {
 
 std::optional<Algorithm> read_xml_text(const std::string& name, std::string text, config::Diagnostics& diagnostics) {
   Complaints complaints(name, diagnostics);
-  const XmlText xml(std::move(text), complaints);
+  const XmlText xml(name, std::move(text), complaints, "an algorithm is an element <algo>");
   if (!xml.ok()) return std::nullopt;
   return Reader(xml, name, complaints).read();
 }
 
 std::optional<Algorithm> read_xml(const std::string& file, config::Diagnostics& diagnostics) {
-  const auto reject = [&](std::string what) {
-    const auto source = std::make_shared<config::Source>(config::Source{file, {}, false, {}});
-    diagnostics.error({source, 0, 0}, std::move(what), "name an MSCCL XML file");
-    return std::nullopt;
-  };
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) return reject("this is a folder");
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  if (!error && size > largest_file) return reject("the file is larger than 1 GiB");
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  std::string text;
-  if (error) {  // not a regular file
-    text.assign(std::istreambuf_iterator<char>(in), {});
-  } else {
-    text.resize(static_cast<std::size_t>(size));
-    in.read(text.data(), static_cast<std::streamsize>(size));
-    text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
-  }
-  if (!in.good() && !in.eof()) {
-    return reject(fmt::format("cannot be read: {}", std::strerror(errno == 0 ? EIO : errno)));
-  }
-  return read_xml_text(file, std::move(text), diagnostics);
+  auto text = formats::read_file({.file = file, .remedy = "name an MSCCL XML file"}, XmlText::most_bytes, diagnostics);
+  if (!text) return std::nullopt;
+  return read_xml_text(file, std::move(*text), diagnostics);
 }
 
 bool is_xml(const std::string& file) {

@@ -76,7 +76,7 @@ TEST(XmlReader, ReadsEverything) {
   EXPECT_EQ(block.line, 12U);
   EXPECT_EQ(a->gpus[0].blocks[1].send, none);
   const Step& step = a->gpus[1].blocks[0].steps[1];
-  EXPECT_EQ(step.type, StepType::recv);
+  EXPECT_EQ(step.type, Op::recv);
   EXPECT_EQ(step.src_buffer, Buffer::input);
   EXPECT_EQ(step.src_offset, -1);
   EXPECT_EQ(step.dst_buffer, Buffer::output);
@@ -172,7 +172,7 @@ TEST(XmlReader, IsXml) {
   for (int i = 0; i < 200'000; ++i) deep += "<a>";
   EXPECT_THAT(errors_of(deep), HasSubstr("not well-formed XML"));
   for (int i = 0; i < 200'000; ++i) deep += "</a>";
-  EXPECT_THAT(errors_of(deep), HasSubstr("the root element is 'a', not algo"));
+  EXPECT_THAT(errors_of(deep), HasSubstr("nested deeper than 64 levels"));
 }
 
 TEST(XmlReader, TellsOtherFiles) {
@@ -216,10 +216,10 @@ TEST(XmlReader, IgnoresWithWarnings) {
 TEST(XmlReader, SaysWhyAFileCannotBeRead) {
   config::Diagnostics diagnostics;
   EXPECT_FALSE(read_xml("/nowhere/a.xml", diagnostics));
-  EXPECT_EQ(diagnostics.str(), "/nowhere/a.xml: cannot be read: No such file or directory; name an MSCCL XML file\n");
+  EXPECT_EQ(diagnostics.str(), "/nowhere/a.xml: does not exist; name an MSCCL XML file\n");
   config::Diagnostics folder;
   EXPECT_FALSE(read_xml(::testing::TempDir(), folder));
-  EXPECT_THAT(folder.str(), HasSubstr("this is a folder"));
+  EXPECT_THAT(folder.str(), HasSubstr("is a folder"));
 }
 
 TEST(XmlReader, KnowsXmlByNameAndContent) {

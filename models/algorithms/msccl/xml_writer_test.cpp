@@ -25,11 +25,11 @@ Algorithm example() {
   made.gpus.resize(2);
   for (Gpu& gpu : made.gpus) gpu.input_chunks = gpu.output_chunks = 2;
   made.gpus[0].scratch_chunks = 1;
-  Step copy{.type = StepType::copy, .dst_buffer = Buffer::scratch, .has_dependents = true, .count = 1};
-  Step send{.type = StepType::send, .src_buffer = Buffer::scratch, .dst_buffer = Buffer::output, .count = 1};
+  Step copy{.type = Op::copy, .dst_buffer = Buffer::scratch, .has_dependents = true, .count = 1};
+  Step send{.type = Op::send, .src_buffer = Buffer::scratch, .dst_buffer = Buffer::output, .count = 1};
   send.depends_block = 0;
   send.depends_step = 0;
-  Step recv{.type = StepType::recv, .src_buffer = Buffer::scratch, .dst_buffer = Buffer::output, .count = 1};
+  Step recv{.type = Op::recv, .src_buffer = Buffer::scratch, .dst_buffer = Buffer::output, .count = 1};
   made.gpus[0].blocks.resize(2);
   made.gpus[0].blocks[0].channel = 1;
   made.gpus[0].blocks[0].steps = {copy};

@@ -68,9 +68,10 @@ class Connector {
     const Instruction& before = code_.at(first);
     const std::int32_t its = std::string_view(does) == "sends to" ? code_.to(before) : code_.from(before);
     if (its == peer) return;
-    throw ProgramError(fmt::format(
-        "{}: thread block {} of rank {} {} rank {} since the {}, and cannot have rank {} too; use another block",
-        code_.statement(id), code_.at(id).block, before.rank, does, its, code_.statement(first), peer));
+    throw ProgramError(
+        {fmt::format("{}: thread block {} of rank {} {} rank {} since the {}, and cannot have rank {} too",
+                     code_.statement(id), code_.at(id).block, before.rank, does, its, code_.statement(first), peer),
+         "use another block"});
   }
 
   std::size_t root(std::size_t block) {
@@ -96,10 +97,10 @@ class Connector {
       group.named_by = t;
     }
     if (group.channel == wish) return;
-    throw ProgramError(
-        fmt::format("{}: channel {} on thread blocks that have channel {} by the {}; a thread block has one",
-                    code_.statement(code_.transfer(t).receiver), wish, group.channel,
-                    code_.statement(code_.transfer(group.named_by).receiver)));
+    throw ProgramError({fmt::format("{}: channel {} on thread blocks that have channel {} by the {}",
+                                    code_.statement(code_.transfer(t).receiver), wish, group.channel,
+                                    code_.statement(code_.transfer(group.named_by).receiver)),
+                        "a thread block has one"});
   }
 
   // The transfer whose thread block has this end already, on another block.
@@ -156,13 +157,13 @@ class Connector {
       if (other == nobody) continue;
       const Id id = sending ? code_.transfer(t).sender : code_.transfer(t).receiver;
       const Id first = sending ? code_.transfer(other).sender : code_.transfer(other).receiver;
-      throw ProgramError(fmt::format(
-          "{}: thread block {} of rank {} {} rank {} on channel {}, as thread block {} does by the {}; use that block "
-          "or "
-          "another channel",
-          code_.statement(id), code_.at(id).block, code_.at(id).rank, sending ? "sends to" : "receives from",
-          sending ? code_.to(code_.at(id)) : code_.from(code_.at(id)), channel, code_.at(first).block,
-          code_.statement(first)));
+      throw ProgramError(
+          {fmt::format("{}: thread block {} of rank {} {} rank {} on channel {}, as thread block {} does by the {}",
+                       code_.statement(id), code_.at(id).block, code_.at(id).rank,
+                       sending ? "sends to" : "receives from",
+                       sending ? code_.to(code_.at(id)) : code_.from(code_.at(id)), channel, code_.at(first).block,
+                       code_.statement(first)),
+           "use that block or another channel"});
     }
     for (const bool sending : {true, false}) own(t, channel, sending);
   }

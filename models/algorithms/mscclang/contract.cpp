@@ -6,7 +6,7 @@ namespace moire::mscclang {
 
 namespace {
 
-using msccl::Collective;
+using ir::Collective;
 
 }  // namespace
 

@@ -14,7 +14,7 @@ enum class Aliasing : std::uint8_t { none, same, input_in_output, output_in_inpu
 Aliasing aliasing(const Options& options);
 
 // Chunks belong to ranks by their index.
-bool places_matter(msccl::Collective collective);
+bool places_matter(ir::Collective collective);
 
 InitialBuffers initial_buffers(const Options& options, std::int32_t rank);
 

@@ -9,7 +9,7 @@ namespace moire::mscclang {
 
 namespace {
 
-using msccl::StepType;
+using ir::Op;
 
 constexpr std::size_t most_steps = 256;
 constexpr std::int32_t most_channels = 32;
@@ -55,7 +55,7 @@ class NeededWaits {
     const Instruction& first = code_.at(a);
     const Instruction& second = code_.at(b);
     const auto kind = [](const Operand& o) { return std::min(o.buffer, 2); };
-    return first.type == StepType::reduce && second.type == StepType::reduce && first.dst == second.dst &&
+    return first.type == Op::reduce && second.type == Op::reduce && first.dst == second.dst &&
            first.count == second.count && kind(first.src) == kind(second.src);
   }
 
@@ -159,8 +159,9 @@ class Emitter {
       }
     }
     if (made.channels > most_channels) {
-      throw ProgramError(fmt::format("{}: {} channels, the runtime has {}; fewer instances or channels would do",
-                                     options.name, made.channels, most_channels));
+      throw ProgramError(
+          {fmt::format("{}: {} channels, the runtime has {}", options.name, made.channels, most_channels),
+           "fewer instances or channels would do"});
     }
     return made;
   }
@@ -178,10 +179,11 @@ class Emitter {
           for (const Id before : waits) flagged_[static_cast<std::size_t>(before)] = true;
         }
         if (next <= most_steps) continue;
-        throw ProgramError(fmt::format(
-            "{}: a thread block of rank {} (sends to {}, receives from {}) has {} steps, the runtime takes {}; more "
-            "channels or thread blocks, or fewer chunks, would do",
-            code_.program->options().name, r, block.send, block.recv, next, most_steps));
+        throw ProgramError(
+            {fmt::format(
+                 "{}: a thread block of rank {} (sends to {}, receives from {}) has {} steps, the runtime takes {}",
+                 code_.program->options().name, r, block.send, block.recv, next, most_steps),
+             "more channels or thread blocks, or fewer chunks, would do"});
       }
     }
   }
@@ -195,7 +197,7 @@ class Emitter {
       const auto& waits = needed_[static_cast<std::size_t>(id)];
       for (std::size_t w = 0; w + 1 < waits.size(); ++w) {
         msccl::Step nop;
-        nop.dst_buffer = msccl::Buffer::output;
+        nop.dst_buffer = ir::Buffer::output;
         nop.src_offset = nop.dst_offset = msccl::none;
         wait(nop, waits[w]);
         made.steps.push_back(nop);
@@ -220,25 +222,25 @@ class Emitter {
     put(step.src_buffer, step.src_offset, rank, is.src);
     put(step.dst_buffer, step.dst_offset, rank, is.dst);
     // What this end does not use names the other one, for people.
-    if (is.type == StepType::recv || is.type == StepType::recv_copy_send) {
+    if (is.type == Op::recv || is.type == Op::recv_copy_send) {
       const Instruction& sender = code_.at(code_.transfer(is.in).sender);
       put(step.src_buffer, step.src_offset, sender.rank, sender.src.index >= 0 ? sender.src : sender.dst);
     }
-    if (is.type == StepType::send || is.type == StepType::recv_reduce_send) {
+    if (is.type == Op::send || is.type == Op::recv_reduce_send) {
       const Instruction& receiver = code_.at(code_.transfer(is.out).receiver);
       put(step.dst_buffer, step.dst_offset, receiver.rank, receiver.dst);
     }
     return step;
   }
 
-  void put(msccl::Buffer& buffer, std::int32_t& offset, std::int32_t rank, const Operand& operand) const {
+  void put(ir::Buffer& buffer, std::int32_t& offset, std::int32_t rank, const Operand& operand) const {
     if (operand.index < 0) return;
     if (operand.buffer < 2) {
-      buffer = operand.buffer == 0 ? msccl::Buffer::input : msccl::Buffer::output;
+      buffer = operand.buffer == 0 ? ir::Buffer::input : ir::Buffer::output;
       offset = operand.index;
       return;
     }
-    buffer = msccl::Buffer::scratch;
+    buffer = ir::Buffer::scratch;
     offset = scratch_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(operand.buffer - 2)] + operand.index;
   }
 

@@ -26,7 +26,7 @@ Cutting cutting(const Program& program) {
   for (const Operation& operation : program.trace().operations) {
     common = std::lcm(common, static_cast<std::int64_t>(operation.parts));
     made.parts = std::max(made.parts, operation.parts);
-    if (common > most_slots) throw ProgramError("the parts of parallelize have no small common multiple");
+    if (common > most_slots) throw ProgramError({"the parts of parallelize have no small common multiple"});
   }
   const Options& options = program.options();
   if (options.replication == Replication::blocked) {
@@ -48,7 +48,7 @@ class Expansion {
     for (auto& buffers : code_.lengths) {
       for (std::int32_t& length : buffers) {
         const std::int64_t whole = static_cast<std::int64_t>(length) * cut_.factor * cut_.copies;
-        if (whole > most_slots) throw ProgramError("a buffer of more chunks than are possible, after replication");
+        if (whole > most_slots) throw ProgramError({"a buffer of more chunks than are possible, after replication"});
         length = static_cast<std::int32_t>(whole);
       }
       code_.chunks = std::max({code_.chunks, buffers[0], buffers[1]});
@@ -114,7 +114,7 @@ class Expansion {
     base.channel = operation.channel;
     base.operation = number;
     if (operation.local()) {
-      base.type = copies ? msccl::StepType::copy : msccl::StepType::reduce;
+      base.type = copies ? ir::Op::copy : ir::Op::reduce;
       base.rank = operation.src.rank;
       base.src = src;
       base.dst = dst;
@@ -124,13 +124,13 @@ class Expansion {
     }
     const auto transfer = static_cast<Id>(code_.transfers.size());
     Instruction send = base;
-    send.type = msccl::StepType::send;
+    send.type = ir::Op::send;
     send.rank = operation.src.rank;
     send.src = src;
     send.block = operation.send_block;
     send.out = transfer;
     Instruction recv = base;
-    recv.type = copies ? msccl::StepType::recv : msccl::StepType::recv_reduce_copy;
+    recv.type = copies ? ir::Op::recv : ir::Op::recv_reduce_copy;
     recv.rank = operation.dst.rank;
     if (!copies) recv.src = dst;
     recv.dst = dst;
@@ -143,7 +143,7 @@ class Expansion {
 
   Id add(const Instruction& instruction) {
     if (code_.instructions.size() >= most_instructions) {
-      throw ProgramError(program_.options().name + ": too many instructions; fewer instances or chunks would do");
+      throw ProgramError({program_.options().name + ": too many instructions", "fewer instances or chunks would do"});
     }
     const auto id = static_cast<Id>(code_.instructions.size());
     code_.instructions.push_back(instruction);

@@ -8,7 +8,7 @@ namespace moire::mscclang {
 
 namespace {
 
-using msccl::StepType;
+using ir::Op;
 
 // What happens to the chunks that a receiving instruction wrote, until they are overwritten.
 struct Fate {
@@ -42,11 +42,11 @@ class Fates {
     writer_.assign(row.size(), nobody);
     for (const Id id : code_.by_rank[static_cast<std::size_t>(rank)]) {
       const Instruction& is = code_.at(id);
-      const msccl::Effect effect = msccl::effect(is.type);
+      const ir::Effect effect = ir::effect(is.type);
       if (effect.reads_src) read(id, row.of(is.src));
       if (effect.reads_dst) read(id, row.of(is.dst));
-      if (is.type == StepType::send) offer(id, row.of(is.src));
-      if (effect.writes_dst) write(id, row.of(is.dst), !effect.reads_src || is.type == StepType::copy);
+      if (is.type == Op::send) offer(id, row.of(is.src));
+      if (effect.writes_dst) write(id, row.of(is.dst), !effect.reads_src || is.type == Op::copy);
     }
     lose(rank, row);
   }
@@ -127,10 +127,10 @@ class Channels {
   std::vector<std::int32_t> channel_;
 };
 
-StepType fused_type(const Instruction& recv, const Fate& fate) {
-  if (recv.type == StepType::recv) return StepType::recv_copy_send;
+Op fused_type(const Instruction& recv, const Fate& fate) {
+  if (recv.type == Op::recv) return Op::recv_copy_send;
   const bool only_sent = fate.readers == 1 && fate.lost == recv.count;
-  return only_sent ? StepType::recv_reduce_send : StepType::recv_reduce_copy_send;
+  return only_sent ? Op::recv_reduce_send : Op::recv_reduce_copy_send;
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ void fuse(Code& code) {
 void part(Code& code, Id fused) {
   Instruction& recv = code.at(fused);
   Instruction& send = code.at(recv.fused);
-  recv.type = recv.type == StepType::recv_copy_send ? StepType::recv : StepType::recv_reduce_copy;
+  recv.type = recv.type == Op::recv_copy_send ? Op::recv : Op::recv_reduce_copy;
   recv.out = nobody;
   recv.fused = nobody;
   send.removed = false;

@@ -19,7 +19,7 @@ class Hazards {
     for (const Id id : code_.by_rank[static_cast<std::size_t>(rank)]) {
       const Instruction& is = code_.at(id);
       if (is.removed) continue;
-      const msccl::Effect effect = msccl::effect(is.type);
+      const ir::Effect effect = ir::effect(is.type);
       if (effect.reads_src) read(id, row.of(is.src));
       if (effect.reads_dst) read(id, row.of(is.dst));
       if (effect.writes_dst) write(id, row.of(is.dst));

@@ -19,7 +19,7 @@ struct Operand {  // of this rank
 };
 
 struct Instruction {
-  msccl::StepType type = msccl::StepType::nop;
+  ir::Op type = ir::Op::none;
   bool removed = false;  // lives on in the instruction it was fused into
   std::int32_t rank = 0;
   std::int32_t replica = 0;  // instance and part; each has channels and thread blocks of its own

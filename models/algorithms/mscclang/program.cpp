@@ -42,32 +42,35 @@ Program::Program(Options options, std::vector<InitialBuffers> initial) : options
 void Program::prepare() {
   const Where nowhere;
   if (options_.ranks < 1 || options_.ranks > most_ranks) {
-    fail(nowhere, fmt::format("a program of {} ranks; 1 to {} are possible", options_.ranks, most_ranks));
+    fail(nowhere,
+         {fmt::format("a program of {} ranks", options_.ranks), fmt::format("1 to {} are possible", most_ranks)});
   }
   if (options_.chunk_factor < 1 || options_.chunk_factor > most_chunks) {
-    fail(nowhere, fmt::format("a chunk factor of {}; 1 to {} are possible", options_.chunk_factor, most_chunks));
+    fail(nowhere, {fmt::format("a chunk factor of {}", options_.chunk_factor),
+                   fmt::format("1 to {} are possible", most_chunks)});
   }
   if (options_.instances < 1 || options_.instances > most_parts) {
-    fail(nowhere, fmt::format("{} instances; 1 to {} are possible", options_.instances, most_parts));
+    fail(nowhere, {fmt::format("{} instances", options_.instances), fmt::format("1 to {} are possible", most_parts)});
   }
   if (options_.root < 0 || options_.root >= options_.ranks) {
-    fail(nowhere, fmt::format("root {} of {} ranks; it must be one of them", options_.root, options_.ranks));
+    fail(nowhere, {fmt::format("root {} of {} ranks", options_.root, options_.ranks), "it must be one of them"});
   }
   if (options_.replication == Replication::blocked && options_.stated && places_matter(options_.collective) &&
       options_.instances > 1) {
-    fail(nowhere, fmt::format("blocked instances of '{}', whose chunks have places by rank; use interleaved instances",
-                              msccl::to_string(options_.collective)));
+    fail(nowhere, {fmt::format("blocked instances of '{}', whose chunks have places by rank",
+                               msccl::to_string(options_.collective)),
+                   "use interleaved instances"});
   }
 }
 
 void Program::must_be_possible(std::size_t chunks) const {
-  if (chunks > most_slots) fail({}, "buffers of too many chunks in all; fewer ranks or chunks would do");
+  if (chunks > most_slots) fail({}, {"buffers of too many chunks in all", "fewer ranks or chunks would do"});
 }
 
 void Program::fill(const std::vector<InitialBuffers>& initial) {
   const Where nowhere;
   if (static_cast<std::int32_t>(initial.size()) != options_.ranks) {
-    fail(nowhere, fmt::format("buffers of {} ranks for a program of {}", initial.size(), options_.ranks));
+    fail(nowhere, {fmt::format("buffers of {} ranks for a program of {}", initial.size(), options_.ranks)});
   }
   memory_.resize(initial.size());
   declared_.resize(initial.size());
@@ -76,7 +79,7 @@ void Program::fill(const std::vector<InitialBuffers>& initial) {
   for (std::int32_t r = 0; r < options_.ranks; ++r) {
     const InitialBuffers& has = initial[static_cast<std::size_t>(r)];
     if (has.input.size() > most_chunks || has.output.size() > most_chunks) {
-      fail(nowhere, fmt::format("a buffer of more than {} chunks", most_chunks));
+      fail(nowhere, {fmt::format("a buffer of more than {} chunks", most_chunks)});
     }
     total += has.input.size() + has.output.size();
     must_be_possible(total);
@@ -137,10 +140,11 @@ Place Program::canonical(Place place) const {
   return place;
 }
 
-void Program::fail(const Where& where, const std::string& what) const {
+void Program::fail(const Where& where, config::Problem problem) const {
   const std::string name = options_.name.empty() ? "program" : options_.name;
-  if (where.line == 0) throw ProgramError(name + ": " + what);
-  throw ProgramError(fmt::format("{}:{}: {}", std::filesystem::path(where.file).filename().string(), where.line, what));
+  const std::string at =
+      where.line == 0 ? name : fmt::format("{}:{}", std::filesystem::path(where.file).filename().string(), where.line);
+  throw ProgramError({at + ": " + problem.what, std::move(problem.remedy)});
 }
 
 std::int32_t Program::length(std::int32_t rank, Buffer buffer) const {
@@ -153,17 +157,17 @@ std::int32_t Program::length(std::int32_t rank, Buffer buffer) const {
 
 void Program::must_lie_inside(const Place& place, std::int32_t count, const Where& where) const {
   if (place.rank < 0 || place.rank >= options_.ranks) {
-    fail(where, fmt::format("rank {} of a program of {} ranks", place.rank, options_.ranks));
+    fail(where, {fmt::format("rank {} of a program of {} ranks", place.rank, options_.ranks)});
   }
   if (place.buffer.id < 0 || place.buffer.id >= static_cast<std::int32_t>(2 + trace_.scratch_names.size())) {
-    fail(where, fmt::format("buffer {} is not one of this program", place.buffer.id));
+    fail(where, {fmt::format("buffer {} is not one of this program", place.buffer.id)});
   }
   if (count < 1 || count > most_chunks || place.index < 0 || place.index > most_chunks) {
-    fail(where, fmt::format("{} chunks from index {}; both must be numbers of chunks", count, place.index));
+    fail(where, {fmt::format("{} chunks from index {}", count, place.index), "both must be numbers of chunks"});
   }
   const std::int32_t length_of = length(place.rank, place.buffer);
   if (!place.buffer.is_scratch() && place.index + count > length_of) {
-    fail(where, fmt::format("{} lies outside the buffer, which has {} chunks", trace_.text(place, count), length_of));
+    fail(where, {fmt::format("{} lies outside the buffer, which has {} chunks", trace_.text(place, count), length_of)});
   }
 }
 
@@ -198,12 +202,13 @@ void Program::must_be_current(const Chunk& chunk, const Where& where) const {
     const Place place{chunk.place_.rank, chunk.place_.buffer, index};
     if (slots == nullptr || index >= static_cast<std::int32_t>(slots->size()) ||
         (*slots)[static_cast<std::size_t>(index)].value == no_value) {
-      fail(where, fmt::format("{} is read, but nothing was written there", trace_.text(place, 1)));
+      fail(where, {fmt::format("{} is read, but nothing was written there", trace_.text(place, 1))});
     }
     const std::int32_t writer = (*slots)[static_cast<std::size_t>(index)].writer;
     if (writer >= 0 && static_cast<std::uint64_t>(writer) >= chunk.moment_) {
-      fail(where, fmt::format("{} is used as it was before it was overwritten by the {}; take it again with chunk()",
-                              trace_.text(place, 1), trace_.text(trace_.operations[static_cast<std::size_t>(writer)])));
+      fail(where, {fmt::format("{} is used as it was before it was overwritten by the {}", trace_.text(place, 1),
+                               trace_.text(trace_.operations[static_cast<std::size_t>(writer)])),
+                   "take it again with chunk()"});
     }
   }
 }
@@ -211,11 +216,11 @@ void Program::must_be_current(const Chunk& chunk, const Where& where) const {
 void Program::must_be_placed(const Placement& placement, const Where& where) const {
   constexpr std::int32_t most_blocks = 4096;
   if (placement.channel < -1 || placement.channel >= 32) {
-    fail(where, fmt::format("channel {}; a runtime has 0 to 31", placement.channel));
+    fail(where, {fmt::format("channel {}", placement.channel), "a runtime has 0 to 31"});
   }
   for (const std::int32_t block : {placement.send_block, placement.recv_block}) {
     if (block < -1 || block >= most_blocks) {
-      fail(where, fmt::format("thread block {}; 0 to {} are possible", block, most_blocks - 1));
+      fail(where, {fmt::format("thread block {}", block), fmt::format("0 to {} are possible", most_blocks - 1)});
     }
   }
 }
@@ -239,7 +244,8 @@ Chunk Program::take(const Place& place, std::int32_t count, const Where& where) 
 Operation& Program::record(Operation::Kind kind, const Chunk& from, const Place& to, const Placement& placement,
                            const Where& where) {
   must_be_placed(placement, where);
-  if (trace_.operations.size() >= most_operations) fail(where, "too many operations; fewer ranks or chunks would do");
+  if (trace_.operations.size() >= most_operations)
+    fail(where, {"too many operations", "fewer ranks or chunks would do"});
   if (trace_.files.empty() || trace_.files[static_cast<std::size_t>(file_)] != where.file) {
     const auto known = std::find(trace_.files.begin(), trace_.files.end(), where.file);
     file_ = static_cast<std::int32_t>(known - trace_.files.begin());
@@ -264,8 +270,8 @@ Chunk Program::copy(const Chunk& from, const Place& given, Placement placement, 
   if (to == from.place_) return from;
   if (to.rank == from.place_.rank && to.buffer == from.place_.buffer && to.index < from.place_.index + from.count_ &&
       from.place_.index < to.index + from.count_) {
-    fail(where, fmt::format("copy of {} over itself, to {}", trace_.text(from.place_, from.count_),
-                            trace_.text(to, from.count_)));
+    fail(where, {fmt::format("copy of {} over itself, to {}", trace_.text(from.place_, from.count_),
+                             trace_.text(to, from.count_))});
   }
   record(Operation::Kind::copy, from, to, placement, where);
   auto& target = slots(to);
@@ -290,12 +296,12 @@ Chunk Program::reduce(const Chunk& into, const Chunk& from, Placement placement,
   must_be_current(into, where);
   must_be_current(from, where);
   if (into.count_ != from.count_) {
-    fail(where, fmt::format("reduction of {} into {}: they differ in length", trace_.text(from.place_, from.count_),
-                            trace_.text(into.place_, into.count_)));
+    fail(where, {fmt::format("reduction of {} into {}: they differ in length", trace_.text(from.place_, from.count_),
+                             trace_.text(into.place_, into.count_))});
   }
   if (into.place_.rank == from.place_.rank && into.place_.buffer == from.place_.buffer &&
       into.place_.index < from.place_.index + from.count_ && from.place_.index < into.place_.index + into.count_) {
-    fail(where, fmt::format("reduction of {} into itself", trace_.text(from.place_, from.count_)));
+    fail(where, {fmt::format("reduction of {} into itself", trace_.text(from.place_, from.count_))});
   }
   record(Operation::Kind::reduce, from, into.place_, placement, where);
   auto& target = slots(into.place_);
@@ -310,10 +316,10 @@ Chunk Program::reduce(const Chunk& into, const Chunk& from, Placement placement,
 
 void Program::parallel(std::int32_t parts, const Where& where) {
   if (parts < 1 || parts > most_parts) {
-    fail(where, fmt::format("parallelize over {} parts; 1 to {} are possible", parts, most_parts));
+    fail(where, {fmt::format("parallelize over {} parts", parts), fmt::format("1 to {} are possible", most_parts)});
   }
   if (parts_ != 1 && parts != 1)
-    fail(where, "parallelize inside of parallelize; one of them with both factors does it");
+    fail(where, {"parallelize inside of parallelize", "one of them with both factors does it"});
   parts_ = parts;
 }
 
@@ -344,7 +350,7 @@ Chunk Chunk::reduce(const Chunk& other, Placement placement, Location where) con
 
 std::vector<Chunk> Chunk::split(std::int32_t parts, Location where) const {
   if (parts < 1 || count_ % parts != 0) {
-    program_->fail(where_of(where), fmt::format("{} chunks split into {} parts", count_, parts));
+    program_->fail(where_of(where), {fmt::format("{} chunks split into {} parts", count_, parts)});
   }
   std::vector<Chunk> made;
   for (std::int32_t i = 0; i < parts; ++i) {
@@ -357,7 +363,7 @@ std::vector<Chunk> Chunk::split(std::int32_t parts, Location where) const {
 
 Chunk Chunk::group(const Chunk& other, Location where) const {
   if (place_.rank != other.place_.rank || place_.buffer != other.place_.buffer) {
-    program_->fail(where_of(where), "chunks of different buffers in one group");
+    program_->fail(where_of(where), {"chunks of different buffers in one group"});
   }
   Chunk both = *this;
   both.place_.index = std::min(place_.index, other.place_.index);

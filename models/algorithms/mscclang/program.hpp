@@ -19,12 +19,14 @@
 
 #include "models/algorithms/msccl/algorithm.hpp"
 #include "models/algorithms/mscclang/trace.hpp"
+#include "sim/config/problem.hpp"
 
 namespace moire::mscclang {
 
 // A program that means nothing, or that the runtime would refuse. The text names the statement.
 struct ProgramError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit ProgramError(config::Problem said) : std::runtime_error(said.str()), problem(std::move(said)) {}
+  config::Problem problem;
 };
 
 enum class Replication : std::uint8_t {
@@ -35,12 +37,12 @@ enum class Blocks : std::uint8_t { automatic, manual };
 
 struct Options {
   std::string name;
-  msccl::Collective collective = msccl::Collective::all_reduce;
+  ir::Collective collective = ir::Collective::all_reduce;
   std::int32_t ranks = 0;
   // Chunks of the whole buffer; of one rank's part for all-gather, reduce-scatter and all-to-all.
   std::int32_t chunk_factor = 1;
   bool in_place = true;
-  msccl::Protocol protocol = msccl::Protocol::simple;
+  ir::Protocol protocol = ir::Protocol::simple;
   std::int32_t instances = 1;
   Replication replication = Replication::interleaved;
   Blocks blocks = Blocks::automatic;
@@ -148,7 +150,7 @@ class Program {
   void prepare();
   void fill(const std::vector<InitialBuffers>& initial);
   void must_be_possible(std::size_t chunks) const;
-  [[noreturn]] void fail(const Where& where, const std::string& what) const;
+  [[noreturn]] void fail(const Where& where, config::Problem problem) const;
   void must_lie_inside(const Place& place, std::int32_t count, const Where& where) const;
   void must_be_current(const Chunk& chunk, const Where& where) const;
   void must_be_placed(const Placement& placement, const Where& where) const;

@@ -9,8 +9,8 @@
 namespace moire::mscclang {
 namespace {
 
-using msccl::Collective;
-using msccl::StepType;
+using ir::Collective;
+using ir::Op;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -27,8 +27,8 @@ std::string error_of(Act&& act) {
   return "no error";
 }
 
-std::vector<StepType> types(const msccl::ThreadBlock& block) {
-  std::vector<StepType> all;
+std::vector<Op> types(const msccl::ThreadBlock& block) {
+  std::vector<Op> all;
   for (const msccl::Step& step : block.steps) all.push_back(step.type);
   return all;
 }
@@ -150,9 +150,9 @@ TEST(Compiler, FusesWhatIsPassedOn) {
   c.copy(0).copy(1);
   const msccl::Algorithm made = compile(p);
   ASSERT_EQ(made.gpus[0].blocks.size(), 1U);
-  EXPECT_THAT(types(made.gpus[0].blocks[0]), ElementsAre(StepType::send, StepType::recv_copy_send));
-  EXPECT_THAT(types(made.gpus[1].blocks[0]), ElementsAre(StepType::recv_reduce_send, StepType::recv));
-  EXPECT_THAT(types(made.gpus[2].blocks[0]), ElementsAre(StepType::recv_reduce_copy_send));
+  EXPECT_THAT(types(made.gpus[0].blocks[0]), ElementsAre(Op::send, Op::recv_copy_send));
+  EXPECT_THAT(types(made.gpus[1].blocks[0]), ElementsAre(Op::recv_reduce_send, Op::recv));
+  EXPECT_THAT(types(made.gpus[2].blocks[0]), ElementsAre(Op::recv_reduce_copy_send));
 }
 
 TEST(Compiler, KeepsASumThatIsReadAgain) {
@@ -163,7 +163,7 @@ TEST(Compiler, KeepsASumThatIsReadAgain) {
   const msccl::Algorithm made = compile(p);
   std::size_t kept = 0;
   for (const auto& block : made.gpus[1].blocks) {
-    for (const StepType type : types(block)) kept += type == StepType::recv_reduce_copy_send ? 1 : 0;
+    for (const Op type : types(block)) kept += type == Op::recv_reduce_copy_send ? 1 : 0;
   }
   EXPECT_EQ(kept, 1U);
 }
@@ -213,7 +213,7 @@ TEST(Compiler, WaitsImpliedByOthersAreLeftOut) {
   p.chunk(1, input, 0).copy(0, a).copy(0, b).copy(2, p.scratch("c"));
   const msccl::Algorithm made = compile(p);
   for (const auto& block : made.gpus[0].blocks) {
-    for (const auto& step : block.steps) EXPECT_NE(step.type, StepType::nop);
+    for (const auto& step : block.steps) EXPECT_NE(step.type, Op::none);
   }
 }
 

@@ -18,9 +18,9 @@
 namespace moire::mscclang {
 namespace {
 
+using ir::Collective;
+using ir::Protocol;
 using msccl::Algorithm;
-using msccl::Collective;
-using msccl::Protocol;
 
 std::filesystem::path shared_data() {
   const char* given = std::getenv("MOIRE_SHARED_DATA");
@@ -203,7 +203,7 @@ TEST(PublicCompiler, NeedsNoFewerStepsBlocksOrConnections) {
               record["hangs_if_chunks_per_call_le"].get<std::uint32_t>());
     EXPECT_EQ(made.chunks, record["nchunksperloop"].get<int>());
     EXPECT_EQ(made.ranks(), record["ngpus"].get<int>());
-    EXPECT_EQ(to_string(made.collective), record["coll"].get<std::string>());
+    EXPECT_EQ(msccl::to_string(made.collective), record["coll"].get<std::string>());
     ++compared;
   }
   EXPECT_EQ(compared, all.size());

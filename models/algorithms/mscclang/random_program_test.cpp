@@ -14,7 +14,7 @@ namespace {
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint32_t seed) : random_(seed) {
-    Options options{.name = "random", .collective = msccl::Collective::custom, .ranks = pick(2, 5), .in_place = false};
+    Options options{.name = "random", .collective = ir::Collective::custom, .ranks = pick(2, 5), .in_place = false};
     options.instances = pick(1, 3);
     options.replication = pick(0, 1) == 0 ? Replication::interleaved : Replication::blocked;
     options.fuse = pick(0, 4) != 0;
@@ -144,9 +144,9 @@ TEST(RandomPrograms, ComputeWhatTheirOperationsSay) {
     for (const auto& gpu : algorithm.gpus) {
       for (const auto& block : gpu.blocks) {
         for (const auto& step : block.steps) {
-          const msccl::Effect effect = msccl::effect(step.type);
+          const ir::Effect effect = ir::effect(step.type);
           fused += effect.receives && effect.sends ? 1 : 0;
-          nops += step.type == msccl::StepType::nop ? 1 : 0;
+          nops += step.type == ir::Op::none ? 1 : 0;
         }
       }
     }

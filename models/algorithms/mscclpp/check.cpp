@@ -29,12 +29,6 @@ void merge(const Plan& plan, Cut cut, Outcome outcome, Verdict& verdict) {
   verdict.operations += outcome.operations;
 }
 
-bool states_result(msccl::Collective collective) {
-  using enum msccl::Collective;
-  return collective == all_reduce || collective == all_gather || collective == all_to_all ||
-         collective == reduce_scatter || collective == broadcast || collective == reduce;
-}
-
 }  // namespace
 
 bool Verdict::has(Fault::Kind kind) const {
@@ -43,7 +37,7 @@ bool Verdict::has(Fault::Kind kind) const {
 
 Verdict check(const Plan& plan, config::Diagnostics& diagnostics) {
   Verdict verdict;
-  verdict.states_result = states_result(plan.collective);
+  verdict.states_result = ir::states_result(plan.collective);
   check_limits(plan, diagnostics);
   config::Diagnostics broken;
   check_rules(plan, broken);

@@ -6,7 +6,7 @@
 
 namespace moire::mscclpp {
 
-using msccl::Collective;
+using ir::Collective;
 
 bool Goal::has_input(std::size_t gpu) const {
   return plan_.collective != Collective::broadcast || gpu == 0;  // the format names no root

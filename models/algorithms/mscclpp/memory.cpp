@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t most_slices = 4096;
 
-using msccl::Collective;
+using ir::Collective;
 
 // Whether one of both buffers is a part of the other, in place.
 bool parts_of_one(Collective collective) {

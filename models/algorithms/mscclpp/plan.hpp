@@ -13,7 +13,7 @@
 
 namespace moire::mscclpp {
 
-using msccl::Buffer;
+using ir::Buffer;
 
 enum class ChannelType : std::uint8_t {
   none,
@@ -115,16 +115,19 @@ struct Gpu {
   const std::vector<Channel>& of(ChannelType type) const { return type == ChannelType::port ? ports : memory; }
 };
 
+inline constexpr std::uint32_t most_threads = 1024;  // of a block; what it has where the plan does not say
+
 struct Plan {
   std::string name;
   std::shared_ptr<const config::Source> source;
   int schema = 2;
-  msccl::Collective collective = msccl::Collective::custom;
+  ir::Collective collective = ir::Collective::custom;
   bool packets = false;  // protocol LL: scratch holds packets
   bool in_place = false;
   bool reuse_scratch = false;  // scratch of 64 MiB, used again and again
   bool double_scratch = false;
   std::uint32_t alignment = 16;
+  std::uint32_t threads = most_threads;  // of a block
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
   std::vector<Gpu> gpus;

@@ -16,7 +16,7 @@ void read_header(const Fields& fields, Plan& plan) {
   plan.name = fields.text("name");
   // The compiler of 0.5 misspelt the key.
   const char* const collective = !fields.has("collective") && fields.has("colletive") ? "colletive" : "collective";
-  plan.collective = msccl::collective_of(fields.text(collective)).value_or(msccl::Collective::custom);
+  plan.collective = msccl::collective_of(fields.text(collective)).value_or(ir::Collective::custom);
   const std::string protocol = fields.text("protocol");
   plan.packets = protocol == "LL";
   if (!plan.packets && protocol != "Simple" && fields.has("protocol")) {
@@ -27,6 +27,8 @@ void read_header(const Fields& fields, Plan& plan) {
   plan.double_scratch = fields.flag("use_double_scratch_buffer", false);
   plan.alignment = static_cast<std::uint32_t>(fields.number("buffer_alignment", 1 << 20, 16));
   if (plan.alignment == 0) fields.wrong("buffer_alignment", "buffer_alignment is 0", "16");
+  plan.threads = static_cast<std::uint32_t>(fields.number("num_threads_per_block", most_threads, most_threads));
+  if (plan.threads == 0) fields.wrong("num_threads_per_block", "num_threads_per_block is 0", "1024");
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
   plan.min_bytes = fields.number("min_message_size", largest, 0);
   plan.max_bytes = fields.number("max_message_size", largest, largest);
@@ -102,39 +104,35 @@ bool looks_like_plan(const std::string& text) {
 }
 
 std::optional<Plan> read_plan(const std::string& name, const std::string& text, config::Diagnostics& diagnostics) {
-  const auto json = read_json(name, text, diagnostics);
+  const auto json = formats::read_json(name, text, diagnostics);
   if (!json) return std::nullopt;
-  config::Diagnostics found;
+  Complaints complaints(diagnostics);
   Plan plan;
   plan.source = json->source;
-  {
-    Complaints complaints(found);
-    if (json->root.kind != JsonValue::Kind::map || !json->root.find("gpus")) {
-      complaints.error(json->place(json->root), "no execution plan of MSCCL++: there is no \"gpus\"",
-                       "a map with name, collective, protocol, inplace and gpus");
-    } else {
-      const Fields fields(*json, json->root, "the plan", complaints);
-      read_header(fields, plan);
-      const auto& gpus = fields.list("gpus", most_gpus);
-      if (gpus.empty() && complaints.none()) fields.wrong("gpus", "there is no GPU", "one map a GPU");
-      plan.gpus.resize(gpus.size());
-      for (std::size_t id = 0; id < gpus.size(); ++id) {
-        const Fields gpu = fields.within(gpus[id], fmt::format("gpu {}", id));
-        place_of(gpus[id], plan.gpus[id]);
-        if (gpu.number("id", most_gpus) != id)
-          gpu.wrong("id", "its id is not its place in the list", fmt::format("{}", id));
-        if (id == 0) plan.schema = gpu.has("inputChunks") ? 1 : 2;
-        if (plan.schema == 1) {
-          read_gpu_v1(gpu, id, gpus.size(), plan.gpus[id]);
-        } else {
-          read_gpu_v2(gpu, id, gpus.size(), plan.gpus[id]);
-        }
-        complete(plan.gpus[id]);
-      }
-    }
+  if (json->root.kind != JsonValue::Kind::map || !json->root.find("gpus")) {
+    complaints.error(json->place(json->root), "no execution plan of MSCCL++: there is no \"gpus\"",
+                     "a map with name, collective, protocol, inplace and gpus");
+    return std::nullopt;
   }
-  for (const config::Diagnostic& error : found.sorted()) diagnostics.error(error.place, error.what, error.remedy);
-  if (!found.ok()) return std::nullopt;
+  const Fields fields(*json, json->root, "the plan", complaints);
+  read_header(fields, plan);
+  const auto& gpus = fields.list("gpus", most_gpus);
+  if (gpus.empty() && complaints.ok()) fields.wrong("gpus", "there is no GPU", "one map a GPU");
+  plan.gpus.resize(gpus.size());
+  for (std::size_t id = 0; id < gpus.size(); ++id) {
+    const Fields gpu = fields.within(gpus[id], fmt::format("gpu {}", id));
+    place_of(gpus[id], plan.gpus[id]);
+    if (gpu.number("id", most_gpus) != id)
+      gpu.wrong("id", "its id is not its place in the list", fmt::format("{}", id));
+    if (id == 0) plan.schema = gpu.has("inputChunks") ? 1 : 2;
+    if (plan.schema == 1) {
+      read_gpu_v1(gpu, id, gpus.size(), plan.gpus[id]);
+    } else {
+      read_gpu_v2(gpu, id, gpus.size(), plan.gpus[id]);
+    }
+    complete(plan.gpus[id]);
+  }
+  if (!complaints.ok()) return std::nullopt;
   return plan;
 }
 

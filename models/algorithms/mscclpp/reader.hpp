@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "models/algorithms/mscclpp/json_tree.hpp"
 #include "models/algorithms/mscclpp/plan.hpp"
 #include "sim/config/diagnostics.hpp"
 

@@ -100,15 +100,9 @@ TEST(Reader, PlacesAreThoseOfTheFile) {
             "p.json:3:9: the plan: name is -3; a text\n");
 }
 
-TEST(Reader, WhatIsNoJsonIsTold) {
+TEST(Reader, WhatIsNoPlanIsTold) {
   EXPECT_THAT(errors_of("{\"name\": \"x\",\n \"gpus\": [}"), HasSubstr("p.json:2:11: not JSON"));
-  EXPECT_THAT(errors_of(""), HasSubstr("p.json:1:1: not JSON"));
   EXPECT_THAT(errors_of("[1, 2]"), HasSubstr("no execution plan of MSCCL++: there is no \"gpus\""));
-  EXPECT_THAT(errors_of("{\"a\": 1,\n\"a\": 2}"), HasSubstr("p.json:2:1: the key 'a' stands twice"));
-  EXPECT_THAT(errors_of(std::string(100000, '[')), HasSubstr("nested deeper than 64 levels"));
-  std::string keys;
-  for (int i = 0; i < 1000; ++i) keys += fmt::format("\"k{}\": 0, ", i);
-  EXPECT_THAT(errors_of("{" + keys + "\"gpus\": []}"), HasSubstr("a map of more than 256 keys"));
 }
 
 TEST(Reader, NumbersAreWholeAndInRange) {
@@ -150,7 +144,7 @@ TEST(Reader, ManyErrorsAreCut) {
   for (int i = 0; i < 200; ++i) example.gpus[0][0].push_back(signal(9));
   const std::string errors = errors_of(example.text());
   EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 21);
-  EXPECT_THAT(errors, HasSubstr("180 more errors are not shown"));
+  EXPECT_THAT(errors, HasSubstr("180 more errors; the first ones may be their cause"));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST_P(Samples, AreJudged) {
   report(*plan, verdict, diagnostics);
   if (*GetParam().fault == '\0') {
     EXPECT_EQ(diagnostics.str(), "");
-    EXPECT_TRUE(plan->collective == msccl::Collective::send_recv || all_right(*plan, 5));
+    EXPECT_TRUE(plan->collective == ir::Collective::send_recv || all_right(*plan, 5));
     return;
   }
   EXPECT_FALSE(diagnostics.ok());

@@ -29,8 +29,8 @@ std::int64_t most_in_a_group(const CuArraySpec& spec, const std::vector<std::uin
 
 }  // namespace
 
-std::optional<std::string> does_not_fit(const program::Program& program, const CuArraySpec& compute,
-                                        const std::string& gpu) {
+std::optional<config::Problem> does_not_fit(const program::Program& program, const CuArraySpec& compute,
+                                            const std::string& gpu) {
   for (const program::Queue& queue : program.queues) {
     const std::int64_t largest_group = most_in_a_group(compute, queue.cus);
     for (const program::Operation& operation : queue.operations) {
@@ -38,14 +38,15 @@ std::optional<std::string> does_not_fit(const program::Program& program, const C
       if (kernel == nullptr) continue;
       const std::int64_t fits = occupancy(compute, kernel->resources);
       if (fits == 0) {
-        return fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}", kernel->name, gpu,
-                           limiting_resource(compute, kernel->resources));
+        return config::Problem{fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}",
+                                           kernel->name, gpu, limiting_resource(compute, kernel->resources))};
       }
       const std::int64_t cluster = kernel->resources.cluster;
       if (cluster > compute.cluster_max || cluster > fits * largest_group) {
-        return fmt::format("kernel '{}' asks for clusters of {} workgroups; {} places at most {}{}", kernel->name,
-                           cluster, gpu, std::min(compute.cluster_max, fits * largest_group),
-                           queue.cus.empty() ? "" : " on the CUs of queue '" + queue.name + "'");
+        return config::Problem{
+            fmt::format("kernel '{}' asks for clusters of {} workgroups", kernel->name, cluster),
+            fmt::format("{} places at most {}{}", gpu, std::min(compute.cluster_max, fits * largest_group),
+                        queue.cus.empty() ? "" : " on the CUs of queue '" + queue.name + "'")};
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include "models/hardware/cu/phase_runner.hpp"
 #include "models/hardware/part/services.hpp"
+#include "sim/config/problem.hpp"
 
 namespace moire::cu {
 
@@ -13,8 +14,8 @@ const part::Declaration& declaration();
 bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program);
 
 // Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).
-std::optional<std::string> does_not_fit(const program::Program& program, const CuArraySpec& compute,
-                                        const std::string& gpu);
+std::optional<config::Problem> does_not_fit(const program::Program& program, const CuArraySpec& compute,
+                                            const std::string& gpu);
 
 class Cus final : public part::Part, public part::Dispatchers, public part::Shared, public PhaseRunner {
  public:

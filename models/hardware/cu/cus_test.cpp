@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::optional<std::string> refusal(const std::string& name, std::int64_t threads, std::int64_t cluster = 1) {
+std::optional<config::Problem> refusal(const std::string& name, std::int64_t threads, std::int64_t cluster = 1) {
   program::Kernel kernel;
   kernel.name = name;
   kernel.resources.threads = threads;
@@ -21,9 +21,10 @@ std::optional<std::string> refusal(const std::string& name, std::int64_t threads
 }
 
 TEST(DoesNotFit, NamesKernelAndResource) {
-  EXPECT_EQ(refusal("small", 1024), std::nullopt);
-  EXPECT_THAT(*refusal("large", 1025), HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
-  EXPECT_THAT(*refusal("clustered", 128, 8), HasSubstr("clusters of 8 workgroups; example places at most 4"));
+  EXPECT_FALSE(refusal("small", 1024));
+  EXPECT_THAT(refusal("large", 1025)->str(),
+              HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
+  EXPECT_THAT(refusal("clustered", 128, 8)->str(), HasSubstr("clusters of 8 workgroups; example places at most 4"));
 }
 
 }  // namespace

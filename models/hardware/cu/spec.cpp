@@ -16,8 +16,9 @@ void CuGroupSpec::describe(config::Describer<CuGroupSpec>& d) {
   d.field("filled_first", &CuGroupSpec::filled_first, "CUs of the group that an empty GPU fills before all others")
       .range(0, 4096)
       .or_default();
-  d.check([](const CuGroupSpec& s) -> std::optional<std::string> {
-    if (s.filled_first > s.cus) return "filled_first is larger than cus; it counts CUs of the same group";
+  d.check([](const CuGroupSpec& s) -> std::optional<config::Problem> {
+    if (s.filled_first > s.cus)
+      return config::Problem{"filled_first is larger than cus", "it counts CUs of the same group"};
     return std::nullopt;
   });
 }
@@ -88,22 +89,22 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("refill_interval", &CuArraySpec::refill_interval,
           "Time between two places of one CU that are filled again, where their workgroups end together")
       .or_default();
-  d.check("groups", [](const CuArraySpec& s) -> std::optional<std::string> {
-    if (s.groups.empty()) return "a GPU without compute units; write groups: [{cus: 16, count: 8}] with sources";
+  d.check("groups", [](const CuArraySpec& s) -> std::optional<config::Problem> {
+    if (s.groups.empty())
+      return config::Problem{"a GPU without compute units", "write groups: [{cus: 16, count: 8}] with sources"};
     return std::nullopt;
   });
-  d.check("ports", [](const CuArraySpec& s) -> std::optional<std::string> {
+  d.check("ports", [](const CuArraySpec& s) -> std::optional<config::Problem> {
     if (s.ports.empty()) {
-      return s.port_queue ? std::optional("port_queue is set but ports is not; write ports: [6, 6, 4] for all CUs")
-                          : std::nullopt;
+      if (!s.port_queue) return std::nullopt;
+      return config::Problem{"port_queue is set but ports is not", "write ports: [6, 6, 4] for all CUs"};
     }
-    if (!s.port_queue) return "ports need a limit; write port_queue";
+    if (!s.port_queue) return config::Problem{"ports need a limit", "write port_queue"};
     const std::int64_t behind = std::accumulate(s.ports.begin(), s.ports.end(), std::int64_t{0});
     const bool empty = std::any_of(s.ports.begin(), s.ports.end(), [](std::int64_t cus) { return cus < 1; });
     if (empty || behind != s.total_cus()) {
-      return fmt::format(
-          "ports name {} CUs, the groups have {}; every CU is behind one port, every port has one or more", behind,
-          s.total_cus());
+      return config::Problem{fmt::format("ports name {} CUs, the groups have {}", behind, s.total_cus()),
+                             "every CU is behind one port, every port has one or more"};
     }
     return std::nullopt;
   });

@@ -29,15 +29,13 @@ void describe_two_levels(config::Describer<Spec>& d) {
 }
 
 // An uplink narrower than a NIC port cannot be cabled: a leaf would need less than one cable to each spine.
-bool uplinks_fit(const TwoLevelSpec& spec, std::int64_t ports_per_leaf, std::string& error) {
+bool uplinks_fit(const TwoLevelSpec& spec, std::int64_t ports_per_leaf, config::Problem& error) {
   const double ports = static_cast<double>(ports_per_leaf) / spec.oversubscription;
   const double cables = ports / static_cast<double>(spec.spines);
   if (spec.routing == Routing::adaptive || cables > 1 - 1e-9) return true;
-  error = fmt::format(
-      "{} NIC ports per leaf at oversubscription {} leave {:.2g} uplinks to each of {} spines; use at most {} spines "
-      "or "
-      "routing: adaptive",
-      ports_per_leaf, spec.oversubscription, cables, spec.spines, std::max(1, static_cast<int>(ports + 1e-9)));
+  error = {fmt::format("{} NIC ports per leaf at oversubscription {} leave {:.2g} uplinks to each of {} spines",
+                       ports_per_leaf, spec.oversubscription, cables, spec.spines),
+           fmt::format("use at most {} spines or routing: adaptive", std::max(1, static_cast<int>(ports + 1e-9)))};
   return false;
 }
 
@@ -78,8 +76,8 @@ void TorusSpec::describe(config::Describer<TorusSpec>& d) {
       .range(2, 65536)
       .example("[16, 8]");
   d.field("link", &TorusSpec::link, "Links between neighbours");
-  d.check("dimensions", [](const TorusSpec& s) -> std::optional<std::string> {
-    if (s.dimensions.empty()) return "a torus needs a dimension; write dimensions: [16, 8]";
+  d.check("dimensions", [](const TorusSpec& s) -> std::optional<config::Problem> {
+    if (s.dimensions.empty()) return config::Problem{"a torus needs a dimension", "write dimensions: [16, 8]"};
     return std::nullopt;
   });
 }
@@ -91,26 +89,27 @@ void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   d.field("fat_tree", &FabricSpec::fat_tree, "Leaves that hold whole nodes, under spines");
   d.field("rail_fat_tree", &FabricSpec::rail_fat_tree, "Leaves that hold one rail, under spines");
   d.field("torus", &FabricSpec::torus, "Direct links to the neighbours of a ring, plane or cube");
-  d.check([](const FabricSpec& s) -> std::optional<std::string> {
+  d.check([](const FabricSpec& s) -> std::optional<config::Problem> {
     const int kinds = s.direct.has_value() + s.star.has_value() + s.fat_tree.has_value() + s.rail_fat_tree.has_value() +
                       s.torus.has_value();
     if (kinds == 1) return std::nullopt;
-    return fmt::format("{} kinds of fabric are given; write one of direct, star, fat_tree, rail_fat_tree, torus",
-                       kinds);
+    return config::Problem{fmt::format("{} kinds of fabric are given", kinds),
+                           "write one of direct, star, fat_tree, rail_fat_tree, torus"};
   });
 }
 
 std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
-                                              const nic::NicSpec& nic, std::string& error) {
+                                              const nic::NicSpec& nic, config::Problem& error) {
   const auto points = static_cast<std::uint32_t>(nodes);
   const auto nics = static_cast<std::uint32_t>(nics_per_node);
   if (nodes < 1 || nics_per_node < 1) {
-    error = "a fabric needs at least one node with a NIC; set nodes and node.nics";
+    error = {"a fabric needs at least one node with a NIC", "set nodes and node.nics"};
     return nullptr;
   }
   if (spec.direct) {
     if (nodes <= 2) return std::make_unique<OneHop>(*spec.direct, points * nics, nic);
-    error = fmt::format("direct joins 2 nodes, the system has {}; use star, fat_tree, rail_fat_tree or torus", nodes);
+    error = {fmt::format("direct joins 2 nodes, the system has {}", nodes),
+             "use star, fat_tree, rail_fat_tree or torus"};
   } else if (spec.star) {
     return std::make_unique<OneHop>(*spec.star, points * nics, nic);
   } else if (spec.fat_tree) {
@@ -125,11 +124,11 @@ std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64
     double product = 1;
     for (const std::int64_t size : spec.torus->dimensions) product *= static_cast<double>(size);
     if (product == static_cast<double>(nodes)) return std::make_unique<Torus>(*spec.torus, nics, nic);
-    error =
-        fmt::format("torus dimensions {} make {:.0f} nodes, the system has {}; choose dimensions whose product is {}",
-                    fmt::join(spec.torus->dimensions, " x "), product, nodes, nodes);
+    error = {fmt::format("torus dimensions {} make {:.0f} nodes, the system has {}",
+                         fmt::join(spec.torus->dimensions, " x "), product, nodes),
+             fmt::format("choose dimensions whose product is {}", nodes)};
   } else {
-    error = "the fabric has no kind; write one of direct, star, fat_tree, rail_fat_tree, torus";
+    error = {"the fabric has no kind", "write one of direct, star, fat_tree, rail_fat_tree, torus"};
   }
   return nullptr;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/hardware/nic/nic_spec.hpp"
+#include "sim/config/problem.hpp"
 #include "sim/core/network.hpp"
 
 namespace moire::config {
@@ -81,6 +82,6 @@ struct FabricSpec {
 
 // Null where the parts do not fit; `error` then says what is wrong and what would be right.
 std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
-                                              const nic::NicSpec& nic, std::string& error);
+                                              const nic::NicSpec& nic, config::Problem& error);
 
 }  // namespace moire::fabric

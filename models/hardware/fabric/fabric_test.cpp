@@ -41,16 +41,16 @@ FabricSpec from(const std::string& yaml, std::string* errors = nullptr) {
 }
 
 std::unique_ptr<Topology> make(const std::string& yaml, std::int64_t nodes, std::int64_t nics = 1) {
-  std::string error;
+  config::Problem error;
   auto topology = make_topology(from(yaml), nodes, nics, example_nic(), error);
-  EXPECT_TRUE(topology) << error;
+  EXPECT_TRUE(topology) << error.str();
   return topology;
 }
 
 std::string refusal(const std::string& yaml, std::int64_t nodes, std::int64_t nics = 1) {
-  std::string error;
+  config::Problem error;
   EXPECT_EQ(make_topology(from(yaml), nodes, nics, example_nic(), error), nullptr);
-  return error;
+  return error.str();
 }
 
 std::vector<LinkId> path(const Topology& topology, EndpointId source, EndpointId destination, std::uint32_t flow = 0) {

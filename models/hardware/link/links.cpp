@@ -45,7 +45,7 @@ core::CapacityId Links::add(part::Rank source, std::string name, double rate) {
 }
 
 void Links::wire(part::Rank rank, Capacities& own) {
-  const part::Rank gpus = site_.gpus_per_node();
+  const part::Rank gpus = site_.reach().gpus_per_node();
   if (gpus < 2) return;
   const double link = port_.link_bandwidth.value;
   switch (wiring_) {
@@ -63,8 +63,9 @@ void Links::wire(part::Rank rank, Capacities& own) {
       const double to_one = link * static_cast<double>(port_.links / (gpus - 1));
       own.to_peer.assign(gpus, core::no_id);
       for (part::Rank peer = 0; peer < gpus; ++peer) {
-        if (peer == site_.gpu_of(rank)) continue;
-        own.to_peer[peer] = add(rank, fmt::format("link {} to {}", rank, site_.node_of(rank) * gpus + peer), to_one);
+        if (peer == site_.reach().gpu_of(rank)) continue;
+        own.to_peer[peer] =
+            add(rank, fmt::format("link {} to {}", rank, site_.reach().node_of(rank) * gpus + peer), to_one);
       }
       break;
     }
@@ -85,22 +86,21 @@ std::vector<double> Links::occupied(Time end) const {
 }
 
 void Links::latency(const part::PhaseUse& use, part::Latency& latency) const {
-  if (use.shape.read + use.shape.write > 0) return;
+  if (use.shape.peer_read == 0 && use.shape.read + use.shape.write > 0) return;
   latency.miss = use.shape.peer_read > 0 ? port_.load_latency.value_or(port_.store_latency * 2).seconds()
                                          : port_.store_latency.seconds();
 }
 
 void Links::add_wires(part::Rank source, part::Rank destination, std::uint32_t queue, double bytes,
                       core::ClassSpec& spec) const {
-  MOIRE_INVARIANT(
-      source != destination && wiring_ != Wiring::none && site_.node_of(source) == site_.node_of(destination),
-      "a path leaves its node or its port");
+  MOIRE_INVARIANT(source != destination && site_.reach().stores(source, destination),
+                  "a path leaves its node or its port");
   const Capacities& from = of(source, queue);
   if (from.egress != core::no_id) {
     spec.demands.push_back({from.egress, bytes});
     spec.demands.push_back({of(destination, queue).ingress, bytes});
   } else {
-    spec.demands.push_back({from.to_peer[site_.gpu_of(destination)], bytes});
+    spec.demands.push_back({from.to_peer[site_.reach().gpu_of(destination)], bytes});
   }
 }
 

@@ -4,7 +4,7 @@
 
 namespace moire::machine {
 
-std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
+std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
                                         const Apart& apart) {
   std::unique_ptr<Machine> machine(new Machine(spec, loop, apart));
   for (const RegisteredPart& registered : parts()) {
@@ -17,7 +17,7 @@ std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& l
 }
 
 Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart)
-    : spec_(spec), site_(loop, static_cast<Rank>(spec.ranks()), static_cast<Rank>(spec.node.gpus), apart) {}
+    : spec_(spec), site_(loop, static_cast<Rank>(spec.ranks()), spec.node.reach(), apart) {}
 
 void Machine::run() {
   auto* networks = site_.find<part::Networks>();

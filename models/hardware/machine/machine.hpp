@@ -18,16 +18,13 @@ using program::Rank;
 class Machine {
  public:
   // Fails with a message that says what would be right where parts do not fit together (torus size, say).
-  static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, std::string& error,
+  static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
                                         const Apart& apart = {});
 
   const SystemSpec& spec() const { return spec_; }
   const GpuSpec& gpu() const { return spec_.node.gpu; }
   Rank ranks() const { return site_.ranks(); }
-  // Can a workgroup of `a` store straight into the memory of `b`?
-  bool stores_reach(Rank a, Rank b) const {
-    return a == b || (spec_.node.wiring != link::Wiring::none && site_.node_of(a) == site_.node_of(b));
-  }
+  const part::Reach& reach() const { return site_.reach(); }
 
   core::RunLoop& loop() { return site_.loop(); }
   core::Sharing& sharing() { return site_.sharing(); }

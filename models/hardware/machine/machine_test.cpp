@@ -119,9 +119,9 @@ TEST(Machine, AStoreInAMeshOfTheSecondNodeTakesThatNodesLink) {
 TEST(Machine, StoresStayInTheirNode) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(2, 2), loop);
-  EXPECT_TRUE(machine->stores_reach(0, 0));
-  EXPECT_TRUE(machine->stores_reach(2, 3));
-  EXPECT_FALSE(machine->stores_reach(1, 2));
+  EXPECT_TRUE(machine->reach().stores(0, 0));
+  EXPECT_TRUE(machine->reach().stores(2, 3));
+  EXPECT_FALSE(machine->reach().stores(1, 2));
   EXPECT_ANY_THROW(demands_of_store(*machine, 1, 2, 1));
   EXPECT_ANY_THROW(demands_of_store(*machine, 1, 1, 1));
 }
@@ -150,8 +150,8 @@ TEST(Parts, DeclareWhatTheyTell) {
 TEST(Machine, WithoutWiringGpusReachOnlyThemselvesByStores) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(2, 1, link::Wiring::none), loop);
-  EXPECT_FALSE(machine->stores_reach(0, 1));
-  EXPECT_TRUE(machine->stores_reach(1, 1));
+  EXPECT_FALSE(machine->reach().stores(0, 1));
+  EXPECT_TRUE(machine->reach().stores(1, 1));
   EXPECT_EQ(machine->service<part::Networks>().networks(), 1);
 }
 
@@ -173,9 +173,9 @@ TEST(Machine, SaysWhatDoesNotFitTogether) {
   system.fabric->torus.emplace();
   system.fabric->torus->dimensions = {2, 2};
   system.fabric->torus->link.bandwidth = {25e9};
-  std::string error;
+  config::Problem error;
   EXPECT_EQ(Machine::build(system, loop, error), nullptr);
-  EXPECT_THAT(error, HasSubstr("6"));
+  EXPECT_THAT(error.str(), HasSubstr("6"));
 }
 
 // --- Systems that are refused

@@ -21,7 +21,7 @@ bool always(const BlameKind&, const SystemSpec&, const Program&) { return true; 
 
 bool has_nics(const SystemSpec& spec) { return spec.nodes > 1 || spec.node.nics > 0; }
 
-std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, std::string& error) {
+std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
   std::unique_ptr<core::Topology> topology;
   if (spec.fabric && spec.node.nics > 0) {
     topology = fabric::make_topology(*spec.fabric, spec.nodes, spec.node.nics, *spec.node.nic, error);
@@ -36,17 +36,17 @@ std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, std::str
 const std::vector<RegisteredPart>& parts() {
   static const std::vector<RegisteredPart> registered = {
       {nic::declaration,
-       [](const SystemSpec& spec, Site& site, std::string&) -> std::unique_ptr<Part> {
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<nic::Nics>(site, spec.node.nics, spec.node.nic);
        },
        always, nullptr},
       {memory::declaration,
-       [](const SystemSpec& spec, Site& site, std::string&) -> std::unique_ptr<Part> {
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<memory::Memory>(site, spec.node.gpu.l2, spec.node.gpu.hbm);
        },
        always, nullptr},
       {link::declaration,
-       [](const SystemSpec& spec, Site& site, std::string&) -> std::unique_ptr<Part> {
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<link::Links>(site, spec.node.wiring, spec.node.gpu.port);
        },
        [](const BlameKind&, const SystemSpec& spec, const Program& program) {
@@ -55,12 +55,12 @@ const std::vector<RegisteredPart>& parts() {
        nullptr},
       {fabric::declaration, make_networks, always, nullptr},
       {dma::declaration,
-       [](const SystemSpec& spec, Site& site, std::string&) -> std::unique_ptr<Part> {
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<dma::Copies>(site, spec.node.gpu.dma);
        },
        [](const BlameKind&, const SystemSpec&, const Program& program) { return dma::shares(program); }, nullptr},
       {cu::declaration,
-       [](const SystemSpec& spec, Site& site, std::string&) -> std::unique_ptr<Part> {
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<cu::Cus>(site, spec.node.gpu.compute);
        },
        [](const BlameKind& kind, const SystemSpec& spec, const Program& program) {
@@ -70,13 +70,15 @@ const std::vector<RegisteredPart>& parts() {
          return cu::does_not_fit(program, spec.node.gpu.compute, spec.node.gpu.name);
        }},
       {host::declaration,
-       [](const SystemSpec&, Site&, std::string&) -> std::unique_ptr<Part> { return std::make_unique<host::Host>(); },
+       [](const SystemSpec&, Site&, config::Problem&) -> std::unique_ptr<Part> {
+         return std::make_unique<host::Host>();
+       },
        always, nullptr},
   };
   return registered;
 }
 
-std::optional<std::string> does_not_fit(const Program& program, const SystemSpec& spec) {
+std::optional<config::Problem> does_not_fit(const Program& program, const SystemSpec& spec) {
   for (const RegisteredPart& part : parts()) {
     if (part.refuses == nullptr) continue;
     if (auto problem = part.refuses(program, spec)) return problem;

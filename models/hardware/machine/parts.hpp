@@ -15,18 +15,18 @@ namespace moire::machine {
 struct RegisteredPart {
   const part::Declaration& (*declaration)();
   // Null after saying in `error` what does not fit and what would be right.
-  std::unique_ptr<part::Part> (*make)(const SystemSpec& spec, part::Site& site, std::string& error);
+  std::unique_ptr<part::Part> (*make)(const SystemSpec& spec, part::Site& site, config::Problem& error);
   // Could queues of the program lose time to sharing this kind on this system?
   bool (*shares)(const part::BlameKind& kind, const SystemSpec& spec, const program::Program& program);
   // May null: says why the program cannot run on the part at all.
-  std::optional<std::string> (*refuses)(const program::Program& program, const SystemSpec& spec);
+  std::optional<config::Problem> (*refuses)(const program::Program& program, const SystemSpec& spec);
 };
 
 // In the order of their metrics and of the kinds of blame: what is taken apart first is charged first.
 const std::vector<RegisteredPart>& parts();
 
 // The first part that refuses says why.
-std::optional<std::string> does_not_fit(const program::Program& program, const SystemSpec& spec);
+std::optional<config::Problem> does_not_fit(const program::Program& program, const SystemSpec& spec);
 
 // Where a counterfactual run cannot give queues networks of their own, what is left between everything apart and alone
 // belongs to this kind.

@@ -17,7 +17,7 @@ void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.field("dma", &GpuSpec::dma, "Copy engines");
   d.field("port", &GpuSpec::port, "Scale-up port");
   d.field("host", &GpuSpec::host, "Host and driver costs");
-  d.field("gemm", &GpuSpec::gemm, "Its library of matrix products: a file of configs/gemm").or_default();
+  d.field_elsewhere("gemm", "gemm_library", "Its library of matrix products: a file of configs/gemm").or_default();
 }
 
 void NodeSpec::describe(config::Describer<NodeSpec>& d) {
@@ -31,16 +31,17 @@ void NodeSpec::describe(config::Describer<NodeSpec>& d) {
                 {"pcie", link::Wiring::pcie}});
   d.field("nics", &NodeSpec::nics, "NICs of a node; GPU g uses NIC g x nics / gpus").range(0, 72).or_default();
   d.field("nic", &NodeSpec::nic, "The NIC: a file of configs/hardware").optional();
-  d.check([](const NodeSpec& s) -> std::optional<std::string> {
-    if (s.nics > 0 && !s.nic) return "nics is set but nic is not; write nic: ../hardware/<file>.yaml";
+  d.check([](const NodeSpec& s) -> std::optional<config::Problem> {
+    if (s.nics > 0 && !s.nic)
+      return config::Problem{"nics is set but nic is not", "write nic: ../hardware/<file>.yaml"};
     if (s.wiring == link::Wiring::none && s.gpus > 1 && s.nics > 0 && s.nics < s.gpus) {
-      return "GPUs of a node that share a NIC cannot reach each other through it; set wiring or nics: " +
-             std::to_string(s.gpus);
+      return config::Problem{"GPUs of a node that share a NIC cannot reach each other through it",
+                             "set wiring or nics: " + std::to_string(s.gpus)};
     }
-    if (s.nics > s.gpus) return "more nics than gpus; at most one NIC per GPU is modelled";
+    if (s.nics > s.gpus) return config::Problem{"more nics than gpus", "at most one NIC per GPU is modelled"};
     if (s.wiring == link::Wiring::full_mesh && s.gpus > 1 && s.gpu.port.links < s.gpus - 1) {
-      return "a full mesh of " + std::to_string(s.gpus) + " GPUs needs " + std::to_string(s.gpus - 1) +
-             " links per GPU, the port has " + std::to_string(s.gpu.port.links);
+      return config::Problem{"a full mesh of " + std::to_string(s.gpus) + " GPUs needs " + std::to_string(s.gpus - 1) +
+                             " links per GPU, the port has " + std::to_string(s.gpu.port.links)};
     }
     return std::nullopt;
   });
@@ -63,18 +64,20 @@ void SystemSpec::describe(config::Describer<SystemSpec>& d) {
   d.field("node", &SystemSpec::node, "One node");
   d.field("fabric", &SystemSpec::fabric, "Scale-out network; required with more than one node").optional();
   d.field("network", &SystemSpec::network, "How the scale-out network is served").or_default();
-  d.field("library", &SystemSpec::library,
-          "Collective library of operators that name none: a file of configs/libraries")
+  d.field_elsewhere("library", "library", "Collective library of operators that name none: a file of configs/libraries")
       .optional();
-  d.check([](const SystemSpec& s) -> std::optional<std::string> {
-    if (s.nodes > 1 && !s.fabric) return "more than one node but no fabric; write fabric: {direct: {}} or another kind";
-    if (s.nodes > 1 && s.node.nics == 0) return "more than one node but no NIC; write node.nics and node.nic";
+  d.check([](const SystemSpec& s) -> std::optional<config::Problem> {
+    if (s.nodes > 1 && !s.fabric)
+      return config::Problem{"more than one node but no fabric", "write fabric: {direct: {}} or another kind"};
+    if (s.nodes > 1 && s.node.nics == 0)
+      return config::Problem{"more than one node but no NIC", "write node.nics and node.nic"};
     if (s.node.gpus > 1 && s.node.wiring == link::Wiring::none && s.node.nics == 0) {
-      return "several GPUs in a node with wiring none and no NIC cannot reach each other; set wiring or nics";
+      return config::Problem{"several GPUs in a node with wiring none and no NIC cannot reach each other",
+                             "set wiring or nics"};
     }
     if (s.node.gpus > 1 && s.node.wiring == link::Wiring::none && !s.fabric) {
-      return "GPUs with wiring none talk through their NICs, but there is no fabric; write fabric: {star: "
-             "{switch_latency: ...}}";
+      return config::Problem{"GPUs with wiring none talk through their NICs, but there is no fabric",
+                             "write fabric: {star: {switch_latency: ...}}"};
     }
     return std::nullopt;
   });

@@ -1,4 +1,5 @@
-// A machine from its parts: GPUs in nodes, nodes in a cluster. One file each for the GPU, the NIC and the system.
+// A machine from its parts: GPUs in nodes, nodes in a cluster. One file each for the GPU, the NIC and the system. Two
+// keys of these files, `gemm` of a GPU and `library` of a system, name software: models/workload/libraries reads them.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,7 @@
 #include "models/hardware/link/spec.hpp"
 #include "models/hardware/memory/spec.hpp"
 #include "models/hardware/nic/nic_spec.hpp"
-#include "models/workload/libraries/collective_library.hpp"
-#include "models/workload/libraries/gemm_library.hpp"
+#include "models/hardware/part/reach.hpp"
 
 namespace moire::machine {
 
@@ -26,7 +26,6 @@ struct GpuSpec {
   dma::DmaSpec dma;
   link::PortSpec port;
   host::HostSpec host;
-  libraries::GemmLibrarySpec gemm;
   static void describe(config::Describer<GpuSpec>& d);
 };
 
@@ -37,6 +36,8 @@ struct NodeSpec {
   std::int64_t nics = 0;  // GPU g uses NIC g * nics / gpus
   std::optional<nic::NicSpec> nic;
   static void describe(config::Describer<NodeSpec>& d);
+
+  part::Reach reach() const { return {static_cast<program::Rank>(gpus), wiring != link::Wiring::none}; }
 };
 
 enum class NetworkModel { queue, flow };
@@ -53,7 +54,6 @@ struct SystemSpec {
   NodeSpec node;
   std::optional<fabric::FabricSpec> fabric;
   NetworkSpec network;
-  std::optional<libraries::LibrarySpec> library;  // of collectives that name none
   static void describe(config::Describer<SystemSpec>& d);
 
   std::int64_t ranks() const { return nodes * node.gpus; }

@@ -65,13 +65,13 @@ void Memory::latency(const part::PhaseUse& use, part::Latency& latency) const {
   const program::PhaseShape& shape = use.shape;
   latency.spread = hbm_.latency_spread.seconds();
   latency.line = l2_.line.value;
-  if (shape.read + shape.write > 0) {
+  if (shape.peer_read > 0) {
+    latency.capacity = of(use.peer, use.queue).hbm;
+  } else if (shape.read + shape.write > 0) {
     latency.hit = l2_.hit_latency.seconds();
     latency.miss = hbm_.unloaded_latency.seconds();
     latency.missed = shape.read > 0 ? shape.read_miss : 1;
     latency.capacity = of(use.rank, use.queue).hbm;
-  } else if (shape.peer_read > 0) {
-    latency.capacity = of(use.peer, use.queue).hbm;
   }
   const double queued = queued_part(hbm_);
   if (latency.capacity != core::no_id && queued < 1) latency.stretched = hbm_.unloaded_latency.seconds() * queued;

@@ -41,8 +41,9 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
           "Growth of the latency just before saturation, relative to unloaded")
       .range(0, 10);
   d.field("latency_exponent", &HbmSpec::latency_exponent, "Exponent of the load in the latency growth").range(0.1, 20);
-  d.check([](const HbmSpec& s) -> std::optional<std::string> {
-    if (s.bandwidth > s.peak) return "bandwidth is above peak; a stream cannot beat the interface of the datasheet";
+  d.check([](const HbmSpec& s) -> std::optional<config::Problem> {
+    if (s.bandwidth > s.peak)
+      return config::Problem{"bandwidth is above peak", "a stream cannot beat the interface of the datasheet"};
     return std::nullopt;
   });
 }

@@ -30,7 +30,8 @@ std::vector<double> Nics::traffic(const part::Traffic& program) const {
 }
 
 core::EndpointId Nics::endpoint_of(part::Rank rank) const {
-  return site_.node_of(rank) * per_node_ + site_.gpu_of(rank) * per_node_ / site_.gpus_per_node();
+  const part::Reach& reach = site_.reach();
+  return reach.node_of(rank) * per_node_ + reach.gpu_of(rank) * per_node_ / reach.gpus_per_node();
 }
 
 Time Nics::put(const part::Put& put) {

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "models/hardware/part/declaration.hpp"
+#include "models/hardware/part/reach.hpp"
 #include "sim/core/run_loop.hpp"
 #include "sim/core/sharing.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::part {
-
-using program::Rank;
 
 class Shared;  // services.hpp
 
@@ -31,8 +30,8 @@ class Part {
 // What a part sees of the machine that it is in. Outlives the part.
 class Site {
  public:
-  Site(core::RunLoop& loop, Rank ranks, Rank gpus_per_node, Apart apart)
-      : loop_(loop), sharing_(loop), ranks_(ranks), gpus_per_node_(gpus_per_node), apart_(std::move(apart)) {}
+  Site(core::RunLoop& loop, Rank ranks, Reach reach, Apart apart)
+      : loop_(loop), sharing_(loop), ranks_(ranks), reach_(reach), apart_(std::move(apart)) {}
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
@@ -40,9 +39,7 @@ class Site {
   core::Sharing& sharing() { return sharing_; }
   const core::Sharing& sharing() const { return sharing_; }
   Rank ranks() const { return ranks_; }
-  Rank gpus_per_node() const { return gpus_per_node_; }
-  Rank node_of(Rank rank) const { return rank / gpus_per_node_; }
-  Rank gpu_of(Rank rank) const { return rank % gpus_per_node_; }
+  const Reach& reach() const { return reach_; }
   const Apart& apart() const { return apart_; }
   // How often something stands that queues have for themselves in `kind`, and which of them is the queue's.
   std::uint32_t copies(std::string_view kind) const { return apart_.has(kind) ? apart_.queues : 1; }
@@ -72,7 +69,7 @@ class Site {
   core::RunLoop& loop_;
   core::Sharing sharing_;
   Rank ranks_;
-  Rank gpus_per_node_;
+  Reach reach_;
   Apart apart_;
   std::vector<Rank> owners_;  // by capacity
   std::vector<std::unique_ptr<Part>> parts_;

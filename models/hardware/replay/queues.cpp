@@ -227,7 +227,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
 
 void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,
                     Time ready) {
-  MOIRE_INVARIANT(transfer.peer == rank || machine_.stores_reach(rank, transfer.peer), "a DMA copy leaves its node");
+  MOIRE_INVARIANT(transfer.peer == rank || machine_.reach().stores(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
   const std::uint64_t id = rank * program_.queues.size() + queue;
   copies_.submit({.copy = {.rank = rank, .peer = transfer.peer, .bytes = transfer.bytes, .queue = queue},

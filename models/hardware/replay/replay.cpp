@@ -61,6 +61,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   enqueue_all();
   const std::uint32_t own = machine.site().apart().queues;
   MOIRE_INVARIANT(own == 1 || own == program.queues.size(), "a machine was taken apart for another program");
+  host_copies_.resize(machine.ranks());
   result_.rank_end.resize(machine.ranks());
   result_.queue_end.resize(program.queues.size());
   for (std::size_t gpu = 0; gpu < std::size_t{machine.ranks()} * machine.site().copies("slots"); ++gpu) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -133,6 +134,13 @@ class Replay final : public core::EventSink {
     part::CuId cu = 0;
     Bytes bytes;
     Time begin;
+    bool copied = false;  // by a DMA engine
+  };
+  // One that a host thread asks for on behalf of workgroups; its events are no part of the engine's command.
+  struct HostCopy {
+    std::uint32_t flight = 0;
+    Time ready;
+    std::uint32_t queue = 0;  // of the workgroup
   };
   class LoadWatcher;
 
@@ -186,6 +194,8 @@ class Replay final : public core::EventSink {
   void free_slot(std::uint32_t run, part::CuId cu);
   void end_phase(std::uint32_t workgroup);
   void arrive(std::uint32_t flight);
+  void start_host_copy(Rank rank);
+  void end_host_copy(const Flight& flight);
   std::uint32_t new_flight(const Flight& flight);
 
   // deadlock.cpp
@@ -220,6 +230,7 @@ class Replay final : public core::EventSink {
   std::vector<Workgroup> workgroups_;
   std::vector<std::uint32_t> free_workgroups_;
   std::vector<Flight> flights_;
+  std::vector<std::deque<HostCopy>> host_copies_;  // of each rank
   std::vector<std::uint32_t> free_flights_;
   std::vector<part::Placement> placed_;  // scratch
   Result result_;

@@ -219,6 +219,13 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const std::uint32_t flight =
       new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
                   phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
+  if (by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer)) {
+    result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
+    flights_[flight].copied = true;
+    host_copies_[rank].push_back({flight, now + phase.duration - machine_.gpu().host.event_pair, runs_[wg.run].queue});
+    if (host_copies_[rank].size() == 1) start_host_copy(rank);
+    return now;
+  }
   if (by_nic) {
     ++result_.traffic.puts;
     result_.traffic.put_bytes = result_.traffic.put_bytes + phase.bytes;
@@ -231,17 +238,41 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
                       .sink = this,
                       .payload = pack(Event::delivered, flight)});
   }
-  MOIRE_INVARIANT(phase.peer == rank || machine_.stores_reach(rank, phase.peer), "a signal leaves its node");
+  MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
   machine_.loop().calendar().schedule(now + phase.duration + latency, *this, pack(Event::raise, flight));
   return now;
 }
 
+// Copies of a rank's host thread stand in one queue of their own: one begins behind the other.
+void Replay::start_host_copy(Rank rank) {
+  const HostCopy& copy = host_copies_[rank].front();
+  const Flight& flight = flights_[copy.flight];
+  copies_.submit({.copy = {.rank = rank, .peer = flight.destination, .bytes = flight.bytes, .queue = copy.queue},
+                  .stream = static_cast<std::uint32_t>(orders_.size()),
+                  .ready = copy.ready,
+                  .sink = this,
+                  .payload = pack(Event::delivered, copy.flight)});
+}
+
+void Replay::end_host_copy(const Flight& flight) {
+  std::deque<HostCopy>& copies = host_copies_[flight.source];
+  if (observer_ != nullptr) {
+    const part::Copies::Finished done = copies_.finished(flight.source, copies.front().queue);
+    observer_->copy({flight.source, done.engine, flight.destination, flight.bytes, "copy of the host thread",
+                     done.begin, machine_.loop().now()});
+  }
+  copies.pop_front();
+  if (!copies.empty()) start_host_copy(flight.source);
+}
+
 void Replay::arrive(std::uint32_t id) {
   const Flight flight = flights_[id];
   free_flights_.push_back(id);
-  if (observer_ != nullptr) {
-    const bool stores = machine_.stores_reach(flight.source, flight.destination);
+  if (flight.copied) {
+    end_host_copy(flight);
+  } else if (observer_ != nullptr) {
+    const bool stores = machine_.reach().stores(flight.source, flight.destination);
     const std::string path = flight.source == flight.destination ? "local"
                              : flight.bytes.value == 0 && stores
                                  ? "scale-up"

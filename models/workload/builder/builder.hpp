@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "models/hardware/machine/spec.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/program/phase_total.hpp"
 #include "sim/program/program.hpp"
 #include "sim/program/wg_trace_files.hpp"
@@ -19,7 +19,7 @@ struct RecordedKernel {
 };
 
 struct Builder {
-  const machine::SystemSpec& system;
+  const libraries::EquippedSystem& system;
   program::Program& program;
   program::Queue& queue;
   std::string path{};                               // of the operator in the scenario, for messages
@@ -28,14 +28,7 @@ struct Builder {
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }
-  bool same_node(program::Rank a, program::Rank b) const {
-    const auto gpus = static_cast<program::Rank>(system.node.gpus);
-    return a / gpus == b / gpus;
-  }
-  // Can `a` store straight into the memory of `b`?
-  bool stores_reach(program::Rank a, program::Rank b) const {
-    return a == b || (system.node.wiring != link::Wiring::none && same_node(a, b));
-  }
+  part::Reach reach() const { return system.node.reach(); }
   // CUs that kernels of the queue may be placed on: what a persistent kernel sizes itself for.
   std::int64_t cus() const {
     return queue.cus.empty() ? gpu().compute.total_cus() : static_cast<std::int64_t>(queue.cus.size());

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::builder {
 namespace {
 
 TEST(Builder, NamesAreUniqueOverAllQueues) {
-  const machine::SystemSpec system = machine::example_system(2);
+  const libraries::EquippedSystem system = libraries::example_equipped(2);
   program::Program program(2);
   program.queues.resize(2);
   Builder first{system, program, program.queues[0]};
@@ -25,23 +25,9 @@ TEST(Builder, NamesAreUniqueOverAllQueues) {
   EXPECT_EQ(add(first, "embed"), "embed");
 }
 
-TEST(Builder, StoresReachWhoIsWiredInTheSameNode) {
-  program::Program program(4);
-  program.queues.resize(1);
-  const machine::SystemSpec wired = machine::example_system(2, 2);
-  const Builder build{wired, program, program.queues[0]};
-  EXPECT_TRUE(build.stores_reach(0, 1));
-  EXPECT_FALSE(build.stores_reach(1, 2));
-  EXPECT_TRUE(build.stores_reach(2, 2));
-  machine::SystemSpec apart = machine::example_system(2, 2);
-  apart.node.wiring = link::Wiring::none;
-  const Builder without{apart, program, program.queues[0]};
-  EXPECT_FALSE(without.stores_reach(0, 1));
-  EXPECT_TRUE(without.stores_reach(1, 1));
-}
-
 TEST(ResidentWorkgroups, FillTheGpu) {
-  const machine::SystemSpec system = machine::example_system(1);  // 8 CUs of 1,024 threads and 65,536 registers
+  const libraries::EquippedSystem system =
+      libraries::example_equipped(1);  // 8 CUs of 1,024 threads and 65,536 registers
   program::Program program(1);
   program.queues.resize(1);
   const Builder build{system, program, program.queues[0]};
@@ -51,7 +37,7 @@ TEST(ResidentWorkgroups, FillTheGpu) {
 }
 
 TEST(ResidentWorkgroups, FillTheCusOfTheirQueue) {
-  const machine::SystemSpec system = machine::example_system(1);
+  const libraries::EquippedSystem system = libraries::example_equipped(1);
   program::Program program(1);
   program.queues.resize(1);
   const Builder build{system, program, program.queues[0]};

@@ -11,40 +11,14 @@ namespace moire::collective {
 
 namespace {
 
-using msccl::StepType;
-
-Op op_of(StepType type) {
-  switch (type) {
-    case StepType::send:
-      return Op::send;
-    case StepType::recv:
-      return Op::recv;
-    case StepType::recv_copy_send:
-      return Op::recv_copy_send;
-    case StepType::recv_reduce_copy:
-      return Op::recv_reduce_copy;
-    case StepType::recv_reduce_send:
-      return Op::recv_reduce_send;
-    case StepType::recv_reduce_copy_send:
-      return Op::recv_reduce_copy_send;
-    case StepType::copy:
-      return Op::copy;
-    case StepType::reduce:
-      return Op::reduce;
-    case StepType::nop:
-      return Op::none;
-  }
-  return Op::none;
-}
-
 // Sums into the same place one behind the other become one pass over all their sources, if none of those behind the
 // first waits for anything and none of those before the last lets others go on (facts of the runtime).
 std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t first) {
   const msccl::Step& head = steps[first];
   std::uint32_t sources = 1;
-  for (std::size_t i = first; sources < most_sources && i + 1 < steps.size() && !steps[i].has_dependents; ++i) {
+  for (std::size_t i = first; sources < ir::most_sources && i + 1 < steps.size() && !steps[i].has_dependents; ++i) {
     const msccl::Step& next = steps[i + 1];
-    if (next.type != StepType::reduce || next.depends_block != msccl::none || next.dst_buffer != head.dst_buffer ||
+    if (next.type != Op::reduce || next.depends_block != msccl::none || next.dst_buffer != head.dst_buffer ||
         next.dst_offset != head.dst_offset || next.src_buffer != head.src_buffer || next.count != head.count)
       break;
     ++sources;
@@ -99,12 +73,12 @@ class AlgorithmProgram final : public ChannelProgram {
     const double begin = static_cast<double>(iteration) * call_bytes_;
     step.bytes = std::min(call_bytes_, cut_.chunk_bytes - begin) * call.count;
     step.sources = call.sources;
-    if (traffic(call.op).receives) {
+    if (effect(call.op).receives) {
       step.from = static_cast<Rank>(from.recv);
       step.in = block.in;
       step.received = static_cast<std::uint32_t>(iteration * block.receives + call.received);
     }
-    if (traffic(call.op).sends) {
+    if (effect(call.op).sends) {
       step.to = static_cast<Rank>(from.send);
       step.out = block.out;
       step.sent = static_cast<std::uint32_t>(iteration * block.sends + call.sent);
@@ -118,7 +92,7 @@ class AlgorithmProgram final : public ChannelProgram {
     bool raises = false;  // of none; else it waits
     bool more = false;    // for several
     std::uint8_t sources = 1;
-    std::uint32_t semaphore = no_semaphore;
+    std::uint32_t semaphore = ir::no_semaphore;
     std::uint32_t count = 0;  // chunks; of none, flags to wait for
     std::uint32_t received = 0, sent = 0;
   };
@@ -179,15 +153,15 @@ class AlgorithmProgram final : public ChannelProgram {
       if (step.depends_block != msccl::none) {
         const auto other = static_cast<std::uint32_t>(step.depends_block);
         const std::uint32_t flags = flags_until(algorithm_->gpus[rank].blocks[other], step.depends_step);
-        block.calls.push_back({.more = step.type == StepType::nop, .semaphore = other, .count = flags});
+        block.calls.push_back({.more = step.type == Op::none, .semaphore = other, .count = flags});
       }
-      const Op op = op_of(step.type);
+      const Op op = step.type;
       std::uint32_t sources = 1;
-      if (step.type == StepType::reduce) {
+      if (step.type == Op::reduce) {
         sources = sources_of(from.steps, s);
         s += sources - 1;
       }
-      const msccl::Effect effect = msccl::effect(step.type);
+      const ir::Effect does = effect(op);
       for (std::uint32_t left = op == Op::none ? 0 : step.count; left > 0;) {
         const std::uint32_t chunks = std::min(left, cut_.chunks_per_call);
         block.calls.push_back({.op = op,
@@ -195,8 +169,8 @@ class AlgorithmProgram final : public ChannelProgram {
                                .count = chunks,
                                .received = block.receives,
                                .sent = block.sends});
-        block.receives += effect.receives ? 1 : 0;
-        block.sends += effect.sends ? 1 : 0;
+        block.receives += does.receives ? 1 : 0;
+        block.sends += does.sends ? 1 : 0;
         left -= chunks;
       }
       if (from.steps[s].has_dependents) block.calls.push_back({.raises = true, .semaphore = own});

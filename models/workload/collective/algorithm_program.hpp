@@ -3,11 +3,16 @@
 
 #include <memory>
 
+#include "models/algorithms/ir/channel_program.hpp"
 #include "models/algorithms/msccl/algorithm.hpp"
-#include "models/workload/collective/channel_program.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 
 namespace moire::collective {
+
+using ir::ChannelProgram;
+using ir::Op;
+using ir::Rank;
+using ir::Step;
 
 // What a library's FIFOs take of the runtime's: a chunk of the library is a call.
 msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);

@@ -11,14 +11,15 @@
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
 #include "tests/support/example_channels.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
 namespace moire::collective {
 namespace {
 
-using machine::example_system;
-using msccl::Buffer;
-using msccl::StepType;
+using ir::Buffer;
+using ir::Op;
+using libraries::example_equipped;
 using Shared = std::shared_ptr<const msccl::Algorithm>;
 
 constexpr msccl::Fifo fifo{static_cast<std::uint64_t>(example_chunk), 4};  // of example_channels
@@ -31,7 +32,7 @@ Shared compiled(const std::string& name, const std::string& parameters, mscclang
   return std::make_shared<const msccl::Algorithm>(std::move(*made));
 }
 
-replay::Result run(const machine::SystemSpec& system, const Shared& algorithm, double bytes,
+replay::Result run(const libraries::EquippedSystem& system, const Shared& algorithm, double bytes,
                    const libraries::LibrarySpec& library = example_channels()) {
   program::Program program(static_cast<Rank>(system.ranks()));
   program.queues.resize(1);
@@ -43,14 +44,14 @@ replay::Result run(const machine::SystemSpec& system, const Shared& algorithm, d
   return replay::Replay(*machine, program).run();
 }
 
-replay::Result run_own(const machine::SystemSpec& system, Kind kind, double bytes) {
+replay::Result run_own(const libraries::EquippedSystem& system, Kind kind, double bytes) {
   program::Program program(static_cast<Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
   append(build,
          {.kind = kind,
           .bytes = Bytes{bytes},
-          .way = {.algorithm = Algorithm::ring, .own_share = OwnShare::left, .library = example_channels()},
+          .method = {.algorithm = Algorithm::ring, .own_share = OwnShare::left, .library = example_channels()},
           .element_bytes = 4},
          "own");
   core::RunLoop loop;
@@ -73,13 +74,13 @@ TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
             if (step.op == Op::none) continue;
             ASSERT_GT(step.bytes, 0);
             ASSERT_LE(step.bytes, example_chunk);
-            if (traffic(step.op).sends) {
+            if (effect(step.op).sends) {
               auto& calls = sent[{rank, step.to, step.out}];
               ASSERT_EQ(step.sent, calls.size());
               ASSERT_EQ(program->receiver(rank, step.out), step.to);
               calls.push_back(step.bytes);
             }
-            if (traffic(step.op).receives) {
+            if (effect(step.op).receives) {
               auto& calls = received[{step.from, rank, step.in}];
               ASSERT_EQ(step.received, calls.size());
               ASSERT_EQ(program->sender(rank, step.in), step.from);
@@ -96,7 +97,7 @@ TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
 
 TEST(AlgorithmProgram, ACompiledRingTakesWhatTheLibrarysRingTakes) {
   for (const std::int64_t gpus : {2, 3, 4}) {
-    const machine::SystemSpec system = example_system(gpus);
+    const libraries::EquippedSystem system = example_equipped(gpus);
     const double whole = static_cast<double>(gpus) * example_chunk;
     EXPECT_EQ(run(system, compiled("all_gather_ring", "{}", {1, gpus}), whole).end,
               run_own(system, Kind::all_gather, example_chunk).end)
@@ -115,11 +116,11 @@ TEST(AlgorithmProgram, PartsOfBytesAreNotLostBetweenNodes) {
   const Shared algorithm = compiled("all_reduce_hierarchical", "{}", {8, 4});
   for (const double elements : {1001., 12347., 22221.}) {
     const double bytes = static_cast<double>(algorithm->chunks) * 4 * elements;
-    EXPECT_EQ(run(example_system(4, 8), algorithm, bytes, library).deadlock, "");
+    EXPECT_EQ(run(example_equipped(4, 8), algorithm, bytes, library).deadlock, "");
   }
 }
 
-msccl::Step local(StepType type, std::int32_t from, std::int32_t to) {
+msccl::Step local(Op type, std::int32_t from, std::int32_t to) {
   return {.type = type,
           .src_buffer = Buffer::input,
           .dst_buffer = Buffer::output,
@@ -130,7 +131,7 @@ msccl::Step local(StepType type, std::int32_t from, std::int32_t to) {
 
 msccl::Algorithm on_one_gpu(std::vector<msccl::ThreadBlock> blocks) {
   msccl::Algorithm made;
-  made.collective = msccl::Collective::custom;
+  made.collective = ir::Collective::custom;
   made.chunks = 4;
   made.gpus.push_back({.input_chunks = 4, .output_chunks = 4, .blocks = std::move(blocks)});
   return made;
@@ -141,17 +142,17 @@ TEST(AlgorithmProgram, AThreadBlockWaitsForAnother) {
   library.channels->local_overhead = Time::from_us(3);
   library.channels->order_overhead = Time::from_us(2);
   msccl::ThreadBlock first, second;
-  first.steps = {local(StepType::copy, 0, 0)};
-  second.steps = {local(StepType::copy, 1, 1)};
+  first.steps = {local(Op::copy, 0, 0)};
+  second.steps = {local(Op::copy, 1, 1)};
   const auto apart = on_one_gpu({first, second});
   const double alone =
-      run(example_system(1), std::make_shared<const msccl::Algorithm>(apart), 4 * example_chunk, library).end.us();
+      run(example_equipped(1), std::make_shared<const msccl::Algorithm>(apart), 4 * example_chunk, library).end.us();
   first.steps[0].has_dependents = true;
   second.steps[0].depends_block = 0;
   second.steps[0].depends_step = 0;
   const auto ordered = on_one_gpu({first, second});
   const double both =
-      run(example_system(1), std::make_shared<const msccl::Algorithm>(ordered), 4 * example_chunk, library).end.us();
+      run(example_equipped(1), std::make_shared<const msccl::Algorithm>(ordered), 4 * example_chunk, library).end.us();
   // The second copy after the first: its time again (all but setup and launch), both sides' overhead, flag and poll.
   const double copy = 3 + 1.024;
   EXPECT_NEAR(both - alone, copy + 2 * 2 + 0.1 + 0.1, 0.3);
@@ -161,13 +162,13 @@ TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {
   libraries::LibrarySpec library = example_channels();
   library.channels->local_overhead = Time::from_us(3);
   msccl::ThreadBlock block;
-  block.steps = {local(StepType::reduce, 0, 3), local(StepType::reduce, 1, 3), local(StepType::reduce, 2, 3)};
+  block.steps = {local(Op::reduce, 0, 3), local(Op::reduce, 1, 3), local(Op::reduce, 2, 3)};
   const auto fused = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
   block.steps[1].has_dependents = true;  // others may want the sum of two
   const auto split = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
   const auto passes = [&](const Shared& algorithm) {
     std::uint64_t count = 0;
-    const replay::Result result = run(example_system(1), algorithm, 4 * example_chunk, library);
+    const replay::Result result = run(example_equipped(1), algorithm, 4 * example_chunk, library);
     for (const program::PhaseTotal& phase : result.operations[0].phases) {
       if (phase.name.starts_with("reduce")) count += phase.count;
     }
@@ -179,32 +180,32 @@ TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {
 
 TEST(AlgorithmProgram, ALaterFlagStandsForAnEarlierStep) {
   msccl::ThreadBlock first, second;
-  first.steps = {local(StepType::copy, 0, 0), local(StepType::copy, 1, 1)};
+  first.steps = {local(Op::copy, 0, 0), local(Op::copy, 1, 1)};
   first.steps[1].has_dependents = true;
-  second.steps = {local(StepType::copy, 2, 2)};
+  second.steps = {local(Op::copy, 2, 2)};
   second.steps[0].depends_block = 0;
   second.steps[0].depends_step = 0;
   const auto algorithm = std::make_shared<const msccl::Algorithm>(on_one_gpu({first, second}));
-  EXPECT_EQ(run(example_system(1), algorithm, 4 * example_chunk, example_channels(2)).deadlock, "");
+  EXPECT_EQ(run(example_equipped(1), algorithm, 4 * example_chunk, example_channels(2)).deadlock, "");
 }
 
 TEST(AlgorithmProgram, AFullConnectionHoldsItsSenderUp) {
   // Both ranks send `sends` chunks before they receive any: four calls fit.
   const auto exchange = [](std::int32_t sends) {
     msccl::Algorithm made;
-    made.collective = msccl::Collective::custom;
+    made.collective = ir::Collective::custom;
     made.chunks = 8;
     for (const std::int32_t other : {1, 0}) {
       msccl::ThreadBlock block;
       block.send = block.recv = other;
-      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(StepType::send, i, i));
-      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(StepType::recv, i, i));
+      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::send, i, i));
+      for (std::int32_t i = 0; i < sends; ++i) block.steps.push_back(local(Op::recv, i, i));
       made.gpus.push_back({.input_chunks = 8, .output_chunks = 8, .blocks = {block}});
     }
     return std::make_shared<const msccl::Algorithm>(std::move(made));
   };
-  EXPECT_EQ(run(example_system(2), exchange(4), 8 * example_chunk).deadlock, "");
-  const std::string stuck = run(example_system(2), exchange(5), 8 * example_chunk).deadlock;
+  EXPECT_EQ(run(example_equipped(2), exchange(4), 8 * example_chunk).deadlock, "");
+  const std::string stuck = run(example_equipped(2), exchange(5), 8 * example_chunk).deadlock;
   EXPECT_NE(stuck.find("waits for flag algorithm.credit"), std::string::npos) << stuck;
 }
 

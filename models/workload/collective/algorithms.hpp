@@ -1,13 +1,23 @@
-// Channel programs of the algorithms.
+// The algorithms of a library's channels. Each says of itself, once, in a file of its own, what it can do, what a
+// library expects of it and how its channels go; the table below lists them.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "models/algorithms/ir/channel_program.hpp"
 #include "models/hardware/machine/spec.hpp"
-#include "models/workload/collective/channel_program.hpp"
 #include "models/workload/collective/kind.hpp"
+#include "models/workload/libraries/collective_library.hpp"
 
 namespace moire::collective {
+
+using ir::ChannelProgram;
+using ir::Op;
+using ir::Rank;
+using ir::Step;
 
 struct Work {
   const machine::SystemSpec& system;
@@ -20,9 +30,43 @@ struct Work {
   Rank root = 0;           // broadcast
 };
 
-std::shared_ptr<const ChannelProgram> ring_program(const Work& work);
-std::shared_ptr<const ChannelProgram> tree_program(const Work& work);       // all-reduce, broadcast
-std::shared_ptr<const ChannelProgram> direct_program(const Work& work);     // not all-to-all
-std::shared_ptr<const ChannelProgram> recursive_program(const Work& work);  // a power of two of ranks, no broadcast
+// Steps that follow each other.
+struct Hops {
+  double in_node = 0;
+  double between = 0;
+};
+
+struct ChannelAlgorithm {
+  const char* name;  // in files
+  // What a profile expects of it; where it says nothing the library never takes it by itself.
+  std::optional<libraries::ExpectationSpec> libraries::ProtocolSpec::*expectation;
+  bool (*does)(Kind kind);                                        // of the collectives that are no messages
+  std::optional<std::string> (*wrong_ranks)(std::int64_t ranks);  // why it cannot have so many; null: any number
+  Hops (*hops)(const machine::SystemSpec& system, Kind kind);
+  double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the port of the busiest rank
+  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);
+
+  bool can(Kind kind, std::int64_t ranks) const { return does(kind) && !(wrong_ranks && wrong_ranks(ranks)); }
+};
+
+extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm;
+
+// In the order of Algorithm, and of what a library prefers where it expects the same of two.
+inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm, &recursive_algorithm};
+
+// Not of `automatic`.
+inline const ChannelAlgorithm& algorithm_of(Algorithm number) {
+  return *algorithms[static_cast<std::size_t>(number) - 1];
+}
+inline const char* name_of(Algorithm number) {
+  return number == Algorithm::automatic ? "auto" : algorithm_of(number).name;
+}
+
+// Of algorithms in which no rank is busier than another.
+double even_traffic(Kind kind, double ranks, double bytes);
+// Steps of an algorithm that halves or doubles what it has done in each: the next whole logarithm of base 2.
+double doublings(std::int64_t n);
+// An all-reduce goes the way of the others twice.
+inline double ways(Kind kind) { return kind == Kind::all_reduce ? 2 : 1; }
 
 }  // namespace moire::collective

@@ -11,20 +11,29 @@
 #include "models/workload/collective/selection.hpp"
 #include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/trees.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::collective {
 namespace {
 
-using machine::example_system;
+using libraries::example_equipped;
 using ::testing::ElementsAre;
 
 std::vector<std::shared_ptr<const ChannelProgram>> programs_of(const Work& work) {
-  std::vector<std::shared_ptr<const ChannelProgram>> made{ring_program(work), direct_program(work)};
-  if (work.kind == Kind::all_reduce || work.kind == Kind::broadcast) made.push_back(tree_program(work));
-  if (work.kind != Kind::broadcast && (work.system.ranks() & (work.system.ranks() - 1)) == 0)
-    made.push_back(recursive_program(work));
+  std::vector<std::shared_ptr<const ChannelProgram>> made;
+  for (const ChannelAlgorithm* algorithm : algorithms) {
+    if (algorithm->can(work.kind, work.system.ranks())) made.push_back(algorithm->program(work));
+  }
   return made;
+}
+
+TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
+  EXPECT_STREQ(name_of(Algorithm::automatic), "auto");
+  EXPECT_STREQ(name_of(Algorithm::ring), "ring");
+  EXPECT_STREQ(name_of(Algorithm::tree), "tree");
+  EXPECT_STREQ(name_of(Algorithm::direct), "direct");
+  EXPECT_STREQ(name_of(Algorithm::recursive), "recursive");
+  EXPECT_EQ(algorithms.size(), 4u);
 }
 
 // Connections of a rank going out and coming in, by number: sizes of the chunks in order.
@@ -32,7 +41,7 @@ using Chunks = std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<doubl
 
 TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
   for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {5, 1}, {8, 1}, {2, 3}, {4, 4}, {1, 8}}) {
-    machine::SystemSpec system = example_system(gpus, nodes);
+    libraries::EquippedSystem system = example_equipped(gpus, nodes);
     for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
       if (gpus > 1) system.node.wiring = wiring;
       for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
@@ -48,13 +57,13 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
                     if (step.op == Op::none) continue;
                     EXPECT_GT(step.bytes, 0);
                     EXPECT_TRUE(step.bytes <= 1000 || step.op == Op::copy);
-                    if (traffic(step.op).sends) {
+                    if (effect(step.op).sends) {
                       EXPECT_EQ(program->receiver(rank, step.out), step.to);
                       auto& chunks = sent[{rank, step.to, step.out}];
                       EXPECT_EQ(step.sent, chunks.size());
                       chunks.push_back(step.bytes);
                     }
-                    if (traffic(step.op).receives) {
+                    if (effect(step.op).receives) {
                       EXPECT_EQ(program->sender(rank, step.in), step.from);
                       auto& chunks = received[{step.from, rank, step.in}];
                       EXPECT_EQ(step.received, chunks.size());
@@ -76,7 +85,7 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
 // Every rank reduces as often as the collective asks for: N - 1 sums of each byte over all ranks.
 TEST(ChannelProgram, SumsAreMadeOnce) {
   for (const std::int64_t gpus : {2, 4, 8}) {
-    const machine::SystemSpec system = example_system(gpus);
+    const libraries::EquippedSystem system = example_equipped(gpus);
     for (const Kind kind : {Kind::reduce_scatter, Kind::all_reduce}) {
       const double bytes = 4096. * static_cast<double>(gpus);
       for (const auto& program : programs_of({system, kind, bytes, 3, 1000, 16})) {
@@ -86,7 +95,7 @@ TEST(ChannelProgram, SumsAreMadeOnce) {
             for (std::uint32_t strand = 0; strand < program->strands(); ++strand) {
               Step step;
               for (std::uint32_t n = 0; program->step(rank, channel, strand, n, step); ++n, step = {})
-                if (traffic(step.op).reduces) summed += step.bytes;
+                if (effect(step.op).reduces) summed += step.bytes;
             }
           }
         }
@@ -110,7 +119,7 @@ std::vector<Rank> walk(const Ring& ring) {
 
 TEST(Rings, PassThroughAllRanks) {
   for (const auto& [gpus, nodes] : {std::pair{2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {8, 1}, {4, 2}, {8, 3}, {1, 5}}) {
-    machine::SystemSpec system = example_system(gpus, nodes);
+    libraries::EquippedSystem system = example_equipped(gpus, nodes);
     for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
       if (gpus > 1) system.node.wiring = wiring;
       for (const Ring& ring : rings(system)) {
@@ -124,7 +133,7 @@ TEST(Rings, PassThroughAllRanks) {
 // In a mesh of 8 seven rings use each of the 56 directed links once; among 4 six rings use each of 12 twice.
 TEST(Rings, OfAMeshUseAllLinksAlike) {
   for (const auto& [gpus, count, times] : {std::tuple{3, 2, 1}, {4, 6, 2}, {5, 4, 1}, {7, 6, 1}, {8, 7, 1}}) {
-    const std::vector<Ring> all = rings(example_system(gpus, 1, link::Wiring::full_mesh));
+    const std::vector<Ring> all = rings(example_equipped(gpus, 1, link::Wiring::full_mesh));
     EXPECT_EQ(all.size(), count);
     std::map<std::pair<Rank, Rank>, int> uses;
     for (const Ring& ring : all) {
@@ -137,7 +146,7 @@ TEST(Rings, OfAMeshUseAllLinksAlike) {
 
 // Each ring leaves a node through one NIC and comes in through one; over all rings every NIC has its share.
 TEST(Rings, BetweenNodesUseAllNicsAlike) {
-  const std::vector<Ring> all = rings(example_system(4, 2));
+  const std::vector<Ring> all = rings(example_equipped(4, 2));
   EXPECT_EQ(all.size(), 4);
   std::map<Rank, int> leaves, enters;
   for (const Ring& ring : all) {
@@ -156,7 +165,7 @@ TEST(Rings, BetweenNodesUseAllNicsAlike) {
 
 TEST(Trees, ReachAllRanksFromTheRoot) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 7}, {4, 6}}) {
-    for (const Tree& tree : trees(example_system(gpus, nodes))) {
+    for (const Tree& tree : trees(example_equipped(gpus, nodes))) {
       const auto ranks = static_cast<Rank>(gpus * nodes);
       std::size_t children = 0;
       for (Rank rank = 0; rank < ranks; ++rank) {
@@ -173,7 +182,7 @@ TEST(Trees, ReachAllRanksFromTheRoot) {
       EXPECT_EQ(children, ranks - 1);
     }
   }
-  EXPECT_EQ(tree_from(example_system(4, 3), 6).root, 6);
+  EXPECT_EQ(tree_from(example_equipped(4, 3), 6).root, 6);
 }
 
 TEST(Shares, AreWholeCells) {
@@ -212,8 +221,8 @@ libraries::ChannelsSpec nccl() {
   return made;
 }
 
-machine::SystemSpec node_of(std::int64_t gpus) {
-  machine::SystemSpec system = example_system(gpus);
+libraries::EquippedSystem node_of(std::int64_t gpus) {
+  libraries::EquippedSystem system = example_equipped(gpus);
   system.node.gpu.port.links = 18;
   system.node.gpu.port.link_bandwidth = {20e9};
   return system;
@@ -236,7 +245,7 @@ TEST(Selection, TakesWhatEndsFirst) {
 }
 
 TEST(Selection, KeepsToWhatIsAskedFor) {
-  const machine::SystemSpec system = node_of(4);
+  const libraries::EquippedSystem system = node_of(4);
   EXPECT_EQ(choose(nccl(), system, {Kind::all_gather, 1e3, Algorithm::automatic, Protocol::simple}).protocol,
             Protocol::simple);
   EXPECT_EQ(choose(nccl(), system, {Kind::all_reduce, 1e9, Algorithm::tree}).algorithm, Algorithm::tree);

@@ -13,32 +13,32 @@ using libraries::ProtocolSpec;
 using program::Phase;
 using program::PhaseShape;
 
-// Shapes: of each op, of each op whose data goes to a staging buffer, of sums of 2 and more sources.
+// Shapes with a library's FIFOs: of each op, of each op whose data goes to a staging buffer, of sums of 2 and more
+// sources. Without: of each move.
 std::uint16_t shape_number(const Step& step, bool staged) {
-  if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ops + step.sources - 2);
-  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ops : 0));
+  if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ir::ops + step.sources - 2);
+  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ir::ops : 0));
 }
 
 constexpr double credit_bytes = 8;  // the receiver's head pointer
 
-constexpr std::array<const char*, ops> names = {"nothing",
-                                                "copy",
-                                                "reduce",
-                                                "send",
-                                                "copy, send",
-                                                "receive",
-                                                "receive, send",
-                                                "receive, copy, send",
-                                                "receive, reduce, send",
-                                                "receive, reduce, copy",
-                                                "receive, reduce, copy, send"};
+constexpr std::array<const char*, ir::ops> names = {"nothing",
+                                                    "copy",
+                                                    "reduce",
+                                                    "send",
+                                                    "copy, send",
+                                                    "receive",
+                                                    "receive, send",
+                                                    "receive, copy, send",
+                                                    "receive, reduce, send",
+                                                    "receive, reduce, copy",
+                                                    "receive, reduce, copy, send"};
 
 class ChannelKernel final : public program::KernelBody {
  public:
   struct Plan {
     std::shared_ptr<const ChannelProgram> steps;
-    Rank gpus_per_node = 1;
-    bool node_stores = false;
+    part::Reach reach;
     std::uint32_t slices = 1;
     std::uint32_t slots = 1;
     double smallest_slice = 0;
@@ -50,14 +50,22 @@ class ChannelKernel final : public program::KernelBody {
     Time posting;
     Time empty_slice;
     Time local_overhead;
-    Time order_overhead;
+    std::array<Time, ir::efforts> effort{};
+    // Of one-sided steps, for each move: the bytes that all threads take at once, and until they have loaded them.
+    struct Round {
+      double bytes = 1;
+      Time latency;
+      Time seen;  // of it, what passed when the channel saw that packets had come: to look at them is to load them
+    };
+    std::vector<Round> rounds;
+    Time host;  // from a request to the host until it has been passed on
     double spread = 0;
     program::FlagBlock filled;  // of each connection, slices that have arrived; in lines: begun and arrived
     program::FlagBlock credit;  // slices that the receiver has emptied
     program::FlagBlock order;   // semaphores of the rank
   };
 
-  explicit ChannelKernel(Plan plan) : plan_(std::move(plan)) {}
+  explicit ChannelKernel(Plan plan) : plan_(std::move(plan)), moves_(plan_.steps->moves()) {}
 
   std::int64_t workgroups(Rank rank) const override { return plan_.steps->channels_of(rank); }
   std::uint32_t strands(Rank) const override { return plan_.steps->strands(); }
@@ -78,11 +86,11 @@ class ChannelKernel final : public program::KernelBody {
     Step step;
     if (!plan_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, number / (parts * plan_.slices), step))
       return false;
-    if (step.op == Op::none) {
-      if (slice == 0) order(rank, step, part, phase);
+    if (step.op == Op::none || step.op == Op::one_sided || step.op == Op::hand_over) {
+      if (slice == 0) without_fifo(rank, step, part, phase);
       return true;
     }
-    const Traffic needs = traffic(step.op);
+    const ir::Effect needs = effect(step.op);
     // A chunk too small for all its slices: the others pass empty.
     const double whole = std::max(std::ceil(step.bytes / plan_.slices), plan_.smallest_slice);
     const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
@@ -128,7 +136,7 @@ class ChannelKernel final : public program::KernelBody {
 
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
-  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  bool reaches(Rank a, Rank b) const { return plan_.reach.stores(a, b); }
   // The receiver sees every line as it comes, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return plan_.lines && reaches(a, b); }
 
@@ -147,17 +155,39 @@ class ChannelKernel final : public program::KernelBody {
     phase.target = target;
   }
 
-  void order(Rank rank, const Step& step, std::uint32_t part, Phase& phase) const {
-    if (part == wait_data && step.wait != no_semaphore) {
-      wait(plan_.order.at(rank, step.wait), step.wait_count, phase);
+  program::FlagRef semaphore(Rank rank, const Step& step, std::uint32_t number) const {
+    return plan_.order.at(step.far ? step.to : rank, number);
+  }
+
+  void without_fifo(Rank rank, const Step& step, std::uint32_t part, Phase& phase) const {
+    if (part == wait_data && step.wait != ir::no_semaphore) {
+      wait(semaphore(rank, step, step.wait), step.wait_count, phase);
     } else if (part == think && !step.more) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.order_overhead;
-    } else if (part == tell_data && step.raise != no_semaphore) {
+      phase.duration = plan_.effort[static_cast<std::size_t>(step.effort)];
+      if (step.op == Op::one_sided) phase.duration = phase.duration + last_round(step);
+    } else if (part == move && step.op == Op::one_sided) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = static_cast<std::uint16_t>(step.move);
+      phase.peer = moves_[step.move].peer_loads > 0 ? step.from : step.to;
+      phase.amount = step.bytes;
+    } else if (part == tell_data && step.op == Op::hand_over) {
+      tell(rank, step.to, semaphore(rank, step, step.raise), step.bytes, step.out, phase);
+      phase.kind = Phase::Kind::put;
+      phase.duration = plan_.host;
+    } else if (part == tell_data && step.raise != ir::no_semaphore) {
       phase.kind = Phase::Kind::signal;
-      phase.peer = rank;
-      phase.flag = plan_.order.at(rank, step.raise);
+      phase.peer = step.far ? step.to : rank;
+      phase.flag = semaphore(rank, step, step.raise);
     }
+  }
+
+  // A round in which some threads have nothing takes the others as long as a whole one.
+  Time last_round(const Step& step) const {
+    const Plan::Round& round = plan_.rounds[step.move];
+    const double rounds = step.bytes / round.bytes;
+    const Time idle{std::llround((std::ceil(rounds) - rounds) * static_cast<double>(round.latency.ps))};
+    return std::max(idle, round.seen) - round.seen;
   }
 
   void receive(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
@@ -184,20 +214,40 @@ class ChannelKernel final : public program::KernelBody {
   }
 
   Plan plan_;
+  std::vector<ir::Move> moves_;
 };
+
+// "load 2, store, store to peer"
+std::string name_of(const ir::Move& move) {
+  std::string name;
+  const auto add = [&name](std::uint32_t count, const char* what) {
+    if (count == 0) return;
+    if (!name.empty()) name += ", ";
+    name += what;
+    if (count > 1) name += " x" + std::to_string(count);
+  };
+  add(move.peer_loads, "load from peer");
+  add(move.packet_loads, "load packets");
+  add(move.loads, "load");
+  add(move.stores, "store");
+  add(move.packet_stores, "store packets");
+  add(move.peer_stores, "store to peer");
+  add(move.peer_packet_stores, "store packets to peer");
+  return name;
+}
 
 // For a unit of `unit` bytes of data. Between nodes what is sent goes to a staging buffer.
 PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpec& channels,
                     const ProtocolSpec& protocol, double unit, double element_bytes, std::uint32_t strands) {
-  Traffic needs = traffic(op);
-  needs.loads += static_cast<int>(sources) - 1;
+  const ir::Effect needs = effect(op);
+  const int loads = needs.loads() + static_cast<int>(sources) - 1;
   const double from_fifo = needs.receives ? protocol.wire : 0;
   const double to_fifo = needs.sends ? protocol.wire : 0;
   PhaseShape shape;
   shape.name = names[static_cast<std::size_t>(op)];
   if (staged) shape.name += " (staged)";
-  shape.read = unit * (needs.loads + from_fifo);
-  shape.write = unit * (needs.stores + (staged ? to_fifo : 0));
+  shape.read = unit * (loads + from_fifo);
+  shape.write = unit * (needs.stores() + (staged ? to_fifo : 0));
   shape.peer_write = staged ? 0 : unit * to_fifo;
   shape.peer_write_cost = channels.link_cost;
   shape.issue_cost = channels.copy_cost;
@@ -208,13 +258,65 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpe
   shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
     // Lines that came are still in the cache.
-    const double loaded = std::max(1e-9, needs.loads + from_fifo);
-    shape.read_miss = needs.loads / loaded;
+    const double loaded = std::max(1e-9, loads + from_fifo);
+    shape.read_miss = loads / loaded;
     // Further sources are loaded one after the other.
     shape.in_flight = Bytes{in_flight * loaded / sources};
     shape.pause = protocol.batch_pause;
   }
   return shape;
+}
+
+Time peer_load_latency(const machine::GpuSpec& gpu) {
+  return gpu.port.load_latency.value_or(gpu.port.store_latency * 2);
+}
+
+// Until the loads of a round have come, one behind the other.
+Time latency_of(const ir::Move& move, const machine::GpuSpec& gpu) {
+  return gpu.hbm.unloaded_latency * move.loads + gpu.l2.hit_latency * move.packet_loads +
+         peer_load_latency(gpu) * move.peer_loads;
+}
+
+// For a byte of data. Every thread loads a vector, waits for it, loads the next, and stores; threads do not wait for
+// each other. Packets that came are in the cache.
+PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& library, const machine::GpuSpec& gpu,
+                    std::int64_t threads, double element_bytes) {
+  const double round = static_cast<double>(threads) * (move.of_packets() ? library.packet_data : library.vector).value;
+  const auto packets = [&library](std::uint32_t count) { return count * library.packet_wire; };
+  PhaseShape shape;
+  shape.name = name_of(move);
+  shape.read = move.loads + packets(move.packet_loads);
+  shape.write = move.stores + packets(move.packet_stores);
+  shape.peer_read = move.peer_loads;
+  shape.peer_write = move.peer_stores + packets(move.peer_packet_stores);
+  if (shape.read > 0) shape.read_miss = move.loads / shape.read;
+  shape.flop = move.sums / element_bytes;
+  shape.threads = shape.active_threads = threads;
+  // What is in flight on the mean, so that a round takes its loads' latencies.
+  const double latency = latency_of(move, gpu).seconds();
+  const double waiting = move.loads * gpu.hbm.unloaded_latency.seconds() +
+                         packets(move.packet_loads) * gpu.l2.hit_latency.seconds() +
+                         move.peer_loads * peer_load_latency(gpu).seconds();
+  shape.in_flight = latency > 0 ? Bytes{round * waiting / latency} : gpu.port.store_window_per_cu;
+  return shape;
+}
+
+// Flags of the program and the body, the same whatever the steps are.
+void append(builder::Builder& build, program::Kernel kernel, ChannelKernel::Plan plan,
+            std::shared_ptr<const ChannelProgram> steps) {
+  plan.reach = build.reach();
+  const auto flags = [&](const char* what, std::uint32_t count, auto other_end) {
+    return build.program.add_flags(
+        {kernel.name + what, count, [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t number) {
+           return std::pair{(steps.get()->*other_end)(rank, number), kernel_name};
+         }});
+  };
+  plan.filled = flags(".filled", steps->connections(), &ChannelProgram::sender);
+  plan.credit = flags(".credit", steps->connections(), &ChannelProgram::receiver);
+  plan.order = flags(".order", steps->semaphores(), &ChannelProgram::raiser);
+  plan.steps = std::move(steps);
+  kernel.body = std::make_shared<ChannelKernel>(std::move(plan));
+  build.queue.operations.emplace_back(std::move(kernel));
 }
 
 }  // namespace
@@ -229,6 +331,15 @@ program::WorkgroupResources resources_of(const libraries::LibrarySpec& library, 
   return made;
 }
 
+program::WorkgroupResources resources_of(const libraries::PlanLibrarySpec& library, const machine::GpuSpec& gpu,
+                                         std::int64_t threads) {
+  program::WorkgroupResources made;
+  made.threads = threads;
+  made.registers_per_thread = library.registers_per_thread;
+  made.lds = std::min(library.lds, gpu.compute.lds_per_cu);
+  return made;
+}
+
 void append_channel_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
                            const libraries::LibrarySpec& library, const ProtocolSpec& protocol, double element_bytes,
                            const std::string& name) {
@@ -238,8 +349,6 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   kernel.resources = resources_of(library, build.gpu(), protocol.threads, steps->channels());
 
   ChannelKernel::Plan plan;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
   plan.slices = static_cast<std::uint32_t>(protocol.slices);
   plan.slots = static_cast<std::uint32_t>(protocol.slots);
   plan.smallest_slice = protocol.smallest_slice.value;
@@ -252,31 +361,41 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   plan.posting = protocol.posting;
   plan.empty_slice = protocol.empty_slice;
   plan.local_overhead = channels.local_overhead;
-  plan.order_overhead = channels.order_overhead;
+  plan.effort[static_cast<std::size_t>(ir::Effort::order)] = channels.order_overhead;
   plan.spread = protocol.step_spread;
   const auto add_shape = [&](Op op, std::uint32_t sources, bool staged) {
     kernel.shapes.push_back(
         shape_of(op, sources, staged, channels, protocol, plan.unit, element_bytes, steps->strands()));
   };
   for (const bool staged : {false, true}) {
-    for (std::uint32_t op = 0; op < ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
+    for (std::uint32_t op = 0; op < ir::ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
   }
-  for (std::uint32_t sources = 2; sources <= most_sources; ++sources) add_shape(Op::reduce, sources, false);
-  const auto flags = [&](const char* what, auto other_end) {
-    return build.program.add_flags({kernel.name + what, steps->connections(),
-                                    [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t connection) {
-                                      return std::pair{(steps.get()->*other_end)(rank, connection), kernel_name};
-                                    }});
-  };
-  plan.filled = flags(".filled", &ChannelProgram::sender);
-  plan.credit = flags(".credit", &ChannelProgram::receiver);
-  plan.order = build.program.add_flags(
-      {kernel.name + ".order", steps->semaphores(), [kernel_name = kernel.name](Rank rank, std::uint32_t) {
-         return std::pair{rank, kernel_name};
-       }});
-  plan.steps = std::move(steps);
-  kernel.body = std::make_shared<ChannelKernel>(std::move(plan));
-  build.queue.operations.emplace_back(std::move(kernel));
+  for (std::uint32_t sources = 2; sources <= ir::most_sources; ++sources) add_shape(Op::reduce, sources, false);
+  append(build, std::move(kernel), std::move(plan), std::move(steps));
+}
+
+void append_plan_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
+                        const libraries::PlanLibrarySpec& library, std::int64_t threads, double element_bytes,
+                        const std::string& name) {
+  const machine::GpuSpec& gpu = build.gpu();
+  program::Kernel kernel;
+  kernel.name = build.unique(name);
+  kernel.resources = resources_of(library, gpu, threads);
+  ChannelKernel::Plan plan;
+  plan.setup = library.setup;
+  const auto effort = [&](ir::Effort what) -> Time& { return plan.effort[static_cast<std::size_t>(what)]; };
+  effort(ir::Effort::operation) = library.operation;
+  effort(ir::Effort::meet) = library.operation + library.meet;
+  effort(ir::Effort::fence) = library.operation + library.fence;
+  effort(ir::Effort::expect) = library.operation + library.expect;
+  plan.host = library.proxy_latency + library.copy_call;
+  for (const ir::Move& move : steps->moves()) {
+    kernel.shapes.push_back(shape_of(move, library, gpu, threads, element_bytes));
+    const Bytes each = move.of_packets() ? library.packet_data : library.vector;
+    plan.rounds.push_back({static_cast<double>(threads) * each.value, latency_of(move, gpu),
+                           move.packet_loads > 0 ? gpu.l2.hit_latency : Time{}});
+  }
+  append(build, std::move(kernel), std::move(plan), std::move(steps));
 }
 
 }  // namespace moire::collective

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/messages.hpp"
 #include "models/workload/collective/selection.hpp"
+#include "sim/config/suggest.hpp"
 
 namespace moire::collective {
 
@@ -19,65 +19,75 @@ using libraries::LibrarySpec;
 bool reduces(Kind kind) { return kind == Kind::all_reduce || kind == Kind::reduce_scatter; }
 bool is_message(Kind kind) { return kind == Kind::all_to_all || kind == Kind::send_recv; }
 
-const LibrarySpec* library_of(const Collective& collective, const machine::SystemSpec& system) {
-  if (collective.way.library) return &*collective.way.library;
-  return system.library ? &*system.library : nullptr;
+const LibrarySpec* library_of(const Collective& collective, const libraries::EquippedSystem& system) {
+  if (collective.method.library) return &*collective.method.library;
+  return system.software.library ? &*system.software.library : nullptr;
 }
 
-std::optional<std::string> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
-  const Algorithm algorithm = c.way.algorithm;
+std::optional<config::Problem> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
+  const Algorithm algorithm = c.method.algorithm;
   if (algorithm == Algorithm::automatic || algorithm == Algorithm::direct) return std::nullopt;
-  if (c.way.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
+  if (c.method.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
   if (is_message(c.kind)) {
-    return fmt::format("{} goes to peers directly, not by algorithm {}; write algorithm: direct", name_of(c.kind),
-                       name_of(algorithm));
+    return config::Problem{
+        fmt::format("{} goes to peers directly, not by algorithm {}", name_of(c.kind), name_of(algorithm)),
+        "write algorithm: direct"};
   }
-  if (algorithm == Algorithm::tree && c.kind != Kind::all_reduce && c.kind != Kind::broadcast) {
-    return fmt::format("there is no tree {}; write algorithm: ring, direct or recursive", name_of(c.kind));
+  const ChannelAlgorithm& asked = algorithm_of(algorithm);
+  if (!asked.does(c.kind)) {
+    std::vector<std::string> others;
+    for (const ChannelAlgorithm* other : algorithms)
+      if (other->does(c.kind)) others.emplace_back(other->name);
+    const std::string last = others.back();
+    others.pop_back();
+    return config::Problem{fmt::format("there is no {} {}", asked.name, name_of(c.kind)),
+                           fmt::format("write algorithm: {} or {}", config::join(others), last)};
   }
-  if (algorithm == Algorithm::recursive && c.kind == Kind::broadcast) {
-    return "there is no recursive broadcast; write algorithm: ring, tree or direct";
-  }
-  if (algorithm == Algorithm::recursive && !std::has_single_bit(static_cast<std::uint64_t>(system.ranks()))) {
-    return fmt::format("recursive halving and doubling needs a power of two of ranks, not {}; write algorithm: ring",
-                       system.ranks());
-  }
+  const auto wrong = asked.wrong_ranks ? asked.wrong_ranks(system.ranks()) : std::nullopt;
+  if (wrong) return config::Problem{*wrong, "write algorithm: ring"};
   return std::nullopt;
 }
 
-std::optional<std::string> check_cu(const Collective& c, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_cu(const Collective& c, const libraries::EquippedSystem& system) {
   const LibrarySpec* library = library_of(c, system);
   if (library == nullptr)
-    return "engine cu needs a collective library; write library: ../libraries/nccl.yaml here or in the system";
+    return config::Problem{"engine cu needs a collective library",
+                           "write library: ../libraries/nccl.yaml here or in the system"};
   if (is_message(c.kind)) {
-    if (c.way.protocol == Protocol::automatic) return std::nullopt;
-    return fmt::format("the protocol of {} goes by the size of its messages; leave protocol out", name_of(c.kind));
+    if (c.method.protocol == Protocol::automatic) return std::nullopt;
+    return config::Problem{fmt::format("the protocol of {} goes by the size of its messages", name_of(c.kind)),
+                           "leave protocol out"};
   }
   if (!library->channels) {
-    return fmt::format(
-        "library '{}' says nothing of channels, so only messages between pairs run on it; take a profile "
-        "with channels, such as ../libraries/nccl.yaml",
-        library->name);
+    return config::Problem{
+        fmt::format("library '{}' says nothing of channels, so only messages between pairs run on it", library->name),
+        "take a profile with channels, such as ../libraries/nccl.yaml"};
   }
-  if (protocol_of(*library->channels, c.way.protocol) == nullptr) {
-    return fmt::format("library '{}' has no protocol {}; write protocol: auto", library->name, name_of(c.way.protocol));
+  if (protocol_of(*library->channels, c.method.protocol) == nullptr) {
+    return config::Problem{fmt::format("library '{}' has no protocol {}", library->name, name_of(c.method.protocol)),
+                           "write protocol: auto"};
   }
   return std::nullopt;
 }
 
-std::optional<std::string> check_dma(const Collective& c, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_dma(const Collective& c, const machine::SystemSpec& system) {
   if (reduces(c.kind))
-    return fmt::format("DMA engines copy and cannot reduce, as {} has to; write engine: cu", name_of(c.kind));
-  if (system.nodes > 1) return "DMA engines copy only between GPUs of one node; write engine: cu or system.nodes: 1";
+    return config::Problem{fmt::format("DMA engines copy and cannot reduce, as {} has to", name_of(c.kind)),
+                           "write engine: cu"};
+  if (system.nodes > 1)
+    return config::Problem{"DMA engines copy only between GPUs of one node", "write engine: cu or system.nodes: 1"};
   if (system.node.wiring == link::Wiring::none) {
-    return "DMA engines copy only over links between GPUs, and system.node.wiring is none; write engine: cu";
+    return config::Problem{"DMA engines copy only over links between GPUs, and system.node.wiring is none",
+                           "write engine: cu"};
   }
   return std::nullopt;
 }
 
-std::optional<std::string> check_nic(const Collective& c, const machine::SystemSpec& system) {
-  if (reduces(c.kind)) return fmt::format("puts cannot reduce, as {} has to; write engine: cu", name_of(c.kind));
-  if (system.node.nics == 0 || !system.fabric) return "engine nic needs NICs and a fabric; write engine: cu";
+std::optional<config::Problem> check_nic(const Collective& c, const machine::SystemSpec& system) {
+  if (reduces(c.kind))
+    return config::Problem{fmt::format("puts cannot reduce, as {} has to", name_of(c.kind)), "write engine: cu"};
+  if (system.node.nics == 0 || !system.fabric)
+    return config::Problem{"engine nic needs NICs and a fabric", "write engine: cu"};
   return std::nullopt;
 }
 
@@ -85,7 +95,7 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                      const std::string& name) {
   const libraries::ChannelsSpec& channels = *library.channels;
   const Choice choice =
-      choose(channels, build.system, {c.kind, c.bytes.value, c.way.algorithm, c.way.protocol, c.way.channels});
+      choose(channels, build.system, {c.kind, c.bytes.value, c.method.algorithm, c.method.protocol, c.method.channels});
   const libraries::ProtocolSpec& protocol = *protocol_of(channels, choice.protocol);
   const Work work{.system = build.system,
                   .kind = c.kind,
@@ -93,51 +103,40 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                   .channels = choice.channels,
                   .chunk = protocol.chunk.value,
                   .cell = protocol.cell.value,
-                  .copies_own = c.way.own_share != OwnShare::left,
+                  .copies_own = c.method.own_share != OwnShare::left,
                   .root = c.root};
-  std::shared_ptr<const ChannelProgram> program;
-  switch (choice.algorithm) {
-    case Algorithm::tree:
-      program = tree_program(work);
-      break;
-    case Algorithm::direct:
-      program = direct_program(work);
-      break;
-    case Algorithm::recursive:
-      program = recursive_program(work);
-      break;
-    default:
-      program = ring_program(work);
-  }
-  append_channel_kernel(build, std::move(program), library, protocol, c.element_bytes, name);
+  append_channel_kernel(build, algorithm_of(choice.algorithm).program(work), library, protocol, c.element_bytes, name);
 }
 
 }  // namespace
 
-std::optional<std::string> check_memory(Bytes bytes, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_memory(Bytes bytes, const machine::SystemSpec& system) {
   const Bytes memory = system.node.gpu.hbm.capacity;
   if (bytes.value <= memory.value) return std::nullopt;
-  return fmt::format("{:.4g} GB at a rank do not fit its memory of {:.4g} GB; make the collective smaller",
-                     bytes.value * 1e-9, memory.value * 1e-9);
+  return config::Problem{
+      fmt::format("{:.4g} GB at a rank do not fit its memory of {:.4g} GB", bytes.value * 1e-9, memory.value * 1e-9),
+      "make the collective smaller"};
 }
 
-std::optional<std::string> check(const Collective& c, const machine::SystemSpec& system) {
+std::optional<config::Problem> check(const Collective& c, const libraries::EquippedSystem& system) {
   if (system.ranks() < 2) {
-    return fmt::format(
-        "{} {} needs at least 2 ranks; raise system.nodes or system.node.gpus",
-        c.kind == Kind::all_to_all || c.kind == Kind::all_gather || c.kind == Kind::all_reduce ? "an" : "a",
-        c.kind == Kind::all_to_all ? "All-to-All" : name_of(c.kind));
+    return config::Problem{
+        fmt::format("{} {} needs at least 2 ranks",
+                    c.kind == Kind::all_to_all || c.kind == Kind::all_gather || c.kind == Kind::all_reduce ? "an" : "a",
+                    c.kind == Kind::all_to_all ? "All-to-All" : name_of(c.kind)),
+        "raise system.nodes or system.node.gpus"};
   }
   if (c.root >= system.ranks())
-    return fmt::format("there is no rank {}; the last one is {}", c.root, system.ranks() - 1);
+    return config::Problem{fmt::format("there is no rank {}", c.root),
+                           fmt::format("the last one is {}", system.ranks() - 1)};
   if (c.kind == Kind::send_recv && c.offset >= system.ranks()) {
-    return fmt::format("an offset of {} among {} ranks; the largest is {}", c.offset, system.ranks(),
-                       system.ranks() - 1);
+    return config::Problem{fmt::format("an offset of {} among {} ranks", c.offset, system.ranks()),
+                           fmt::format("the largest is {}", system.ranks() - 1)};
   }
   const double output = c.bytes.value * (c.kind == Kind::all_gather ? static_cast<double>(system.ranks()) : 1);
   if (auto problem = check_memory(Bytes{output}, system)) return problem;
   if (auto problem = check_algorithm(c, system)) return problem;
-  switch (c.way.engine) {
+  switch (c.method.engine) {
     case Engine::cu:
       return check_cu(c, system);
     case Engine::dma:
@@ -149,15 +148,15 @@ std::optional<std::string> check(const Collective& c, const machine::SystemSpec&
 }
 
 void append(builder::Builder& build, const Collective& c, const std::string& name) {
-  if (c.way.engine == Engine::dma) return append_copies(build, c, name);
-  if (c.way.engine == Engine::nic) return append_puts(build, c, name);
+  if (c.method.engine == Engine::dma) return append_copies(build, c, name);
+  if (c.method.engine == Engine::nic) return append_puts(build, c, name);
   const LibrarySpec& library = *library_of(c, build.system);
   if (!is_message(c.kind)) return append_channels(build, c, library, name);
   LibrarySpec limited = library;
-  if (c.way.channels) limited.max_channels = std::min(limited.max_channels, *c.way.channels);
+  if (c.method.channels) limited.max_channels = std::min(limited.max_channels, *c.method.channels);
   if (c.kind == Kind::send_recv) return append_messages(build, limited, c.bytes, {c.offset}, name);
   std::vector<program::Rank> turns = every_turn(build.ranks());
-  if (c.way.own_share == OwnShare::left) turns.erase(turns.begin());
+  if (c.method.own_share == OwnShare::left) turns.erase(turns.begin());
   append_messages(build, limited, Bytes{c.bytes.value / build.ranks()}, turns, name);
 }
 

@@ -14,7 +14,7 @@ namespace moire::collective {
 enum class OwnShare : std::uint8_t { automatic, copied, left };
 
 // How a collective is to be run, whatever it is.
-struct Way {
+struct Method {
   Engine engine = Engine::cu;
   Algorithm algorithm = Algorithm::automatic;
   Protocol protocol = Protocol::automatic;
@@ -28,15 +28,15 @@ struct Way {
 struct Collective {
   Kind kind = Kind::all_gather;
   Bytes bytes{};  // of a rank's input; broadcast: of the buffer
-  Way way{};
+  Method method{};
   double element_bytes = 2;  // of what is reduced
   program::Rank root = 0;    // of a broadcast
   program::Rank offset = 1;  // send_recv: rank r sends to r + offset
 };
 
 // Say why a machine cannot run it and what would be right: a buffer of so many bytes at a rank, the collective.
-std::optional<std::string> check_memory(Bytes bytes, const machine::SystemSpec& system);
-std::optional<std::string> check(const Collective& collective, const machine::SystemSpec& system);
+std::optional<config::Problem> check_memory(Bytes bytes, const machine::SystemSpec& system);
+std::optional<config::Problem> check(const Collective& collective, const libraries::EquippedSystem& system);
 
 void append(builder::Builder& build, const Collective& collective, const std::string& name);
 

@@ -6,15 +6,17 @@
 #include <map>
 #include <tuple>
 
+#include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/timing.hpp"
 #include "tests/support/example_channels.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
 namespace moire::collective {
 namespace {
 
+using libraries::example_equipped;
 using libraries::LibrarySpec;
-using machine::example_system;
 using program::Rank;
 using replay::Watcher;
 
@@ -28,7 +30,7 @@ struct Ran {
   Watcher seen;
 };
 
-Ran run(const machine::SystemSpec& system, const Collective& collective) {
+Ran run(const libraries::EquippedSystem& system, const Collective& collective) {
   EXPECT_EQ(check(collective, system), std::nullopt);
   Ran ran;
   ran.program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
@@ -44,8 +46,8 @@ Ran run(const machine::SystemSpec& system, const Collective& collective) {
 
 Ran run(std::int64_t gpus, Kind kind, double bytes, Algorithm algorithm,
         const LibrarySpec& library = example_channels()) {
-  return run(example_system(gpus),
-             {.kind = kind, .bytes = Bytes{bytes}, .way = {.algorithm = algorithm, .library = library}});
+  return run(example_equipped(gpus),
+             {.kind = kind, .bytes = Bytes{bytes}, .method = {.algorithm = algorithm, .library = library}});
 }
 
 double time_us(std::int64_t gpus, Kind kind, double bytes, Algorithm algorithm,
@@ -118,10 +120,10 @@ TEST(Ring, AllReduceGoesRoundTwice) {
 
 TEST(Ring, BroadcastIsAChain) {
   for (const Rank root : {0U, 2U}) {
-    const Ran ran = run(example_system(4), {.kind = Kind::broadcast,
-                                            .bytes = Bytes{chunk},
-                                            .way = {.algorithm = Algorithm::ring, .library = example_channels()},
-                                            .root = root});
+    const Ran ran = run(example_equipped(4), {.kind = Kind::broadcast,
+                                              .bytes = Bytes{chunk},
+                                              .method = {.algorithm = Algorithm::ring, .library = example_channels()},
+                                              .root = root});
     EXPECT_NEAR(ran.result.end.us(),
                 5 + takes(ran, "send") + 2 * (way + takes(ran, "receive, copy, send")) + way + takes(ran, "receive"),
                 1e-4);
@@ -152,9 +154,10 @@ TEST(Ring, ChannelsShareTheBytes) {
 TEST(Ring, OverheadsVaryFromSliceToSlice) {
   LibrarySpec varied = example_channels(2);
   varied.channels->simple.step_spread = 1;
-  const Collective gather{
-      .kind = Kind::all_gather, .bytes = Bytes{128 * chunk}, .way = {.algorithm = Algorithm::ring, .library = varied}};
-  const Ran ran = run(example_system(2), gather);
+  const Collective gather{.kind = Kind::all_gather,
+                          .bytes = Bytes{128 * chunk},
+                          .method = {.algorithm = Algorithm::ring, .library = varied}};
+  const Ran ran = run(example_equipped(2), gather);
   std::map<std::int64_t, Time> ends;
   for (const Watcher::Workgroup& span : ran.seen.workgroups) {
     if (span.rank == 0) ends[span.workgroup] = std::max(ends[span.workgroup], span.end);
@@ -162,7 +165,7 @@ TEST(Ring, OverheadsVaryFromSliceToSlice) {
   ASSERT_EQ(ends.size(), 2);
   EXPECT_NE(ends[0], ends[1]);
   EXPECT_EQ(ran.result.rank_end[0], ran.result.rank_end[1]);
-  EXPECT_EQ(ran.result.end, run(example_system(2), gather).result.end);
+  EXPECT_EQ(ran.result.end, run(example_equipped(2), gather).result.end);
   const double even = time_us(2, Kind::all_gather, 128 * chunk, Algorithm::ring, example_channels(2));
   EXPECT_NEAR(ran.result.end.us(), even, 3 * 6.5);
 }
@@ -231,7 +234,7 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
                                             {1, 4, link::Wiring::none},
                                             {2, 4, link::Wiring::nvswitch},
                                             {2, 3, link::Wiring::nvswitch}}) {
-    const machine::SystemSpec system = example_system(gpus, nodes, wiring);
+    const libraries::EquippedSystem system = example_equipped(gpus, nodes, wiring);
     const auto ranks = static_cast<double>(system.ranks());
     for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
       for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::direct, Algorithm::recursive}) {
@@ -243,9 +246,9 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
             if (by_lines && bytes > 1e5) continue;
             const Collective collective{.kind = kind,
                                         .bytes = Bytes{bytes},
-                                        .way = {.algorithm = algorithm,
-                                                .protocol = by_lines ? Protocol::ll : Protocol::simple,
-                                                .library = library},
+                                        .method = {.algorithm = algorithm,
+                                                   .protocol = by_lines ? Protocol::ll : Protocol::simple,
+                                                   .library = library},
                                         .root = 1};
             if (check(collective, system)) continue;  // no such algorithm
             SCOPED_TRACE(std::string(name_of(kind)) + " " + name_of(algorithm) + " of " + std::to_string(bytes) +
@@ -271,8 +274,8 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
 
 TEST(Collectives, AMessageToOnePeerIsOneTurn) {
   const Ran ran =
-      run(example_system(4),
-          {.kind = Kind::send_recv, .bytes = Bytes{chunk}, .way = {.library = example_channels()}, .offset = 3});
+      run(example_equipped(4),
+          {.kind = Kind::send_recv, .bytes = Bytes{chunk}, .method = {.library = example_channels()}, .offset = 3});
   EXPECT_NEAR(ran.result.end.us(), 5 + 3.048 + 0.6 + 2.024, 1e-5);
   EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, 4 * chunk, 1e-6);
 }
@@ -282,60 +285,60 @@ TEST(Collectives, AMessageToOnePeerIsOneTurn) {
 
 // First command 10 us, 2 us from one copy to the next, 1 MB at 100 GB/s takes 10 us.
 TEST(Copies, FollowEachOtherOnOneQueue) {
-  const Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma}};
-  EXPECT_NEAR(run(example_system(4), gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
+  const Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma}};
+  EXPECT_NEAR(run(example_equipped(4), gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
   Collective all = gather;
   all.kind = Kind::all_to_all;
   all.bytes = Bytes{4e6};
-  EXPECT_NEAR(run(example_system(4), all).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
+  EXPECT_NEAR(run(example_equipped(4), all).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
 }
 
 // One copy of a GPU at a time: streams change nothing. Three at once, each on its engine: one copy's time.
 TEST(Copies, OnStreamsTakeAsManyEnginesAsThereAre) {
   Collective gather{
-      .kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma, .streams = Streams::per_peer}};
-  machine::SystemSpec system = example_system(4);
+      .kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma, .streams = Streams::per_peer}};
+  libraries::EquippedSystem system = example_equipped(4);
   EXPECT_NEAR(run(system, gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
   system.node.gpu.dma.peer_concurrency = 3;
   const Ran ran = run(system, gather);
   EXPECT_NEAR(ran.result.end.us(), 20, 1e-5);
   EXPECT_EQ(ran.result.operations.size(), 1);
-  gather.way.streams = Streams::one;
+  gather.method.streams = Streams::one;
   EXPECT_NEAR(run(system, gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5) << "a queue is a queue";
 }
 
 // The host enqueues one after the other, 4 us each.
 TEST(Copies, WaitForTheHost) {
-  machine::SystemSpec system = example_system(4);
+  libraries::EquippedSystem system = example_equipped(4);
   system.node.gpu.dma.peer_concurrency = 3;
   system.node.gpu.host.enqueue = Time::from_us(4);
   const Collective gather{
-      .kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma, .streams = Streams::per_peer}};
+      .kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma, .streams = Streams::per_peer}};
   EXPECT_NEAR(run(system, gather).result.end.us(), 3 * 4 + 20, 1e-5);
 }
 
 // Ascending, ranks 1 to 3 all begin at rank 0, whose port in gives each a third of 300 GB/s: no harm at 100 GB/s each.
 TEST(Copies, InAscendingOrderMeetAtReceivers) {
-  machine::SystemSpec system = example_system(4);
+  libraries::EquippedSystem system = example_equipped(4);
   system.node.gpu.port.link_bandwidth = {25e9};  // 150 GB/s
-  Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma}};
+  Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma}};
   const double rotated = run(system, gather).result.end.us();
-  gather.way.order = Order::ascending;
+  gather.method.order = Order::ascending;
   EXPECT_NEAR(rotated, 44, 1e-5);
   EXPECT_GT(run(system, gather).result.end.us(), rotated + 9);
 }
 
 TEST(Copies, OfABroadcastComeFromTheRoot) {
-  const Ran ran =
-      run(example_system(4), {.kind = Kind::broadcast, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma}, .root = 2});
+  const Ran ran = run(example_equipped(4),
+                      {.kind = Kind::broadcast, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma}, .root = 2});
   EXPECT_NEAR(ran.result.rank_end[2].us(), 44, 1e-5);
   EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, 3e6, 1e-6);
 }
 
 TEST(Copies, TakeTheOwnShareAlongIfAskedTo) {
-  const Ran ran = run(
-      example_system(2),
-      {.kind = Kind::all_gather, .bytes = Bytes{1e6}, .way = {.engine = Engine::dma, .own_share = OwnShare::copied}});
+  const Ran ran = run(example_equipped(2), {.kind = Kind::all_gather,
+                                            .bytes = Bytes{1e6},
+                                            .method = {.engine = Engine::dma, .own_share = OwnShare::copied}});
   EXPECT_EQ(ran.result.operations.size(), 2);
   EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, 2e6, 1e-6);
 }
@@ -343,7 +346,7 @@ TEST(Copies, TakeTheOwnShareAlongIfAskedTo) {
 TEST(Puts, GoToOtherNodesAndStoresToTheOwn) {
   for (const Kind kind : {Kind::all_gather, Kind::all_to_all, Kind::broadcast}) {
     const Ran ran =
-        run(example_system(2, 2), {.kind = kind, .bytes = Bytes{4e6}, .way = {.engine = Engine::nic}, .root = 1});
+        run(example_equipped(2, 2), {.kind = kind, .bytes = Bytes{4e6}, .method = {.engine = Engine::nic}, .root = 1});
     const double message = kind == Kind::all_to_all ? 1e6 : 4e6;
     const double senders = kind == Kind::broadcast ? 1 : 4;
     EXPECT_NEAR(ran.result.traffic.put_bytes.value, senders * 2 * message, 1e-3) << name_of(kind);
@@ -357,8 +360,8 @@ TEST(Puts, GoToOtherNodesAndStoresToTheOwn) {
 // --- Refusals
 // -------------------------------------------------------------------------------------------------------------
 
-std::string refusal(const Collective& collective, const machine::SystemSpec& system) {
-  return check(collective, system).value_or("");
+std::string refusal(const Collective& collective, const libraries::EquippedSystem& system) {
+  return check(collective, system).value_or(config::Problem{}).str();
 }
 
 TEST(Collectives, SayWhyTheyCannotRun) {
@@ -366,34 +369,34 @@ TEST(Collectives, SayWhyTheyCannotRun) {
   const LibrarySpec library = example_channels();
   LibrarySpec messages = library;
   messages.channels.reset();
-  EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_system(1)), HasSubstr("at least 2 ranks"));
-  EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_system(2)), HasSubstr("needs a collective library"));
-  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.library = messages}}, example_system(2)),
+  EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_equipped(1)), HasSubstr("at least 2 ranks"));
+  EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_equipped(2)), HasSubstr("needs a collective library"));
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.library = messages}}, example_equipped(2)),
               HasSubstr("says nothing of channels"));
-  EXPECT_THAT(
-      refusal({.kind = Kind::all_gather, .way = {.protocol = Protocol::ll128, .library = library}}, example_system(2)),
-      HasSubstr("has no protocol ll128"));
-  EXPECT_THAT(refusal({.kind = Kind::all_reduce, .way = {.engine = Engine::dma}}, example_system(2)),
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.protocol = Protocol::ll128, .library = library}},
+                      example_equipped(2)),
+              HasSubstr("has no protocol ll128"));
+  EXPECT_THAT(refusal({.kind = Kind::all_reduce, .method = {.engine = Engine::dma}}, example_equipped(2)),
               HasSubstr("cannot reduce"));
-  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.engine = Engine::dma}}, example_system(2, 2)),
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.engine = Engine::dma}}, example_equipped(2, 2)),
               HasSubstr("only between GPUs of one node"));
-  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.engine = Engine::nic}}, example_system(2)),
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.engine = Engine::nic}}, example_equipped(2)),
               HasSubstr("needs NICs"));
-  EXPECT_THAT(refusal({.kind = Kind::reduce_scatter, .way = {.algorithm = Algorithm::tree, .library = library}},
-                      example_system(2)),
+  EXPECT_THAT(refusal({.kind = Kind::reduce_scatter, .method = {.algorithm = Algorithm::tree, .library = library}},
+                      example_equipped(2)),
               HasSubstr("no tree reduce_scatter"));
-  EXPECT_THAT(refusal({.kind = Kind::all_gather, .way = {.algorithm = Algorithm::recursive, .library = library}},
-                      example_system(3)),
+  EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.algorithm = Algorithm::recursive, .library = library}},
+                      example_equipped(3)),
               HasSubstr("power of two"));
-  EXPECT_THAT(
-      refusal({.kind = Kind::all_to_all, .way = {.algorithm = Algorithm::ring, .library = library}}, example_system(2)),
-      HasSubstr("directly"));
-  EXPECT_THAT(refusal({.kind = Kind::broadcast, .way = {.library = library}, .root = 2}, example_system(2)),
+  EXPECT_THAT(refusal({.kind = Kind::all_to_all, .method = {.algorithm = Algorithm::ring, .library = library}},
+                      example_equipped(2)),
+              HasSubstr("directly"));
+  EXPECT_THAT(refusal({.kind = Kind::broadcast, .method = {.library = library}, .root = 2}, example_equipped(2)),
               HasSubstr("no rank 2"));
-  EXPECT_THAT(refusal({.kind = Kind::send_recv, .way = {.library = library}, .offset = 2}, example_system(2)),
+  EXPECT_THAT(refusal({.kind = Kind::send_recv, .method = {.library = library}, .offset = 2}, example_equipped(2)),
               HasSubstr("offset of 2"));
-  machine::SystemSpec with = example_system(2);
-  with.library = library;
+  libraries::EquippedSystem with = example_equipped(2);
+  with.software.library = library;
   EXPECT_EQ(refusal({.kind = Kind::all_gather}, with), "") << "the system's library";
 }
 

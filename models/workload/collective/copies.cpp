@@ -30,15 +30,15 @@ struct Copies {
 void append_copies(builder::Builder& build, const Collective& c, const std::string& name) {
   const Rank ranks = build.ranks();
   const bool one = c.kind == Kind::send_recv;
-  const Copies copies{c.kind,   ranks,       c.root,
-                      c.offset, c.way.order, Bytes{c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1)}};
+  const Copies copies{c.kind,   ranks,          c.root,
+                      c.offset, c.method.order, Bytes{c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1)}};
   std::vector<std::function<Transfer(Rank)>> turns;
   for (Rank turn = 1; turn < (one ? 2 : ranks); ++turn)
     turns.emplace_back([copies, turn](Rank rank) { return copies.at(rank, turn); });
-  if (c.way.own_share == OwnShare::copied && !one && c.kind != Kind::broadcast) {
+  if (c.method.own_share == OwnShare::copied && !one && c.kind != Kind::broadcast) {
     turns.emplace_back([copies](Rank rank) { return Transfer{rank, copies.bytes, program::no_flag}; });
   }
-  if (c.way.streams == Streams::one) {
+  if (c.method.streams == Streams::one) {
     for (auto& transfer : turns)
       build.queue.operations.emplace_back(program::Copy{build.unique(name), std::move(transfer)});
     return;

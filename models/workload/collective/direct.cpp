@@ -75,8 +75,24 @@ class DirectProgram final : public ChannelProgram {
   Shares shares_;
 };
 
+Hops hops(const machine::SystemSpec& system, Kind kind) {
+  return {system.nodes > 1 ? 0 : ways(kind), system.nodes > 1 ? ways(kind) : 0};
+}
+
 }  // namespace
 
-std::shared_ptr<const ChannelProgram> direct_program(const Work& work) { return std::make_shared<DirectProgram>(work); }
+constinit const ChannelAlgorithm direct_algorithm{
+    .name = "direct",
+    .expectation = &libraries::ProtocolSpec::direct,
+    .does = [](Kind) { return true; },
+    .wrong_ranks = nullptr,
+    .hops = hops,
+    .traffic =
+        [](Kind kind, double ranks, double bytes) {
+          return kind == Kind::broadcast ? (ranks - 1) * bytes : even_traffic(kind, ranks, bytes);
+        },
+    .program = [](const Work& work) -> std::shared_ptr<const ChannelProgram> {
+      return std::make_shared<DirectProgram>(work);
+    }};
 
 }  // namespace moire::collective

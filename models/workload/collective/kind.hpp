@@ -3,17 +3,16 @@
 
 #include <cstdint>
 
+#include "models/algorithms/ir/collective.hpp"
+
 namespace moire::collective {
 
-enum class Kind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
-enum class Algorithm : std::uint8_t { automatic, ring, tree, direct, recursive };
-enum class Protocol : std::uint8_t { automatic, simple, ll, ll128 };
+using Kind = ir::Collective;  // Collective is what an operator asks for
+using ir::name_of;
+using ir::Protocol;
+enum class Algorithm : std::uint8_t { automatic, ring, tree, direct, recursive };  // what they are: algorithms.hpp
 enum class Engine : std::uint8_t { cu, dma, nic };
 enum class Streams : std::uint8_t { one, per_peer };     // of copies: one queue a GPU, or one for each peer
 enum class Order : std::uint8_t { rotated, ascending };  // of peers: r + 1, r + 2, ... or 0, 1, ...
-
-const char* name_of(Kind kind);
-const char* name_of(Algorithm algorithm);
-const char* name_of(Protocol protocol);
 
 }  // namespace moire::collective

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/workload/collective/channel_kernel.hpp"
-#include "models/workload/collective/message_plan.hpp"
+#include "models/workload/collective/message_deal.hpp"
 
 namespace moire::collective {
 
@@ -22,11 +22,10 @@ constexpr double flags_per_data = 2;  // low latency: bytes that travel for one 
 // the own share) and strand 2 i + 1 to receive.
 class MessagesBody final : public program::KernelBody {
  public:
-  struct Plan {
-    MessagePlan messages;
+  struct Arguments {
+    MessageDeal messages;
     Rank ranks = 0;
-    Rank gpus_per_node = 0;
-    bool node_stores = false;
+    part::Reach reach;
     bool staged = false;
     std::uint32_t slots = 0;
     std::uint32_t strands = 0;
@@ -40,10 +39,10 @@ class MessagesBody final : public program::KernelBody {
   };
   enum Shape : std::uint16_t { store_to_peer, stage, unstage, copy_own, shapes };
 
-  explicit MessagesBody(Plan plan) : plan_(std::move(plan)) {}
+  explicit MessagesBody(Arguments arguments) : arguments_(std::move(arguments)) {}
 
-  std::int64_t workgroups(Rank) const override { return static_cast<std::int64_t>(plan_.messages.work.size()); }
-  std::uint32_t strands(Rank) const override { return plan_.strands; }
+  std::int64_t workgroups(Rank) const override { return static_cast<std::int64_t>(arguments_.messages.work.size()); }
+  std::uint32_t strands(Rank) const override { return arguments_.strands; }
 
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     return strand_phase(rank, workgroup, 0, step, phase);
@@ -51,21 +50,21 @@ class MessagesBody final : public program::KernelBody {
 
   bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t step,
                     Phase& phase) const override {
-    const std::vector<Batch>& batches = plan_.messages.work[static_cast<std::size_t>(workgroup)];
+    const std::vector<Batch>& batches = arguments_.messages.work[static_cast<std::size_t>(workgroup)];
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.setup;
+      phase.duration = arguments_.setup;
       return true;
     }
     --step;
-    const std::uint32_t number = step / (parts * plan_.chunks);
+    const std::uint32_t number = step / (parts * arguments_.chunks);
     if (number >= batches.size()) return false;
     const Batch& batch = batches[number];
     if (strand / 2 >= batch.size()) return true;
     const Turn& turn = batch[strand / 2];
-    const std::uint32_t chunk = step % (parts * plan_.chunks) / parts;
+    const std::uint32_t chunk = step % (parts * arguments_.chunks) / parts;
     const std::uint32_t part = step % parts;
-    const auto first_shape = plan_.first_shape[batch.size()];
+    const auto first_shape = arguments_.first_shape[batch.size()];
     if (turn.turn == 0) {
       if (strand % 2 != 0 || chunk > 0 || part > 0) return true;
       phase.kind = Phase::Kind::work;
@@ -73,13 +72,13 @@ class MessagesBody final : public program::KernelBody {
       phase.amount = turn.bytes;
       return true;
     }
-    const double bytes = std::min(plan_.messages.slot, turn.bytes - chunk * plan_.messages.slot);
+    const double bytes = std::min(arguments_.messages.slot, turn.bytes - chunk * arguments_.messages.slot);
     if (bytes <= 0) return true;  // a smaller share
-    const Turning at{turn, (turn.turn - 1) * plan_.messages.shares + turn.share, chunk, bytes, first_shape};
+    const Turning at{turn, (turn.turn - 1) * arguments_.messages.shares + turn.share, chunk, bytes, first_shape};
     if (strand % 2 == 0) {
-      send_step((rank + turn.turn) % plan_.ranks, rank, at, part, phase);
+      send_step((rank + turn.turn) % arguments_.ranks, rank, at, part, phase);
     } else {
-      receive_step((rank + plan_.ranks - turn.turn) % plan_.ranks, rank, at, part, phase);
+      receive_step((rank + arguments_.ranks - turn.turn) % arguments_.ranks, rank, at, part, phase);
     }
     return true;
   }
@@ -95,9 +94,9 @@ class MessagesBody final : public program::KernelBody {
     std::uint16_t first_shape;
   };
 
-  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  bool reaches(Rank a, Rank b) const { return arguments_.reach.stores(a, b); }
   // Low latency inside a node: the receiver sees every line as it comes, so it works while the sender does.
-  bool line_by_line(Rank a, Rank b) const { return plan_.messages.low_latency && reaches(a, b); }
+  bool line_by_line(Rank a, Rank b) const { return arguments_.messages.low_latency && reaches(a, b); }
 
   void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
@@ -111,17 +110,17 @@ class MessagesBody final : public program::KernelBody {
   void send_step(Rank to, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
     switch (part) {
       case 0:
-        if (at.chunk < plan_.slots) return;  // a fresh FIFO has all its credits
+        if (at.chunk < arguments_.slots) return;  // a fresh FIFO has all its credits
         phase.kind = Phase::Kind::wait;
-        phase.flag = plan_.credit.at(rank, at.flag);
-        phase.target = at.chunk - plan_.slots + 1;
+        phase.flag = arguments_.credit.at(rank, at.flag);
+        phase.target = at.chunk - arguments_.slots + 1;
         return;
       case 1:
         phase.kind = Phase::Kind::delay;
-        phase.duration = plan_.send_overhead;
+        phase.duration = arguments_.send_overhead;
         return;
       case 2:
-        if (line_by_line(rank, to)) tell(rank, to, plan_.filled.at(to, at.flag), 0, at.turn.share, phase);
+        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, at.turn.share, phase);
         return;
       case 3:
         phase.kind = Phase::Kind::work;
@@ -130,25 +129,25 @@ class MessagesBody final : public program::KernelBody {
         phase.amount = at.bytes;
         return;
       default:
-        tell(rank, to, plan_.filled.at(to, at.flag), at.bytes * (plan_.messages.low_latency ? flags_per_data : 1),
-             at.turn.share, phase);
+        tell(rank, to, arguments_.filled.at(to, at.flag),
+             at.bytes * (arguments_.messages.low_latency ? flags_per_data : 1), at.turn.share, phase);
     }
   }
 
   void receive_step(Rank from, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
     const bool in_place =
-        !plan_.messages.low_latency && !plan_.staged && reaches(rank, from);  // the sender put it there
+        !arguments_.messages.low_latency && !arguments_.staged && reaches(rank, from);  // the sender put it there
     const std::int64_t begun = line_by_line(rank, from) ? 2 * std::int64_t{at.chunk} + 1 : std::int64_t{at.chunk} + 1;
     switch (part) {
       case 0:
         phase.kind = Phase::Kind::wait;
-        phase.flag = plan_.filled.at(rank, at.flag);
+        phase.flag = arguments_.filled.at(rank, at.flag);
         phase.target = begun;
         return;
       case 1:
         if (in_place) return;
         phase.kind = Phase::Kind::delay;
-        phase.duration = plan_.receive_overhead;
+        phase.duration = arguments_.receive_overhead;
         return;
       case 2:
         if (in_place) return;
@@ -159,16 +158,17 @@ class MessagesBody final : public program::KernelBody {
       case 3:
         if (!line_by_line(rank, from)) return;
         phase.kind = Phase::Kind::wait;
-        phase.flag = plan_.filled.at(rank, at.flag);
+        phase.flag = arguments_.filled.at(rank, at.flag);
         phase.target = begun + 1;
         return;
       default:
-        if ((at.chunk + plan_.slots) * plan_.messages.slot >= at.turn.bytes) return;  // nobody waits for this credit
-        tell(rank, from, plan_.credit.at(from, at.flag), credit_bytes, at.turn.share, phase);
+        if ((at.chunk + arguments_.slots) * arguments_.messages.slot >= at.turn.bytes)
+          return;  // nobody waits for this credit
+        tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, at.turn.share, phase);
     }
   }
 
-  Plan plan_;
+  Arguments arguments_;
 };
 
 // Wavefronts that copy in each direction when `turns` are served side by side. One of many is lost to an even split and
@@ -219,8 +219,11 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
                       .active_threads = threads,
                       .in_flight = Bytes{lines.value * flags_per_data}});
   } else {
-    shapes.push_back(
-        {.name = "send" + among, .read = 1, .peer_write = 1, .peer_write_cost = library.link_cost, .in_flight = in_flight});
+    shapes.push_back({.name = "send" + among,
+                      .read = 1,
+                      .peer_write = 1,
+                      .peer_write_cost = library.link_cost,
+                      .in_flight = in_flight});
     shapes.push_back({.name = "stage" + among, .read = 1, .write = 1, .in_flight = in_flight});
     shapes.push_back({.name = "receive" + among, .read = 1, .write = 1, .in_flight = in_flight});
   }
@@ -242,37 +245,37 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
   program::Kernel kernel;
   kernel.name = build.unique(name);
 
-  MessagesBody::Plan plan;
-  plan.messages = plan_messages(library, ranks, turns, build.system.nodes > 1, bytes.value);
-  kernel.resources = resources_of(library, build.gpu(), library.threads, std::ssize(plan.messages.work));
-  plan.ranks = ranks;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
-  plan.staged = library.staged;
-  plan.slots = static_cast<std::uint32_t>(library.slots);
-  plan.chunks = static_cast<std::uint32_t>(std::max(1.0, std::ceil(plan.messages.largest_share / plan.messages.slot)));
-  plan.setup = library.setup;
-  plan.send_overhead = plan.messages.low_latency ? library.low_latency->step_overhead : library.step_overhead;
-  plan.receive_overhead = plan.messages.low_latency ? Time{} : library.step_overhead;
-  const std::vector<std::uint32_t>& sizes = plan.messages.turns_side_by_side;
-  plan.strands = 2 * sizes.back();
-  plan.first_shape.assign(sizes.back() + 1, 0);
+  MessagesBody::Arguments arguments;
+  arguments.messages = deal_messages(library, ranks, turns, build.system.nodes > 1, bytes.value);
+  kernel.resources = resources_of(library, build.gpu(), library.threads, std::ssize(arguments.messages.work));
+  arguments.ranks = ranks;
+  arguments.reach = build.reach();
+  arguments.staged = library.staged;
+  arguments.slots = static_cast<std::uint32_t>(library.slots);
+  arguments.chunks =
+      static_cast<std::uint32_t>(std::max(1.0, std::ceil(arguments.messages.largest_share / arguments.messages.slot)));
+  arguments.setup = library.setup;
+  arguments.send_overhead = arguments.messages.low_latency ? library.low_latency->step_overhead : library.step_overhead;
+  arguments.receive_overhead = arguments.messages.low_latency ? Time{} : library.step_overhead;
+  const std::vector<std::uint32_t>& sizes = arguments.messages.turns_side_by_side;
+  arguments.strands = 2 * sizes.back();
+  arguments.first_shape.assign(sizes.back() + 1, 0);
   for (const std::uint32_t side_by_side : sizes) {
-    plan.first_shape[side_by_side] = static_cast<std::uint16_t>(kernel.shapes.size());
-    add_shapes(library, build.gpu(), plan.messages.low_latency, side_by_side, sizes.size() == 1, kernel.shapes);
+    arguments.first_shape[side_by_side] = static_cast<std::uint16_t>(kernel.shapes.size());
+    add_shapes(library, build.gpu(), arguments.messages.low_latency, side_by_side, sizes.size() == 1, kernel.shapes);
   }
-  const std::uint32_t flags = (ranks - 1) * plan.messages.shares;
-  const auto turn_of = [shares = plan.messages.shares](std::uint32_t flag) { return 1 + flag / shares; };
+  const std::uint32_t flags = (ranks - 1) * arguments.messages.shares;
+  const auto turn_of = [shares = arguments.messages.shares](std::uint32_t flag) { return 1 + flag / shares; };
   program::Program& program = build.program;
-  plan.filled =
+  arguments.filled =
       program.add_flags({kernel.name + ".filled", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
                            return std::pair{(rank + ranks - turn_of(flag)) % ranks, kernel_name};
                          }});
-  plan.credit =
+  arguments.credit =
       program.add_flags({kernel.name + ".credit", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
                            return std::pair{(rank + turn_of(flag)) % ranks, kernel_name};
                          }});
-  kernel.body = std::make_shared<MessagesBody>(std::move(plan));
+  kernel.body = std::make_shared<MessagesBody>(std::move(arguments));
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

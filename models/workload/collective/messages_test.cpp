@@ -5,15 +5,16 @@
 #include <map>
 #include <set>
 
-#include "models/workload/collective/message_plan.hpp"
+#include "models/workload/collective/message_deal.hpp"
 #include "models/workload/collective/timing.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
 namespace moire::collective {
 namespace {
 
+using libraries::example_equipped;
 using libraries::LibrarySpec;
-using machine::example_system;
 using program::Rank;
 using replay::Watcher;
 
@@ -55,7 +56,7 @@ struct Ran {
   Watcher seen;
 };
 
-Ran run(const machine::SystemSpec& system, const LibrarySpec& spec, double bytes) {
+Ran run(const libraries::EquippedSystem& system, const LibrarySpec& spec, double bytes) {
   Ran ran;
   ran.program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
   ran.program->queues.resize(1);
@@ -68,7 +69,7 @@ Ran run(const machine::SystemSpec& system, const LibrarySpec& spec, double bytes
   return ran;
 }
 
-double time_us(const machine::SystemSpec& system, const LibrarySpec& spec, double bytes) {
+double time_us(const libraries::EquippedSystem& system, const LibrarySpec& spec, double bytes) {
   return run(system, spec, bytes).result.end.us();
 }
 
@@ -81,7 +82,7 @@ TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
   LibrarySpec direct = library();
   direct.staged = false;
   for (const int slots : {1, 2, 4, 5, 9}) {
-    EXPECT_NEAR(time_us(example_system(2), direct, slots * slot),
+    EXPECT_NEAR(time_us(example_equipped(2), direct, slots * slot),
                 5 + 3.048 * slots + 0.1 * std::max(0, slots - 4) + 0.6, 1e-5)
         << slots << " slots";
   }
@@ -91,7 +92,8 @@ TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
 // 0.1 for the credit between.
 TEST(Messages, AFifoOfOneSlotAlternates) {
   for (const int slots : {1, 2, 7}) {
-    EXPECT_NEAR(time_us(example_system(2), library(2, 1, 1), slots * slot), 5 + 5.672 * slots + 0.6 * (slots - 1), 1e-5)
+    EXPECT_NEAR(time_us(example_equipped(2), library(2, 1, 1), slots * slot), 5 + 5.672 * slots + 0.6 * (slots - 1),
+                1e-5)
         << slots;
   }
 }
@@ -100,43 +102,43 @@ TEST(Messages, AFifoOfOneSlotAlternates) {
 // shares with the receiver, who then needs 2.048 and ends at 11.696. By then 51.2 kB went at 25 B/ns and 30 kB before
 // at 50; the last 21.2 kB at 50 end at 12.12. 0.6 and 2.024 for the receiver, alone.
 TEST(Messages, ThreadsThatSendAndReceiveShareTheChannelsCu) {
-  EXPECT_NEAR(time_us(example_system(2), library(), 2 * slot), 12.12 + 0.6 + 2.024, 1e-5);
+  EXPECT_NEAR(time_us(example_equipped(2), library(), 2 * slot), 12.12 + 0.6 + 2.024, 1e-5);
 }
 
 // Loops that take twice as much of the CU: the sender, 50 B/ns, keeps to the store window; the receiver copies at 50.
 TEST(Messages, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
   LibrarySpec slow = library();
   slow.copy_cost = 2;
-  EXPECT_NEAR(time_us(example_system(2), slow, slot), 5 + 3.048 + 0.6 + 1 + 2.048, 1e-5);
+  EXPECT_NEAR(time_us(example_equipped(2), slow, slot), 5 + 3.048 + 0.6 + 1 + 2.048, 1e-5);
 }
 
 // A channel that also copies the own share: from 5 to 6.024 alone, the sender beside it for the last 0.024 at half
 // rate.
 TEST(Messages, OneChannelServesAllTurnsSideBySide) {
-  EXPECT_NEAR(time_us(example_system(2), library(1), slot), 5 + 1 + 0.048 + 2.024 + 0.6 + 2.024, 1e-5);
+  EXPECT_NEAR(time_us(example_equipped(2), library(1), slot), 5 + 1 + 0.048 + 2.024 + 0.6 + 2.024, 1e-5);
 }
 
 TEST(Messages, ChannelsShareAMessage) {
-  EXPECT_NEAR(time_us(example_system(2), library(8, 4), 4 * slot), 5 + 3.048 + 0.6 + 2.024, 1e-5);
+  EXPECT_NEAR(time_us(example_equipped(2), library(8, 4), 4 * slot), 5 + 3.048 + 0.6 + 2.024, 1e-5);
 }
 
 // One wavefront requests 2,048 B of data and waits: 400 ns and 10 ns at the CU's rate; their stores, 245 ns at most,
 // take turns with that. The receiver, twice as many bytes from the cache, is faster and ends when the last line is
 // there.
 TEST(Messages, LowLatencyReceivesWhileItSends) {
-  EXPECT_NEAR(time_us(example_system(2), low_latency(), 4096), 5 + 0.2 + 2 * 0.41024 + 0.5 + 0.1, 1e-2);
+  EXPECT_NEAR(time_us(example_equipped(2), low_latency(), 4096), 5 + 0.2 + 2 * 0.41024 + 0.5 + 0.1, 1e-2);
 }
 
 TEST(Messages, LowLatencyEndsAtItsThreshold) {
-  EXPECT_TRUE(plan_messages(low_latency(), 2, every_turn(2), false, 8192).low_latency);
-  EXPECT_FALSE(plan_messages(low_latency(), 2, every_turn(2), false, 8193).low_latency);
-  EXPECT_FALSE(plan_messages(library(), 2, every_turn(2), false, 1).low_latency);
+  EXPECT_TRUE(deal_messages(low_latency(), 2, every_turn(2), false, 8192).low_latency);
+  EXPECT_FALSE(deal_messages(low_latency(), 2, every_turn(2), false, 8193).low_latency);
+  EXPECT_FALSE(deal_messages(library(), 2, every_turn(2), false, 1).low_latency);
 }
 
 // Between nodes: stage 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 a slot,
 // flag 0.4, then the poll and the receiver's 2.024.
 TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
-  const machine::SystemSpec system = example_system(1, 2);
+  const libraries::EquippedSystem system = example_equipped(1, 2);
   LibrarySpec apart = library();
   apart.peers_at_once = 1;  // the own share on another channel
   const Ran ran = run(system, apart, slot);
@@ -150,15 +152,15 @@ TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   for (const Watcher::Put& put : ran.seen.puts) EXPECT_EQ(put.cu, program::no_cu) << "posted by the host thread";
 }
 
-Time all_to_all_time(const machine::SystemSpec& system, const LibrarySpec& spec,
+Time all_to_all_time(const libraries::EquippedSystem& system, const LibrarySpec& spec,
                      std::optional<std::int64_t> channels = std::nullopt) {
   return time_of(system, {.kind = Kind::all_to_all,
                           .bytes = Bytes{slot * static_cast<double>(system.ranks())},
-                          .way = {.channels = channels, .library = spec}});
+                          .method = {.channels = channels, .library = spec}});
 }
 
 TEST(Messages, ItsTimeHasNoLaunchInIt) {
-  machine::SystemSpec system = example_system(2);
+  libraries::EquippedSystem system = example_equipped(2);
   const double of_two_channels = time_us(system, library(2), slot);
   const double of_one_channel = time_us(system, library(1), slot);
   system.node.gpu.host.kernel_start = Time::from_us(3);
@@ -180,9 +182,9 @@ LibrarySpec nccl(std::int64_t channels) {
   return made;
 }
 
-TEST(MessagePlan, ChannelsOfAPeerByMessageSize) {
+TEST(MessageDeal, ChannelsOfAPeerByMessageSize) {
   const auto shares = [](std::int64_t channels, Rank ranks, double bytes) {
-    return plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes).shares;
+    return deal_messages(nccl(channels), ranks, every_turn(ranks), false, bytes).shares;
   };
   EXPECT_EQ(shares(32, 4, 1), 1);
   EXPECT_EQ(shares(32, 4, 65537), 2);
@@ -196,11 +198,11 @@ TEST(MessagePlan, ChannelsOfAPeerByMessageSize) {
   EXPECT_EQ(shares(32, 64, 1e6), 1);
 }
 
-TEST(MessagePlan, TurnsStartOnChannelsFarApart) {
-  const MessagePlan apart = plan_messages(nccl(32), 4, every_turn(4), false, 1e6);
+TEST(MessageDeal, TurnsStartOnChannelsFarApart) {
+  const MessageDeal apart = deal_messages(nccl(32), 4, every_turn(4), false, 1e6);
   EXPECT_EQ(apart.work.size(), 32);
   EXPECT_EQ(apart.turns_side_by_side, std::vector<std::uint32_t>{1});
-  const MessagePlan shared = plan_messages(nccl(8), 4, every_turn(4), false, 64 * 1048576.);  // 4 channels a peer
+  const MessageDeal shared = deal_messages(nccl(8), 4, every_turn(4), false, 64 * 1048576.);  // 4 channels a peer
   EXPECT_EQ(shared.work.size(), 8);
   EXPECT_EQ(shared.turns_side_by_side, std::vector<std::uint32_t>{2});
   std::vector<std::vector<std::uint32_t>> turns;
@@ -212,22 +214,22 @@ TEST(MessagePlan, TurnsStartOnChannelsFarApart) {
   EXPECT_EQ(turns, (std::vector{a, a, b, b, c, c, d, d}));
 }
 
-TEST(MessagePlan, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
-  const MessagePlan plan = plan_messages(nccl(1), 20, every_turn(20), false, 1e6);
-  ASSERT_EQ(plan.work.size(), 1);
-  ASSERT_EQ(plan.work[0].size(), 3);
-  EXPECT_EQ(plan.work[0][0].size(), 8);
-  EXPECT_EQ(plan.work[0][1].size(), 8);
-  EXPECT_EQ(plan.work[0][2].size(), 4);
+TEST(MessageDeal, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
+  const MessageDeal deal = deal_messages(nccl(1), 20, every_turn(20), false, 1e6);
+  ASSERT_EQ(deal.work.size(), 1);
+  ASSERT_EQ(deal.work[0].size(), 3);
+  EXPECT_EQ(deal.work[0][0].size(), 8);
+  EXPECT_EQ(deal.work[0][1].size(), 8);
+  EXPECT_EQ(deal.work[0][2].size(), 4);
 }
 
-TEST(MessagePlan, SharesAreWholeBlocksAndAddUp) {
+TEST(MessageDeal, SharesAreWholeBlocksAndAddUp) {
   for (const double bytes : {1., 4095., 4096., 4097., 1e6, 1234567., 64e6}) {
     for (const std::int64_t channels : {1, 2, 8, 32}) {
       for (const Rank ranks : {2U, 3U, 4U, 8U, 100U}) {
-        const MessagePlan plan = plan_messages(nccl(channels), ranks, every_turn(ranks), false, bytes);
+        const MessageDeal deal = deal_messages(nccl(channels), ranks, every_turn(ranks), false, bytes);
         std::map<std::uint32_t, double> sent;
-        for (const auto& channel : plan.work) {
+        for (const auto& channel : deal.work) {
           for (const Batch& batch : channel) {
             EXPECT_LE(batch.size(), 8);
             for (const Turn& turn : batch) sent[turn.turn] += turn.bytes;
@@ -235,7 +237,7 @@ TEST(MessagePlan, SharesAreWholeBlocksAndAddUp) {
         }
         EXPECT_EQ(sent.size(), ranks);
         for (const auto& [turn, total] : sent) EXPECT_EQ(total, bytes) << turn;
-        EXPECT_LE(plan.work.size(), static_cast<std::size_t>(channels));
+        EXPECT_LE(deal.work.size(), static_cast<std::size_t>(channels));
       }
     }
   }
@@ -277,7 +279,7 @@ std::string name_of(const Shape& s) {
 TEST(Messages, EveryByteTravelsOnce) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
-    const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
+    const Ran ran = run(example_equipped(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
     const auto gpus = static_cast<Rank>(shape.gpus);
     const auto ranks = ran.program->ranks();
     const double travels = shape.bytes * (shape.library.low_latency ? 2 : 1);
@@ -309,11 +311,11 @@ TEST(Messages, EveryByteTravelsOnce) {
 TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
-    const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
-    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+    const Ran ran = run(example_equipped(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
+    const MessageDeal deal = deal_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
                                            shape.nodes > 1, shape.bytes);
-    EXPECT_LE(plan.work.size(), static_cast<std::size_t>(shape.library.max_channels));
-    EXPECT_EQ(ran.result.workgroups, plan.work.size() * ran.program->ranks());
+    EXPECT_LE(deal.work.size(), static_cast<std::size_t>(shape.library.max_channels));
+    EXPECT_EQ(ran.result.workgroups, deal.work.size() * ran.program->ranks());
     std::map<std::pair<Rank, std::int64_t>, std::set<std::uint32_t>> cus;
     for (const Watcher::Workgroup& span : ran.seen.workgroups) cus[{span.rank, span.workgroup}].insert(span.cu);
     EXPECT_EQ(cus.size(), ran.result.workgroups);
@@ -326,14 +328,14 @@ TEST(Messages, FlagsReachTheirFinalValues) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
     if (shape.library.low_latency) continue;
-    const Ran ran = run(example_system(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
+    const Ran ran = run(example_equipped(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
     std::map<program::FlagRef, std::int64_t> raised;
     for (const Watcher::Put& put : ran.seen.puts) ++raised[put.flag];
-    const MessagePlan plan = plan_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
+    const MessageDeal deal = deal_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
                                            shape.nodes > 1, shape.bytes);
     for (program::FlagRef flag = 0; flag < ran.program->flag_count(); ++flag) {
       const program::FlagPlace place = ran.program->place_of(flag);
-      const double share = share_bytes(shape.bytes, plan.shares, place.index % plan.shares);
+      const double share = share_bytes(shape.bytes, deal.shares, place.index % deal.shares);
       const auto chunks = static_cast<std::int64_t>(std::ceil(share / slot));
       const std::int64_t expected = place.array == 0 ? chunks : std::max<std::int64_t>(0, chunks - shape.library.slots);
       EXPECT_EQ(raised[flag], expected) << ran.program->name_of_flag(flag);
@@ -348,18 +350,18 @@ TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
       LibrarySpec slow = library(16, 2, slots);  // every turn on channels of its own
       slow.network = slow.node;
       slow.peers_at_once = 1;
-      const Ran ran = run(example_system(gpus, nodes), slow, 20 * slot);
+      const Ran ran = run(example_equipped(gpus, nodes), slow, 20 * slot);
       const Rank ranks = ran.program->ranks();
       std::map<std::pair<Rank, std::int64_t>, std::vector<Watcher::Workgroup>> sent, received;
       for (const Watcher::Workgroup& span : ran.seen.workgroups) {
         if (span.phase == "send" || span.phase == "stage") sent[{span.rank, span.workgroup}].push_back(span);
         if (span.phase == "receive") received[{span.rank, span.workgroup}].push_back(span);
       }
-      const MessagePlan plan = plan_messages(slow, ranks, every_turn(ranks), nodes > 1, 20 * slot);
+      const MessageDeal deal = deal_messages(slow, ranks, every_turn(ranks), nodes > 1, 20 * slot);
       Time tightest = Time::max();
       for (Rank rank = 0; rank < ranks; ++rank) {
-        for (std::size_t channel = 0; channel < plan.work.size(); ++channel) {
-          const Rank turn = plan.work[channel].at(0).at(0).turn;
+        for (std::size_t channel = 0; channel < deal.work.size(); ++channel) {
+          const Rank turn = deal.work[channel].at(0).at(0).turn;
           if (turn == 0) continue;
           const auto& sends = sent[{rank, channel}];
           const auto& receives = received[{(rank + turn) % ranks, channel}];
@@ -381,7 +383,7 @@ TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
 }
 
 TEST(Messages, TwoOfAKindHaveTheirOwnFlags) {
-  const machine::SystemSpec system = example_system(2);
+  const libraries::EquippedSystem system = example_equipped(2);
   program::Program program(2);
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};

@@ -10,8 +10,8 @@
 #include "models/workload/collective/algorithm_program.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/operators.hpp"
 #include "models/workload/collective/selection.hpp"
-#include "sim/config/problem.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/config/suggest.hpp"
 
@@ -22,35 +22,8 @@ namespace {
 using libraries::LibrarySpec;
 using Loaded = std::shared_ptr<const msccl::Algorithm>;
 
-Protocol protocol_of(msccl::Protocol protocol) {
-  switch (protocol) {
-    case msccl::Protocol::simple:
-      return Protocol::simple;
-    case msccl::Protocol::ll:
-      return Protocol::ll;
-    case msccl::Protocol::ll128:
-      return Protocol::ll128;
-  }
-  return Protocol::simple;
-}
-
-// Of the library itself, for sizes that no file takes.
-std::optional<Kind> kind_of(msccl::Collective collective) {
-  switch (collective) {
-    case msccl::Collective::all_reduce:
-      return Kind::all_reduce;
-    case msccl::Collective::all_gather:
-      return Kind::all_gather;
-    case msccl::Collective::all_to_all:
-      return Kind::all_to_all;
-    case msccl::Collective::reduce_scatter:
-      return Kind::reduce_scatter;
-    case msccl::Collective::broadcast:
-      return Kind::broadcast;
-    default:
-      return std::nullopt;
-  }
-}
+// Whether the library has it itself, for sizes that no file takes.
+bool has_own(Kind kind) { return kind < Kind::send && kind != Kind::reduce; }
 
 bool divides(const msccl::Algorithm& algorithm, std::uint64_t bytes, builder::DataType dtype) {
   const auto element = static_cast<std::uint64_t>(builder::bytes_of(dtype));
@@ -72,12 +45,13 @@ class Appending {
     if (spec_.file.has_value() + !spec_.files.empty() + spec_.program.has_value() != 1)
       return fail("one of file, files and program says which algorithm",
                   "write file: ring.xml, or files: [small.xml, large.xml], or program: {all_reduce_ring: {}}");
-    library_ = spec_.library ? &*spec_.library : build_.system.library ? &*build_.system.library : nullptr;
+    const std::optional<LibrarySpec>& installed = build_.system.software.library;
+    library_ = spec_.library ? &*spec_.library : installed ? &*installed : nullptr;
     if (library_ == nullptr || !library_->channels)
       return fail("an algorithm needs a collective library with channels to run it",
                   "write library: ../libraries/nccl.yaml here or in the system");
     if (const auto problem = check_memory(spec_.bytes, build_.system)) {
-      config::report_problem(*problem, node_.place, diagnostics_);
+      diagnostics_.error(node_.place, *problem);
       return false;
     }
     bytes_ = static_cast<std::uint64_t>(spec_.bytes.value);
@@ -158,8 +132,8 @@ class Appending {
     }
     for (const Loaded& algorithm : all) {
       if (algorithm->collective != all.front()->collective)
-        return fail(fmt::format("files of different collectives, {} and {}", to_string(all.front()->collective),
-                                to_string(algorithm->collective)),
+        return fail(fmt::format("files of different collectives, {} and {}", msccl::to_string(all.front()->collective),
+                                msccl::to_string(algorithm->collective)),
                     "give the files of one collective");
     }
     for (const Loaded& algorithm : all) {
@@ -169,16 +143,16 @@ class Appending {
   }
 
   // As the runtime does where no algorithm is eligible.
-  bool fall_back(msccl::Collective what) {
-    const std::optional<Kind> kind = kind_of(what);
-    if (!kind)
-      return fail(fmt::format("no file takes {} B, and the library has no {} of its own", bytes_, to_string(what)),
-                  "widen minBytes and maxBytes of a file, or name one with file:");
-    Collective own{.kind = *kind, .bytes = spec_.bytes, .way = {.library = spec_.library}};
-    if (*kind == Kind::all_gather) own.bytes.value /= build_.ranks();
+  bool fall_back(Kind kind) {
+    if (!has_own(kind))
+      return fail(
+          fmt::format("no file takes {} B, and the library has no {} of its own", bytes_, msccl::to_string(kind)),
+          "widen minBytes and maxBytes of a file, or name one with file:");
+    Collective own{.kind = kind, .bytes = spec_.bytes, .method = {.library = spec_.library}};
+    if (kind == Kind::all_gather) own.bytes.value /= build_.ranks();
     own.element_bytes = builder::bytes_of(spec_.dtype);
     if (const auto problem = check(own, build_.system)) {
-      config::report_problem(*problem, node_.place, diagnostics_);
+      diagnostics_.error(node_.place, *problem);
       return false;
     }
     collective::append(build_, own, name_of(own.kind));
@@ -186,10 +160,9 @@ class Appending {
   }
 
   bool append(const Loaded& algorithm) {
-    const libraries::ProtocolSpec* protocol =
-        collective::protocol_of(*library_->channels, protocol_of(algorithm->protocol));
+    const libraries::ProtocolSpec* protocol = collective::protocol_of(*library_->channels, algorithm->protocol);
     if (protocol == nullptr)
-      return fail(fmt::format("library '{}' has no protocol {}", library_->name, to_string(algorithm->protocol)),
+      return fail(fmt::format("library '{}' has no protocol {}", library_->name, msccl::to_string(algorithm->protocol)),
                   "take another library, or compile the algorithm for another protocol");
     auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol));
     // All thread blocks wait for each other, so all have to run at once.
@@ -241,5 +214,7 @@ bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::
                   config::Diagnostics& diagnostics) {
   return Appending(build, spec, node, diagnostics).run();
 }
+
+builder::Operator msccl_operator() { return builder::make_operator<MscclSpec>("msccl", append_msccl); }
 
 }  // namespace moire::collective

@@ -5,7 +5,7 @@
 
 #include "models/workload/collective/collective.hpp"
 #include "sim/config/config.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::collective {
@@ -62,15 +62,15 @@ TEST(Nccl, LaunchesWhatWasCaptured) {
   config::Diagnostics diagnostics;
   const auto root = config::load(support::source_dir() + "/configs/systems/4xh200.yaml", {}, diagnostics);
   ASSERT_TRUE(root) << diagnostics.str();
-  const auto h200 = config::parse<machine::SystemSpec>(*root, diagnostics);
+  const auto h200 = libraries::read_system(*root, diagnostics);
   ASSERT_TRUE(h200) << diagnostics.str();
   for (const Captured& row : captured()) {
-    machine::SystemSpec system = *h200;
+    libraries::EquippedSystem system = *h200;
     system.node.gpus = row.gpus;
     double bytes = 65536;
     for (const Launch& launch : row.launches) {
       Collective collective{.kind = row.kind, .bytes = Bytes{bytes}};
-      if (row.max_ctas > 0) collective.way.channels = row.max_ctas;
+      if (row.max_ctas > 0) collective.method.channels = row.max_ctas;
       program::Program program(static_cast<program::Rank>(row.gpus));
       program.queues.resize(1);
       builder::Builder build{system, program, program.queues[0]};

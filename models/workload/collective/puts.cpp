@@ -16,13 +16,12 @@ constexpr double loads = 4;  // of 16 B, of a thread under way
 
 class PutsBody final : public program::KernelBody {
  public:
-  struct Plan {
+  struct Arguments {
     Kind kind = Kind::all_gather;
     Rank ranks = 0;
     Rank root = 0;
     Rank offset = 1;
-    Rank gpus_per_node = 1;
-    bool node_stores = false;
+    part::Reach reach;
     Order order = Order::rotated;
     double bytes = 0;  // of one message
     std::uint32_t workgroups = 1;
@@ -31,14 +30,14 @@ class PutsBody final : public program::KernelBody {
   };
   enum Shape : std::uint16_t { store, copy };
 
-  explicit PutsBody(Plan plan) : plan_(std::move(plan)) {}
+  explicit PutsBody(Arguments arguments) : arguments_(std::move(arguments)) {}
 
-  std::int64_t workgroups(Rank) const override { return plan_.workgroups; }
+  std::int64_t workgroups(Rank) const override { return arguments_.workgroups; }
 
   // Puts first, so that NICs work while workgroups store; then all stores, cut over the workgroups; then the waiting.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     const auto own = static_cast<std::uint32_t>(workgroup);
-    const std::uint32_t turns = plan_.ranks - 1;
+    const std::uint32_t turns = arguments_.ranks - 1;
     const std::uint32_t stage = step / (2 * turns);
     const std::uint32_t at = step % (2 * turns);
     const std::uint32_t turn = 1 + at / 2;
@@ -50,12 +49,12 @@ class PutsBody final : public program::KernelBody {
         store_to(rank, turn, at % 2 == 0, phase);
         return true;
       case 2:
-        if (at == 0 && plan_.copies_own) {
+        if (at == 0 && arguments_.copies_own) {
           phase.kind = Phase::Kind::work;
           phase.shape = copy;
-          phase.amount = plan_.bytes / plan_.workgroups;
+          phase.amount = arguments_.bytes / arguments_.workgroups;
         }
-        if (at % 2 == 1 && turn % plan_.workgroups == own) wait(rank, turn, phase);
+        if (at % 2 == 1 && turn % arguments_.workgroups == own) wait(rank, turn, phase);
         return true;
       default:
         return false;
@@ -63,25 +62,25 @@ class PutsBody final : public program::KernelBody {
   }
 
  private:
-  bool reaches(Rank a, Rank b) const { return plan_.node_stores && a / plan_.gpus_per_node == b / plan_.gpus_per_node; }
+  bool reaches(Rank a, Rank b) const { return arguments_.reach.stores(a, b); }
   Rank peer(Rank rank, std::uint32_t turn) const {
-    if (plan_.order == Order::rotated) return (rank + turn) % plan_.ranks;
+    if (arguments_.order == Order::rotated) return (rank + turn) % arguments_.ranks;
     return turn - 1 < rank ? turn - 1 : turn;
   }
   bool goes(Rank from, Rank to) const {
-    if (plan_.kind == Kind::broadcast) return from == plan_.root;
-    if (plan_.kind == Kind::send_recv) return (from + plan_.offset) % plan_.ranks == to;
+    if (arguments_.kind == Kind::broadcast) return from == arguments_.root;
+    if (arguments_.kind == Kind::send_recv) return (from + arguments_.offset) % arguments_.ranks == to;
     return true;
   }
 
   void put(Rank rank, std::uint32_t own, std::uint32_t turn, Phase& phase) const {
     const Rank to = peer(rank, turn);
-    if (turn % plan_.workgroups != own || reaches(rank, to) || !goes(rank, to)) return;
+    if (turn % arguments_.workgroups != own || reaches(rank, to) || !goes(rank, to)) return;
     phase.kind = Phase::Kind::put;
     phase.peer = to;
-    phase.bytes = Bytes{plan_.bytes};
+    phase.bytes = Bytes{arguments_.bytes};
     phase.queue_pair = own;
-    phase.flag = plan_.arrived.at(to, rank);
+    phase.flag = arguments_.arrived.at(to, rank);
   }
 
   void store_to(Rank rank, std::uint32_t turn, bool data, Phase& phase) const {
@@ -91,22 +90,22 @@ class PutsBody final : public program::KernelBody {
     if (data) {
       phase.kind = Phase::Kind::work;
       phase.shape = store;
-      phase.amount = plan_.bytes / plan_.workgroups;
+      phase.amount = arguments_.bytes / arguments_.workgroups;
     } else {
       phase.kind = Phase::Kind::signal;
-      phase.flag = plan_.arrived.at(to, rank);
+      phase.flag = arguments_.arrived.at(to, rank);
     }
   }
 
   void wait(Rank rank, std::uint32_t turn, Phase& phase) const {
-    const Rank from = (rank + plan_.ranks - turn) % plan_.ranks;
+    const Rank from = (rank + arguments_.ranks - turn) % arguments_.ranks;
     if (!goes(from, rank)) return;
     phase.kind = Phase::Kind::wait;
-    phase.flag = plan_.arrived.at(rank, from);
-    phase.target = reaches(from, rank) ? plan_.workgroups : 1;
+    phase.flag = arguments_.arrived.at(rank, from);
+    phase.target = reaches(from, rank) ? arguments_.workgroups : 1;
   }
 
-  Plan plan_;
+  Arguments arguments_;
 };
 
 }  // namespace
@@ -119,22 +118,23 @@ void append_puts(builder::Builder& build, const Collective& c, const std::string
   const Bytes in_flight{16 * loads * static_cast<double>(threads)};
   kernel.shapes.push_back({.name = "store", .read = 1, .peer_write = 1, .in_flight = in_flight});
   kernel.shapes.push_back({.name = "copy own", .read = 1, .write = 1, .in_flight = in_flight});
-  PutsBody::Plan plan;
-  plan.kind = c.kind;
-  plan.ranks = ranks;
-  plan.root = c.root;
-  plan.offset = c.offset;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
-  plan.order = c.way.order;
-  plan.bytes = c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1);
-  plan.workgroups = static_cast<std::uint32_t>(std::min<std::int64_t>(c.way.channels.value_or(ranks - 1), 1024));
-  plan.copies_own = c.way.own_share == OwnShare::copied && (c.kind == Kind::all_gather || c.kind == Kind::all_to_all);
-  plan.arrived = build.program.add_flags(
+  PutsBody::Arguments arguments;
+  arguments.kind = c.kind;
+  arguments.ranks = ranks;
+  arguments.root = c.root;
+  arguments.offset = c.offset;
+  arguments.reach = build.reach();
+  arguments.order = c.method.order;
+  arguments.bytes = c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1);
+  arguments.workgroups =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(c.method.channels.value_or(ranks - 1), 1024));
+  arguments.copies_own =
+      c.method.own_share == OwnShare::copied && (c.kind == Kind::all_gather || c.kind == Kind::all_to_all);
+  arguments.arrived = build.program.add_flags(
       {kernel.name + ".arrived", ranks, [kernel_name = kernel.name](Rank, std::uint32_t sender) {
          return std::pair{sender, kernel_name};
        }});
-  kernel.body = std::make_shared<PutsBody>(std::move(plan));
+  kernel.body = std::make_shared<PutsBody>(std::move(arguments));
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

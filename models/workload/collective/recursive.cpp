@@ -1,4 +1,6 @@
 // Recursive halving and doubling: in step k a rank exchanges with the one whose number differs in bit k.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -84,10 +86,27 @@ class RecursiveProgram final : public ChannelProgram {
   Shares shares_;
 };
 
+Hops hops(const machine::SystemSpec& system, Kind kind) {
+  const double all = doublings(system.ranks()), between = doublings(system.nodes);
+  return {ways(kind) * (all - between), ways(kind) * between};
+}
+
+std::optional<std::string> wrong_ranks(std::int64_t ranks) {
+  if (std::has_single_bit(static_cast<std::uint64_t>(ranks))) return std::nullopt;
+  return fmt::format("recursive halving and doubling needs a power of two of ranks, not {}", ranks);
+}
+
 }  // namespace
 
-std::shared_ptr<const ChannelProgram> recursive_program(const Work& work) {
-  return std::make_shared<RecursiveProgram>(work);
-}
+constinit const ChannelAlgorithm recursive_algorithm{
+    .name = "recursive",
+    .expectation = &libraries::ProtocolSpec::recursive,
+    .does = [](Kind kind) { return kind != Kind::broadcast; },
+    .wrong_ranks = wrong_ranks,
+    .hops = hops,
+    .traffic = even_traffic,
+    .program = [](const Work& work) -> std::shared_ptr<const ChannelProgram> {
+      return std::make_shared<RecursiveProgram>(work);
+    }};
 
 }  // namespace moire::collective

@@ -94,8 +94,23 @@ class RingProgram final : public ChannelProgram {
   Shares shares_;
 };
 
+Hops hops(const machine::SystemSpec& system, Kind kind) {
+  const auto ranks = static_cast<double>(system.ranks());
+  const auto nodes = static_cast<double>(system.nodes);
+  return {ways(kind) * (ranks - nodes), ways(kind) * (nodes - 1)};
+}
+
 }  // namespace
 
-std::shared_ptr<const ChannelProgram> ring_program(const Work& work) { return std::make_shared<RingProgram>(work); }
+constinit const ChannelAlgorithm ring_algorithm{
+    .name = "ring",
+    .expectation = &libraries::ProtocolSpec::ring,
+    .does = [](Kind) { return true; },
+    .wrong_ranks = nullptr,
+    .hops = hops,
+    .traffic = even_traffic,
+    .program = [](const Work& work) -> std::shared_ptr<const ChannelProgram> {
+      return std::make_shared<RingProgram>(work);
+    }};
 
 }  // namespace moire::collective

@@ -1,7 +1,9 @@
 #include "models/workload/collective/selection.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "models/workload/collective/algorithms.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::collective {
 
@@ -11,71 +13,11 @@ using libraries::ChannelsSpec;
 using libraries::ExpectationSpec;
 using libraries::ProtocolSpec;
 
-constexpr Algorithm algorithms[] = {Algorithm::ring, Algorithm::tree, Algorithm::direct, Algorithm::recursive};
 constexpr Protocol protocols[] = {Protocol::ll, Protocol::ll128, Protocol::simple};
 
-const std::optional<ExpectationSpec>& expectation_of(const ProtocolSpec& protocol, Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::tree:
-      return protocol.tree;
-    case Algorithm::direct:
-      return protocol.direct;
-    case Algorithm::recursive:
-      return protocol.recursive;
-    default:
-      return protocol.ring;
-  }
-}
-
-bool can(Kind kind, Algorithm algorithm, std::int64_t ranks) {
-  const bool power_of_two = std::has_single_bit(static_cast<std::uint64_t>(ranks));
-  switch (algorithm) {
-    case Algorithm::tree:
-      return kind == Kind::all_reduce || kind == Kind::broadcast;
-    case Algorithm::recursive:
-      return kind != Kind::broadcast && power_of_two;
-    default:
-      return true;
-  }
-}
-
-// Steps that follow each other.
-struct Hops {
-  double in_node = 0;
-  double between = 0;
-};
-Hops hops(const machine::SystemSpec& system, Kind kind, Algorithm algorithm) {
-  const auto ranks = static_cast<double>(system.ranks());
-  const auto nodes = static_cast<double>(system.nodes);
-  const auto logarithm = [](std::int64_t n) {
-    return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(n) - 1));
-  };
-  const double times = kind == Kind::all_reduce ? 2 : 1;
-  switch (algorithm) {
-    case Algorithm::tree:
-      return {times * static_cast<double>(system.node.gpus - 1), times * logarithm(system.nodes)};
-    case Algorithm::direct:
-      return {nodes > 1 ? 0 : times, nodes > 1 ? times : 0};
-    case Algorithm::recursive:
-      return {times * (logarithm(system.ranks()) - logarithm(system.nodes)), times * logarithm(system.nodes)};
-    default:
-      return {times * (ranks - nodes), times * (nodes - 1)};
-  }
-}
-
-// Bytes through the port of the busiest rank.
-double traffic(const machine::SystemSpec& system, Kind kind, Algorithm algorithm, double bytes) {
-  const auto ranks = static_cast<double>(system.ranks());
-  switch (kind) {
-    case Kind::all_gather:
-      return (ranks - 1) * bytes;
-    case Kind::all_reduce:
-      return algorithm == Algorithm::tree ? 2 * bytes : 2 * bytes * (ranks - 1) / ranks;
-    case Kind::broadcast:
-      return algorithm == Algorithm::direct ? (ranks - 1) * bytes : bytes;
-    default:
-      return bytes * (ranks - 1) / ranks;
-  }
+const std::optional<ExpectationSpec>& expectation_of(const ProtocolSpec& protocol, const ChannelAlgorithm& algorithm) {
+  static const std::optional<ExpectationSpec> none;
+  return algorithm.expectation ? protocol.*algorithm.expectation : none;
 }
 
 // Of a rank, also through the NICs where there are several nodes.
@@ -111,13 +53,15 @@ const ProtocolSpec* protocol_of(const ChannelsSpec& channels, Protocol protocol)
   }
 }
 
-double expected(const ExpectationSpec& expectation, const machine::SystemSpec& system, Kind kind, Algorithm algorithm,
+double expected(const ExpectationSpec& expectation, const machine::SystemSpec& system, Kind kind, Algorithm number,
                 double bytes) {
-  const Hops steps = hops(system, kind, algorithm);
+  const ChannelAlgorithm& algorithm = algorithm_of(number);
+  const Hops steps = algorithm.hops(system, kind);
+  const double through_port = algorithm.traffic(kind, static_cast<double>(system.ranks()), bytes);
   double rate = port(system) * expectation.port_share;
   if (expectation.at_most) rate = std::min(rate, expectation.at_most->value);
   return expectation.start.seconds() + steps.in_node * expectation.hop.seconds() +
-         steps.between * expectation.network_hop.seconds() + traffic(system, kind, algorithm, bytes) / rate;
+         steps.between * expectation.network_hop.seconds() + through_port / rate;
 }
 
 Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question) {
@@ -125,14 +69,15 @@ Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, c
   if (question.algorithm != Algorithm::automatic) best.algorithm = question.algorithm;
   if (question.protocol != Protocol::automatic) best.protocol = question.protocol;
   double soonest = -1;
-  for (const Algorithm algorithm : algorithms) {
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    const auto algorithm = static_cast<Algorithm>(i + 1);
     if (question.algorithm != Algorithm::automatic && question.algorithm != algorithm) continue;
-    if (!can(question.kind, algorithm, system.ranks())) continue;
+    if (!algorithms[i]->can(question.kind, system.ranks())) continue;
     for (const Protocol protocol : protocols) {
       if (question.protocol != Protocol::automatic && question.protocol != protocol) continue;
       const ProtocolSpec* spec = protocol_of(channels, protocol);
       if (spec == nullptr) continue;
-      const std::optional<ExpectationSpec>* expectation = &expectation_of(*spec, algorithm);
+      const std::optional<ExpectationSpec>* expectation = &expectation_of(*spec, *algorithms[i]);
       // Of an algorithm that was asked for and that the library never takes by itself: as of its rings.
       if (!*expectation && question.algorithm != Algorithm::automatic) expectation = &spec->ring;
       if (!*expectation) continue;
@@ -145,6 +90,10 @@ Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, c
   }
   const std::int64_t most = std::min(channels.channels, question.channels.value_or(channels.channels));
   best.channels = channels_for(*protocol_of(channels, best.protocol), system, question, most);
+  if (core::logs(core::LogLevel::info))
+    core::log_info("{} of {:.0f} bytes on {} ranks: {}, {}, at most {} channels{}", name_of(question.kind),
+                   question.bytes, system.ranks(), name_of(best.algorithm), name_of(best.protocol), best.channels,
+                   soonest < 0 ? "" : fmt::format(", expected to take {:.1f} us", soonest * 1e6));
   return best;
 }
 

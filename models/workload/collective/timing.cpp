@@ -8,18 +8,18 @@
 
 namespace moire::collective {
 
-Time time_of(const machine::SystemSpec& system, const Collective& collective) {
+Time time_of(const libraries::EquippedSystem& system, const Collective& collective) {
   program::Program program(static_cast<program::Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
   append(build, collective, name_of(collective.kind));
   core::RunLoop loop;
-  std::string error;
+  config::Problem error;
   const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, loop, error);
-  MOIRE_INVARIANT(machine != nullptr, error);
+  MOIRE_INVARIANT(machine != nullptr, error.str());
   const replay::Result result = replay::Replay(*machine, program).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
-  const bool kernel = collective.way.engine != Engine::dma;
+  const bool kernel = collective.method.engine != Engine::dma;
   const replay::OperationTimes& first = result.operations.front();
   Time end;
   for (const replay::OperationTimes& times : result.operations) end = std::max(end, times.end);

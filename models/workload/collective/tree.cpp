@@ -74,7 +74,7 @@ class TreeProgram final : public ChannelProgram {
     } else if (at == 0 && !root) {
       step.op = Op::send;
     }
-    if (traffic(step.op).sends) {
+    if (effect(step.op).sends) {
       step.to = root ? children[0] : own.parent[rank];
       step.out = root ? downwards(channel, 0) : upwards(channel, own.place[rank]);
     }
@@ -111,8 +111,21 @@ class TreeProgram final : public ChannelProgram {
   Shares shares_;
 };
 
+Hops hops(const machine::SystemSpec& system, Kind kind) {
+  return {ways(kind) * static_cast<double>(system.node.gpus - 1), ways(kind) * doublings(system.nodes)};
+}
+
 }  // namespace
 
-std::shared_ptr<const ChannelProgram> tree_program(const Work& work) { return std::make_shared<TreeProgram>(work); }
+constinit const ChannelAlgorithm tree_algorithm{
+    .name = "tree",
+    .expectation = &libraries::ProtocolSpec::tree,
+    .does = [](Kind kind) { return kind == Kind::all_reduce || kind == Kind::broadcast; },
+    .wrong_ranks = nullptr,
+    .hops = hops,
+    .traffic = [](Kind kind, double, double bytes) { return ways(kind) * bytes; },
+    .program = [](const Work& work) -> std::shared_ptr<const ChannelProgram> {
+      return std::make_shared<TreeProgram>(work);
+    }};
 
 }  // namespace moire::collective

@@ -63,9 +63,9 @@ std::vector<Tree> trees(const machine::SystemSpec& system) {
 }
 
 Tree tree_from(const machine::SystemSpec& system, Rank root) {
-  const auto gpus = static_cast<Rank>(system.node.gpus);
+  const part::Reach reach = system.node.reach();
   const Ring way = rings_in_node(system).front();
-  return make(system, order_of(way), way.position[root % gpus], root / gpus, false);
+  return make(system, order_of(way), way.position[reach.gpu_of(root)], reach.node_of(root), false);
 }
 
 }  // namespace moire::collective

@@ -1,8 +1,14 @@
-#include "models/workload/kernel/delay.hpp"
-
-#include "sim/config/spec.hpp"
+// Time in which a queue does nothing: what holds back the operations behind it.
+#include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {
+
+namespace {
+
+struct DelaySpec {
+  Time time;
+  static void describe(config::Describer<DelaySpec>& d);
+};
 
 void DelaySpec::describe(config::Describer<DelaySpec>& d) {
   d.component("delay", "Time in which a queue of every rank does nothing, such as a host that enqueues late.");
@@ -12,5 +18,9 @@ void DelaySpec::describe(config::Describer<DelaySpec>& d) {
 void append_delay(builder::Builder& build, const DelaySpec& spec) {
   build.queue.operations.emplace_back(program::Delay{build.unique("delay"), spec.time});
 }
+
+}  // namespace
+
+builder::Operator delay_operator() { return builder::make_operator<DelaySpec>("delay", append_delay); }
 
 }  // namespace moire::kernel

@@ -1,10 +1,22 @@
-#include "models/workload/kernel/dlrm.hpp"
-
+// One training iteration of DLRM: dense layers data-parallel, embedding tables table-parallel (paper 0's scale-out
+// study).
+#include "models/workload/kernel/embedding_spec.hpp"
 #include "models/workload/kernel/gemm.hpp"
+#include "models/workload/kernel/operators.hpp"
 #include "models/workload/kernel/stream.hpp"
-#include "sim/config/spec.hpp"
 
 namespace moire::kernel {
+
+namespace {
+
+struct DlrmSpec {
+  EmbeddingSpec embedding;  // its schedule says whether the forward All-to-All is fused
+  std::int64_t bottom_layers = 0;
+  std::int64_t top_layers = 0;
+  std::int64_t width = 0;  // of every dense layer
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<DlrmSpec>& d);
+};
 
 void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
   d.component("dlrm_iteration", "One training iteration of DLRM on every rank.");
@@ -16,19 +28,23 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
-  d.check([](const DlrmSpec& s) -> std::optional<std::string> {
+  d.check([](const DlrmSpec& s) -> std::optional<config::Problem> {
     if (s.embedding.schedule != Schedule::bulk_synchronous && s.embedding.schedule != Schedule::fused)
-      return "an iteration needs the embedding and its All-to-All; write embedding.schedule: bulk_synchronous or fused";
+      return config::Problem{"an iteration needs the embedding and its All-to-All",
+                             "write embedding.schedule: bulk_synchronous or fused"};
     if (!s.embedding.library && s.embedding.engine == collective::Engine::cu)
-      return "the gradients' All-to-All needs a collective library; write embedding.library: ../libraries/rccl.yaml";
+      return config::Problem{"the gradients' All-to-All needs a collective library",
+                             "write embedding.library: ../libraries/rccl.yaml"};
     return std::nullopt;
   });
 }
 
-std::optional<std::string> check_dlrm(const DlrmSpec& spec, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const libraries::EquippedSystem& system) {
   return check_embedding(spec.embedding, system);
 }
 
+// Bottom MLP, embedding + All-to-All, interaction, top MLP; then backward: top MLP, interaction, All-to-All of the
+// gradients, embedding update, bottom MLP, optimiser of the dense layers. One queue.
 void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   const EmbeddingSizes sizes(spec.embedding, build.ranks());
   const std::int64_t batch = sizes.samples_per_rank;
@@ -58,6 +74,12 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   layers(spec.bottom_layers, "bottom_backward_data", forward);
   layers(spec.bottom_layers, "bottom_backward_weights", weight_gradient);
   append_stream(build, {.read = Bytes{2 * weights}, .write = Bytes{weights}}, "optimiser");
+}
+
+}  // namespace
+
+builder::Operator dlrm_operator() {
+  return builder::make_operator<DlrmSpec>("dlrm_iteration", append_dlrm, check_dlrm);
 }
 
 }  // namespace moire::kernel

@@ -17,10 +17,9 @@ using program::Rank;
 
 class FusedEmbeddingBody final : public program::KernelBody {
  public:
-  struct Plan {
+  struct Arguments {
     Rank ranks = 0;
-    Rank gpus_per_node = 1;
-    bool node_stores = false;
+    part::Reach reach;
     Order order = Order::slices_in_turn;
     std::int64_t physical = 0;  // workgroups of the persistent kernel
     std::int64_t tasks = 0;     // logical workgroups of one destination
@@ -36,8 +35,6 @@ class FusedEmbeddingBody final : public program::KernelBody {
     program::FlagBlock slice_done;  // per destination and slice: finished tasks
 
     std::int64_t slices() const { return (tasks + tasks_per_slice - 1) / tasks_per_slice; }
-    Rank node_peers() const { return node_stores ? gpus_per_node - 1 : 0; }
-    bool reaches(Rank a, Rank b) const { return a == b || (node_stores && a / gpus_per_node == b / gpus_per_node); }
   };
   enum Shape : std::uint16_t {
     keep,
@@ -47,11 +44,11 @@ class FusedEmbeddingBody final : public program::KernelBody {
     of_first
   };  // a gather + of_first: of a first task
 
-  explicit FusedEmbeddingBody(Plan plan) : plan_(plan) {
-    if (plan_.node_peers() > 0) plan_releases();
+  explicit FusedEmbeddingBody(Arguments arguments) : arguments_(arguments) {
+    if (arguments_.reach.peers() > 0) list_releases();
   }
 
-  std::int64_t workgroups(Rank) const override { return plan_.physical; }
+  std::int64_t workgroups(Rank) const override { return arguments_.physical; }
 
   // Tasks, behind the last one for each peer of the node a release and a ready flag, polling. A workgroup without any
   // task for a peer tells it at once.
@@ -59,12 +56,13 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::int64_t at = step;
     if (at-- == 0) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.before_first;
+      phase.duration = arguments_.before_first;
       return true;
     }
     std::int64_t done = 0;
-    const Release* const releases = releases_.data() + (rank * plan_.physical + workgroup) * plan_.node_peers();
-    for (Rank turn = 0; turn < plan_.node_peers(); ++turn) {
+    const Release* const releases =
+        releases_.data() + (rank * arguments_.physical + workgroup) * arguments_.reach.peers();
+    for (Rank turn = 0; turn < arguments_.reach.peers(); ++turn) {
       const Release release = releases[turn];
       if (at < 2 * (release.after - done)) break;
       at -= 2 * (release.after - done);
@@ -74,12 +72,12 @@ class FusedEmbeddingBody final : public program::KernelBody {
       if (at < 2) return true;
       at -= 2;
     }
-    const std::int64_t own_tasks = tasks_before(workgroup, plan_.tasks * plan_.ranks);
+    const std::int64_t own_tasks = tasks_before(workgroup, arguments_.tasks * arguments_.ranks);
     if (at < 2 * (own_tasks - done)) {
-      task_step(rank, workgroup + (done + at / 2) * plan_.physical, at % 2, phase);
+      task_step(rank, workgroup + (done + at / 2) * arguments_.physical, at % 2, phase);
       return true;
     }
-    return poll_step(rank, workgroup + (at - 2 * (own_tasks - done)) * plan_.physical, phase);
+    return poll_step(rank, workgroup + (at - 2 * (own_tasks - done)) * arguments_.physical, phase);
   }
 
  private:
@@ -93,25 +91,26 @@ class FusedEmbeddingBody final : public program::KernelBody {
   };
 
   // Of every workgroup and peer of its node, in the order in which they come.
-  void plan_releases() {
+  void list_releases() {
     // How many of its tasks a workgroup has done when the last one for a peer is over, of rank 0. The list of another
     // rank is the same, or the same turned so that it begins with the next rank.
-    std::vector<std::int64_t> last(static_cast<std::size_t>(plan_.physical * plan_.ranks));
-    for (std::int64_t number = 0; number < plan_.tasks * plan_.ranks; ++number) {
-      const std::int64_t at = number % plan_.physical * plan_.ranks + task_at(0, number).to;
-      last[static_cast<std::size_t>(at)] = number / plan_.physical + 1;
+    std::vector<std::int64_t> last(static_cast<std::size_t>(arguments_.physical * arguments_.ranks));
+    for (std::int64_t number = 0; number < arguments_.tasks * arguments_.ranks; ++number) {
+      const std::int64_t at = number % arguments_.physical * arguments_.ranks + task_at(0, number).to;
+      last[static_cast<std::size_t>(at)] = number / arguments_.physical + 1;
     }
-    const bool turned = plan_.order == Order::slices_in_turn || plan_.order == Order::peer_by_peer;
-    releases_.reserve(static_cast<std::size_t>(plan_.physical) * plan_.ranks * plan_.node_peers());
-    for (Rank rank = 0; rank < plan_.ranks; ++rank) {
-      const Rank node = rank / plan_.gpus_per_node * plan_.gpus_per_node;
-      for (std::int64_t workgroup = 0; workgroup < plan_.physical; ++workgroup) {
-        for (Rank turn = 1; turn <= plan_.node_peers(); ++turn) {
-          const Rank peer = node + (rank - node + turn) % plan_.gpus_per_node;
-          const Rank seen_from_0 = turned ? (peer + plan_.ranks - rank) % plan_.ranks : peer;
-          releases_.push_back({last[static_cast<std::size_t>(workgroup * plan_.ranks + seen_from_0)], peer});
+    const bool turned = arguments_.order == Order::slices_in_turn || arguments_.order == Order::peer_by_peer;
+    releases_.reserve(static_cast<std::size_t>(arguments_.physical) * arguments_.ranks * arguments_.reach.peers());
+    for (Rank rank = 0; rank < arguments_.ranks; ++rank) {
+      const Rank gpus = arguments_.reach.gpus_per_node();
+      const Rank node = arguments_.reach.node_of(rank) * gpus;
+      for (std::int64_t workgroup = 0; workgroup < arguments_.physical; ++workgroup) {
+        for (Rank turn = 1; turn <= arguments_.reach.peers(); ++turn) {
+          const Rank peer = node + (rank - node + turn) % gpus;
+          const Rank seen_from_0 = turned ? (peer + arguments_.ranks - rank) % arguments_.ranks : peer;
+          releases_.push_back({last[static_cast<std::size_t>(workgroup * arguments_.ranks + seen_from_0)], peer});
         }
-        std::stable_sort(releases_.end() - plan_.node_peers(), releases_.end(),
+        std::stable_sort(releases_.end() - arguments_.reach.peers(), releases_.end(),
                          [](const Release& a, const Release& b) { return a.after < b.after; });
       }
     }
@@ -119,57 +118,58 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   // How many of a workgroup's tasks stand before number `end` of the list.
   std::int64_t tasks_before(std::int64_t workgroup, std::int64_t end) const {
-    return end <= workgroup ? 0 : (end - workgroup + plan_.physical - 1) / plan_.physical;
+    return end <= workgroup ? 0 : (end - workgroup + arguments_.physical - 1) / arguments_.physical;
   }
 
   Task task_at(Rank rank, std::int64_t number) const {
-    const std::int64_t peers = plan_.ranks - 1;
-    switch (plan_.order) {
+    const std::int64_t peers = arguments_.ranks - 1;
+    switch (arguments_.order) {
       case Order::slices_in_turn:
         break;
       case Order::peer_by_peer:  // beginning with the next rank, so that every link has one sender
-        return {(rank + 1 + static_cast<Rank>(number / plan_.tasks)) % plan_.ranks, number % plan_.tasks};
+        return {(rank + 1 + static_cast<Rank>(number / arguments_.tasks)) % arguments_.ranks,
+                number % arguments_.tasks};
       case Order::by_destination:
-        return {static_cast<Rank>(number / plan_.tasks), number % plan_.tasks};
+        return {static_cast<Rank>(number / arguments_.tasks), number % arguments_.tasks};
       case Order::by_table: {
-        const std::int64_t table = number / (plan_.blocks * plan_.ranks);
-        const std::int64_t block = number % (plan_.blocks * plan_.ranks);
-        return {static_cast<Rank>(block / plan_.blocks), table * plan_.blocks + block % plan_.blocks};
+        const std::int64_t table = number / (arguments_.blocks * arguments_.ranks);
+        const std::int64_t block = number % (arguments_.blocks * arguments_.ranks);
+        return {static_cast<Rank>(block / arguments_.blocks), table * arguments_.blocks + block % arguments_.blocks};
       }
     }
     // The peers' slices in turn, so that all links work at once, then the own tasks.
-    if (number >= peers * plan_.tasks) return {rank, number - peers * plan_.tasks};
-    const std::int64_t before_last = (plan_.slices() - 1) * plan_.tasks_per_slice;  // of one peer
-    std::int64_t slice_tasks = plan_.tasks_per_slice;
+    if (number >= peers * arguments_.tasks) return {rank, number - peers * arguments_.tasks};
+    const std::int64_t before_last = (arguments_.slices() - 1) * arguments_.tasks_per_slice;  // of one peer
+    std::int64_t slice_tasks = arguments_.tasks_per_slice;
     std::int64_t base = number / (slice_tasks * peers) * slice_tasks;
     std::int64_t in_round = number % (slice_tasks * peers);
     if (number >= before_last * peers) {  // the last slice may be short
-      slice_tasks = plan_.tasks - before_last;
+      slice_tasks = arguments_.tasks - before_last;
       base = before_last;
       in_round = number - before_last * peers;
     }
     const auto turn = static_cast<Rank>(in_round / slice_tasks);
-    return {(rank + 1 + turn) % plan_.ranks, base + in_round % slice_tasks};
+    return {(rank + 1 + turn) % arguments_.ranks, base + in_round % slice_tasks};
   }
 
   void fence_step(Phase& phase) const {
     phase.kind = Phase::Kind::fence;
-    phase.duration = plan_.fence;
+    phase.duration = arguments_.fence;
   }
   void signal_step(Rank rank, Rank peer, Phase& phase) const {
     phase.kind = Phase::Kind::signal;
     phase.peer = peer;
-    phase.flag = plan_.ready.at(peer, rank);
+    phase.flag = arguments_.ready.at(peer, rank);
   }
 
   void task_step(Rank rank, std::int64_t number, std::int64_t part, Phase& phase) const {
     const auto [to, within] = task_at(rank, number);
-    const bool stores = plan_.reaches(rank, to);
+    const bool stores = arguments_.reach.stores(rank, to);
     phase.peer = to;
     if (part == 0) {
       phase.kind = Phase::Kind::work;
       phase.shape = to == rank ? keep : stores ? gather_for_peer : stage;
-      if (number < plan_.physical) phase.shape += of_first;
+      if (number < arguments_.physical) phase.shape += of_first;
       phase.amount = static_cast<double>(bags_of(within));
     } else if (to == rank) {
       return;
@@ -179,17 +179,17 @@ class FusedEmbeddingBody final : public program::KernelBody {
       phase.amount = static_cast<double>(bags_of(within));
       phase.posted = true;
     } else {
-      const std::int64_t slice = within / plan_.tasks_per_slice;
-      const std::int64_t first = slice * plan_.tasks_per_slice;
-      const std::int64_t last = std::min(first + plan_.tasks_per_slice, plan_.tasks);
+      const std::int64_t slice = within / arguments_.tasks_per_slice;
+      const std::int64_t first = slice * arguments_.tasks_per_slice;
+      const std::int64_t last = std::min(first + arguments_.tasks_per_slice, arguments_.tasks);
       phase.kind = Phase::Kind::put;
-      phase.flag = plan_.ready.at(to, rank);
-      phase.queue_pair = static_cast<std::uint32_t>(slice) % plan_.queue_pairs;
+      phase.flag = arguments_.ready.at(to, rank);
+      phase.queue_pair = static_cast<std::uint32_t>(slice) % arguments_.queue_pairs;
       std::int64_t vectors = 0;
       for (std::int64_t t = first; t < last; ++t) vectors += bags_of(t);
-      phase.bytes = Bytes{static_cast<double>(vectors) * plan_.vector_bytes};
+      phase.bytes = Bytes{static_cast<double>(vectors) * arguments_.vector_bytes};
       if (last - first > 1) {
-        phase.gate = plan_.slice_done.at(rank, static_cast<std::uint32_t>(to * plan_.slices() + slice));
+        phase.gate = arguments_.slice_done.at(rank, static_cast<std::uint32_t>(to * arguments_.slices() + slice));
         phase.gate_target = last - first;
       }
     }
@@ -197,20 +197,20 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   // The last block of a table may be short.
   std::int64_t bags_of(std::int64_t task) const {
-    return std::min(plan_.bags, plan_.samples - task % plan_.blocks * plan_.bags);
+    return std::min(arguments_.bags, arguments_.samples - task % arguments_.blocks * arguments_.bags);
   }
 
   // Source number `index` of the remote ranks, spread over the physical workgroups.
   bool poll_step(Rank rank, std::int64_t index, Phase& phase) const {
-    if (index >= plan_.ranks - 1) return false;
-    const Rank from = (rank + 1 + static_cast<Rank>(index)) % plan_.ranks;
+    if (index >= arguments_.ranks - 1) return false;
+    const Rank from = (rank + 1 + static_cast<Rank>(index)) % arguments_.ranks;
     phase.kind = Phase::Kind::wait;
-    phase.flag = plan_.ready.at(rank, from);
-    phase.target = plan_.reaches(rank, from) ? plan_.physical : plan_.slices();
+    phase.flag = arguments_.ready.at(rank, from);
+    phase.target = arguments_.reach.stores(rank, from) ? arguments_.physical : arguments_.slices();
     return true;
   }
 
-  Plan plan_;
+  Arguments arguments_;
   std::vector<Release> releases_;  // [rank][workgroup][number]
 };
 
@@ -252,32 +252,31 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
     kernel.shapes.push_back(first);
   }
 
-  FusedEmbeddingBody::Plan plan;
-  plan.ranks = ranks;
-  plan.gpus_per_node = static_cast<Rank>(build.system.node.gpus);
-  plan.node_stores = build.system.node.wiring != link::Wiring::none;
-  plan.order = spec.order;
-  plan.tasks = sizes.tasks_per_rank;
-  plan.blocks = sizes.blocks;
-  plan.bags = spec.bags_per_workgroup;
-  plan.samples = sizes.samples_per_rank;
-  plan.tasks_per_slice = spec.slice_vectors / spec.bags_per_workgroup;
-  plan.physical = std::min(walk.workgroups, plan.tasks * ranks);
-  plan.vector_bytes = sizes.vector_bytes;
-  plan.fence = spec.fence.value_or(build.gpu().port.fence);
-  plan.before_first = before_first_rows(spec, build.gpu());
-  if (build.system.node.nic) plan.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
+  FusedEmbeddingBody::Arguments arguments;
+  arguments.ranks = ranks;
+  arguments.reach = build.reach();
+  arguments.order = spec.order;
+  arguments.tasks = sizes.tasks_per_rank;
+  arguments.blocks = sizes.blocks;
+  arguments.bags = spec.bags_per_workgroup;
+  arguments.samples = sizes.samples_per_rank;
+  arguments.tasks_per_slice = spec.slice_vectors / spec.bags_per_workgroup;
+  arguments.physical = std::min(walk.workgroups, arguments.tasks * ranks);
+  arguments.vector_bytes = sizes.vector_bytes;
+  arguments.fence = spec.fence.value_or(build.gpu().port.fence);
+  arguments.before_first = before_first_rows(spec, build.gpu());
+  if (build.system.node.nic) arguments.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
   const auto raised_by_index = [name = kernel.name](Rank, std::uint32_t index) { return std::pair{index, name}; };
-  plan.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
-  const bool between_nodes = !plan.node_stores || plan.gpus_per_node < ranks;
-  if (between_nodes && plan.tasks_per_slice > 1) {
-    plan.slice_done =
-        build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(plan.slices()) * ranks,
+  arguments.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
+  const bool between_nodes = arguments.reach.peers() + 1 < ranks;
+  if (between_nodes && arguments.tasks_per_slice > 1) {
+    arguments.slice_done =
+        build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(arguments.slices()) * ranks,
                                  [name = kernel.name](Rank rank, std::uint32_t) {
                                    return std::pair{rank, name};
                                  }});
   }
-  kernel.body = std::make_shared<FusedEmbeddingBody>(plan);
+  kernel.body = std::make_shared<FusedEmbeddingBody>(arguments);
   build.queue.operations.emplace_back(std::move(kernel));
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "models/hardware/memory/cache.hpp"
-#include "sim/config/spec.hpp"
+#include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {
 
@@ -98,18 +98,20 @@ EmbeddingSizes::EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks)
       vector_bytes(static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype)),
       bytes_per_peer{static_cast<double>(spec.tables_per_gpu * samples_per_rank) * vector_bytes} {}
 
-std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const libraries::EquippedSystem& system) {
   const std::int64_t ranks = system.ranks();
-  if (ranks < 2) return "an All-to-All needs at least 2 ranks; raise system.nodes or system.node.gpus";
+  if (ranks < 2)
+    return config::Problem{"an All-to-All needs at least 2 ranks", "raise system.nodes or system.node.gpus"};
   if (spec.global_batch % ranks != 0) {
-    return fmt::format("global_batch {} does not divide over {} ranks; {} would", spec.global_batch, ranks,
-                       std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks);
+    return config::Problem{
+        fmt::format("global_batch {} does not divide over {} ranks", spec.global_batch, ranks),
+        fmt::format("{} would", std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks)};
   }
   if (spec.slice_vectors % spec.bags_per_workgroup != 0) {
-    return fmt::format(
-        "slice_vectors {} is not a multiple of bags_per_workgroup {}; {} would be", spec.slice_vectors,
-        spec.bags_per_workgroup,
-        (spec.slice_vectors + spec.bags_per_workgroup - 1) / spec.bags_per_workgroup * spec.bags_per_workgroup);
+    return config::Problem{fmt::format("slice_vectors {} is not a multiple of bags_per_workgroup {}",
+                                       spec.slice_vectors, spec.bags_per_workgroup),
+                           fmt::format("{} would be", (spec.slice_vectors + spec.bags_per_workgroup - 1) /
+                                                          spec.bags_per_workgroup * spec.bags_per_workgroup)};
   }
   // The fused kernel's flags: one ready flag per pair of ranks and a counter per slice.
   const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
@@ -117,16 +119,15 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
                                   static_cast<double>(spec.slice_vectors));
   const double flags = static_cast<double>(ranks) * static_cast<double>(ranks) * (1 + slices);
   if (spec.schedule == Schedule::fused && flags > most_flags) {
-    return fmt::format(
-        "{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible; raise slice_vectors "
-        "or take fewer ranks",
-        ranks, slices, flags, most_flags);
+    return config::Problem{
+        fmt::format("{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible", ranks, slices,
+                    flags, most_flags),
+        "raise slice_vectors or take fewer ranks"};
   }
   const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
   if (exchanges && spec.engine == collective::Engine::cu && !spec.library) {
-    return "the bulk-synchronous schedule needs a collective library; write library: ../libraries/rccl.yaml, or "
-           "engine: "
-           "dma inside a node";
+    return config::Problem{"the bulk-synchronous schedule needs a collective library",
+                           "write library: ../libraries/rccl.yaml, or engine: dma inside a node"};
   }
   if (exchanges) {
     if (auto problem = collective::check(exchange_of(spec, sizes, static_cast<program::Rank>(ranks)), system))
@@ -135,9 +136,9 @@ std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const mach
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
                         static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
   if (tables > system.node.gpu.hbm.capacity.value) {
-    return fmt::format(
-        "tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory; lower rows_per_table or tables_per_gpu",
-        tables * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9);
+    return config::Problem{fmt::format("tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory", tables * 1e-9,
+                                       system.node.gpu.hbm.capacity.value * 1e-9),
+                           "lower rows_per_table or tables_per_gpu"};
   }
   return std::nullopt;
 }
@@ -207,7 +208,7 @@ program::PhaseShape of_first_task(program::PhaseShape gather) {
 collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks) {
   return {.kind = collective::Kind::all_to_all,
           .bytes = sizes.bytes_per_peer * ranks,
-          .way = {.engine = spec.engine, .own_share = collective::OwnShare::copied, .library = spec.library}};
+          .method = {.engine = spec.engine, .own_share = collective::OwnShare::copied, .library = spec.library}};
 }
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec) {
@@ -223,6 +224,51 @@ void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& s
       return collective::append(build, exchange_of(spec, EmbeddingSizes(spec, build.ranks()), build.ranks()),
                                 "all_to_all");
   }
+}
+
+namespace {
+
+// What the recorders of validation/h200 write into a trace's header.
+std::vector<std::pair<std::string, std::string>> keys_of_trace(const program::WgTraceHeader& header) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  const auto find = [&](std::string_view key) -> const std::string* {
+    const auto found = std::find_if(header.provenance.begin(), header.provenance.end(),
+                                    [&](const auto& entry) { return entry.first == key; });
+    return found == header.provenance.end() ? nullptr : &found->second;
+  };
+  const auto set = [&](std::string_view key, std::string_view value) { keys.emplace_back(key, value); };
+  const std::string* shape = find("shape");
+  if (!shape) return keys;
+  for (std::string_view left = *shape; !left.empty();) {
+    const std::string_view entry = left.substr(0, left.find(','));
+    left.remove_prefix(std::min(left.size(), entry.size() + 1));
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view key = entry.substr(0, equals);
+    set(key == "bags_per_task" ? "bags_per_workgroup" : key, entry.substr(equals + 1));
+  }
+  if (const std::string* rows = find("rows_per_table")) set("rows_per_table", *rows);
+  if (const std::string* order = find("order")) set("order", *order == "remote_first" ? "peer_by_peer" : "by_table");
+  if (const std::string* popularity = find("row_popularity")) {
+    constexpr std::string_view zipf = "zipf ";
+    const bool skewed = popularity->compare(0, zipf.size(), zipf) == 0;
+    set("zipf_exponent", skewed ? std::string_view(*popularity).substr(zipf.size()) : "0");
+  }
+  const bool unfused = header.kernel == "unfused_embedding";
+  if (unfused) set("schedule", "unfused_kernel");
+  set("threads", std::to_string(header.threads_per_wg));
+  set(unfused ? "registers_per_thread" : "fused_registers_per_thread", std::to_string(header.registers_per_thread));
+  set("in_flight", fmt::format("{} B", header.bytes_in_flight_per_wg));
+  return keys;
+}
+
+}  // namespace
+
+builder::Operator embedding_operator() {
+  auto made =
+      builder::make_operator<EmbeddingSpec>("embedding_all_to_all", append_embedding_all_to_all, check_embedding);
+  made.keys_of_trace = keys_of_trace;
+  return made;
 }
 
 }  // namespace moire::kernel

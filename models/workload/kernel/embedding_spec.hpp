@@ -56,7 +56,7 @@ struct EmbeddingSizes {
 collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks);
 
 // Says what is wrong with the sizes and what would be right; nothing if they fit the machine.
-std::optional<std::string> check_embedding(const EmbeddingSpec& spec, const machine::SystemSpec& system);
+std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const libraries::EquippedSystem& system);
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec);
 void append_unfused_embedding(builder::Builder& build, const EmbeddingSpec& spec);

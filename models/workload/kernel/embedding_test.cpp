@@ -6,15 +6,19 @@
 #include <set>
 
 #include "models/workload/kernel/embedding_spec.hpp"
+#include "models/workload/kernel/operators.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
 namespace moire::kernel {
 namespace {
 
-using machine::example_system;
+using libraries::example_equipped;
 using program::Phase;
 using program::Rank;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct Case {
   std::int64_t gpus, nodes;
@@ -83,9 +87,9 @@ EmbeddingSpec spec_of(const Case& c, Schedule schedule) {
   return spec;
 }
 
-machine::SystemSpec system_of(const Case& c) { return example_system(c.gpus, c.nodes, c.wiring); }
+libraries::EquippedSystem system_of(const Case& c) { return example_equipped(c.gpus, c.nodes, c.wiring); }
 
-std::unique_ptr<program::Program> program_of(const machine::SystemSpec& system, const EmbeddingSpec& spec) {
+std::unique_ptr<program::Program> program_of(const libraries::EquippedSystem& system, const EmbeddingSpec& spec) {
   auto program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
   program->queues.resize(1);
   builder::Builder build{system, *program, program->queues[0]};
@@ -142,7 +146,7 @@ TEST(FusedEmbedding, TasksCoverEveryTableSampleAndDestinationOnce) {
 TEST(FusedEmbedding, ResultsGoTheRightWay) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const auto program = program_of(system, spec_of(c, Schedule::fused));
     const builder::Builder build{system, *program, program->queues[0]};
     const program::Kernel& kernel = kernel_of(*program);
@@ -151,7 +155,7 @@ TEST(FusedEmbedding, ResultsGoTheRightWay) {
         const std::vector<Phase> all = steps(kernel, rank, wg);
         for (std::size_t i = 0; i < all.size(); ++i) {
           if (!gathers(all[i])) continue;
-          const bool stores = all[i].peer != rank && build.stores_reach(rank, all[i].peer);
+          const bool stores = all[i].peer != rank && build.reach().stores(rank, all[i].peer);
           EXPECT_EQ(kernel.shapes[all[i].shape].peer_write, 0);
           EXPECT_EQ(kernel.shapes[all[i].shape].write, stores ? 0 : 256);
           ASSERT_LT(i + 1, all.size());
@@ -245,7 +249,7 @@ TEST(FusedEmbedding, PeerByPeerAndByTableAreAsTheirNamesSay) {
 TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const auto program = program_of(system, spec_of(c, Schedule::fused));
     const builder::Builder build{system, *program, program->queues[0]};
     const program::Kernel& kernel = kernel_of(*program);
@@ -253,7 +257,7 @@ TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
     for (Rank rank = 0; rank < program->ranks(); ++rank) {
       std::set<Rank> peers;
       for (Rank peer = 0; peer < program->ranks(); ++peer) {
-        if (peer != rank && build.stores_reach(rank, peer)) peers.insert(peer);
+        if (peer != rank && build.reach().stores(rank, peer)) peers.insert(peer);
       }
       for (std::int64_t wg = 0; wg < kernel.body->workgroups(rank); ++wg) {
         std::map<Rank, std::size_t> tasks_left;
@@ -295,7 +299,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
     const EmbeddingSpec spec = spec_of(c, Schedule::fused);
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const auto program = program_of(system, spec);
     const builder::Builder build{system, *program, program->queues[0]};
     const program::Kernel& kernel = kernel_of(*program);
@@ -313,7 +317,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
         for (const Phase& phase : steps(kernel, rank, wg)) {
           if (gathers(phase)) amount = phase.amount;
           if (phase.kind != Phase::Kind::put) continue;
-          EXPECT_FALSE(build.stores_reach(rank, phase.peer));
+          EXPECT_FALSE(build.reach().stores(rank, phase.peer));
           EXPECT_LE(phase.bytes.value, static_cast<double>(c.slice) * 256);
           if (phase.gate == program::no_flag) {
             sent[phase.peer] += phase.bytes.value;
@@ -336,7 +340,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
         EXPECT_EQ(slice.flags.size(), 1);
       }
       for (Rank peer = 0; peer < program->ranks(); ++peer) {
-        const bool by_nic = peer != rank && !build.stores_reach(rank, peer);
+        const bool by_nic = peer != rank && !build.reach().stores(rank, peer);
         EXPECT_EQ(sent[peer], by_nic ? static_cast<double>(c.tables * c.samples_per_rank) * 256 : 0) << "to " << peer;
       }
     }
@@ -471,7 +475,7 @@ TEST(Embedding, FirstTasksWaitInStepThenGather) {
 
 TEST(FusedEmbedding, WithoutAFenceOfItsOwnItIsThePorts) {
   const Case c{2, 1, link::Wiring::nvswitch, 1, 8, 8, 32, Order::peer_by_peer};
-  machine::SystemSpec system = system_of(c);
+  libraries::EquippedSystem system = system_of(c);
   system.node.gpu.port.fence = Time::from_ns(640);
   EmbeddingSpec spec = spec_of(c, Schedule::fused);
   spec.fence.reset();
@@ -564,7 +568,7 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
   for (const Case& c : cases()) {
     for (const Schedule schedule : {Schedule::fused, Schedule::bulk_synchronous}) {
       SCOPED_TRACE(text(c) + (schedule == Schedule::fused ? " fused" : " bulk"));
-      const machine::SystemSpec system = system_of(c);
+      const libraries::EquippedSystem system = system_of(c);
       const auto program = program_of(system, spec_of(c, schedule));
       const replay::Result result = replay::run(system, *program);
       ASSERT_EQ(result.deadlock, "");
@@ -590,7 +594,7 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
 TEST(Embedding, FusionHidesTheCommunication) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 2}, {2, 2}}) {
     Case c{gpus, nodes, gpus > 1 ? link::Wiring::nvswitch : link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
-    const machine::SystemSpec system = system_of(c);
+    const libraries::EquippedSystem system = system_of(c);
     const replay::Result bulk = replay::run(system, *program_of(system, spec_of(c, Schedule::bulk_synchronous)));
     EmbeddingSpec persistent = spec_of(c, Schedule::fused);
     persistent.fused_registers_per_thread = 64;  // the occupancy of the unfused kernel
@@ -606,7 +610,7 @@ TEST(Embedding, FusionHidesTheCommunication) {
 
 TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
   Case c{1, 2, link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};
-  const machine::SystemSpec system = system_of(c);
+  const libraries::EquippedSystem system = system_of(c);
   const Time first = replay::run(system, *program_of(system, spec_of(c, Schedule::fused))).end;
   c.order = Order::by_destination;
   const replay::Result result = replay::run(system, *program_of(system, spec_of(c, Schedule::fused)));
@@ -619,24 +623,50 @@ TEST(FusedEmbedding, LocalFirstEndsNoEarlier) {
 
 TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   const Case c{4, 1, link::Wiring::nvswitch, 4, 16, 8, 32, Order::slices_in_turn};
-  const machine::SystemSpec system = system_of(c);
+  const libraries::EquippedSystem system = system_of(c);
   const EmbeddingSpec good = spec_of(c, Schedule::bulk_synchronous);
   EXPECT_EQ(check_embedding(good, system), std::nullopt);
   EmbeddingSpec bad = good;
   bad.global_batch = 63;
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("global_batch 63 does not divide over 4 ranks; 64 would"));
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("global_batch 63 does not divide over 4 ranks; 64 would"));
   bad = good;
   bad.slice_vectors = 12;
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("12 is not a multiple of bags_per_workgroup 8; 16 would be"));
+  EXPECT_THAT(check_embedding(bad, system)->str(),
+              HasSubstr("12 is not a multiple of bags_per_workgroup 8; 16 would be"));
   bad = good;
   bad.library.reset();
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("needs a collective library"));
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("needs a collective library"));
   bad.schedule = Schedule::fused;
   EXPECT_EQ(check_embedding(bad, system), std::nullopt);
   bad = good;
   bad.rows_per_table = 100'000'000;
-  EXPECT_THAT(*check_embedding(bad, system), HasSubstr("tables of 102.4 GB per GPU do not fit its 10.0 GB"));
-  EXPECT_THAT(*check_embedding(good, example_system(1)), HasSubstr("at least 2 ranks"));
+  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("tables of 102.4 GB per GPU do not fit its 10.0 GB"));
+  EXPECT_THAT(check_embedding(good, example_equipped(1))->str(), HasSubstr("at least 2 ranks"));
+}
+
+TEST(Embedding, TakesItsKeysFromTheHeaderOfATrace) {
+  const auto keys = [](const program::WgTraceHeader& header) {
+    std::vector<std::string> out;
+    for (const auto& [key, value] : embedding_operator().keys_of_trace(header)) out.push_back(key + "=" + value);
+    return out;
+  };
+  program::WgTraceHeader header;
+  header.threads_per_wg = 256;
+  header.registers_per_thread = 60;
+  header.bytes_in_flight_per_wg = 32768;
+  EXPECT_THAT(keys(header), IsEmpty());
+  header.provenance = {{"gpu", "NVIDIA H200"},
+                       {"shape", "tables_per_gpu=16,dim=128,bags_per_task=16,dtype=fp32"},
+                       {"rows_per_table", "1000000"},
+                       {"order", "natural"}};
+  EXPECT_THAT(keys(header), ElementsAre("tables_per_gpu=16", "dim=128", "bags_per_workgroup=16", "dtype=fp32",
+                                        "rows_per_table=1000000", "order=by_table", "threads=256",
+                                        "fused_registers_per_thread=60", "in_flight=32768 B"));
+  header.kernel = "unfused_embedding";
+  header.provenance = {{"shape", "dim=128"}, {"order", "remote_first"}, {"row_popularity", "zipf 1.05"}};
+  EXPECT_THAT(keys(header),
+              ElementsAre("dim=128", "order=peer_by_peer", "zipf_exponent=1.05", "schedule=unfused_kernel",
+                          "threads=256", "registers_per_thread=60", "in_flight=32768 B"));
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include "models/hardware/cu/occupancy.hpp"
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/gemm_traffic.hpp"
-#include "sim/config/spec.hpp"
+#include "models/workload/kernel/operators.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::kernel {
 
@@ -20,25 +21,25 @@ double real(std::int64_t x) { return static_cast<double>(x); }
 
 class GemmBody final : public program::KernelBody {
  public:
-  explicit GemmBody(const GemmPlan& plan) : plan_(plan) {}
-  std::int64_t workgroups(program::Rank) const override { return plan_.workgroups; }
+  explicit GemmBody(const GemmLaunch& launch) : launch_(launch) {}
+  std::int64_t workgroups(program::Rank) const override { return launch_.workgroups; }
   bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
     if (step == 0) {
       phase.kind = program::Phase::Kind::delay;
-      phase.duration = plan_.start_up;
+      phase.duration = launch_.start_up;
       return true;
     }
-    if (plan_.schedule == libraries::Schedule::stream_k) return share_step(step - 1, phase);
+    if (launch_.schedule == libraries::Schedule::stream_k) return share_step(step - 1, phase);
     const std::int64_t number = (step - 1) / 2;
-    const std::int64_t tile = place(workgroup) + number * plan_.workgroups;
-    if (number < plan_.fixed_tiles && tile < plan_.tiles) return tile_step((step - 1) % 2, 1, phase);
+    const std::int64_t tile = place(workgroup) + number * launch_.workgroups;
+    if (number < launch_.fixed_tiles && tile < launch_.tiles) return tile_step((step - 1) % 2, 1, phase);
     // Behind the fixed tiles, where the last of them may be missing, comes one step: to take the others.
-    if (items(0) == 0 || number > plan_.fixed_tiles || (step - 1) % 2 == 1) return false;
+    if (items(0) == 0 || number > launch_.fixed_tiles || (step - 1) % 2 == 1) return false;
     phase.kind = program::Phase::Kind::take;
     return true;
   }
   std::int64_t items(program::Rank) const override {
-    return std::max<std::int64_t>(0, plan_.tiles - plan_.fixed_tiles * plan_.workgroups);
+    return std::max<std::int64_t>(0, launch_.tiles - launch_.fixed_tiles * launch_.workgroups);
   }
   bool item_phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
     return step < 2 && tile_step(step, 1, phase);
@@ -48,42 +49,42 @@ class GemmBody final : public program::KernelBody {
   bool tile_step(std::uint32_t step, double tiles, program::Phase& phase) const {
     phase.kind = program::Phase::Kind::work;
     phase.shape = step == 0 ? main_loop : store;
-    phase.posted = step == 1 && plan_.store_beside;
-    phase.amount = tiles / real(plan_.tiles);
+    phase.posted = step == 1 && launch_.store_beside;
+    phase.amount = tiles / real(launch_.tiles);
     return true;
   }
   // Where a workgroup stands in the order of the fixed tiles.
   std::int64_t place(std::int64_t workgroup) const {
-    const std::int64_t size = plan_.kernel.cluster_size();
-    const std::int64_t clusters = plan_.workgroups / size;
-    if (plan_.interleave == 1 || workgroup >= clusters * size) return workgroup;
+    const std::int64_t size = launch_.kernel.cluster_size();
+    const std::int64_t clusters = launch_.workgroups / size;
+    if (launch_.interleave == 1 || workgroup >= clusters * size) return workgroup;
     const std::int64_t cluster = workgroup / size;
-    const std::int64_t turn = cluster % plan_.interleave, longer = clusters % plan_.interleave;
-    const std::int64_t before = turn * (clusters / plan_.interleave) + std::min(turn, longer);
-    return (before + cluster / plan_.interleave) * size + workgroup % size;
+    const std::int64_t turn = cluster % launch_.interleave, longer = clusters % launch_.interleave;
+    const std::int64_t before = turn * (clusters / launch_.interleave) + std::min(turn, longer);
+    return (before + cluster / launch_.interleave) * size + workgroup % size;
   }
   // An equal share of all steps. Where it does not end with a tile, the sums so far go to whoever ends the tile.
   bool share_step(std::uint32_t step, program::Phase& phase) const {
     if (step > 1) return false;
-    const double share = real(plan_.tiles) / real(plan_.workgroups);
-    const bool cut = plan_.tiles % plan_.workgroups != 0;
-    return tile_step(step, step == 1 && cut ? share + plan_.tile_of_sums : share, phase);
+    const double share = real(launch_.tiles) / real(launch_.workgroups);
+    const bool cut = launch_.tiles % launch_.workgroups != 0;
+    return tile_step(step, step == 1 && cut ? share + launch_.tile_of_sums : share, phase);
   }
 
-  GemmPlan plan_;
+  GemmLaunch launch_;
 };
 
 // Adds up the parts of a split k: the sums are in the cache where they fit.
-program::Kernel reduction(const GemmSpec& spec, const GemmPlan& plan) {
+program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch) {
   constexpr std::int64_t threads = 512, most_workgroups = 512;
   const double elements = real(spec.m) * real(spec.n);
   const std::int64_t workgroups = std::clamp<std::int64_t>(spec.m * spec.n / threads, 1, most_workgroups);
   program::PhaseShape shape;
   shape.name = "sum";
-  shape.read = elements * sum_bytes * real(plan.kernel.split);
-  shape.read_miss = plan.store.write_miss;
+  shape.read = elements * sum_bytes * real(launch.kernel.split);
+  shape.read_miss = launch.store.write_miss;
   shape.write = elements * builder::bytes_of(spec.dtype);
-  shape.write_miss = plan.store.write_miss;
+  shape.write_miss = launch.store.write_miss;
   shape.in_flight = Bytes{real(threads) * 16};
   shape.threads = threads;
   program::Kernel kernel;
@@ -138,8 +139,8 @@ std::int64_t cus_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
   return std::min(gpu.compute.total_cus(), spec.cus.value_or(gpu.compute.total_cus()));
 }
 
-GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
-  return choose_kernel(shape_of(spec), gpu, cus_of(spec, gpu),
+GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+  return choose_kernel(shape_of(spec), gpu, library, cus_of(spec, gpu),
                        {.tile = spec.tile ? &*spec.tile : nullptr,
                         .cluster = spec.cluster ? &*spec.cluster : nullptr,
                         .split = spec.split_k.value_or(0)});
@@ -150,9 +151,10 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu) {
 namespace {
 
 // A stage is asked for again when it has arrived as a whole and was used.
-Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu) {
+Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu,
+             const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());
-  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * gpu.gemm.main_loop / cus;
+  const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
   const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) / rate;
   const double arrive = real(tile.m + tile.n) * real(tile.k) * shape.element / gpu.compute.load_store_per_cu.value;
   return Time{static_cast<std::int64_t>((use + arrive) * 1e12)};
@@ -160,78 +162,87 @@ Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const mach
 
 }  // namespace
 
-GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus) {
-  const libraries::GemmLibrarySpec& library = gpu.gemm;
+GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
+                     std::int64_t cus) {
   const GemmShape shape = shape_of(spec);
-  GemmPlan plan;
-  plan.kernel = kernel_of(spec, gpu);
-  plan.schedule = spec.schedule.value_or(library.schedule);
-  const TileGrid grid(shape, plan.kernel);
-  plan.tiles = grid.tiles();
-  plan.resources = resources_of(library, plan.kernel);
+  GemmLaunch launch;
+  launch.kernel = kernel_of(spec, gpu, library);
+  core::log_info("gemm {} x {} x {}: tiles of {} x {} x {}, clusters of {} x {}, k in {} part{}", spec.m, spec.n,
+                 spec.k, launch.kernel.tile.m, launch.kernel.tile.n, launch.kernel.tile.k, launch.kernel.cluster.m,
+                 launch.kernel.cluster.n, launch.kernel.split, launch.kernel.split == 1 ? "" : "s");
+  launch.schedule = spec.schedule.value_or(library.schedule);
+  const TileGrid grid(shape, launch.kernel);
+  launch.tiles = grid.tiles();
+  launch.resources = resources_of(library, launch.kernel);
   const std::int64_t held =
-      std::max<std::int64_t>(1, resident_workgroups(gpu, plan.resources, std::min(cus, cus_of(spec, gpu))));
-  const std::int64_t resident = std::min(held, plan.tiles);
-  plan.workgroups = plan.schedule == libraries::Schedule::one_tile ? plan.tiles : resident;
-  plan.fixed_tiles = plan.schedule == libraries::Schedule::persistent
-                         ? library.fixed_tiles
-                         : (plan.tiles + plan.workgroups - 1) / plan.workgroups;
-  plan.interleave = plan.schedule == libraries::Schedule::persistent ? library.interleave : 1;
-  plan.start_up = library.start_up;
-  plan.store_beside = library.store_beside;
+      std::max<std::int64_t>(1, resident_workgroups(gpu, launch.resources, std::min(cus, cus_of(spec, gpu))));
+  const std::int64_t resident = std::min(held, launch.tiles);
+  launch.workgroups = launch.schedule == libraries::Schedule::one_tile ? launch.tiles : resident;
+  launch.fixed_tiles = launch.schedule == libraries::Schedule::persistent
+                           ? library.fixed_tiles
+                           : (launch.tiles + launch.workgroups - 1) / launch.workgroups;
+  launch.interleave = launch.schedule == libraries::Schedule::persistent ? library.interleave : 1;
+  launch.start_up = library.start_up;
+  launch.store_beside = library.store_beside;
 
-  const Traffic traffic = gemm_traffic(shape, plan.kernel, resident, gpu);
-  const libraries::TileSpec& tile = plan.kernel.tile;
-  program::PhaseShape& loop = plan.main_loop;
+  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, gpu, library);
+  const libraries::TileSpec& tile = launch.kernel.tile;
+  program::PhaseShape& loop = launch.main_loop;
   loop.name = "tile";
   loop.read = traffic.requested;
   loop.read_miss = traffic.loaded / traffic.requested;
-  loop.flop = 2 * real(tile.m) * real(tile.n) * real(grid.depth) * real(plan.tiles) / library.main_loop;
+  loop.flop = 2 * real(tile.m) * real(tile.n) * real(grid.depth) * real(launch.tiles) / library.main_loop;
   loop.unit =
       spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
   loop.power = loop.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
   loop.in_flight = Bytes{real(tile.stages * tile.k * (tile.m + tile.n)) * 2};
-  loop.held = held_of(tile, shape, gpu);
+  loop.held = held_of(tile, shape, gpu, library);
   loop.threads = library.threads;
-  program::PhaseShape& store = plan.store;
+  program::PhaseShape& store = launch.store;
   store.name = "store";
   const double stored = real(spec.m) * real(spec.n) * (grid.parts > 1 ? sum_bytes * real(grid.parts) : shape.element);
   store.write = stored;
   store.write_miss = memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{stored}, Bytes{traffic.loaded});
   store.in_flight = library.store_in_flight;
   store.threads = library.threads;
-  plan.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);
-  return plan;
+  launch.tile_of_sums = sum_bytes / (grid.parts > 1 ? sum_bytes : shape.element);
+  return launch;
 }
 
-std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system) {
+std::optional<config::Problem> check_gemm(const GemmSpec& spec, const libraries::EquippedSystem& system) {
   const machine::GpuSpec& gpu = system.node.gpu;
+  const libraries::GemmLibrarySpec& library = system.software.gemm;
   const std::int64_t cus = gpu.compute.total_cus();
-  if (spec.cus && *spec.cus > cus) return fmt::format("cus {} is more than the GPU has; {} at most", *spec.cus, cus);
+  if (spec.cus && *spec.cus > cus)
+    return config::Problem{fmt::format("cus {} is more than the GPU has", *spec.cus), fmt::format("{} at most", cus)};
   const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
   const double bytes = elements * builder::bytes_of(spec.dtype);
   if (bytes > gpu.hbm.capacity.value) {
-    return fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB; make m, n or k smaller", bytes * 1e-9,
-                       gpu.hbm.capacity.value * 1e-9);
+    return config::Problem{fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB", bytes * 1e-9,
+                                       gpu.hbm.capacity.value * 1e-9),
+                           "make m, n or k smaller"};
   }
   if (spec.split_k && *spec.split_k > spec.k) {
-    return fmt::format("split_k {} leaves parts of k without any element; {} at most", *spec.split_k, spec.k);
+    return config::Problem{fmt::format("split_k {} leaves parts of k without any element", *spec.split_k),
+                           fmt::format("{} at most", spec.k)};
   }
-  const GemmKernel kernel = kernel_of(spec, gpu);
-  const program::WorkgroupResources resources = resources_of(gpu.gemm, kernel);
+  const GemmKernel kernel = kernel_of(spec, gpu, library);
+  const program::WorkgroupResources resources = resources_of(library, kernel);
   if (kernel.cluster_size() > gpu.compute.cluster_max) {
-    return fmt::format("clusters of {} workgroups; this GPU has at most {}", kernel.cluster_size(),
-                       gpu.compute.cluster_max);
+    return config::Problem{fmt::format("clusters of {} workgroups", kernel.cluster_size()),
+                           fmt::format("this GPU has at most {}", gpu.compute.cluster_max)};
   }
   if (cu::occupancy(gpu.compute, resources) == 0) {
-    return fmt::format(
-        "a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}; take a smaller tile or "
-        "fewer stages",
-        kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k, cu::limiting_resource(gpu.compute, resources));
+    return config::Problem{
+        fmt::format("a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}",
+                    kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k,
+                    cu::limiting_resource(gpu.compute, resources)),
+        "take a smaller tile or fewer stages"};
   }
   if (resident_workgroups(gpu, resources, cus_of(spec, gpu)) == 0) {
-    return fmt::format("no cluster of {} workgroups fits {} CUs; take a smaller cluster or more cus",
-                       kernel.cluster_size(), cus_of(spec, gpu));
+    return config::Problem{
+        fmt::format("no cluster of {} workgroups fits {} CUs", kernel.cluster_size(), cus_of(spec, gpu)),
+        "take a smaller cluster or more cus"};
   }
   return std::nullopt;
 }
@@ -239,17 +250,19 @@ std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::Syste
 void append_gemm(builder::Builder& build, const GemmSpec& spec) { append_gemm(build, spec, "gemm"); }
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name) {
-  const GemmPlan plan = plan_gemm(spec, build.gpu(), build.cus());
+  const GemmLaunch launch = launch_of(spec, build.gpu(), build.system.software.gemm, build.cus());
   program::Kernel kernel;
   kernel.name = build.unique(name);
-  kernel.resources = plan.resources;
-  kernel.shapes = {plan.main_loop, plan.store};
-  kernel.body = std::make_shared<GemmBody>(plan);
+  kernel.resources = launch.resources;
+  kernel.shapes = {launch.main_loop, launch.store};
+  kernel.body = std::make_shared<GemmBody>(launch);
   build.queue.operations.emplace_back(std::move(kernel));
-  if (plan.kernel.split == 1) return;
-  program::Kernel sum = reduction(spec, plan);
+  if (launch.kernel.split == 1) return;
+  program::Kernel sum = reduction(spec, launch);
   sum.name = build.unique(name + "_sum");
   build.queue.operations.emplace_back(std::move(sum));
 }
+
+builder::Operator gemm_operator() { return builder::make_operator<GemmSpec>("gemm", append_gemm, check_gemm); }
 
 }  // namespace moire::kernel

@@ -25,7 +25,7 @@ struct GemmSpec {
 };
 
 // What runs on a GPU for it.
-struct GemmPlan {
+struct GemmLaunch {
   GemmKernel kernel;
   libraries::Schedule schedule = libraries::Schedule::one_tile;
   std::int64_t tiles = 0;  // of all parts of k
@@ -40,10 +40,11 @@ struct GemmPlan {
   double tile_of_sums = 1;  // what the unrounded sums of a tile take over its elements of C
 };
 // `cus` that the queue may use: the grid of a persistent kernel fits them, the library's choice does not know of them.
-GemmPlan plan_gemm(const GemmSpec& spec, const machine::GpuSpec& gpu, std::int64_t cus);
+GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
+                     std::int64_t cus);
 
 // Says what is wrong and what would be right; nothing if it fits the machine.
-std::optional<std::string> check_gemm(const GemmSpec& spec, const machine::SystemSpec& system);
+std::optional<config::Problem> check_gemm(const GemmSpec& spec, const libraries::EquippedSystem& system);
 
 void append_gemm(builder::Builder& build, const GemmSpec& spec);
 void append_gemm(builder::Builder& build, const GemmSpec& spec, const std::string& name);

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "models/workload/kernel/gemm_kernel.hpp"
+#include "models/workload/libraries/software.hpp"
 #include "sim/config/config.hpp"
 #include "tests/support/source_dir.hpp"
 
@@ -21,10 +22,10 @@ struct Launch {
   std::array<std::int64_t, 6> kernel;  // tile, cluster: m, n each; split; workgroups
 };
 
-machine::GpuSpec h200() {
+libraries::EquippedGpu h200() {
   config::Diagnostics diagnostics;
   const auto tree = config::load(support::source_dir() + "/configs/hardware/h200.yaml", {}, diagnostics);
-  const auto gpu = config::parse<machine::GpuSpec>(*tree, diagnostics);
+  const auto gpu = libraries::read_gpu(*tree, diagnostics);
   EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
   return *gpu;
 }
@@ -53,12 +54,12 @@ struct Agreement {
 };
 
 Agreement agreement(std::int64_t sms) {
-  const machine::GpuSpec gpu = h200();
+  const libraries::EquippedGpu gpu = h200();
   Agreement count;
   for (const auto& [shape, launch] : launches()) {
     const auto [m, n, k, cus] = shape;
     if (cus != sms) continue;
-    const GemmKernel kernel = choose_kernel({m, n, k, 2}, gpu, cus);
+    const GemmKernel kernel = choose_kernel({m, n, k, 2}, gpu, gpu.gemm, cus);
     const auto& seen = launch.kernel;
     const bool tile = kernel.tile.m == seen[0] && kernel.tile.n == seen[1];
     const bool all = tile && kernel.cluster.m == seen[2] && kernel.cluster.n == seen[3] && kernel.split == seen[4];
@@ -86,7 +87,7 @@ TEST(H200GemmChoice, PicksMostTilesOnFewerSms) {
 
 // What a kernel launches follows from its tile, cluster and split.
 TEST(H200GemmChoice, ThePersistentGridIsTheOneSeen) {
-  const machine::GpuSpec gpu = h200();
+  const libraries::EquippedGpu gpu = h200();
   for (const auto& [shape, launch] : launches()) {
     const auto [m, n, k, cus] = shape;
     const auto& seen = launch.kernel;

@@ -18,8 +18,7 @@ struct Costs {
 };
 
 Costs costs_of(const GemmShape& shape, const GemmKernel& kernel, const TileGrid& grid, std::int64_t at_once,
-               const machine::GpuSpec& gpu) {
-  const libraries::GemmLibrarySpec& library = gpu.gemm;
+               const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const auto& [tile, cluster, split] = kernel;
   const double cus = real(gpu.compute.total_cus());
   const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
@@ -45,9 +44,9 @@ Costs costs_of(const GemmShape& shape, const GemmKernel& kernel, const TileGrid&
 }
 
 double library_cost(const GemmShape& shape, const GemmKernel& kernel, const TileGrid& grid, std::int64_t at_once,
-                    const machine::GpuSpec& gpu) {
-  const libraries::ChoiceSpec& choice = gpu.gemm.choice;
-  const Costs costs = costs_of(shape, kernel, grid, at_once, gpu);
+                    const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
+  const libraries::ChoiceSpec& choice = library.choice;
+  const Costs costs = costs_of(shape, kernel, grid, at_once, gpu, library);
   const double loads = choice.loads * costs.loads;
   const double memory = choice.memory * costs.memory;
   const double main_loop = std::sqrt(costs.arithmetic * costs.arithmetic + loads * loads + memory * memory);
@@ -87,8 +86,8 @@ std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::Wor
   return std::min(most, cus * on_one / resources.cluster * resources.cluster);
 }
 
-GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, std::int64_t cus, const Preset& preset) {
-  const libraries::GemmLibrarySpec& library = gpu.gemm;
+GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
+                         std::int64_t cus, const Preset& preset) {
   std::vector<libraries::TileSpec> tiles = library.kernels();
   std::vector<libraries::ClusterSpec> clusters = library.cluster_shapes();
   std::vector<std::int64_t> splits = library.splits;
@@ -109,7 +108,7 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, st
           continue;
         if (preset.split == 0 && split > 1 && (grid.tiles() > held || shape.k / split < library.shortest_part))
           continue;
-        const double cost = library_cost(shape, kernel, grid, std::min(held, grid.tiles()), gpu);
+        const double cost = library_cost(shape, kernel, grid, std::min(held, grid.tiles()), gpu, library);
         if (lowest >= 0 && cost >= lowest) continue;
         lowest = cost;
         best = kernel;

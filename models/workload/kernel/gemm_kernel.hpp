@@ -48,7 +48,7 @@ struct Preset {
   const libraries::ClusterSpec* cluster = nullptr;
   std::int64_t split = 0;
 };
-GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, std::int64_t cus,
-                         const Preset& preset = {});
+GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
+                         std::int64_t cus, const Preset& preset = {});
 
 }  // namespace moire::kernel

@@ -6,19 +6,21 @@
 #include <functional>
 
 #include "models/workload/kernel/gemm_traffic.hpp"
+#include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
 namespace moire::kernel {
 namespace {
 
-using machine::example_system;
+using libraries::example_equipped;
 using ::testing::HasSubstr;
 
 // 8 CUs in 2 groups, 5 TFLOP/s a CU on the matrix units: a tile of 64 x 64 and k = 1,250 is 10.24 MFLOP, 2.048 us. Its
 // loads and stores take next to nothing.
-machine::SystemSpec system(libraries::Schedule schedule = libraries::Schedule::one_tile) {
-  machine::SystemSpec system = example_system(1);
+libraries::EquippedSystem system(libraries::Schedule schedule = libraries::Schedule::one_tile) {
+  libraries::EquippedSystem system = example_equipped(1);
   machine::GpuSpec& gpu = system.node.gpu;
+  libraries::GemmLibrarySpec& library = system.software.gemm;
   gpu.l2.capacity = {1e9};
   gpu.l2.bandwidth = {1e15};
   gpu.l2.hit_latency = Time::from_ns(1);
@@ -26,17 +28,22 @@ machine::SystemSpec system(libraries::Schedule schedule = libraries::Schedule::o
   gpu.hbm.unloaded_latency = Time::from_ns(1);
   gpu.compute.load_store_per_cu = {1e15};
   gpu.compute.bytes_in_flight_per_cu = {1e9};
-  gpu.gemm.tiles = {"64x64x50x2"};
-  gpu.gemm.threads = 1024;  // a workgroup a CU
-  gpu.gemm.registers_per_thread = 32;
-  gpu.gemm.schedule = schedule;
-  gpu.gemm.store_in_flight = {1e9};
+  library.tiles = {"64x64x50x2"};
+  library.threads = 1024;  // a workgroup a CU
+  library.registers_per_thread = 32;
+  library.schedule = schedule;
+  library.store_in_flight = {1e9};
   return system;
 }
 
 constexpr double tile_us = 2.048;
 
-double gemm_us(const machine::SystemSpec& system, const GemmSpec& spec, replay::Result* result = nullptr) {
+libraries::EquippedGpu equipped_gpu() {
+  const libraries::EquippedSystem whole = system();
+  return {whole.node.gpu, whole.software.gemm};
+}
+
+double gemm_us(const libraries::EquippedSystem& system, const GemmSpec& spec, replay::Result* result = nullptr) {
   program::Program program(1);
   program::Queue& queue = program.queues.emplace_back();
   queue.name = "main";
@@ -70,8 +77,8 @@ TEST(Gemm, APartOfATileCostsAWholeOne) {
 // Seven CUs are left. A workgroup of the persistent kernel finds no place and starts when another one ends; until then
 // seven do the work of eight.
 double beside_one(libraries::Schedule schedule, std::int64_t fixed, const GemmSpec& spec) {
-  machine::SystemSpec beside = system(schedule);
-  beside.node.gpu.gemm.fixed_tiles = fixed;
+  libraries::EquippedSystem beside = system(schedule);
+  beside.software.gemm.fixed_tiles = fixed;
   program::Program program(1);
   program.queues.resize(2);
   program.queues[0].name = "blocker";
@@ -97,9 +104,9 @@ TEST(Gemm, PersistentWorkgroupsShareWhatALateOneDoesNotDo) {
 // 13 tiles on 8 workgroups: five of them have two. Interleaved by two these are 0, 2, 4, 6 and 1; the last one, which
 // comes late, has one, and the one before it has two.
 TEST(Gemm, FixedTilesMayBeInterleaved) {
-  machine::SystemSpec two = system(libraries::Schedule::persistent);
-  two.node.gpu.gemm.fixed_tiles = 2;
-  two.node.gpu.gemm.interleave = 2;
+  libraries::EquippedSystem two = system(libraries::Schedule::persistent);
+  two.software.gemm.fixed_tiles = 2;
+  two.software.gemm.interleave = 2;
   program::Program program(1);
   program::Queue& queue = program.queues.emplace_back();
   builder::Builder build{two, program, queue, "gemm"};
@@ -124,7 +131,7 @@ TEST(Gemm, StreamKSharesTheStepsEqually) {
 }
 
 TEST(Gemm, PartsOfKRunSideBySideAndAreAddedUp) {
-  machine::SystemSpec split = system();
+  libraries::EquippedSystem split = system();
   split.node.gpu.host.queue_gap = Time::from_us(1);
   GemmSpec spec = of(1, 2);
   spec.split_k = 4;
@@ -140,9 +147,9 @@ TEST(Gemm, PartsOfKRunSideBySideAndAreAddedUp) {
 TEST(Gemm, ClustersOfTilesReachBeyondC) {
   GemmSpec spec = of(3, 2);
   spec.cluster = {.m = 4, .n = 1};
-  const GemmPlan plan = plan_gemm(spec, system().node.gpu, 8);
-  EXPECT_EQ(plan.tiles, 4 * 2);
-  EXPECT_EQ(plan.resources.cluster, 4);
+  const GemmLaunch launch = launch_of(spec, system().node.gpu, system().software.gemm, 8);
+  EXPECT_EQ(launch.tiles, 4 * 2);
+  EXPECT_EQ(launch.resources.cluster, 4);
   EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
   // Seven free CUs hold one cluster of four: the second waits for it.
   EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, spec), 2, 0.1);
@@ -155,8 +162,8 @@ TEST(Gemm, DoesTheWholeWork) {
     for (const auto& [m, n, k] : {std::tuple{64, 64, 50}, {640, 1000, 333}, {65, 4096, 1250}, {2048, 2048, 2048}}) {
       GemmSpec spec{.m = m, .n = n, .k = k};
       spec.schedule = schedule;
-      const machine::SystemSpec on = system();
-      const GemmPlan plan = plan_gemm(spec, on.node.gpu, 8);
+      const libraries::EquippedSystem on = system();
+      const GemmLaunch launch = launch_of(spec, on.node.gpu, on.software.gemm, 8);
       program::Program program(1);
       program::Queue& queue = program.queues.emplace_back();
       builder::Builder build{on, program, queue, "gemm"};
@@ -182,21 +189,22 @@ TEST(Gemm, DoesTheWholeWork) {
         EXPECT_NEAR(done[1], 1, 1e-9);
       }
       const double whole = 2. * 64 * ((m + 63) / 64) * 64 * ((n + 63) / 64) * 50 * ((k + 49) / 50);
-      EXPECT_DOUBLE_EQ(plan.main_loop.flop, whole);
-      EXPECT_DOUBLE_EQ(plan.main_loop.read * plan.main_loop.read_miss, 2. * (m + n) * k) << "all of it stays in 1 GB";
-      EXPECT_DOUBLE_EQ(plan.store.write, 2. * m * n);
+      EXPECT_DOUBLE_EQ(launch.main_loop.flop, whole);
+      EXPECT_DOUBLE_EQ(launch.main_loop.read * launch.main_loop.read_miss, 2. * (m + n) * k)
+          << "all of it stays in 1 GB";
+      EXPECT_DOUBLE_EQ(launch.store.write, 2. * m * n);
     }
   }
 }
 
 Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t k_spread,
-                machine::GpuSpec gpu) {
+                libraries::EquippedGpu gpu) {
   gpu.gemm.k_spread = k_spread;
-  return gemm_traffic(shape, kernel, resident, gpu);
+  return gemm_traffic(shape, kernel, resident, gpu, gpu.gemm);
 }
 
 TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
-  machine::GpuSpec gpu = system().node.gpu;
+  libraries::EquippedGpu gpu = equipped_gpu();
   const GemmShape shape{640, 640, 1000, 2};  // operands of 1.28 MB, 10 x 10 tiles
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
   EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).requested, 2 * 10 * 1.28e6);
@@ -213,18 +221,18 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
 
 // A wave of 20 in stripes of four rows: five columns of the ten, so A twice for each; B once for each of three stripes.
 TEST(GemmTraffic, StripesMayBeHigher) {
-  machine::GpuSpec gpu = system().node.gpu;
+  libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {1};
   gpu.gemm.stripe = 4;
   const GemmShape shape{640, 640, 1000, 2};
   gpu.gemm.k_spread = 1;
   const double once_a_wave = (2 + 3) * 1.28e6;
-  EXPECT_NEAR(gemm_traffic(shape, {{64, 64, 50, 1}, {1, 1}, 1}, 20, gpu).loaded,
+  EXPECT_NEAR(gemm_traffic(shape, {{64, 64, 50, 1}, {1, 1}, 1}, 20, gpu, gpu.gemm).loaded,
               once_a_wave + (2 * 10 * 1.28e6 - once_a_wave) * (1 - 1 / ((4 + 5) * 64 * 2.)), 100);
 }
 
 TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {
-  const machine::GpuSpec gpu = system().node.gpu;
+  const libraries::EquippedGpu gpu = equipped_gpu();
   const GemmShape shape{640, 640, 1000, 2};
   EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 1}, 1}, 10, 1000, gpu).requested, (10 + 5) * 1.28e6);
   EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, 1000, gpu).requested, (2 + 5) * 1.28e6);
@@ -232,7 +240,7 @@ TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {
 
 // Memory-bound, with a cache too small for what many workgroups share: fewer of them are faster.
 TEST(GemmTraffic, FewerWorkgroupsMayFindMore) {
-  machine::GpuSpec gpu = system().node.gpu;
+  libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {0.2e6};
   const GemmShape shape{64, 6400, 1000, 2};
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
@@ -240,10 +248,10 @@ TEST(GemmTraffic, FewerWorkgroupsMayFindMore) {
 }
 
 TEST(GemmChoice, TakesTheTileThatFillsAWave) {
-  machine::GpuSpec gpu = system().node.gpu;
+  libraries::EquippedGpu gpu = equipped_gpu();
   gpu.gemm.tiles = {"64x64x32x1", "128x64x32x1", "128x128x32x1"};
   const auto tile = [&](std::int64_t m, std::int64_t n) {
-    const GemmKernel kernel = choose_kernel({m, n, 4096, 2}, gpu, 8);
+    const GemmKernel kernel = choose_kernel({m, n, 4096, 2}, gpu, gpu.gemm, 8);
     return std::pair{kernel.tile.m, kernel.tile.n};
   };
   EXPECT_EQ(tile(256, 128), (std::pair<std::int64_t, std::int64_t>{64, 64}));
@@ -252,20 +260,20 @@ TEST(GemmChoice, TakesTheTileThatFillsAWave) {
 }
 
 TEST(GemmChoice, SplitsALongK) {
-  machine::GpuSpec gpu = system().node.gpu;
+  libraries::EquippedGpu gpu = equipped_gpu();
   gpu.gemm.splits = {1, 2, 4, 8};
-  EXPECT_EQ(choose_kernel({64, 64, 65536, 2}, gpu, 8).split, 8);
-  EXPECT_EQ(choose_kernel({64, 128, 65536, 2}, gpu, 8).split, 4);
-  EXPECT_EQ(choose_kernel({64, 64, 600, 2}, gpu, 8).split, 1) << "parts of fewer than 512";
-  EXPECT_EQ(choose_kernel({640, 640, 65536, 2}, gpu, 8).split, 1) << "more tiles than CUs";
+  EXPECT_EQ(choose_kernel({64, 64, 65536, 2}, gpu, gpu.gemm, 8).split, 8);
+  EXPECT_EQ(choose_kernel({64, 128, 65536, 2}, gpu, gpu.gemm, 8).split, 4);
+  EXPECT_EQ(choose_kernel({64, 64, 600, 2}, gpu, gpu.gemm, 8).split, 1) << "parts of fewer than 512";
+  EXPECT_EQ(choose_kernel({640, 640, 65536, 2}, gpu, gpu.gemm, 8).split, 1) << "more tiles than CUs";
 }
 
 TEST(CheckGemm, SaysWhatDoesNotFit) {
-  const machine::SystemSpec on = system();
+  const libraries::EquippedSystem on = system();
   const auto problem = [&](const std::function<void(GemmSpec&)>& change) {
     GemmSpec spec = of(2, 4);
     change(spec);
-    return check_gemm(spec, on).value_or("");
+    return check_gemm(spec, on).value_or(config::Problem{}).str();
   };
   EXPECT_EQ(problem([](GemmSpec&) {}), "");
   EXPECT_THAT(problem([](GemmSpec& s) { s.cus = 9; }), HasSubstr("cus 9 is more than the GPU has; 8 at most"));

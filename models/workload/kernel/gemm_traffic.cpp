@@ -18,9 +18,9 @@ struct Side {
 
 // Tiles follow each other along `inner`, in stripes as high along `outer` as the tiles of a wave fill.
 double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double wave, double requested, double k_bytes,
-              double apart, const machine::GpuSpec& gpu) {
+              double apart, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const double whole_rows = std::ceil(wave / inner.tiles);
-  const double stripe = std::min(wave, real(gpu.gemm.stripe));
+  const double stripe = std::min(wave, real(library.stripe));
   const double in_column = std::min(outer.tiles, std::max(stripe, whole_rows));
   const double in_row = in_column <= whole_rows ? std::min(inner.tiles, wave) : std::max(1., wave / in_column);
   const double stripes = std::ceil(outer.tiles / in_column);
@@ -43,19 +43,19 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
 }  // namespace
 
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
-                     const machine::GpuSpec& gpu) {
+                     const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const TileGrid grid(shape, kernel);
   const double k_bytes = real(shape.k) * shape.element;
   const Side rows{real(shape.m), real(kernel.tile.m), real(grid.rows)};
   const Side columns{real(shape.n), real(kernel.tile.n), real(grid.columns)};
   const double wave = std::max(1., real(resident) / real(grid.parts));  // tiles of one part of k at once
-  const double apart = std::min(real(gpu.gemm.k_spread) * shape.element, k_bytes / real(grid.parts));
+  const double apart = std::min(real(library.k_spread) * shape.element, k_bytes / real(grid.parts));
   Traffic traffic;
   traffic.requested = (real(shape.m) * real(grid.columns) / real(kernel.cluster.n) +
                        real(shape.n) * real(grid.rows) / real(kernel.cluster.m)) *
                       k_bytes;
-  const double along_m = loaded(columns, rows, grid, wave, traffic.requested, k_bytes, apart, gpu);
-  const double along_n = loaded(rows, columns, grid, wave, traffic.requested, k_bytes, apart, gpu);
+  const double along_m = loaded(columns, rows, grid, wave, traffic.requested, k_bytes, apart, gpu, library);
+  const double along_n = loaded(rows, columns, grid, wave, traffic.requested, k_bytes, apart, gpu, library);
   // Clusters go on in the direction in which they are longer; those of one tile in the one that loads less.
   if (kernel.cluster_size() == 1) {
     traffic.loaded = std::min(along_m, along_n);

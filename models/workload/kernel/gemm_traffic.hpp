@@ -15,6 +15,6 @@ struct Traffic {
 
 // With `resident` workgroups on the GPU at once.
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
-                     const machine::GpuSpec& gpu);
+                     const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
 
 }  // namespace moire::kernel

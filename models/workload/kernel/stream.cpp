@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/config/spec.hpp"
+#include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {
 
@@ -54,12 +54,12 @@ void StreamSpec::describe(config::Describer<StreamSpec>& d) {
           "Bytes a workgroup has requested before it waits; absent: 256 threads x 16 B x 4 loads, of each input")
       .positive()
       .optional();
-  d.check([](const StreamSpec& s) -> std::optional<std::string> {
+  d.check([](const StreamSpec& s) -> std::optional<config::Problem> {
     if (s.bytes.value > 0 && s.read.value + s.write.value > 0) {
-      return "bytes and read or write say the same; give bytes (and inputs), or read and write";
+      return config::Problem{"bytes and read or write say the same", "give bytes (and inputs), or read and write"};
     }
     if (s.all_read().value + s.all_written().value <= 0) {
-      return "a stream that neither reads nor writes; give bytes, or read or write";
+      return config::Problem{"a stream that neither reads nor writes", "give bytes, or read or write"};
     }
     return std::nullopt;
   });
@@ -93,5 +93,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   kernel.body = std::make_shared<StreamBody>(total / block, workgroups);
   build.queue.operations.emplace_back(std::move(kernel));
 }
+
+builder::Operator stream_operator() { return builder::make_operator<StreamSpec>("stream", append_stream); }
 
 }  // namespace moire::kernel

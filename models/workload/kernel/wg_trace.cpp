@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/hardware/memory/cache.hpp"
+#include "models/workload/kernel/operators.hpp"
 #include "sim/config/spec.hpp"
 #include "sim/core/invariant.hpp"
 
@@ -33,10 +34,8 @@ struct Deal {
   Time fence;
   std::vector<std::vector<std::vector<Task>>> tasks;  // [rank][workgroup]
   std::vector<std::vector<std::int64_t>> raises;      // [rank][source]: how often its ready flag rises
-  std::vector<bool> stores_reach;                     // [rank * ranks + peer]
-  program::FlagBlock ready;                           // per source
-
-  bool reaches(Rank a, Rank b) const { return stores_reach[a * ranks + b]; }
+  part::Reach reach;
+  program::FlagBlock ready;  // per source
 };
 
 class WgTraceBody final : public program::KernelBody {
@@ -64,7 +63,7 @@ class WgTraceBody final : public program::KernelBody {
 
  private:
   void task_step(Rank rank, const Task& task, std::uint32_t part, Phase& phase) const {
-    const bool reached = deal_.reaches(rank, task.peer);
+    const bool reached = deal_.reach.stores(rank, task.peer);
     phase.peer = task.peer;
     switch (part) {
       case 0:
@@ -206,15 +205,14 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   dealt.fence = spec.fence.value_or(build.gpu().port.fence);
   dealt.tasks.resize(ranks);
   dealt.raises.assign(ranks, std::vector<std::int64_t>(ranks, 0));
-  dealt.stores_reach.resize(std::size_t{ranks} * ranks);
+  dealt.reach = build.reach();
   const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build, kernel.resources));
   for (Rank rank = 0; rank < ranks; ++rank) {
-    for (Rank peer = 0; peer < ranks; ++peer) dealt.stores_reach[rank * ranks + peer] = build.stores_reach(rank, peer);
     deal_tasks(dealt.tasks[rank], in_order[rank], header.wgs_per_rank, resident);
     for (std::vector<Task>& tasks : dealt.tasks[rank]) {
       mark_last_for_peer(tasks, ranks);
       for (const Task& task : tasks) {
-        if (task.last_for_peer || !dealt.reaches(rank, task.peer)) ++dealt.raises[task.peer][rank];
+        if (task.last_for_peer || !dealt.reach.stores(rank, task.peer)) ++dealt.raises[task.peer][rank];
       }
     }
   }
@@ -248,5 +246,7 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   build.queue.operations.emplace_back(std::move(kernel));
   return true;
 }
+
+builder::Operator wg_trace_operator() { return builder::make_operator<WgTraceSpec>("wg_trace", append_wg_trace); }
 
 }  // namespace moire::kernel

@@ -30,9 +30,10 @@ std::vector<std::int64_t> numbers(std::string_view text, std::size_t wanted) {
   return out;
 }
 
-std::optional<std::string> check_texts(const std::vector<std::string>& texts, std::size_t wanted, const char* example) {
+std::optional<config::Problem> check_texts(const std::vector<std::string>& texts, std::size_t wanted, const char* what,
+                                           const char* remedy) {
   for (const std::string& text : texts) {
-    if (numbers(text, wanted).empty()) return fmt::format("'{}' does not name {}", text, example);
+    if (numbers(text, wanted).empty()) return config::Problem{fmt::format("'{}' does not name {}", text, what), remedy};
   }
   return std::nullopt;
 }
@@ -142,16 +143,18 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
       .range(1, 1 << 24)
       .or_default();
   d.field("choice", &GemmLibrarySpec::choice, "How it picks a kernel").or_default();
-  d.check("tiles", [](const GemmLibrarySpec& s) -> std::optional<std::string> {
-    if (s.tiles.empty()) return "a library without kernels; write tiles: [128x128x64x3] with a source";
-    return check_texts(s.tiles, 4, "a tile; write rows x columns x step x stages, as 128x256x64x4");
+  d.check("tiles", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
+    if (s.tiles.empty())
+      return config::Problem{"a library without kernels", "write tiles: [128x128x64x3] with a source"};
+    return check_texts(s.tiles, 4, "a tile", "write rows x columns x step x stages, as 128x256x64x4");
   });
-  d.check("clusters", [](const GemmLibrarySpec& s) -> std::optional<std::string> {
-    if (s.clusters.empty()) return "no clusters; leave them out for workgroups on their own";
-    return check_texts(s.clusters, 2, "a cluster; write tiles along m x along n, as 2x1");
+  d.check("clusters", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
+    if (s.clusters.empty()) return config::Problem{"no clusters", "leave them out for workgroups on their own"};
+    return check_texts(s.clusters, 2, "a cluster", "write tiles along m x along n, as 2x1");
   });
-  d.check("splits", [](const GemmLibrarySpec& s) -> std::optional<std::string> {
-    if (std::find(s.splits.begin(), s.splits.end(), 1) == s.splits.end()) return "k must be allowed whole; add 1";
+  d.check("splits", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
+    if (std::find(s.splits.begin(), s.splits.end(), 1) == s.splits.end())
+      return config::Problem{"k must be allowed whole", "add 1"};
     return std::nullopt;
   });
 }

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::string> names() {
   std::vector<std::string> known;
-  for (const Operator& op : all()) known.push_back(op.name);
+  for (const builder::Operator& op : all()) known.push_back(op.name);
   return known;
 }
 
@@ -25,8 +25,8 @@ bool append_operation(const config::Node& node, builder::Builder build, config::
     return false;
   }
   const auto& entry = node.entries.front();
-  const auto op = std::find_if(all().begin(), all().end(), [&](const Operator& o) { return o.name == entry.key; });
-  if (op == all().end()) {
+  const builder::Operator* op = find(entry.key);
+  if (!op) {
     diagnostics.error(entry.key_place, "unknown operator '" + entry.key + "'",
                       config::suggestion(entry.key, names(), "operators"));
     return false;
@@ -125,8 +125,8 @@ std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::N
 
 }  // namespace
 
-BuiltProgram build_program(const config::Node& node, const machine::SystemSpec& system, program::WgTraceFiles& traces,
-                           config::Diagnostics& diagnostics) {
+BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
+                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   const std::optional<ProgramSpec> spec = config::parse<ProgramSpec>(node, diagnostics, nullptr, "program");
   if (!spec) return {};

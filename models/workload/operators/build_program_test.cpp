@@ -4,12 +4,12 @@
 
 #include "models/workload/kernel/embedding_spec.hpp"
 #include "models/workload/operators/registry.hpp"
-#include "tests/support/example_system.hpp"
+#include "tests/support/example_equipped.hpp"
 
 namespace moire::operators {
 namespace {
 
-using machine::example_system;
+using libraries::example_equipped;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ struct Built {
   std::string errors;
 };
 
-Built build(const std::string& yaml, const machine::SystemSpec& system = example_system(2)) {
+Built build(const std::string& yaml, const libraries::EquippedSystem& system = example_equipped(2)) {
   config::Diagnostics diagnostics;
   const auto root = config::load_text("program.yaml", yaml, {}, diagnostics);
   Built built;
@@ -52,7 +52,7 @@ TEST(BuildProgram, QueuesAreListsOrMapsWithAPriority) {
   EXPECT_THAT(names, ElementsAre("fused_embedding", "fused_embedding#2", "fused_embedding#3"));
 }
 
-std::string errors_of(const std::string& yaml, const machine::SystemSpec& system = example_system(2)) {
+std::string errors_of(const std::string& yaml, const libraries::EquippedSystem& system = example_equipped(2)) {
   const Built built = build(yaml, system);
   EXPECT_EQ(built.program, nullptr);
   return built.errors;
@@ -91,7 +91,7 @@ TEST(BuildProgram, APriorityHasARange) {
 const std::string one_stream = "[{stream: {read: 1 MB, write: 1 MB}}]";
 
 std::unique_ptr<program::Program> two_queues(const std::string& a, const std::string& b, const std::string& rest = "",
-                                             const machine::SystemSpec& system = example_system(2)) {
+                                             const libraries::EquippedSystem& system = example_equipped(2)) {
   Built built = build("queues:\n  a: {" + a + "operations: " + one_stream + "}\n  b: {" + b +
                           "operations: " + one_stream + "}\n" + rest,
                       system);
@@ -126,7 +126,7 @@ TEST(QueueAttributes, ALimitKeepsNobodyAway) {
 
 TEST(QueueAttributes, WhatDoesNotFitIsToldAtItsKey) {
   const auto errors = [](const std::string& a, const std::string& b) {
-    machine::SystemSpec system = example_system(2);
+    libraries::EquippedSystem system = example_equipped(2);
     system.node.gpu.compute.partition_step = 2;
     return errors_of(
         "queues:\n  a: {" + a + "operations: " + one_stream + "}\n  b: {" + b + "operations: " + one_stream + "}\n",
@@ -169,7 +169,7 @@ TEST(BuildProgram, ChecksAgainstTheMachineComeWithTheRemedy) {
   odd.replace(odd.find("64"), 2, "63");
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + odd + "\n"),
               HasSubstr("program.yaml:3:29: global_batch 63 does not divide over 2 ranks; 64 would"));
-  EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + embedding + "\n", example_system(1)),
+  EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + embedding + "\n", example_equipped(1)),
               HasSubstr("program.yaml:3:29: an All-to-All needs at least 2 ranks"));
 }
 
@@ -182,7 +182,7 @@ TEST(BuildProgram, AllErrorsAreToldAtOnce) {
 
 TEST(Registry, EveryOperatorHasItsOwnName) {
   std::vector<std::string> names;
-  for (const Operator& op : all()) names.push_back(op.name);
+  for (const builder::Operator& op : all()) names.push_back(op.name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
@@ -194,7 +194,7 @@ TEST(Registry, EveryComponentCanBeExplained) {
     config::Diagnostics diagnostics;
     EXPECT_TRUE(catalogue.explain(name, diagnostics)) << name << ": " << diagnostics.str();
   }
-  for (const Operator& op : all()) EXPECT_NE(catalogue.find(op.name), nullptr) << op.name;
+  for (const builder::Operator& op : all()) EXPECT_NE(catalogue.find(op.name), nullptr) << op.name;
 }
 
 }  // namespace

@@ -50,14 +50,15 @@ void QueueSpec::describe(config::Describer<QueueSpec>& d) {
       .or_default();
   d.field("operations", &QueueSpec::operations, "Operations in order, each one operator with its keys")
       .example("[{gemm: {m: 8192, n: 8192, k: 8192}}]");
-  d.check("priority", [](const QueueSpec& s) -> std::optional<std::string> {
+  d.check("priority", [](const QueueSpec& s) -> std::optional<config::Problem> {
     if (level_of(s.priority)) return std::nullopt;
-    return fmt::format("is {}; write low, normal or high, or a number from 0 to {}", config::in_quotes(s.priority),
-                       highest);
+    return config::Problem{fmt::format("is {}", config::in_quotes(s.priority)),
+                           fmt::format("write low, normal or high, or a number from 0 to {}", highest)};
   });
-  d.check("cu_limit", [](const QueueSpec& s) -> std::optional<std::string> {
+  d.check("cu_limit", [](const QueueSpec& s) -> std::optional<config::Problem> {
     if (s.cu_partition == 0 || s.cu_limit == 0) return std::nullopt;
-    return "stands beside cu_partition; a queue with CUs of its own uses no others, leave one of them out";
+    return config::Problem{"stands beside cu_partition",
+                           "a queue with CUs of its own uses no others, leave one of them out"};
   });
 }
 

@@ -8,7 +8,7 @@ namespace moire::mscclang {
 namespace {
 
 using config::Describer;
-using msccl::Collective;
+using ir::Collective;
 
 struct Ring : CommonSpec {
   static constexpr const char* name = "all_reduce_ring";

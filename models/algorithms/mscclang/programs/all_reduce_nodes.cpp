@@ -6,7 +6,7 @@ namespace moire::mscclang {
 namespace {
 
 using config::Describer;
-using msccl::Collective;
+using ir::Collective;
 
 // Members of a ring, by their place in it.
 using Member = std::function<std::int32_t(std::int32_t)>;

@@ -5,7 +5,7 @@ namespace moire::mscclang {
 namespace {
 
 using config::Describer;
-using msccl::Collective;
+using ir::Collective;
 
 template <class Spec>
 Options out_of_place(const Spec& spec, const Ranks& ranks) {

@@ -7,7 +7,7 @@ namespace moire::mscclang {
 namespace {
 
 using config::Describer;
-using msccl::Collective;
+using ir::Collective;
 
 // The GPU's buffer over the border, in as many parts as GPUs: handed out in the node, sent by GPU `part` to GPU `part`
 // of the other node, gathered there.

@@ -14,7 +14,7 @@ struct CommonSpec {
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> gpus_per_node;
   std::int64_t instances = 1;
-  msccl::Protocol protocol = msccl::Protocol::simple;
+  ir::Protocol protocol = ir::Protocol::simple;
   std::optional<Bytes> min_bytes;
   std::optional<Bytes> max_bytes;
 };
@@ -44,7 +44,7 @@ Refusal at_most(const Ranks& ranks, std::int32_t most);
 
 std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config::Node& node,
                               config::Diagnostics& diagnostics);
-Options options_of(const CommonSpec& spec, std::string name, msccl::Collective collective, const Ranks& ranks,
+Options options_of(const CommonSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                    std::int32_t chunk_factor);
 std::optional<msccl::Algorithm> report(const std::function<msccl::Algorithm()>& make, const config::Node& node,
                                        config::Diagnostics& diagnostics);
@@ -58,7 +58,7 @@ void describe_common(config::Describer<Spec>& d) {
       .range(1, 32)
       .or_default();
   d.field("protocol", &Spec::protocol, "Protocol of the FIFOs")
-      .choices({{"simple", msccl::Protocol::simple}, {"ll", msccl::Protocol::ll}, {"ll128", msccl::Protocol::ll128}})
+      .choices({{"simple", ir::Protocol::simple}, {"ll", ir::Protocol::ll}, {"ll128", ir::Protocol::ll128}})
       .or_default();
   d.field("min_bytes", &Spec::min_bytes, "Smallest whole buffer it is chosen for; absent: no limit");
   d.field("max_bytes", &Spec::max_bytes, "Largest whole buffer it is chosen for; absent: no limit");

@@ -65,7 +65,7 @@ std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config:
   return std::nullopt;
 }
 
-Options options_of(const CommonSpec& spec, std::string name, msccl::Collective collective, const Ranks& ranks,
+Options options_of(const CommonSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                    std::int32_t chunk_factor) {
   Options options;
   options.name = std::move(name);
@@ -84,13 +84,7 @@ std::optional<msccl::Algorithm> report(const std::function<msccl::Algorithm()>& 
   try {
     return make();
   } catch (const ProgramError& error) {
-    const std::string text = error.what();
-    const auto remedy = text.rfind("; ");
-    if (remedy == std::string::npos) {
-      diagnostics.error(node.place, text);
-    } else {
-      diagnostics.error(node.place, text.substr(0, remedy), text.substr(remedy + 2));
-    }
+    diagnostics.error(node.place, error.problem);
     return std::nullopt;
   }
 }

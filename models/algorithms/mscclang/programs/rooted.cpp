@@ -6,7 +6,7 @@ namespace moire::mscclang {
 namespace {
 
 using config::Describer;
-using msccl::Collective;
+using ir::Collective;
 
 template <class Spec>
 void describe_chunks(Describer<Spec>& d) {

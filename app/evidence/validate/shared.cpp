@@ -1,0 +1,75 @@
+#include "app/evidence/validate/shared.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/config/suggest.hpp"
+
+namespace moire::validate {
+
+namespace {
+
+using config::in_quotes;
+using config::Node;
+
+struct Part {
+  Node::Entry entry;
+  bool used = false;
+};
+
+bool is_written_map(const Node& node) { return node.is_map() && !node.top; }  // not a file's content
+
+// `own` with the entries of `part` before those that only it has.
+void join(const Node& part, Node& own, bool also_maps) {
+  std::vector<Node::Entry> joined = part.entries;
+  for (Node::Entry& entry : own.entries) {
+    const auto same =
+        std::find_if(joined.begin(), joined.end(), [&entry](const auto& one) { return one.key == entry.key; });
+    if (same == joined.end()) {
+      joined.push_back(std::move(entry));
+      continue;
+    }
+    if (also_maps && is_written_map(same->value) && is_written_map(entry.value)) join(same->value, entry.value, false);
+    *same = std::move(entry);
+  }
+  own.entries = std::move(joined);
+  own.broken = own.broken || part.broken;
+}
+
+void complete(Node& group, std::vector<Part>& parts, config::Diagnostics& diagnostics) {
+  const Node* like = group.find("like");
+  if (!like || !like->is_scalar()) return;  // told by the group's spec
+  std::vector<std::string> names;
+  for (Part& part : parts) {
+    names.push_back(part.entry.key);
+    if (part.entry.key != like->text) continue;
+    part.used = true;
+    if (part.entry.value.is_map()) join(part.entry.value, group, true);
+    return;
+  }
+  diagnostics.error(like->place, fmt::format("'like' names no part of 'shared': {}", in_quotes(like->text)),
+                    names.empty() ? "write its keys below a 'shared' at the top of the file"
+                                  : config::suggestion(like->text, names, "parts"));
+}
+
+}  // namespace
+
+void complete_groups(Node& file, config::Diagnostics& diagnostics) {
+  std::vector<Part> parts;
+  if (const Node* shared = file.find("shared"))
+    for (const Node::Entry& entry : shared->entries) parts.push_back({entry, false});
+  if (Node* groups = file.find("groups"))
+    for (Node& group : groups->items) complete(group, parts, diagnostics);
+  for (const Part& part : parts) {
+    const auto& [name, place, value] = part.entry;
+    if (!value.is_map())
+      diagnostics.error(value.place, fmt::format("'shared.{}' is {}, not a map", name, found(value)),
+                        "write keys of a group there, {scenario: ..., set: {...}}");
+    if (!part.used)
+      diagnostics.error(place, fmt::format("no group is like {}", in_quotes(name)),
+                        fmt::format("write 'like: {}' in those that are, or leave the part out", name));
+  }
+}
+
+}  // namespace moire::validate

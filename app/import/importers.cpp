@@ -1,0 +1,7 @@
+#include "app/import/importer.hpp"
+
+namespace moire::importing {
+
+std::vector<Importer> importers() { return {nccl_topo_importer()}; }
+
+}  // namespace moire::importing

@@ -1,0 +1,137 @@
+#include "models/workload/collective/mscclpp.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "models/algorithms/mscclpp/check.hpp"
+#include "models/algorithms/mscclpp/plan_program.hpp"
+#include "models/algorithms/mscclpp/reader.hpp"
+#include "models/workload/collective/channel_kernel.hpp"
+#include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/operators.hpp"
+#include "sim/config/problem.hpp"
+#include "sim/config/spec.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+using mscclpp::Plan;
+
+// The operator's own words on what is wrong: "what; what would be right".
+class Appending {
+ public:
+  Appending(builder::Builder& build, const MscclppSpec& spec, const config::Node& node,
+            config::Diagnostics& diagnostics)
+      : build_(build), spec_(spec), node_(node), diagnostics_(diagnostics) {}
+
+  bool run() {
+    if (const auto problem = check_memory(spec_.bytes, build_.system)) {
+      diagnostics_.error(node_.place, *problem);
+      return false;
+    }
+    const std::optional<Plan> plan = read();
+    if (!plan || !fits(*plan)) return false;
+    // Nobody wants the time of a wrong result.
+    config::Diagnostics found;
+    mscclpp::report(*plan, mscclpp::check(*plan, found), found);
+    for (const config::Diagnostic& error : found.sorted()) diagnostics_.error(error.place, error.what, error.remedy);
+    return found.ok() && append(*plan);
+  }
+
+ private:
+  bool fail(const std::string& what, const std::string& right) {
+    diagnostics_.error(node_.place, what, right);
+    return false;
+  }
+
+  std::optional<Plan> read() {
+    std::error_code failed;
+    const std::uintmax_t size = std::filesystem::file_size(spec_.plan, failed);
+    if (!failed && size > mscclpp::most_plan_bytes) {
+      fail(fmt::format("{} has {} B, a plan has at most {} B", spec_.plan.string(), size, mscclpp::most_plan_bytes),
+           "write the file of a plan");
+      return std::nullopt;
+    }
+    std::ifstream file(spec_.plan, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) {
+      fail(fmt::format("{} cannot be read", spec_.plan.string()), "write the file of a plan");
+      return std::nullopt;
+    }
+    return mscclpp::read_plan(spec_.plan.string(), text.str(), diagnostics_);
+  }
+
+  bool fits(const Plan& plan) {
+    if (plan.ranks() != static_cast<std::int32_t>(build_.ranks()))
+      return fail(
+          fmt::format("{} is a plan of {} GPUs, the system has {}", spec_.plan.string(), plan.ranks(), build_.ranks()),
+          fmt::format("set system.nodes and system.node.gpus to {} GPUs in all", plan.ranks()));
+    const double bytes = spec_.bytes.value;
+    if (bytes != std::floor(bytes)) return fail("bytes is no whole number", "write whole bytes");
+    bytes_ = static_cast<std::uint64_t>(bytes);
+    const std::uint64_t chunks = mscclpp::message_chunks(plan);
+    if (chunks == 0) return true;  // which the check says
+    const std::uint64_t unit = chunks * plan.alignment;
+    if (bytes_ % unit != 0)
+      return fail(fmt::format("{} B are no whole number of {} B for each of {} chunks", bytes_, plan.alignment, chunks),
+                  fmt::format("write a multiple of {} B, for example {} B", unit, (bytes_ / unit + 1) * unit));
+    if (bytes_ < plan.min_bytes || bytes_ > plan.max_bytes)
+      return fail(
+          fmt::format("the plan is for messages of {} to {} B, not of {} B", plan.min_bytes, plan.max_bytes, bytes_),
+          "write bytes within, or name another plan");
+    return true;
+  }
+
+  bool append(const Plan& plan) {
+    const std::uint32_t node = build_.reach().peers() + 1;
+    auto steps = mscclpp::plan_program(plan, bytes_, node, diagnostics_);
+    if (!steps) return false;
+    // All thread blocks wait for each other, so all have to run at once.
+    const std::int64_t resident =
+        builder::resident_workgroups(build_, resources_of(spec_.library, build_.gpu(), plan.threads));
+    if (steps->channels() > resident)
+      return fail(fmt::format("{} thread blocks on a GPU that holds {} of them at once", steps->channels(), resident),
+                  "give the queue more CUs, or take a plan with fewer thread blocks");
+    append_plan_kernel(build_, std::move(steps), spec_.library, plan.threads, builder::bytes_of(spec_.dtype),
+                       plan.name.empty() ? "mscclpp" : plan.name);
+    return true;
+  }
+
+  builder::Builder& build_;
+  const MscclppSpec& spec_;
+  const config::Node& node_;
+  config::Diagnostics& diagnostics_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+void MscclppSpec::describe(config::Describer<MscclppSpec>& d) {
+  d.component("mscclpp",
+              "An execution plan of MSCCL++ (JSON), thread block by thread block; proved before it is timed.");
+  d.field("plan", &MscclppSpec::plan, "The plan, of either schema").exists();
+  d.field(
+       "bytes", &MscclppSpec::bytes,
+       "Of a rank's input buffer, of an all-gather's output: whole units of the plan's buffer_alignment for each chunk")
+      .positive();
+  d.field("dtype", &MscclppSpec::dtype, "Element type of sums")
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .or_default();
+  d.field("library", &MscclppSpec::library, "What the executor's operations take: a file of configs/libraries")
+      .example("../libraries/mscclpp.yaml");
+}
+
+bool append_mscclpp(builder::Builder& build, const MscclppSpec& spec, const config::Node& node,
+                    config::Diagnostics& diagnostics) {
+  return Appending(build, spec, node, diagnostics).run();
+}
+
+builder::Operator mscclpp_operator() { return builder::make_operator<MscclppSpec>("mscclpp", append_mscclpp); }
+
+}  // namespace moire::collective

@@ -1,0 +1,217 @@
+// The collectives that a scenario names.
+#include "models/workload/collective/operators.hpp"
+
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/collective.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+using config::Describer;
+
+struct AllGatherSpec : Method {
+  Bytes bytes_per_rank;
+  static void describe(config::Describer<AllGatherSpec>& d);
+};
+
+struct ReduceScatterSpec : Method {
+  Bytes bytes_per_rank;
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<ReduceScatterSpec>& d);
+};
+
+struct AllReduceSpec : Method {
+  Bytes bytes_per_rank;
+  builder::DataType dtype = builder::DataType::bf16;
+  static void describe(config::Describer<AllReduceSpec>& d);
+};
+
+struct AllToAllSpec : Method {
+  std::optional<Bytes> bytes_per_rank;
+  std::optional<Bytes> bytes_per_peer;
+  static void describe(config::Describer<AllToAllSpec>& d);
+};
+
+struct BroadcastSpec : Method {
+  Bytes bytes_per_rank;
+  std::int64_t root = 0;
+  static void describe(config::Describer<BroadcastSpec>& d);
+};
+
+struct SendRecvSpec : Method {
+  Bytes bytes_per_rank;
+  std::int64_t peer_offset = 1;
+  static void describe(config::Describer<SendRecvSpec>& d);
+};
+
+template <class Spec>
+void describe_method(Describer<Spec>& d) {
+  auto algorithm = d.field(
+      "algorithm", &Spec::algorithm,
+      "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
+      "chooses by size, direct for messages between pairs and for engines dma and nic");
+  [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
+    algorithm.choices({{"auto", Algorithm::automatic}, {algorithms[i]->name, static_cast<Algorithm>(i + 1)}...});
+  }
+  (std::make_index_sequence<algorithms.size()>{});
+  algorithm.or_default();
+  d.field("engine", &Spec::engine,
+          "cu: a kernel of the collective library; dma: copies by the DMA engines; nic: puts that the GPU issues")
+      .choices({{"cu", Engine::cu}, {"dma", Engine::dma}, {"nic", Engine::nic}})
+      .or_default();
+  d.field("channels", &Spec::channels,
+          "Most channels (workgroups) of the kernel, as NCCL's max CTAs; absent: the library's; engine nic: one a peer")
+      .range(1, 1024)
+      .optional();
+  d.field("protocol", &Spec::protocol, "Protocol of the library's FIFOs; auto: as the library chooses by size")
+      .choices({{"auto", Protocol::automatic},
+                {"simple", Protocol::simple},
+                {"ll", Protocol::ll},
+                {"ll128", Protocol::ll128}})
+      .or_default();
+  d.field(
+       "streams", &Spec::streams,
+       "Engine dma: 1: copies to the peers follow each other on one queue; per_peer: each has a queue of its own and "
+       "all begin together")
+      .choices({{"1", Streams::one}, {"per_peer", Streams::per_peer}})
+      .or_default();
+  d.field("order", &Spec::order,
+          "Engines dma and nic: order of the peers of rank r. rotated: r + 1, r + 2, ..., so that no two senders meet; "
+          "ascending: 0, 1, ...")
+      .choices({{"rotated", Order::rotated}, {"ascending", Order::ascending}})
+      .or_default();
+  d.field(
+       "own_share", &Spec::own_share,
+       "A rank's own share of the output: copied there, or left because it is there; auto: copied by engine cu, left "
+       "by the others")
+      .choices({{"auto", OwnShare::automatic}, {"copied", OwnShare::copied}, {"left", OwnShare::left}})
+      .or_default();
+  d.field("library", &Spec::library,
+          "Engine cu: the collective library, a file of configs/libraries; absent: the system's")
+      .optional();
+}
+
+template <class Spec>
+void describe_type(Describer<Spec>& d) {
+  d.field("dtype", &Spec::dtype, "Element type of what is summed")
+      .choices(
+          {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
+      .or_default();
+}
+
+Collective of(Kind kind, Bytes bytes, const Method& method) { return {.kind = kind, .bytes = bytes, .method = method}; }
+
+void AllGatherSpec::describe(Describer<AllGatherSpec>& d) {
+  d.component("all_gather", "Every rank gets the inputs of all ranks.");
+  d.field("bytes_per_rank", &AllGatherSpec::bytes_per_rank, "Input of a rank; its output is that of all ranks")
+      .positive();
+  describe_method(d);
+}
+
+void ReduceScatterSpec::describe(Describer<ReduceScatterSpec>& d) {
+  d.component("reduce_scatter", "Inputs are summed over the ranks; every rank keeps its share of the sum.");
+  d.field("bytes_per_rank", &ReduceScatterSpec::bytes_per_rank, "Input of a rank; its output is one share of it")
+      .positive();
+  describe_type(d);
+  describe_method(d);
+}
+
+void AllReduceSpec::describe(Describer<AllReduceSpec>& d) {
+  d.component("all_reduce", "Inputs are summed over the ranks; every rank gets the sum.");
+  d.field("bytes_per_rank", &AllReduceSpec::bytes_per_rank, "Input of a rank, and its output").positive();
+  describe_type(d);
+  describe_method(d);
+}
+
+void AllToAllSpec::describe(Describer<AllToAllSpec>& d) {
+  d.component("all_to_all", "Every rank sends a share to every other rank and keeps one of its own.");
+  d.field("bytes_per_rank", &AllToAllSpec::bytes_per_rank,
+          "Input of a rank: one share for each rank; or bytes_per_peer")
+      .positive();
+  d.field("bytes_per_peer", &AllToAllSpec::bytes_per_peer, "Bytes of one share; or bytes_per_rank").positive();
+  describe_method(d);
+  d.check([](const AllToAllSpec& s) -> std::optional<config::Problem> {
+    if (s.bytes_per_rank.has_value() != s.bytes_per_peer.has_value()) return std::nullopt;
+    if (s.bytes_per_rank) return config::Problem{"bytes_per_rank and bytes_per_peer say the same", "write one of them"};
+    return config::Problem{"an All-to-All of how many bytes is not said", "write bytes_per_rank (or bytes_per_peer)"};
+  });
+}
+
+void BroadcastSpec::describe(Describer<BroadcastSpec>& d) {
+  d.component("broadcast", "Every rank gets the buffer of one of them.");
+  d.field("bytes_per_rank", &BroadcastSpec::bytes_per_rank, "Bytes of the buffer").positive();
+  d.field("root", &BroadcastSpec::root, "Rank that has it at the beginning").range(0, 1 << 20).or_default();
+  describe_method(d);
+}
+
+void SendRecvSpec::describe(Describer<SendRecvSpec>& d) {
+  d.component("send_recv", "Every rank sends to the rank `peer_offset` behind it and receives from the one before it.");
+  d.field("bytes_per_rank", &SendRecvSpec::bytes_per_rank, "Bytes that a rank sends").positive();
+  d.field("peer_offset", &SendRecvSpec::peer_offset, "Rank r sends to r + peer_offset, modulo the ranks")
+      .range(1, 1 << 20)
+      .or_default();
+  describe_method(d);
+}
+
+Collective collective_of(const AllGatherSpec& spec, const machine::SystemSpec&) {
+  return of(Kind::all_gather, spec.bytes_per_rank, spec);
+}
+
+Collective collective_of(const ReduceScatterSpec& spec, const machine::SystemSpec&) {
+  Collective made = of(Kind::reduce_scatter, spec.bytes_per_rank, spec);
+  made.element_bytes = builder::bytes_of(spec.dtype);
+  return made;
+}
+
+Collective collective_of(const AllReduceSpec& spec, const machine::SystemSpec&) {
+  Collective made = of(Kind::all_reduce, spec.bytes_per_rank, spec);
+  made.element_bytes = builder::bytes_of(spec.dtype);
+  return made;
+}
+
+Collective collective_of(const AllToAllSpec& spec, const machine::SystemSpec& system) {
+  const double bytes = spec.bytes_per_rank ? spec.bytes_per_rank->value
+                                           : spec.bytes_per_peer->value * static_cast<double>(system.ranks());
+  return of(Kind::all_to_all, Bytes{bytes}, spec);
+}
+
+Collective collective_of(const BroadcastSpec& spec, const machine::SystemSpec&) {
+  Collective made = of(Kind::broadcast, spec.bytes_per_rank, spec);
+  made.root = static_cast<program::Rank>(spec.root);
+  return made;
+}
+
+Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
+  Collective made = of(Kind::send_recv, spec.bytes_per_rank, spec);
+  made.offset = static_cast<program::Rank>(spec.peer_offset);
+  return made;
+}
+
+template <class Spec>
+builder::Operator collective_operator(std::string name) {
+  builder::Operator made = builder::make_operator<Spec>(
+      std::move(name),
+      [](builder::Builder& build, const Spec& spec) {
+        const Collective collective = collective_of(spec, build.system);
+        append(build, collective, name_of(collective.kind));
+      },
+      [](const Spec& spec, const libraries::EquippedSystem& system) {
+        return check(collective_of(spec, system), system);
+      });
+  made.knobs = {{"engine", {"cu", "dma"}, "cu", "", ""},
+                {"channels", {"4", "8", "16", "32"}, "", "engine", "cu"},
+                {"streams", {"1", "per_peer"}, "1", "engine", "dma"}};
+  return made;
+}
+
+}  // namespace
+
+builder::Operator all_gather_operator() { return collective_operator<AllGatherSpec>("all_gather"); }
+builder::Operator all_reduce_operator() { return collective_operator<AllReduceSpec>("all_reduce"); }
+builder::Operator reduce_scatter_operator() { return collective_operator<ReduceScatterSpec>("reduce_scatter"); }
+builder::Operator all_to_all_operator() { return collective_operator<AllToAllSpec>("all_to_all"); }
+builder::Operator broadcast_operator() { return collective_operator<BroadcastSpec>("broadcast"); }
+builder::Operator send_recv_operator() { return collective_operator<SendRecvSpec>("send_recv"); }
+
+}  // namespace moire::collective

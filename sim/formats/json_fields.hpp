@@ -1,0 +1,53 @@
+// Typed values of a JSON map. What is missing or wrong becomes an error, and a value that does no harm is returned, so
+// that a reader goes on and one reading tells all errors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/formats/complaints.hpp"
+#include "sim/formats/json.hpp"
+
+namespace moire::formats {
+
+class JsonFields {
+ public:
+  // `where` names the map in errors: "gpu 0 tb 1 op 3 (put)".
+  JsonFields(const JsonText& text, const JsonValue& map, std::string where, Complaints& complaints)
+      : text_(text), map_(map), where_(std::move(where)), complaints_(complaints) {}
+
+  bool has(std::string_view key) const { return map_.find(key) != nullptr; }
+  const std::string& where() const { return where_; }
+
+  // `high` included.
+  std::uint64_t number(std::string_view key, std::uint64_t high) const;
+  std::uint64_t number(std::string_view key, std::uint64_t high, std::uint64_t absent) const;
+  std::uint32_t count(std::string_view key, std::uint32_t high) const;
+  std::vector<std::uint32_t> counts(std::string_view key, std::uint32_t high, std::size_t most) const;
+  bool flag(std::string_view key, bool absent) const;
+  std::string text(std::string_view key) const;
+
+  const std::vector<JsonValue>& list(std::string_view key, std::size_t most) const;
+  const std::vector<JsonValue>& list_or_none(std::string_view key, std::size_t most) const;
+  const JsonValue& map(std::string_view key) const;
+
+  // `what` is wrong with the value of a key, or with the map where it has none.
+  void wrong(std::string_view key, const std::string& what, const std::string& remedy) const;
+  // A value that is not what `remedy` says: "<key> is <value>".
+  void unfit(std::string_view key, const JsonValue& value, const std::string& remedy) const;
+
+ protected:
+  const JsonValue* get(std::string_view key) const;  // an error where there is none
+
+  const JsonText& text_;
+  const JsonValue& map_;
+  std::string where_;
+  Complaints& complaints_;
+
+ private:
+  std::uint64_t number_of(const JsonValue& value, std::string_view key, std::uint64_t high) const;
+};
+
+}  // namespace moire::formats

@@ -1,0 +1,49 @@
+// A text line by line, from a plain or a zstd-compressed stream: what is too large to be in memory as a whole.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sim/formats/zstd_stream.hpp"
+
+namespace moire::formats {
+
+class Lines {
+ public:
+  static constexpr std::size_t longest_line = 64UL * 1024;
+
+  // `longest` is of a line without its newline, in bytes; at most longest_line.
+  Lines(std::unique_ptr<std::istream> in, bool compressed, std::size_t longest);
+
+  enum class Status {
+    line,        // a line without its newline
+    end,         // no more lines
+    cut_off,     // a last line that no newline ends
+    too_long,    // over the longest that a line may be
+    compressed,  // zstd data, told to be plain
+    failed,      // the stream cannot be read: problem()
+  };
+  // `line` stays valid until the next call.
+  Status next(std::string_view& line);
+
+  std::int64_t number() const { return number_; }  // of the line told last, from 1
+  ZstdDecoder::Problem problem() const;
+  std::string_view detail() const;
+
+ private:
+  std::size_t read(char* to, std::size_t size);
+
+  std::unique_ptr<std::istream> in_;
+  std::optional<ZstdDecoder> decoder_;
+  std::size_t longest_;
+  std::vector<char> block_;
+  std::size_t begin_ = 0;  // of what is not yet told
+  std::size_t end_ = 0;
+  std::int64_t number_ = 0;
+};
+
+}  // namespace moire::formats

@@ -1,0 +1,69 @@
+// Numbers as foreign texts write them: digits of the whole text, nothing around them. What a number means, its unit and
+// its range in words are the reader's business.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace moire::formats {
+
+// How a text was taken for a number.
+enum class Digits {
+  good,
+  none,          // no number
+  out_of_range,  // a number, but below `least`, above `most` or beyond what the type holds
+};
+
+template <class Number>
+Digits parse_number(std::string_view text, Number& out, int base = 10) requires std::is_integral_v<Number> {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return Digits::none;
+  if (error != std::errc()) return Digits::out_of_range;
+  out = value;
+  return Digits::good;
+}
+
+template <class Number>
+Digits parse_number(std::string_view text, Number& out) requires std::is_floating_point_v<Number> {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return Digits::none;
+  if (error != std::errc() || !std::isfinite(value)) return Digits::out_of_range;
+  out = value;
+  return Digits::good;
+}
+
+template <class Number>
+Digits parse_number(std::string_view text, Number& out, std::type_identity_t<Number> least,
+                    std::type_identity_t<Number> most) {
+  Number value{};
+  const Digits digits = parse_number(text, value);
+  if (digits != Digits::good) return digits;
+  if (value < least || value > most) return Digits::out_of_range;
+  out = value;
+  return Digits::good;
+}
+
+// Nothing where the text is no number of this type; a decimal is finite.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  if (parse_number(text, value) != Digits::good) return std::nullopt;
+  return value;
+}
+
+// A whole number, decimal or 0x...
+template <class Number>
+std::optional<Number> any_base_number_in(std::string_view text) {
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  Number value{};
+  if (hex && text.substr(2).starts_with('-')) return std::nullopt;
+  if (parse_number(hex ? text.substr(2) : text, value, hex ? 16 : 10) != Digits::good) return std::nullopt;
+  return value;
+}
+
+}  // namespace moire::formats

@@ -1,0 +1,84 @@
+// The attributes of one kind of element, as a table of known names.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "sim/formats/number.hpp"
+#include "sim/formats/xml.hpp"
+
+namespace moire::formats {
+
+struct KnownAttribute {
+  std::string_view name;
+  bool required = true;
+};
+
+// Reads the attributes of one element after the other, and names the element in what is wrong.
+template <std::size_t N>
+class XmlAttributes {
+ public:
+  explicit XmlAttributes(const std::array<KnownAttribute, N>& known) : known_(&known) {}
+
+  // False where one is missing or there twice. `name` is asked for only then.
+  template <class Name>
+  bool read(const pugi::xml_node& element, const XmlText& text, const Name& name, Complaints& complaints) {
+    found_ = {};
+    bool good = true;
+    std::size_t expected = 0;  // files have them in one order
+    for (const pugi::xml_attribute attribute : element.attributes()) {
+      std::size_t i = 0;
+      while (i < N && (*known_)[(expected + i) % N].name != attribute.name()) ++i;
+      if (i == N) {
+        complaints.warning("attribute " + std::string(attribute.name()).substr(0, 60), text.position(attribute),
+                           config::in_quotes(attribute.name()) + " of " + element.name() + " is ignored", {});
+        continue;
+      }
+      const std::size_t which = (expected + i) % N;
+      expected = which + 1;
+      if (found_[which]) {
+        complaints.error(text.position(attribute), name() + ": " + attribute.name() + " is there twice", "once");
+        good = false;
+      }
+      found_[which] = attribute;
+    }
+    for (std::size_t i = 0; i < N; ++i) {
+      if (found_[i] || !(*known_)[i].required) continue;
+      complaints.error(text.position(element),
+                       name() + ": the attribute " + std::string((*known_)[i].name) + " is missing",
+                       std::string("every ") + element.name() + " has it");
+      good = false;
+    }
+    return good;
+  }
+
+  bool has(std::size_t which) const { return found_[which]; }
+  std::string_view text(std::size_t which) const { return found_[which].value(); }
+  const pugi::xml_attribute& operator[](std::size_t which) const { return found_[which]; }
+
+  // The value as a whole number from `least` to `most`; what is wrong is told, with `good` set to false. 0 where there
+  // is no such attribute.
+  template <class Integer, class Name>
+  Integer integer(std::size_t which, const XmlText& xml, const Name& name, Complaints& complaints, bool& good,
+                  Integer least, Integer most) const {
+    Integer value{};
+    if (!found_[which]) return value;
+    const Digits digits = parse_number(text(which), value, least, most);
+    if (digits == Digits::good) return value;
+    good = false;
+    const bool any = least == -most && digits == Digits::none;
+    complaints.error(xml.position(found_[which]),
+                     name() + ": " + found_[which].name() + " is " + config::in_quotes(text(which)) +
+                         (digits == Digits::out_of_range ? ", which is out of range" : ", not a whole number"),
+                     any ? std::string("digits, as 12 or -1") : std::to_string(least) + " to " + std::to_string(most));
+    return {};
+  }
+
+ private:
+  const std::array<KnownAttribute, N>* known_;
+  std::array<pugi::xml_attribute, N> found_;
+};
+
+}  // namespace moire::formats
