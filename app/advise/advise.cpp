@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "app/advise/windows.hpp"
+#include "app/study/child.hpp"
 #include "app/study/child_run.hpp"
 #include "app/study/overlap.hpp"
 #include "app/study/progress.hpp"
@@ -17,28 +18,33 @@ namespace {
 
 // One simulation: a schedule whole, or one of its queues alone.
 struct Task {
-  const study::Choice* schedule;
+  std::string schedule;
+  study::PreparedRunPtr run;
   std::optional<std::uint32_t> alone;
 };
 
 class Search {
  public:
-  Search(const study::Scenario& scenario, std::size_t at_once, Advice& advice)
-      : bare_(with_schedules(scenario, {})), at_once_(at_once), advice_(advice) {}
+  Search(const study::Scenario& scenario, study::Preparer& preparer, std::size_t at_once, Advice& advice)
+      : bare_(with_schedules(scenario, {})), preparer_(preparer), at_once_(at_once), advice_(advice) {}
 
   // False where the queues cannot run as written: one of them alone does not end, or both together.
   bool run(config::Diagnostics& diagnostics) {
+    const Space& space = advice_.space;
     std::vector<Task> tasks;
-    for (const study::Choice& schedule : advice_.space.schedules) tasks.push_back({&schedule, std::nullopt});
-    for (const std::uint32_t queue : {0U, 1U}) tasks.push_back({&advice_.space.schedules.front(), queue});
-    const std::vector<study::Choice> reservations = possible_splits();
-    for (const study::Choice& reservation : reservations) {
-      for (const std::uint32_t queue : {0U, 1U}) tasks.push_back({&reservation, queue});
+    for (std::size_t s = 0; s < space.schedules.size(); ++s) {
+      tasks.push_back({space.schedules[s].name, space.prepared[s], std::nullopt});
     }
+    for (const std::uint32_t queue : {0U, 1U}) {
+      tasks.push_back({space.schedules.front().name, space.prepared.front(), queue});
+    }
+    add_splits(tasks);
     std::vector<study::RunResult> results = simulate_all(tasks);
     auto next = results.begin();
     std::vector<Tried> tried;
-    for (const study::Choice& schedule : advice_.space.schedules) tried.push_back({schedule, std::move(*next++), {}});
+    for (std::size_t s = 0; s < space.schedules.size(); ++s) {
+      tried.push_back({space.schedules[s], space.prepared[s], std::move(*next++), {}});
+    }
     const config::Place& place = bare_.tree.find("program")->place;
     for (const std::uint32_t queue : {0U, 1U}) {
       if (!next->deadlock.empty() || !tried.front().result.deadlock.empty()) {
@@ -77,39 +83,30 @@ class Search {
   }
 
  private:
-  study::PreparedRun prepared(const study::Choice& schedule) const {
-    study::Run run;
-    run.choices = {&schedule};
-    return study::prepare_checked(bare_, run);
-  }
-
-  std::vector<study::Choice> possible_splits() {
-    std::vector<study::Choice> reservations;
+  // Both queues alone, with each of the reservations that can be.
+  void add_splits(std::vector<Task>& tasks) {
     for (const std::int64_t cus : advice_.space.splits) {
-      study::Choice made = reservation(advice_.space.comm, cus, bare_.tree.find("program")->place);
+      const study::Choice made = reservation(advice_.space.comm, cus, bare_.tree.find("program")->place);
       config::Diagnostics own;
       study::Run run;
       run.choices = {&made};
-      if (!prepare(bare_, run, own)) continue;
+      const study::PreparedRunPtr prepared = preparer_.prepare(bare_, run, own);
+      if (!prepared) continue;
       split_cus_.push_back(cus);
-      reservations.push_back(std::move(made));
+      for (const std::uint32_t queue : {0U, 1U}) tasks.push_back({made.name, prepared, queue});
     }
-    return reservations;
   }
 
   std::vector<study::RunResult> simulate_all(const std::vector<Task>& tasks) {
     std::vector<std::function<study::RunResult()>> simulated;
     for (const Task& task : tasks) {
-      simulated.emplace_back([this, &task] {
-        study::PreparedRun run = prepared(*task.schedule);
-        if (task.alone) *run.program = run.program->only(*task.alone);
-        return simulate(run, nullptr);
-      });
+      simulated.emplace_back(
+          [&task] { return simulate(task.alone ? task.run->only(*task.alone) : *task.run, nullptr); });
     }
     study::Progress progress;
     return study::simulate_in_children(
         simulated, at_once_,
-        [&](std::size_t number) { progress.run(number + 1, tasks.size(), tasks[number].schedule->name); },
+        [&](std::size_t number) { progress.run(number + 1, tasks.size(), tasks[number].schedule); },
         [&] { progress.tick(); });
   }
 
@@ -149,14 +146,11 @@ class Search {
 
   void account_for(std::size_t number) {
     const Tried& one = advice_.tried[number];
-    const study::PreparedRun run = prepared(one.schedule);
+    const study::PreparedRun& run = *one.prepared;
     const auto nothing = [] {};
     std::vector<study::QueueResult> alone;
     for (const std::uint32_t queue : {0U, 1U}) {
-      const auto simulated = [&] {
-        const study::PreparedRun single{run.system, std::make_unique<program::Program>(run.program->only(queue))};
-        return simulate(single, nullptr);
-      };
+      const auto simulated = [&] { return simulate(run.only(queue), nullptr); };
       alone.push_back(study::simulate_in_child(simulated, nothing).queues.front());
       alone.back().number = queue;
     }
@@ -173,20 +167,16 @@ class Search {
   std::vector<Stretch> stretches_of(const study::PreparedRun& run, const study::RunResult& result) const {
     const auto& [first, last] =
         std::minmax(result.queues[0], result.queues[1], [](const auto& a, const auto& b) { return a.end < b.end; });
-    const machine::GpuSpec& gpu = run.system.node.gpu;
+    const machine::GpuSpec& gpu = run.system->node.gpu;
     const auto simulated = [&, first_end = first.end, last_end = last.end] {
       Windows windows({first_end, last_end}, run.program->ranks(), gpu.compute.total_cus(), gpu.dma.engines);
-      study::RunResult seen = simulate(run, &windows);
-      seen.metrics = windows.shares();
-      return seen;
+      simulate(run, &windows);
+      return study::packed(windows.shares());
     };
-    const study::RunResult seen = study::simulate_in_child(simulated, [] {});
+    const auto shares = study::unpacked<std::vector<Share>>(study::run_in_child(simulated, [] {}).text);
     std::vector<Stretch> stretches = {{"both queues run", Time{}, first.end, {}},
                                       {last.name + " goes on", first.end, last.end, {}}};
-    for (const study::Metric& metric : seen.metrics) {
-      const std::size_t window = metric.name[0] == '0' ? 0 : 1;
-      stretches[window].busy.emplace_back(metric.name.substr(2), metric.value);
-    }
+    for (const Share& one : shares) stretches[one.window].busy.emplace_back(one.kind, one.share);
     if (first.end == last.end) stretches.pop_back();
     for (Stretch& stretch : stretches) {
       std::stable_sort(stretch.busy.begin(), stretch.busy.end(),
@@ -196,6 +186,7 @@ class Search {
   }
 
   const study::Scenario bare_;
+  study::Preparer& preparer_;
   const std::size_t at_once_;
   Advice& advice_;
   std::vector<std::int64_t> split_cus_;
@@ -219,11 +210,12 @@ std::optional<std::size_t> Advice::next() const {
 }
 
 std::optional<Advice> advise(const study::Scenario& scenario, std::size_t at_once, config::Diagnostics& diagnostics) {
-  auto space = space_of(scenario, diagnostics);
+  study::Preparer preparer;
+  auto space = space_of(scenario, preparer, diagnostics);
   if (!space) return std::nullopt;
   Advice advice;
   advice.space = std::move(*space);
-  if (!Search(scenario, at_once, advice).run(diagnostics)) return std::nullopt;
+  if (!Search(scenario, preparer, at_once, advice).run(diagnostics)) return std::nullopt;
   return advice;
 }
 

@@ -13,6 +13,7 @@ namespace moire::advise {
 
 struct Tried {
   study::Choice schedule;
+  study::PreparedRunPtr prepared;
   study::RunResult result;
   std::optional<double> fraction_of_ideal;
 };

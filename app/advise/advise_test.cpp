@@ -30,7 +30,8 @@ study::Scenario scenario_of(const std::string& queues, const std::string& rest, 
 
 Space space(const std::string& rest, const std::string& queues = computation + exchange) {
   config::Diagnostics diagnostics;
-  auto made = space_of(scenario_of(queues, rest, diagnostics), diagnostics);
+  study::Preparer preparer;
+  auto made = space_of(scenario_of(queues, rest, diagnostics), preparer, diagnostics);
   EXPECT_TRUE(made) << diagnostics.str();
   return made.value_or(Space{});
 }
@@ -43,7 +44,8 @@ std::vector<std::string> names(const Space& space) {
 
 std::string errors(const std::string& rest, const std::string& queues = computation + exchange) {
   config::Diagnostics diagnostics;
-  EXPECT_FALSE(space_of(scenario_of(queues, rest, diagnostics), diagnostics));
+  study::Preparer preparer;
+  EXPECT_FALSE(space_of(scenario_of(queues, rest, diagnostics), preparer, diagnostics));
   return diagnostics.str();
 }
 
@@ -140,7 +142,9 @@ TEST_F(AdviceTest, ASchedulesTimeIsThatOfARun) {
     config::Diagnostics diagnostics;
     study::Run run;
     run.choices = {&one.schedule};
-    EXPECT_EQ(simulate(*prepare(with_schedules(scenario_, {}), run, diagnostics), nullptr).time, one.result.time)
+    study::Preparer preparer;
+    EXPECT_EQ(simulate(*preparer.prepare(with_schedules(scenario_, {}), run, diagnostics), nullptr).time,
+              one.result.time)
         << one.schedule.name;
   }
 }
@@ -190,14 +194,19 @@ TEST(Windows, SharesAreMeansOverTimeAndMembers) {
   work(0, 2, 6);  // side by side on one CU: 6 us in all
   work(1, 8, 10);
   work(1, 0, 12);  // swallows the one before: 12 us
-  const std::vector<study::Metric> shares = windows.shares();
-  const auto share = [&](const char* name) { return study::value_of(shares, name).value_or(-1); };
-  EXPECT_DOUBLE_EQ(share("0 HBM"), 0.75);
-  EXPECT_DOUBLE_EQ(share("1 HBM"), (0.25 + 1) / 2);
-  EXPECT_DOUBLE_EQ(share("0 DMA engines"), 0.25);
-  EXPECT_DOUBLE_EQ(share("1 DMA engines"), 0);
-  EXPECT_DOUBLE_EQ(share("0 CUs"), (6 + 10) / 10.0 / 8);
-  EXPECT_DOUBLE_EQ(share("1 CUs"), 2 / 10.0 / 8);
+  const std::vector<Share> shares = windows.shares();
+  const auto share = [&](std::size_t window, const char* kind) {
+    for (const Share& one : shares) {
+      if (one.window == window && one.kind == kind) return one.share;
+    }
+    return -1.0;
+  };
+  EXPECT_DOUBLE_EQ(share(0, "HBM"), 0.75);
+  EXPECT_DOUBLE_EQ(share(1, "HBM"), (0.25 + 1) / 2);
+  EXPECT_DOUBLE_EQ(share(0, "DMA engines"), 0.25);
+  EXPECT_DOUBLE_EQ(share(1, "DMA engines"), 0);
+  EXPECT_DOUBLE_EQ(share(0, "CUs"), (6 + 10) / 10.0 / 8);
+  EXPECT_DOUBLE_EQ(share(1, "CUs"), 2 / 10.0 / 8);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ struct Queue {
 
 class SpaceReader {
  public:
-  SpaceReader(const study::Scenario& scenario, config::Diagnostics& diagnostics)
-      : scenario_(scenario), diagnostics_(diagnostics) {}
+  SpaceReader(const study::Scenario& scenario, study::Preparer& preparer, config::Diagnostics& diagnostics)
+      : scenario_(scenario), preparer_(preparer), diagnostics_(diagnostics) {}
 
   std::optional<Space> read() {
     if (!scenario_.axes.empty()) {
@@ -59,12 +59,12 @@ class SpaceReader {
                          "take 'sweep' out (--set sweep=null) and set the values");
       return std::nullopt;
     }
-    const auto prepared = prepare(with_schedules(scenario_, {}), {}, diagnostics_);
+    const auto prepared = preparer_.prepare(with_schedules(scenario_, {}), {}, diagnostics_);
     if (!prepared) return std::nullopt;
     place_ = scenario_.tree.find("program")->place;
     if (!find_queues(*prepared) || !read_spec()) return std::nullopt;
-    cus_ = prepared->system.node.gpu.compute.total_cus();
-    step_ = prepared->system.node.gpu.compute.partition_step;
+    cus_ = prepared->system->node.gpu.compute.total_cus();
+    step_ = prepared->system->node.gpu.compute.partition_step;
     add_axes();
     if (!diagnostics_.ok()) return std::nullopt;
     combine();
@@ -319,7 +319,7 @@ class SpaceReader {
     config::Diagnostics own;
     study::Run run;
     run.choices = {&schedule};
-    const auto prepared = prepare(bare, run, own);
+    auto prepared = preparer_.prepare(bare, run, own);
     if (!prepared) {
       leave_out(schedule.name, own.sorted().front().what);
       return;
@@ -331,9 +331,11 @@ class SpaceReader {
     if (!on_cus && (picked(pick, "priority") || picked(pick, "cu_partition"))) return;
     if (on_cus && picked(pick, "cu_limit") && !spec_.cu_limit) return;
     space_.schedules.push_back(std::move(schedule));
+    space_.prepared.push_back(std::move(prepared));
   }
 
   const study::Scenario& scenario_;
+  study::Preparer& preparer_;
   config::Diagnostics& diagnostics_;
   config::Place place_;
   AdviseSpec spec_;
@@ -376,8 +378,9 @@ void AdviseSpec::describe(config::Describer<AdviseSpec>& d) {
   d.field("combine", &AdviseSpec::combine, "Also try several changes at a time").or_default();
 }
 
-std::optional<Space> space_of(const study::Scenario& scenario, config::Diagnostics& diagnostics) {
-  return SpaceReader(scenario, diagnostics).read();
+std::optional<Space> space_of(const study::Scenario& scenario, study::Preparer& preparer,
+                              config::Diagnostics& diagnostics) {
+  return SpaceReader(scenario, preparer, diagnostics).read();
 }
 
 study::Scenario with_schedules(const study::Scenario& scenario, std::vector<study::Choice> schedules) {

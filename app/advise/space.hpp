@@ -27,14 +27,16 @@ struct Space {
   std::string compute;               // the other one
   std::int64_t comm_workgroups = 0;  // of one rank, as written
   std::int64_t compute_workgroups = 0;
-  std::vector<study::Choice> schedules;  // the first one is the file as written, without changes
-  std::vector<std::int64_t> splits;      // CUs that may be reserved for `comm`
-  std::vector<std::string> left_out;     // "dma: why it cannot be", one a schedule
+  std::vector<study::Choice> schedules;         // the first one is the file as written, without changes
+  std::vector<study::PreparedRunPtr> prepared;  // of the schedules
+  std::vector<std::int64_t> splits;             // CUs that may be reserved for `comm`
+  std::vector<std::string> left_out;            // "dma: why it cannot be", one a schedule
 };
 
 // The scenario without variants, as written. Nothing, and the reasons in `diagnostics`, where there is nothing to
 // advise on.
-std::optional<Space> space_of(const study::Scenario& scenario, config::Diagnostics& diagnostics);
+std::optional<Space> space_of(const study::Scenario& scenario, study::Preparer& preparer,
+                              config::Diagnostics& diagnostics);
 
 // A scenario whose variants are the schedules.
 study::Scenario with_schedules(const study::Scenario& scenario, std::vector<study::Choice> schedules);

@@ -1,7 +1,5 @@
 #include "app/advise/windows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace moire::advise {
@@ -57,7 +55,7 @@ void Windows::workgroup(const program::WorkgroupSpan& span) {
   spans.push_back({begin, span.end});
 }
 
-std::vector<study::Metric> Windows::shares() {
+std::vector<Share> Windows::shares() {
   for (const auto& [name, load] : loads_) spend(load.kind, load.since, ends_.back(), load.share);
   loads_.clear();
   for (const std::vector<Span>& spans : working_) {
@@ -66,13 +64,13 @@ std::vector<study::Metric> Windows::shares() {
   working_.clear();
   members_["DMA engines"] = ranks_ * static_cast<std::size_t>(engines_);
   members_["CUs"] = ranks_ * static_cast<std::size_t>(cus_);
-  std::vector<study::Metric> shares;
+  std::vector<Share> shares;
   Time from;
   for (std::size_t w = 0; w < ends_.size(); from = ends_[w++]) {
     const double seconds = (ends_[w] - from).seconds();
     for (const auto& [kind, busy] : busy_) {
       const double share = seconds > 0 ? busy[w] / seconds / static_cast<double>(members_[kind]) : 0;
-      shares.push_back({fmt::format("{} {}", w, kind), share});
+      shares.push_back({w, kind, share});
     }
   }
   return shares;

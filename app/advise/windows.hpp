@@ -5,10 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "app/study/metrics.hpp"
+#include "app/study/packed.hpp"
 #include "sim/program/observer.hpp"
 
 namespace moire::advise {
+
+struct Share {
+  std::size_t window = 0;
+  std::string kind;
+  double share = 0;  // of the capacity, 0 to 1
+};
+template <study::MaybeConst<Share> T, class Each>
+void each_field(T& share, const Each& each) {
+  each(share.window);
+  each(share.kind);
+  each(share.share);
+}
 
 // Shares of capacity over time, mean over the machine's parts of a kind: "HBM", "L2", "port out", "links", "NICs" as
 // the machine names them, "DMA engines" (time in which an engine copies) and "CUs" (time in which a workgroup works on
@@ -22,8 +34,8 @@ class Windows final : public program::Observer {
   void copy(const program::CopySpan& span) override;
   void workgroup(const program::WorkgroupSpan& span) override;
 
-  // "<window> <kind>" and the share, kinds in order of name.
-  std::vector<study::Metric> shares();
+  // By window, kinds in order of name.
+  std::vector<Share> shares();
 
  private:
   struct Load {

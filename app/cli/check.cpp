@@ -45,13 +45,12 @@ std::uint64_t parse_bytes(const std::string& text) {
 }
 
 // "6 runs": what a scenario would do. Empty where something is wrong.
-std::string check_scenario(const std::string& file, const std::vector<std::string>& sets,
-                           config::Diagnostics& diagnostics) {
-  const auto scenario = study::load_scenario(file, sets, diagnostics);
-  if (!scenario) return {};
-  study::check_runs(*scenario, diagnostics);
-  if (diagnostics.ok() && scenario->tree.find("advise")) advise::space_of(*scenario, diagnostics);
-  return fmt::format("scenario, {} run{}", scenario->runs(), scenario->runs() == 1 ? "" : "s");
+std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagnostics) {
+  study::Preparer preparer;
+  const auto prepared = study::prepare_runs(std::move(scenario), preparer, diagnostics);
+  if (!diagnostics.ok()) return {};
+  if (prepared->scenario.tree.find("advise")) advise::space_of(prepared->scenario, preparer, diagnostics);
+  return fmt::format("scenario, {} run{}", prepared->runs.size(), prepared->runs.size() == 1 ? "" : "s");
 }
 
 std::string check_validation(const std::string& file, const std::vector<std::string>& sets,
@@ -118,18 +117,30 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
   return {};
 }
 
+// Whether changes are of what a file's runs make of it; other files are changed as they are loaded.
+bool changes_of_runs(const config::Node& tree) {
+  const auto kind = kind_of(tree);
+  return kind && (*kind == FileKind::scenario || *kind == FileKind::validation);
+}
+
 std::string check_yaml(const std::string& file, const std::vector<std::string>& sets,
                        config::Diagnostics& diagnostics) {
   config::Diagnostics loading;
-  const auto tree = config::load(file, config::parse_sets(sets, loading), loading);
+  auto overrides = config::parse_sets(sets, loading);
+  auto tree = config::load(file, {}, loading);
+  if (!sets.empty() && !(tree && changes_of_runs(*tree))) {
+    loading = {};
+    tree = config::load(file, config::parse_sets(sets, loading), loading);
+  }
   if (!tree) {
     diagnostics = std::move(loading);
     return {};
   }
   const auto kind = kind_of(*tree);
-  if (kind && *kind == FileKind::scenario) return check_scenario(file, sets, diagnostics);
   if (kind && *kind == FileKind::validation) return check_validation(file, sets, diagnostics);
   diagnostics = std::move(loading);
+  if (kind && *kind == FileKind::scenario)
+    return check_scenario(study::scenario_of(file, std::move(*tree), std::move(overrides), diagnostics), diagnostics);
   if (kind) return check_kind(*kind, *tree, diagnostics);
   diagnostics.error(tree->place, "cannot tell what this file is by its top-level keys",
                     "a scenario has system and program, a validation groups, a system nodes and node, a GPU compute "

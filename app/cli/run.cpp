@@ -1,6 +1,9 @@
 // moire run: simulates a scenario and reports.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
@@ -19,6 +22,7 @@ struct RunArguments {
   Output output;
   std::string timeline;
   bool stats = false;
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
 void print_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
@@ -30,22 +34,26 @@ void print_deadlock(const study::Scenario& scenario, const study::StudyResult& r
 
 int run(const RunArguments& arguments) {
   config::Diagnostics diagnostics;
-  const auto scenario = load_scenario_file(arguments.file, arguments.sets, diagnostics);
-  if (scenario) study::check_runs(*scenario, diagnostics);
+  auto read = load_scenario_file(arguments.file, arguments.sets, diagnostics);
+  std::optional<study::PreparedStudy> prepared;
+  study::Preparer preparer;
+  if (read) prepared = study::prepare_runs(std::move(*read), preparer, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
     return bad_input;
   }
   prepare(arguments.output);
+  const study::Scenario& scenario = prepared->scenario;
   study::StudyOptions options;
+  options.at_once = arguments.jobs;
   if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
-  const study::StudyResult result = study::run_study(*scenario, options);
-  if (arguments.stats) fmt::print(stderr, "{}", report::text_of(stats_table(*scenario, result)));
+  const study::StudyResult result = study::run_study(*prepared, options);
+  if (arguments.stats) fmt::print(stderr, "{}", report::text_of(stats_table(scenario, result)));
   if (result.deadlocked()) {
-    print_deadlock(*scenario, result);
+    print_deadlock(scenario, result);
     return deadlock;
   }
-  write(document_of(*scenario, result), arguments.output, scenario->name);
+  write(document_of(scenario, result), arguments.output, scenario.name);
   return done;
 }
 
@@ -67,6 +75,11 @@ void add_run(CLI::App& app, Action& action) {
                    "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
                    "extension: out.pftrace, out.fused.pftrace")
       ->type_name("FILE");
+  command
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Runs simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

@@ -41,11 +41,10 @@ bool is_a_validation(const ValidateArguments& arguments, config::Diagnostics& di
 
 int validate_file(const ValidateArguments& arguments) {
   config::Diagnostics diagnostics;
-  std::optional<validate::Validation> validation;
-  if (is_a_validation(arguments, diagnostics))
-    validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
+  const auto validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
   if (!diagnostics.ok()) {
-    print_errors(diagnostics);
+    config::Diagnostics plain;
+    print_errors(is_a_validation(arguments, plain) ? diagnostics : plain);
     return bad_input;
   }
   prepare(arguments.output);

@@ -21,7 +21,7 @@ constexpr const char* guide = "dashtype (6,4) linecolor rgb '#888888' linewidth 
 
 // A string that gnuplot cannot take for anything else: all but plain characters as octal escapes. (In single quotes it
 // stumbles over a leading quote, in double quotes it runs what stands in backquotes.)
-std::string quoted(const std::string& text) {
+std::string gnuplot_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -41,7 +41,7 @@ std::string quoted(const std::string& text) {
 std::string tick_label(const std::string& text) {
   std::string doubled;
   for (const char c : text) doubled += c == '%' ? "%%" : std::string(1, c);
-  return quoted(doubled);
+  return gnuplot_text(doubled);
 }
 
 struct Range {
@@ -60,7 +60,7 @@ class Script {
     out_ = "set encoding utf8\n";
     out_ += fmt::format(
         "set terminal svg size {},{} dynamic noenhanced font 'sans-serif,12' background '#ffffff' name {}\n",
-        figure.width, figure.height, quoted(id));
+        figure.width, figure.height, gnuplot_text(id));
     find_ranges();
   }
 
@@ -112,8 +112,8 @@ class Script {
   }
 
   void settings() {
-    out_ += fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", quoted(figure_.title), quoted(figure_.x_label),
-                        quoted(figure_.y_label));
+    out_ += fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", gnuplot_text(figure_.title),
+                        gnuplot_text(figure_.x_label), gnuplot_text(figure_.y_label));
     out_ += "set border 3\nset tics nomirror out\nset grid linecolor rgb '#dddddd' linewidth 1\n";
     const auto named = std::count_if(figure_.series.begin(), figure_.series.end(),
                                      [](const Series& series) { return !series.name.empty(); });
@@ -150,7 +150,7 @@ class Script {
     for (int power = first; power <= first + 5; ++power) {
       for (const int digit : digits) {
         const double at = digit * std::pow(10.0, power);
-        ticks += fmt::format("{}{} {:.6g}", ticks.empty() ? "" : ", ", quoted(fmt::format("{:.6g}", at)), at);
+        ticks += fmt::format("{}{} {:.6g}", ticks.empty() ? "" : ", ", gnuplot_text(fmt::format("{:.6g}", at)), at);
       }
     }
     return out + fmt::format("set {}tics ({})\n", axis, ticks);
@@ -222,7 +222,7 @@ class Script {
     if (rows.empty()) return;
     out_ += fmt::format("$d{} << EOD\n{}EOD\n", number, rows);
     plots_.push_back(fmt::format("$d{} {} {}", number, drawn_as(series, number, width),
-                                 series.name.empty() ? "notitle" : "title " + quoted(series.name)));
+                                 series.name.empty() ? "notitle" : "title " + gnuplot_text(series.name)));
   }
 
   static std::string drawn_as(const Series& series, std::size_t position, double width) {

@@ -53,12 +53,12 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
   std::vector<const part::BlameKind*> kinds;
   for (const machine::RegisteredPart& part : machine::parts()) {
     for (const part::BlameKind& kind : part.declaration().blame) {
-      if (part.shares(kind, run.system, *run.program)) kinds.push_back(&kind);
+      if (part.shares(kind, *run.system, *run.program)) kinds.push_back(&kind);
     }
   }
   // With everything apart a queue ends as it does alone: the last kind is what is left, unless there is one that a
   // counterfactual run cannot take apart as a whole.
-  const std::optional<std::string_view> rest = machine::kind_that_stays_shared(run.system);
+  const std::optional<std::string_view> rest = machine::kind_that_stays_shared(*run.system);
   Apart apart{static_cast<std::uint32_t>(run.program->queues.size()), {}};
   for (const part::BlameKind* kind : kinds) {
     if (kind == kinds.back() && !rest) {

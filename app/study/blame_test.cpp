@@ -28,16 +28,15 @@ PreparedRun prepared(const std::string& text) {
   config::Diagnostics diagnostics;
   auto tree = config::load_text("s.yaml", text, {}, diagnostics);
   const Scenario scenario = read_scenario(std::move(*tree), {}, diagnostics);
-  auto run = prepare(scenario, run_of(scenario, 0), diagnostics);
+  const PreparedRunPtr run = Preparer().prepare(scenario, run_of(scenario, 0), diagnostics);
   EXPECT_TRUE(run) << diagnostics.str();
-  return std::move(*run);
+  return *run;
 }
 
 std::vector<QueueResult> each_alone(const PreparedRun& run) {
   std::vector<QueueResult> alone;
   for (std::uint32_t q = 0; q < run.program->queues.size(); ++q) {
-    const PreparedRun one{run.system, std::make_unique<program::Program>(run.program->only(q))};
-    alone.push_back(simulate(one, nullptr).queues.front());
+    alone.push_back(simulate(run.only(q), nullptr).queues.front());
     alone.back().number = q;
   }
   return alone;

@@ -153,14 +153,16 @@ ChildReport run_in_child(const std::function<std::string()>& work, const std::fu
 
 std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
                                          const std::function<void(std::size_t)>& begin,
-                                         const std::function<void()>& tick) {
+                                         const std::function<void()>& tick,
+                                         const std::function<bool(std::size_t, const ChildReport&)>& ended) {
   std::vector<ChildReport> reports(works.size());
   std::vector<std::exception_ptr> failures(works.size());
   std::vector<std::string> logs(works.size());  // in the order of the works, whichever ends first
-  std::map<std::size_t, Child> running;         // by number of the work
   if (works.size() > 1) core::log_debug("{} processes, at most {} at once", works.size(), at_once);
-  for (std::size_t next = 0; next < works.size() || !running.empty();) {
-    while (next < works.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
+  std::map<std::size_t, Child> running;  // by number of the work
+  bool goes_on = true;
+  for (std::size_t next = 0; (goes_on && next < works.size()) || !running.empty();) {
+    while (goes_on && next < works.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
       begin(next);
       running.try_emplace(next, works[next]);
       ++next;
@@ -176,8 +178,10 @@ std::vector<ChildReport> run_in_children(const std::vector<std::function<std::st
       if (ready[at].revents == 0 || here->second.read_more()) continue;
       try {
         reports[here->first] = here->second.report();
+        goes_on = ended(here->first, reports[here->first]) && goes_on;
       } catch (...) {
         failures[here->first] = std::current_exception();
+        goes_on = false;
       }
       logs[here->first] = here->second.log();
       running.erase(here);

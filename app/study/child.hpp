@@ -22,10 +22,14 @@ struct ChildReport {
 ChildReport run_in_child(const std::function<std::string()>& work, const std::function<void()>& tick);
 
 // The same for many, `at_once` of them side by side. Reports in the order of the works; of several that failed the
-// first one is thrown, when all others have ended. What the works log is logged then, in the same order. `begin` is called in this process with the number of a work that
-// starts.
-std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
-                                         const std::function<void(std::size_t)>& begin,
-                                         const std::function<void()>& tick);
+// first one is thrown, when all others have ended. What the works log is logged then, in the same order. `begin` is
+// called in this process with the number of a work that starts, `ended` with its report; where that is false, or a work
+// fails, no further one starts. Works start in their order, so all before such a one have a report.
+std::vector<ChildReport> run_in_children(
+    const std::vector<std::function<std::string()>>& works, std::size_t at_once,
+    const std::function<void(std::size_t)>& begin, const std::function<void()>& tick,
+    const std::function<bool(std::size_t, const ChildReport&)>& ended = [](std::size_t, const ChildReport&) {
+      return true;
+    });
 
 }  // namespace moire::study

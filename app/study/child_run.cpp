@@ -1,7 +1,6 @@
 #include "app/study/child_run.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "app/study/child.hpp"
 
@@ -9,44 +8,8 @@ namespace moire::study {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Between the processes; numbers keep every bit.
-std::string packed(const RunResult& result) {
-  Json json;
-  json["time_ps"] = result.time.ps;
-  json["deadlock"] = result.deadlock;
-  json["metrics"] = Json::array();
-  for (const Metric& metric : result.metrics) json["metrics"].push_back({metric.name, metric.value});
-  json["queues"] = Json::array();
-  for (const QueueResult& queue : result.queues) {
-    json["queues"].push_back({queue.name, queue.number, queue.end.ps, queue.waited.ps});
-  }
-  json["stats"] = {result.stats.events, result.stats.instants, result.stats.solves};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-RunResult unpacked(const std::string& text) {
-  const Json json = Json::parse(text);
-  RunResult result;
-  result.time = Time{json["time_ps"].get<std::int64_t>()};
-  result.deadlock = json["deadlock"].get<std::string>();
-  for (const Json& metric : json["metrics"]) {
-    result.metrics.push_back({metric[0].get<std::string>(), metric[1].get<double>()});
-  }
-  for (const Json& queue : json["queues"]) {
-    result.queues.push_back({queue[0].get<std::string>(), queue[1].get<std::uint32_t>(),
-                             Time{queue[2].get<std::int64_t>()}, Time{queue[3].get<std::int64_t>()}});
-  }
-  const Json& stats = json["stats"];
-  result.stats.events = stats[0].get<std::uint64_t>();
-  result.stats.instants = stats[1].get<std::uint64_t>();
-  result.stats.solves = stats[2].get<std::uint64_t>();
-  return result;
-}
-
 RunResult result_of(const ChildReport& report) {
-  RunResult result = unpacked(report.text);
+  auto result = unpacked<RunResult>(report.text);
   result.stats.wall_seconds = report.wall_seconds;
   result.stats.peak_memory_bytes = report.peak_memory_bytes;
   return result;
@@ -66,6 +29,13 @@ std::vector<RunResult> simulate_in_children(const std::vector<std::function<RunR
   std::vector<RunResult> results;
   for (const ChildReport& report : run_in_children(works, at_once, begin, tick)) results.push_back(result_of(report));
   return results;
+}
+
+RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart) {
+  const auto simulated = [&] { return simulate(run, nullptr, apart); };
+  const machine::SystemSpec& system = *run.system;
+  const bool simgrid = system.network.model == machine::NetworkModel::flow && system.fabric;
+  return simgrid ? simulate_in_child(simulated, [] {}) : simulated();
 }
 
 void add(const RunStats& stats, RunStats& to) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "app/study/packed.hpp"
 #include "app/study/simulate.hpp"
 
 namespace moire::study {
@@ -15,7 +16,43 @@ std::vector<RunResult> simulate_in_children(const std::vector<std::function<RunR
                                             std::size_t at_once, const std::function<void(std::size_t)>& begin,
                                             const std::function<void()>& tick);
 
+// One more simulation of a process that may have had one. SimGrid has one engine per process: a run with it is
+// simulated in a child.
+RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart = {});
+
 // What further simulations of one run cost.
 void add(const RunStats& stats, RunStats& to);
+
+template <MaybeConst<Metric> T, class Each>
+void each_field(T& metric, const Each& each) {
+  // Its kind by number: a process may be forked before the kinds are listed.
+  auto kind = metric.info == nullptr ? 0 : metric.info - metric_infos().data();
+  each(kind);
+  each(metric.value);
+  each(metric.subject);
+  each(metric.phase);
+  each(metric.recorded);
+  if constexpr (!std::is_const_v<T>) {
+    metric.info = &metric_infos()[static_cast<std::size_t>(kind)];
+    metric.rename(metric.subject);
+  }
+}
+
+template <MaybeConst<QueueResult> T, class Each>
+void each_field(T& queue, const Each& each) {
+  each(queue.name);
+  each(queue.number);
+  each(queue.end);
+  each(queue.waited);
+}
+
+template <MaybeConst<RunResult> T, class Each>
+void each_field(T& result, const Each& each) {
+  each(result.time);
+  each(result.queues);
+  each(result.metrics);
+  each(result.deadlock);
+  each(result.stats);
+}
 
 }  // namespace moire::study

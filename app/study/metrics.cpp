@@ -5,17 +5,86 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <unordered_map>
 #include <utility>
 
 #include "app/study/blame.hpp"
 #include "models/hardware/machine/parts.hpp"
+#include "sim/core/invariant.hpp"
 
 namespace moire::study {
+
+namespace {
+
+const MetricInfo& info_of(std::string_view kind) {
+  const std::vector<MetricInfo>& all = metric_infos();
+  const auto known = std::find_if(all.begin(), all.end(), [kind](const MetricInfo& info) { return info.name == kind; });
+  MOIRE_INVARIANT(known != all.end(), "nobody declares the metric " + std::string(kind));
+  return *known;
+}
+
+// The public name: the kind's, with the words of what it is of.
+std::string name_of(const Metric& metric) {
+  std::string name = metric.recorded ? "recorded_" : "";
+  const std::string_view kind = metric.info->name;
+  for (std::size_t at = 0; at < kind.size();) {
+    if (kind[at] != '<') {
+      name += kind[at++];
+      continue;
+    }
+    const std::size_t end = kind.find('>', at);
+    name += kind.substr(at, end - at) == "<phase" ? metric_word(metric.phase) : metric.subject;
+    at = end + 1;
+  }
+  return name;
+}
+
+bool of_operation(const Metric& metric) { return metric.info->name.starts_with("<operation>"); }
+
+}  // namespace
+
+Metric::Metric(std::string_view kind, double value_, std::string subject_, std::string phase_, bool recorded_)
+    : Metric(info_of(kind), value_, std::move(subject_), std::move(phase_), recorded_) {}
+
+Metric::Metric(const MetricInfo& kind, double value_, std::string subject_, std::string phase_, bool recorded_)
+    : value(value_), info(&kind), subject(std::move(subject_)), phase(std::move(phase_)), recorded(recorded_) {
+  name = name_of(*this);
+}
+
+void Metric::rename(std::string other_subject) {
+  subject = std::move(other_subject);
+  name = name_of(*this);
+}
 
 std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view name) {
   const auto known =
       std::find_if(metrics.begin(), metrics.end(), [name](const Metric& metric) { return metric.name == name; });
   return known == metrics.end() ? std::nullopt : std::optional(known->value);
+}
+
+std::optional<double> value_of(const std::vector<Metric>& metrics, std::string_view kind, std::string_view subject) {
+  const auto known = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& metric) {
+    return metric.is(kind) && metric.subject == subject && !metric.recorded;
+  });
+  return known == metrics.end() ? std::nullopt : std::optional(known->value);
+}
+
+void tell_apart(std::vector<Metric>& metrics) {
+  std::unordered_map<std::string, std::size_t> taken;
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    auto [known, fresh] = taken.try_emplace(metrics[m].name, m);
+    if (fresh) continue;
+    std::size_t other = m;  // the one to rename
+    if (metrics[m].subject.empty() || (!of_operation(metrics[m]) && of_operation(metrics[known->second])))
+      std::swap(other, known->second);
+    Metric& metric = metrics[other];
+    MOIRE_INVARIANT(!metric.subject.empty(), "two figures of a run have the name " + metric.name);
+    const std::string before = metric.subject;
+    const bool beside_operation = of_operation(metric) && !of_operation(metrics[known->second]);
+    for (int number = beside_operation ? 1 : 2; !taken.try_emplace(metric.name, other).second; ++number) {
+      metric.rename(number == 1 ? before + "_operation" : before + "_" + std::to_string(number));
+    }
+  }
 }
 
 const std::vector<MetricInfo>& metric_infos() {
@@ -59,7 +128,8 @@ const std::vector<MetricInfo>& metric_infos() {
         {"serial_us", "Sum of the isolated times"},
         {"ideal_us", "Longest of the isolated times: what perfect overlap takes"},
         {"<queue>_us",
-         "End of the queue in this run, from the common start; where an operation has the same name, this"},
+         "End of the queue in this run, from the common start; where an operation has the same name, this, and "
+         "<operation>_operation_us the operation's"},
         {"<queue>_alone_us", "With compare.to: time of the queue alone with the settings of this run"},
         {"speedup", "serial_us / time_us"},
         {"ideal_speedup", "serial_us / ideal_us"},
@@ -94,13 +164,26 @@ std::string_view unit_of(std::string_view metric) {
   return "";
 }
 
-std::string metric_word(std::string_view operation) {
+std::string metric_word(std::string_view name) {
   std::string word;
-  for (const char c : operation) {
+  for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);
     word += std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
   }
   return word;
+}
+
+std::vector<std::string> metric_words(const std::vector<std::string>& names) {
+  std::vector<std::string> words;
+  for (const std::string& name : names) {
+    const std::string word = metric_word(name);
+    std::string own = word;
+    for (int number = 2; std::find(words.begin(), words.end(), own) != words.end(); ++number) {
+      own = word + "_" + std::to_string(number);
+    }
+    words.push_back(std::move(own));
+  }
+  return words;
 }
 
 }  // namespace moire::study

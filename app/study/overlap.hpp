@@ -1,11 +1,12 @@
 // How well queues run beside each other: each alone, the ideal, and what part of it a run reaches.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <string>
 #include <vector>
 
-#include "app/study/simulate.hpp"
+#include "app/study/blame.hpp"
+#include "app/study/child_run.hpp"
+#include "app/study/prepare.hpp"
 
 namespace moire::study {
 
@@ -14,28 +15,35 @@ namespace moire::study {
 std::vector<Metric> overlap_metrics(const RunResult& run, const std::vector<QueueResult>& isolated,
                                     const std::vector<QueueResult>* alone);
 
-// Adds these metrics to the runs of a scenario. Every queue alone is a simulation in a process of its own; what several
-// runs need is simulated once.
-class Overlap {
- public:
-  explicit Overlap(const Scenario& scenario) : scenario_(scenario) {}
-
-  // Does nothing where the scenario or the number of the run's queues asks for nothing, or a queue alone does not end.
-  void add(const Run& run, RunResult& result, const std::function<void()>& tick);
-
- private:
-  struct Alone {
-    std::vector<QueueResult> queues;
-    std::string deadlock;
-    RunStats stats;
-  };
-  void add_blame(const Run& run, RunResult& result, const Alone& own, const Alone& isolated,
-                 const std::function<void()>& tick) const;
-  const Alone& alone(const Run& run, const std::function<void()>& tick);
-  bool wanted(const RunResult& result) const;
-
-  const Scenario& scenario_;
-  std::map<std::size_t, Alone> alone_;  // by run
+// A run, and what the same process simulated to hold it against.
+struct Simulated {
+  RunResult result;
+  bool held = false;               // against an ideal; what follows is empty if not
+  std::vector<QueueResult> alone;  // every queue alone, with the settings of the run
+  std::string alone_deadlock;      // the report where one of them does not end
+  std::vector<QueueBlame> blame;
 };
+
+// Simulates each queue of the run alone and what blame asks for, where the scenario or the number of its queues asks
+// for it, and what it is asked for as the reference of others.
+void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun& prepared, Simulated& simulated);
+
+// Adds the metrics of it. `isolated`: the run whose queues alone are the ideal's.
+void add_overlap(const Scenario& scenario, const Simulated& isolated, Simulated& own);
+
+template <MaybeConst<QueueBlame> T, class Each>
+void each_field(T& blame, const Each& each) {
+  each(blame.queue);
+  each(blame.lost);
+}
+
+template <MaybeConst<Simulated> T, class Each>
+void each_field(T& simulated, const Each& each) {
+  each(simulated.result);
+  each(simulated.held);
+  each(simulated.alone);
+  each(simulated.alone_deadlock);
+  each(simulated.blame);
+}
 
 }  // namespace moire::study

@@ -46,10 +46,10 @@ StudyResult study_of(const std::string& rest) {
   text.replace(text.find("SOURCE"), 6, support::source_dir());
   config::Diagnostics diagnostics;
   auto tree = config::load_text("s.yaml", text, {}, diagnostics);
-  const Scenario scenario = read_scenario(std::move(*tree), {}, diagnostics);
-  if (diagnostics.ok()) check_runs(scenario, diagnostics);
-  EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
-  return run_study(scenario, {});
+  Preparer preparer;
+  const auto study = prepare_runs(read_scenario(std::move(*tree), {}, diagnostics), preparer, diagnostics);
+  EXPECT_TRUE(study && diagnostics.ok()) << diagnostics.str();
+  return run_study(*study, {});
 }
 
 double metric(const RunResult& run, const std::string& name) {

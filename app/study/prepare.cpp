@@ -1,10 +1,12 @@
 #include "app/study/prepare.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <map>
+#include <fstream>
 
+#include "app/study/metrics.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
@@ -46,7 +48,70 @@ std::optional<config::Problem> too_long(const program::Program& program) {
       "make its sizes smaller"};
 }
 
+// What makes two parts of scenarios the same: all of their values, and where a file name among them is read from.
+void add_text(const config::Node& node, std::string& text) {
+  const auto add = [&text](const std::string& word) {
+    text.append(std::to_string(word.size())).append(1, ' ').append(word);
+  };
+  text += static_cast<char>('0' + static_cast<int>(node.kind));
+  text += node.quoted ? 'q' : ' ';
+  if (node.is_scalar()) {
+    add(node.text);
+    add(node.place.source ? node.place.source->folder.native() : std::string());
+  }
+  for (const config::Node& item : node.items) add_text(item, text);
+  for (const config::Node::Entry& entry : node.entries) {
+    add(entry.key);
+    add_text(entry.value, text);
+  }
+  text += ';';
+}
+
+std::string text_of(const config::Node& node) {
+  std::string text;
+  add_text(node, text);
+  return text;
+}
+
+// Metrics spell queues in letters, digits and underscores, and have names of their own beside theirs (serial_us).
+void check_queue_words(const config::Node& program, config::Diagnostics& diagnostics) {
+  const config::Node* queues = program.find("queues");
+  std::map<std::string, std::string> known;
+  if (!queues) return;  // told by the program
+  for (const config::Node::Entry& entry : queues->entries) {
+    const auto [same, fresh] = known.emplace(metric_word(entry.key), entry.key);
+    if (!fresh) {
+      diagnostics.error(entry.key_place,
+                        fmt::format("queues {} and {} are both '{}' in the names of metrics",
+                                    config::in_quotes(same->second), config::in_quotes(entry.key), same->first),
+                        "call one of them something else");
+    }
+    const auto taken = [&](const MetricInfo& info) { return info.name == same->first + "_us"; };
+    if (queues->entries.size() > 1 && std::any_of(metric_infos().begin(), metric_infos().end(), taken)) {
+      diagnostics.error(entry.key_place,
+                        fmt::format("queue {} has a name that a metric of the run has: {}_us",
+                                    config::in_quotes(entry.key), same->first),
+                        "call it something else");
+    }
+  }
+}
+
+// Bytes that this process has in memory.
+std::size_t memory_in_use() {
+  std::size_t pages_in_all = 0;
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages_in_all >> pages;
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// A fork copies the page table: about 10 us for a MiB.
+constexpr std::size_t most_kept = std::size_t{128} << 20;
+
 }  // namespace
+
+PreparedRun PreparedRun::only(std::uint32_t queue) const {
+  return {system, std::make_shared<program::Program>(program->only(queue))};
+}
 
 void check_system(const machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics) {
   // SimGrid allows one engine per process, and building it says nothing more about the parts.
@@ -57,41 +122,67 @@ void check_system(const machine::SystemSpec& system, const config::Node& node, c
   if (!machine::Machine::build(without_engine, loop, error)) diagnostics.error(node.place, error);
 }
 
-std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
+Preparer::Preparer() : memory_before_(memory_in_use()) {}
+
+bool Preparer::has_room() const { return memory_in_use() < memory_before_ + most_kept; }
+
+std::shared_ptr<const libraries::EquippedSystem> Preparer::system_of(const config::Node& node,
+                                                                     config::Diagnostics& diagnostics) {
+  std::string text = text_of(node);
+  if (const auto known = systems_.find(text); known != systems_.end()) return known->second;
+  const std::size_t before = diagnostics.size();
+  auto parsed = libraries::read_system(node, diagnostics, nullptr, "system");
+  if (!parsed) return nullptr;
+  auto system = std::make_shared<const libraries::EquippedSystem>(std::move(*parsed));
+  check_system(*system, node, diagnostics);
+  if (diagnostics.size() == before && has_room()) systems_.emplace(std::move(text), system);
+  return system;
+}
+
+PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   config::Node tree = scenario.tree;
   if (core::logs(core::LogLevel::info)) core::log_info("run {}", run.label().empty() ? scenario.name : run.label());
-  if (!apply_changes(scenario, run, tree, diagnostics)) return std::nullopt;
+  if (!apply_changes(scenario, run, tree, diagnostics)) return nullptr;
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
-  if (!system_node || !program_node) return std::nullopt;  // told when the scenario was loaded
-  auto system = libraries::read_system(*system_node, diagnostics, nullptr, "system");
-  if (!system) return std::nullopt;
-  check_system(*system, *system_node, diagnostics);
-  auto program = operators::build_program(*program_node, *system, diagnostics);
-  if (!program || diagnostics.size() > before) return std::nullopt;
-  auto problem = machine::does_not_fit(*program, *system);
-  if (!problem) problem = too_long(*program);
-  if (problem) {
-    diagnostics.error(program_node->place, *problem);
-    return std::nullopt;
+  if (!system_node || !program_node) return nullptr;  // told when the scenario was loaded
+  const auto system = system_of(*system_node, diagnostics);
+  if (!system) return nullptr;
+  std::pair same{system.get(), text_of(*program_node)};
+  const auto known = runs_.find(same);
+  PreparedRunPtr prepared = known == runs_.end() ? nullptr : known->second;
+  if (!prepared) {
+    check_queue_words(*program_node, diagnostics);
+    operators::BuiltProgram built = operators::build_program(*program_node, *system, traces_, diagnostics);
+    if (!built.program || diagnostics.size() > before) return nullptr;
+    auto problem = machine::does_not_fit(*built.program, *system);
+    if (!problem) problem = too_long(*built.program);
+    if (problem) {
+      diagnostics.error(program_node->place, *problem);
+      return nullptr;
+    }
+    prepared =
+        std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program), std::move(built.recorded)});
+    if (has_room()) runs_.emplace(std::move(same), prepared);
   }
-  if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && program->queues.size() < 2) {
+  if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
     diagnostics.error(scenario.ideal_place, "an ideal overlap of one queue",
                       "'ideal: overlap' needs a program of two queues or more");
-    return std::nullopt;
+    return nullptr;
   }
-  return PreparedRun{std::move(*system), std::move(program)};
+  return prepared;
 }
 
-PreparedRun prepare_checked(const Scenario& scenario, const Run& run) {
+PreparedRunPtr PreparedStudy::run(std::size_t number) const {
+  if (runs[number]) return runs[number];
   config::Diagnostics diagnostics;
-  auto prepared = prepare(scenario, run, diagnostics);
-  MOIRE_INVARIANT(prepared.has_value(), "a checked run was refused: " + diagnostics.str());
-  return std::move(*prepared);
+  PreparedRunPtr prepared = Preparer().prepare(scenario, run_of(scenario, number), diagnostics);
+  MOIRE_INVARIANT(prepared != nullptr, "a checked run was refused: " + diagnostics.str());
+  return prepared;
 }
 
-void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {
+std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics) {
   struct Seen {
     config::Diagnostic error;
     std::size_t runs = 0;
@@ -99,10 +190,12 @@ void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {
   };
   std::map<std::string, Seen> seen;
   std::vector<std::string> order;
+  PreparedStudy study;
   const std::size_t runs = scenario.runs();
   for (std::size_t number = 0; number < runs; ++number) {
     config::Diagnostics own;
-    prepare(scenario, run_of(scenario, number), own);
+    PreparedRunPtr prepared = preparer.prepare(scenario, run_of(scenario, number), own);
+    study.runs.push_back(preparer.has_room() ? std::move(prepared) : nullptr);
     for (const config::Diagnostic& error : own.sorted()) {
       const auto [it, fresh] = seen.try_emplace(error.str(), Seen{error, 0, number});
       if (fresh) order.push_back(error.str());
@@ -119,6 +212,9 @@ void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics) {
     }
     diagnostics.error(one.error.place, what, one.error.remedy);
   }
+  if (!order.empty()) return std::nullopt;
+  study.scenario = std::move(scenario);
+  return study;
 }
 
 std::vector<std::pair<std::string, config::Node>> parameters_of(const Scenario& scenario, const Run& run) {

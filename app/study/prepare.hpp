@@ -1,6 +1,8 @@
-// From one run of a scenario to what a replay needs: changes applied, parsed, checked.
+// From the runs of a scenario to what replays need: changes applied, parsed, checked. A command prepares what it works
+// on once; what simulates is a process forked from it, which has the prepared runs already.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,24 +10,58 @@
 #include <vector>
 
 #include "app/study/scenario.hpp"
+#include "models/workload/builder/builder.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
+#include "sim/program/wg_trace_files.hpp"
 
 namespace moire::study {
 
 struct PreparedRun {
-  libraries::EquippedSystem system;
-  std::unique_ptr<program::Program> program;
+  std::shared_ptr<const libraries::EquippedSystem> system;
+  std::shared_ptr<const program::Program> program;
+  std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
+
+  PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
+};
+using PreparedRunPtr = std::shared_ptr<const PreparedRun>;
+
+// Prepares runs. What several of them share is made once: WG traces, systems that are written alike, and whole runs
+// that differ in nothing that is simulated.
+class Preparer {
+ public:
+  Preparer();
+
+  // Null, and the reasons in `diagnostics`, where the run cannot be simulated.
+  PreparedRunPtr prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
+
+  // Whether more may be kept. Every process that is forked from this one pays for the size of it, so what goes beyond
+  // is prepared again where it is simulated.
+  bool has_room() const;
+
+  program::WgTraceFiles& traces() { return traces_; }
+
+ private:
+  std::shared_ptr<const libraries::EquippedSystem> system_of(const config::Node& node,
+                                                             config::Diagnostics& diagnostics);
+
+  std::size_t memory_before_;  // bytes
+  program::WgTraceFiles traces_;
+  std::map<std::string, std::shared_ptr<const libraries::EquippedSystem>> systems_;  // by what is written
+  std::map<std::pair<const libraries::EquippedSystem*, std::string>, PreparedRunPtr> runs_;
 };
 
-// Nothing, and the reasons in `diagnostics`, where the run cannot be simulated.
-std::optional<PreparedRun> prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
+// A scenario that passed all checks, with its runs.
+struct PreparedStudy {
+  Scenario scenario;
+  std::vector<PreparedRunPtr> runs;  // by number; null where there was no room
 
-// The same for a run that check_runs() has passed.
-PreparedRun prepare_checked(const Scenario& scenario, const Run& run);
+  PreparedRunPtr run(std::size_t number) const;  // prepared now where it was not kept
+};
 
-// Prepares every run. An error that only some of them have says which.
-void check_runs(const Scenario& scenario, config::Diagnostics& diagnostics);
+// Nothing, and the reasons in `diagnostics`, where a run cannot be simulated. An error that only some of them have says
+// which.
+std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics);
 
 // Reports what keeps a system from being built, at `node`.
 void check_system(const machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics);

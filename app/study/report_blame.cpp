@@ -19,7 +19,7 @@ struct Row {
   const RunResult& result;
 
   std::optional<double> value(std::string_view metric) const {
-    return value_of(result.metrics, fmt::format("{}_{}", metric_word(queue), metric));
+    return value_of(result.metrics, fmt::format("<queue>_{}", metric), metric_word(queue));
   }
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "app/study/report.hpp"
 
@@ -9,13 +10,10 @@ namespace moire::study {
 
 namespace {
 
-constexpr std::string_view prefix = "recorded_";
-
 std::vector<Metric> recorded_in(const RunResult& run) {
   std::vector<Metric> recorded;
-  for (const Metric& metric : run.metrics) {
-    if (metric.name.starts_with(prefix)) recorded.push_back({metric.name.substr(prefix.size()), metric.value});
-  }
+  std::copy_if(run.metrics.begin(), run.metrics.end(), std::back_inserter(recorded),
+               [](const Metric& metric) { return metric.recorded; });
   return recorded;
 }
 
@@ -25,25 +23,24 @@ bool same(const std::vector<Metric>& a, const std::vector<Metric>& b) {
 }
 
 std::string simulated_cell(const RunResult& run, const Metric& recorded) {
-  const auto simulated = value_of(run.metrics, recorded.name);
-  if (!simulated) return "";
-  const std::string value = shown(report::Number{.value = *simulated});
+  const auto simulated = std::find_if(run.metrics.begin(), run.metrics.end(), [&recorded](const Metric& metric) {
+    return !metric.recorded && metric.info == recorded.info && metric.subject == recorded.subject &&
+           metric.phase == recorded.phase;
+  });
+  if (simulated == run.metrics.end()) return "";
+  const std::string value = shown(report::Number{.value = simulated->value});
   if (recorded.value == 0) return value;
-  const double ratio = *simulated / recorded.value;
+  const double ratio = simulated->value / recorded.value;
   const double difference = 100 * (ratio - 1);
   if (difference >= 1000) return fmt::format("{} ({:.0f} x)", value, ratio);
   return fmt::format("{} ({:+.1f} %)", value, difference);
 }
 
 // The kernel's name for its own time, "  gather, mean" or "  gather, a workgroup in all" for that of a phase.
-std::string row_label(const std::string& name, std::string& kernel) {
-  constexpr std::string_view whole = "_kernel_us", mean = "_mean_us", all = "_per_workgroup_us";
-  if (name.ends_with(whole)) return kernel = name.substr(0, name.size() - whole.size());
-  const bool is_mean = name.ends_with(mean);
-  const std::size_t ending = is_mean ? mean.size() : all.size();
-  std::string phase = name.substr(kernel.size() + 1, name.size() - kernel.size() - 1 - ending);
-  std::replace(phase.begin(), phase.end(), '_', ' ');
-  return "  " + phase + (is_mean ? ", mean" : ", a workgroup in all");
+std::string row_label(const Metric& metric) {
+  if (metric.phase.empty()) return metric.subject;
+  return fmt::format("  {}, {}", metric.phase,
+                     metric.is("<operation>_<phase>_mean_us") ? "mean" : "a workgroup in all");
 }
 
 // Runs that replay the same recording, one column each.
@@ -53,9 +50,8 @@ report::Section block(const Scenario& scenario, const StudyResult& result, const
     const std::string label = run_of(scenario, number).label();
     table.columns.push_back(report::right(label.empty() ? "simulated" : label));
   }
-  std::string kernel;
   for (const Metric& metric : recorded_in(result.runs[runs.front()])) {
-    std::vector<report::Cell> cells = {row_label(metric.name, kernel), metric.value};
+    std::vector<report::Cell> cells = {row_label(metric), metric.value};
     for (const std::size_t number : runs) cells.emplace_back(simulated_cell(result.runs[number], metric));
     table.row(std::move(cells));
   }

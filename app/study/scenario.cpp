@@ -253,10 +253,15 @@ std::optional<Scenario> load_scenario(const std::filesystem::path& file, const s
   auto overrides = config::parse_sets(sets, diagnostics);
   auto tree = config::load(file, {}, diagnostics);
   if (!tree) return std::nullopt;
-  for (const config::Override& change : overrides) {
-    if (!apply_change(change, *tree, diagnostics)) tree->broken = true;
+  return scenario_of(file, std::move(*tree), std::move(overrides), diagnostics);
+}
+
+Scenario scenario_of(const std::filesystem::path& file, config::Node tree, std::vector<config::Override> sets,
+                     config::Diagnostics& diagnostics) {
+  for (const config::Override& change : sets) {
+    if (!apply_change(change, tree, diagnostics)) tree.broken = true;
   }
-  Scenario scenario = read_scenario(std::move(*tree), std::move(overrides), diagnostics);
+  Scenario scenario = read_scenario(std::move(tree), std::move(sets), diagnostics);
   scenario.name = file.stem().string();
   return scenario;
 }

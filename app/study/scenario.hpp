@@ -100,5 +100,8 @@ Scenario read_scenario(config::Node tree, std::vector<config::Override> sets, co
 // Nothing where no tree could be read.
 std::optional<Scenario> load_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                       config::Diagnostics& diagnostics);
+// The same, of a file that was loaded already.
+Scenario scenario_of(const std::filesystem::path& file, config::Node tree, std::vector<config::Override> sets,
+                     config::Diagnostics& diagnostics);
 
 }  // namespace moire::study

@@ -35,31 +35,47 @@ std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>&
 
 // Means; and what a workgroup spends in all, for kernels that have a record: these sums explain its length.
 void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::int64_t workgroups,
-                std::vector<Metric>& metrics) {
+                bool recorded, std::vector<Metric>& metrics) {
   for (const program::PhaseTotal& phase : by_name(phases)) {
     if (phase.count == 0) continue;
     const double mean_us = std::round(phase.mean_us() * 1e6) / 1e6;  // to the picosecond
-    metrics.push_back({word + "_" + metric_word(phase.name) + "_mean_us", mean_us});
+    metrics.emplace_back("<operation>_<phase>_mean_us", mean_us, word, phase.name, recorded);
     if (workgroups == 0) continue;
     const double all_us = std::round(phase.total.us() / static_cast<double>(workgroups) * 1e6) / 1e6;
-    metrics.push_back({word + "_" + metric_word(phase.name) + "_per_workgroup_us", all_us});
+    metrics.emplace_back("<operation>_<phase>_per_workgroup_us", all_us, word, phase.name, recorded);
   }
 }
 
-void add_operation(const replay::OperationTimes& operation, bool recorded, std::vector<Metric>& metrics) {
-  const std::string word = metric_word(operation.name);
-  metrics.push_back({word + "_us", microseconds(operation.end - operation.begin)});
-  metrics.push_back({word + "_begin_us", microseconds(operation.begin)});
-  metrics.push_back({word + "_end_us", microseconds(operation.end)});
+void add_operation(const replay::OperationTimes& operation, const std::string& word, bool has_record,
+                   std::vector<Metric>& metrics) {
+  metrics.emplace_back("<operation>_us", microseconds(operation.end - operation.begin), word);
+  metrics.emplace_back("<operation>_begin_us", microseconds(operation.begin), word);
+  metrics.emplace_back("<operation>_end_us", microseconds(operation.end), word);
   if (operation.phases.empty() || operation.first_workgroup == Time::max()) return;
-  metrics.push_back({word + "_kernel_us", microseconds(operation.end - operation.first_workgroup)});
-  add_phases(word, operation.phases, recorded ? operation.workgroups : 0, metrics);
+  metrics.emplace_back("<operation>_kernel_us", microseconds(operation.end - operation.first_workgroup), word);
+  add_phases(word, operation.phases, has_record ? operation.workgroups : 0, false, metrics);
 }
 
-void add_recorded(const program::RecordedKernel& kernel, std::vector<Metric>& metrics) {
-  const std::string word = "recorded_" + metric_word(kernel.kernel);
-  metrics.push_back({word + "_kernel_us", microseconds(kernel.duration)});
-  add_phases(word, kernel.phases, kernel.workgroups, metrics);
+void add_recorded(const builder::RecordedKernel& kernel, const std::string& word, std::vector<Metric>& metrics) {
+  metrics.emplace_back("<operation>_kernel_us", microseconds(kernel.duration), word, "", true);
+  add_phases(word, kernel.phases, kernel.workgroups, true, metrics);
+}
+
+void add_operations(const replay::Result& result, const std::vector<builder::RecordedKernel>& kernels,
+                    std::vector<Metric>& metrics) {
+  std::vector<std::string> names;
+  for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
+  const std::vector<std::string> words = metric_words(names);
+  for (std::size_t o = 0; o < names.size(); ++o) {
+    const bool has_record = std::any_of(kernels.begin(), kernels.end(), [&](const builder::RecordedKernel& kernel) {
+      return kernel.kernel == names[o];
+    });
+    add_operation(result.operations[o], words[o], has_record, metrics);
+  }
+  for (const builder::RecordedKernel& kernel : kernels) {
+    const auto of = std::find(names.begin(), names.end(), kernel.kernel);
+    add_recorded(kernel, words[static_cast<std::size_t>(of - names.begin())], metrics);
+  }
 }
 
 struct Begin {
@@ -107,7 +123,7 @@ void add_parts(const replay::Result& result, const machine::Machine& machine, st
   }
 }
 
-std::vector<Metric> metrics_of(const replay::Result& result, const program::Program& program,
+std::vector<Metric> metrics_of(const replay::Result& result, const std::vector<builder::RecordedKernel>& kernels,
                                machine::Machine& machine) {
   const auto end = static_cast<double>(result.end.ps);
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
@@ -116,13 +132,7 @@ std::vector<Metric> metrics_of(const replay::Result& result, const program::Prog
   metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
   metrics.push_back({"repeated_us", microseconds(repeated(result, machine.gpu().host))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
-  for (const replay::OperationTimes& operation : result.operations) {
-    const bool recorded =
-        std::any_of(program.recorded.begin(), program.recorded.end(),
-                    [&](const program::RecordedKernel& kernel) { return kernel.kernel == operation.name; });
-    add_operation(operation, recorded, metrics);
-  }
-  for (const program::RecordedKernel& kernel : program.recorded) add_recorded(kernel, metrics);
+  add_operations(result, kernels, metrics);
   metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
   add_parts(result, machine, metrics);
@@ -161,7 +171,7 @@ double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
   core::RunLoop loop;
   config::Problem error;
-  const auto machine = machine::Machine::build(run.system, loop, error, apart);
+  const auto machine = machine::Machine::build(*run.system, loop, error, apart);
   MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
   replay::Replay replay(*machine, *run.program, observer);
   const replay::Result replayed = replay.run();
@@ -174,7 +184,8 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");
   result.time = replayed.end;
   result.queues = queues_of(replayed, *run.program);
-  result.metrics = metrics_of(replayed, *run.program, *machine);
+  result.metrics = metrics_of(replayed, run.recorded, *machine);
+  tell_apart(result.metrics);
   log_busy(result);
   return result;
 }

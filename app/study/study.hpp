@@ -39,24 +39,22 @@ struct StudyResult {
 };
 
 struct StudyOptions {
-  std::optional<std::filesystem::path> timeline;
+  std::optional<std::filesystem::path> timeline{};
+  std::size_t at_once = 1;  // runs side by side
 };
 
 // Where the timeline of a run goes: the given name where there is one run; else the run's label is put before the
 // extension, "out.pftrace" -> "out.128_fused.pftrace".
 std::filesystem::path timeline_path(const std::filesystem::path& given, const Scenario& scenario, const Run& run);
 
-// Simulates one run in a process of its own; `tick` is called while it lasts. The run must have passed check_runs().
-RunResult run_one(const Scenario& scenario, const Run& run, const StudyOptions& options,
-                  const std::function<void()>& tick);
-
-// The only run of each scenario, `at_once` side by side; results in the order of the scenarios.
-std::vector<RunResult> run_all(const std::vector<const Scenario*>& scenarios, std::size_t at_once,
+// The only run of each study, each in a process of its own, `at_once` side by side; results in the order of the
+// studies.
+std::vector<RunResult> run_all(const std::vector<const PreparedStudy*>& studies, std::size_t at_once,
                                const std::function<void(std::size_t)>& begin, const std::function<void()>& tick);
 
-// Simulates every run, each in a process of its own, and shows the progress on a terminal. The runs must have passed
-// check_runs().
-StudyResult run_study(const Scenario& scenario, const StudyOptions& options);
+// Simulates every run, each in a process of its own, and shows the progress on a terminal. The result is the same
+// whatever `at_once` is.
+StudyResult run_study(const PreparedStudy& study, const StudyOptions& options);
 
 // Fills in comparison and summary from the runs.
 void compare(const Scenario& scenario, StudyResult& result);

@@ -33,8 +33,8 @@ TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run)
     : path_(std::move(path)), out_(path_, std::ios::binary) {
   if (!out_) cannot_write(path_);
   timeline::Layout layout;
-  layout.gpus_per_node = static_cast<std::uint32_t>(run.system.node.gpus);
-  layout.cu_groups = cu_groups(run.system.node.gpu.compute);
+  layout.gpus_per_node = static_cast<std::uint32_t>(run.system->node.gpus);
+  layout.cu_groups = cu_groups(run.system->node.gpu.compute);
   timeline_ = std::make_unique<timeline::PerfettoTimeline>(out_, *run.program, layout);
 }
 

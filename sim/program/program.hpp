@@ -184,20 +184,6 @@ struct FlagPlace {
   std::uint32_t index;
 };
 
-// What was measured of a kernel that is replayed from a trace, to stand beside the simulation.
-struct PhaseTotal {
-  std::string name;  // of the shape, "wait", "delay" or "put"
-  std::uint64_t count = 0;
-  Time total;
-  double mean_us() const { return count == 0 ? 0 : total.us() / static_cast<double>(count); }
-};
-struct RecordedKernel {
-  std::string kernel;
-  Time duration;                // first workgroup's start to last workgroup's end, over all ranks
-  std::int64_t workgroups = 0;  // physical, over all ranks
-  std::vector<PhaseTotal> phases;
-};
-
 class Program {
  public:
   explicit Program(Rank ranks) : ranks_(ranks) {}
@@ -206,7 +192,6 @@ class Program {
   std::vector<Queue> queues;
   Order order = Order::concurrent;
   std::vector<std::uint32_t> launch;  // queues in the order in which the host enqueues them; empty: as they stand
-  std::vector<RecordedKernel> recorded;
 
   // The program of one of its queues alone.
   Program only(std::uint32_t queue) const;

@@ -53,7 +53,8 @@ program::Kernel kernel(std::string name, std::shared_ptr<WaitThenSignal> body) {
 }
 
 study::PreparedRun run_with(std::unique_ptr<program::Program> program) {
-  return {{tiny_system(), {}}, std::move(program)};
+  return {std::make_shared<libraries::EquippedSystem>(libraries::EquippedSystem{tiny_system(), {}}),
+          std::move(program)};
 }
 
 std::string report_of(std::unique_ptr<program::Program> program) {

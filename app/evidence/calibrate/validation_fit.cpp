@@ -19,6 +19,7 @@
 #include "app/study/study.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/invariant.hpp"
 #include "sim/core/power.hpp"
 
 namespace moire::calibrate {
@@ -106,32 +107,36 @@ class ValidationFitting {
   // The cases of a fit's groups, with the values as they stand.
   std::vector<Case> simulated(const Fit& fit) {
     progress_.run(std::min(++evaluation_, evaluations_), evaluations_, "fit " + fit.name);
-    std::vector<study::Scenario> changed;
-    std::map<const study::Scenario*, std::size_t> number;
+    study::Preparer preparer;
+    std::vector<validate::CaseStudy> changed;
+    std::map<const validate::CaseStudy*, std::size_t> number;
     for (const std::size_t group : fit.groups) {
-      for (const study::Scenario* scenario : validation_.groups[group]->scenarios()) {
-        number[scenario] = changed.size();
-        study::Scenario& copy = changed.emplace_back(*scenario);
+      for (const validate::CaseStudy* one : validation_.groups[group]->case_studies()) {
+        std::vector<config::Override> changes = one->changes;
         for (const auto& [path, value] : values_) {
           const FitKey& key = key_of(path);
           Node text = scalar(config::format_quantity(value, key.dimension));
           text.place = key.place;
-          copy.sets.push_back(change_of_library(path, std::move(text)));
+          changes.push_back(change_of_library(path, std::move(text)));
         }
+        number[one] = changed.size();
+        Diagnostics own;
+        changed.push_back(validate::prepare_case(one->name, one->tree, std::move(changes), preparer, own));
+        MOIRE_INVARIANT(own.ok(), "a checked case was refused: " + own.str());
       }
     }
-    std::vector<const study::Scenario*> pointers;
-    for (const study::Scenario& one : changed) pointers.push_back(&one);
+    std::vector<const study::PreparedStudy*> studies;
+    for (const validate::CaseStudy& one : changed) studies.push_back(&one.study);
     const std::vector<study::RunResult> results = study::run_all(
-        pointers, at_once_, [](std::size_t) {}, [this] { progress_.tick(); });
+        studies, at_once_, [](std::size_t) {}, [this] { progress_.tick(); });
     simulations_ += static_cast<int>(results.size());
 
     validate::Running running;
     running.diagnostics = &diagnostics_;
     running.begin = [](const std::string&) {};
     running.tick = [] {};
-    running.simulated = [&](const study::Scenario& scenario) -> const study::RunResult& {
-      return results[number.at(&scenario)];
+    running.simulated = [&](const validate::CaseStudy& study) -> const study::RunResult& {
+      return results[number.at(&study)];
     };
     std::vector<Case> cases;
     for (const std::size_t group : fit.groups) {

@@ -49,10 +49,12 @@ class ValidationFitTest : public ::testing::Test {
       config::Diagnostics diagnostics;
       std::vector<std::string> sets = {fmt::format("program.queues.comm.0.all_reduce.bytes_per_rank={} KiB", one)};
       for (const std::string& change : changes) sets.push_back("system.library." + change);
-      const auto scenario = study::load_scenario(folder_ / "scenario.yaml", sets, diagnostics);
-      EXPECT_TRUE(scenario && diagnostics.ok()) << diagnostics.str();
+      study::Preparer preparer;
+      auto scenario = study::load_scenario(folder_ / "scenario.yaml", sets, diagnostics);
+      const auto prepared = study::prepare_runs(std::move(*scenario), preparer, diagnostics);
+      EXPECT_TRUE(prepared && diagnostics.ok()) << diagnostics.str();
       const auto results = study::run_all(
-          {&*scenario}, 1, [](std::size_t) {}, [] {});
+          {&*prepared}, 1, [](std::size_t) {}, [] {});
       times.push_back(study::microseconds(results.front().time));
     }
     return times;

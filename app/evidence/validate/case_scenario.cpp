@@ -2,25 +2,32 @@
 
 #include <fmt/format.h>
 
-#include "app/study/prepare.hpp"
-
 namespace moire::validate {
 
-study::Scenario case_scenario(const std::string& name, const config::Node& tree, std::vector<config::Override> changes,
-                              config::Diagnostics& diagnostics) {
+CaseStudy prepare_case(std::string name, std::shared_ptr<const config::Node> tree,
+                       std::vector<config::Override> changes, study::Preparer& preparer,
+                       config::Diagnostics& diagnostics) {
   config::Diagnostics own;
-  config::Node changed = tree;
-  for (const config::Override& change : changes) study::apply_change(change, changed, own);
-  study::Scenario scenario = study::read_scenario(std::move(changed), std::move(changes), own);
-  scenario.name = name;
+  CaseStudy made{std::move(name), std::move(tree), std::move(changes), {}};
+  config::Node changed = *made.tree;
+  for (const config::Override& change : made.changes) study::apply_change(change, changed, own);
+  study::Scenario scenario = study::read_scenario(std::move(changed), made.changes, own);
+  scenario.name = made.name;
   if (own.ok() && scenario.runs() != 1) {
-    own.error(tree.place, fmt::format("the scenario makes {} runs, and a case is one", scenario.runs()),
+    own.error(made.tree->place, fmt::format("the scenario makes {} runs, and a case is one", scenario.runs()),
               "name one without 'variants' and 'sweep', or take them out by 'set: {variants: null, sweep: null, "
               "compare: null}' and set what the case needs");
   }
-  if (own.ok()) study::check_runs(scenario, own);
+  if (own.ok()) {
+    if (auto study = study::prepare_runs(std::move(scenario), preparer, own)) made.study = std::move(*study);
+  }
   for (const config::Diagnostic& error : own.sorted()) diagnostics.error(error.place, error.what, error.remedy);
-  return scenario;
+  // What there was no room for is prepared from the tree again.
+  if (!made.study.runs.empty() && made.study.runs.front()) {
+    made.study.scenario.tree = {};
+    made.study.scenario.sets.clear();
+  }
+  return made;
 }
 
 bool is_scenario(const config::Node& node, const std::string& path, config::Diagnostics& diagnostics) {

@@ -10,6 +10,11 @@ namespace moire::validate {
 
 namespace {
 
+const study::MetricInfo wrong_percent = {"wrong_percent", "Share of the cases whose change has the wrong sign"};
+const study::MetricInfo bad_choices_percent = {"bad_choices_percent",
+                                               "Share of the choices by the simulation that are measured more than "
+                                               "5 % above the best measured one"};
+
 // All columns of a case but one, for a key; and the value of that one.
 std::optional<std::string> without(const Case& one, const std::string& column, std::string& value) {
   std::string rest;
@@ -134,10 +139,10 @@ GroupResult effect(const Effect& spec, const GroupResult& group) {
   }
   result.summarise();
   if (judged == 0) return result;
-  result.metrics.push_back({"wrong_percent", 100 * wrong / judged});
+  result.metrics.emplace_back(wrong_percent, 100 * wrong / judged);
   if (spec.most_wrong) result.limits.push_back({"wrong_percent", *spec.most_wrong, 100 * wrong / judged, ""});
   if (const auto bad = bad_choices(spec, group)) {
-    result.metrics.push_back({"bad_choices_percent", *bad});
+    result.metrics.emplace_back(bad_choices_percent, *bad);
     if (spec.most_bad_choices) result.limits.push_back({"bad_choices_percent", *spec.most_bad_choices, *bad, ""});
   }
   return result;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "app/evidence/validate/case_scenario.hpp"
 #include "app/evidence/validate/result.hpp"
-#include "app/study/scenario.hpp"
 #include "app/study/simulate.hpp"
 #include "sim/config/catalogue.hpp"
 #include "sim/config/config.hpp"
@@ -19,16 +19,17 @@ namespace moire::validate {
 
 // What all groups of a file share.
 struct Loading {
-  std::vector<config::Override> sets;  // of the command line, those that change system or program
-  bool predict = false;                // measured values are not asked for
+  std::vector<config::Override> sets;   // of the command line, those that change system or program
+  study::Preparer* preparer = nullptr;  // of all groups
+  bool predict = false;                 // measured values are not asked for
 };
 
 // How a group says where it is, and what went wrong only when it ran.
 struct Running {
-  std::function<const study::RunResult&(const study::Scenario&)> simulated;  // of scenarios(), which have run before
-  std::function<void(const std::string& label)> begin;                       // a run begins
-  std::function<void()> tick;                                                // while it runs
-  config::Diagnostics* diagnostics = nullptr;  // with an error added the result is of no use
+  std::function<const study::RunResult&(const CaseStudy&)> simulated;  // of case_studies(), which have run before
+  std::function<void(const std::string& label)> begin;                 // a run begins
+  std::function<void()> tick;                                          // while it runs
+  config::Diagnostics* diagnostics = nullptr;                          // with an error added the result is of no use
 };
 
 // A simulated program that waits for ever.
@@ -41,8 +42,8 @@ struct Deadlocked {
 class Group {
  public:
   virtual ~Group() = default;
-  // One-run scenarios that it asks for; those of several groups that are the same run once.
-  virtual std::vector<const study::Scenario*> scenarios() const { return {}; }
+  // Runs that it asks for; those of several groups that are the same run once.
+  virtual std::vector<const CaseStudy*> case_studies() const { return {}; }
   virtual std::size_t runs() const = 0;  // beside them
   virtual std::size_t cases() const = 0;
   // Columns that name its cases, each with the values it has.

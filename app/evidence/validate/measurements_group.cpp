@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "app/evidence/measurements/curves.hpp"
 #include "app/evidence/measurements/measurements.hpp"
@@ -12,6 +11,7 @@
 #include "app/evidence/validate/curve_figures.hpp"
 #include "app/evidence/validate/shared.hpp"
 #include "app/study/child.hpp"
+#include "app/study/packed.hpp"
 #include "app/study/prepare.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/config/suggest.hpp"
@@ -73,22 +73,8 @@ class MeasurementsGroup : public Group {
   // The values of one benchmark, in a process of its own.
   std::vector<double> simulate_apart(const std::vector<const measurements::MeasuredValue*>& values,
                                      const Running& running) const {
-    const auto work = [&] {
-      nlohmann::json numbers = nlohmann::json::array();
-      for (const double value : simulate(values, system_, known_)) {
-        if (std::isnan(value)) {
-          numbers.push_back(nullptr);
-        } else {
-          numbers.push_back(value);
-        }
-      }
-      return numbers.dump();
-    };
-    const nlohmann::json numbers = nlohmann::json::parse(study::run_in_child(work, running.tick).text);
-    std::vector<double> simulated;
-    for (const nlohmann::json& number : numbers)
-      simulated.push_back(number.is_null() ? std::nan("") : number.get<double>());
-    return simulated;
+    const auto work = [&] { return study::packed(simulate(values, system_, known_)); };
+    return study::unpacked<std::vector<double>>(study::run_in_child(work, running.tick).text);
   }
 
   static void add(const measurements::MeasuredValue& value, double simulated, GroupResult& result) {

@@ -90,7 +90,8 @@ TEST(Limits, OfAMetricAreToldByItsName) {
   ValidationResult result;
   result.groups.emplace_back();
   result.groups[0].name = "trace";
-  result.groups[0].metrics = {{"occupancy_difference_percent", 7}};
+  static const study::MetricInfo difference{"occupancy_difference_percent", ""};
+  result.groups[0].metrics = {{difference, 7}};
   result.groups[0].limits = {{"occupancy_difference_percent", 5, 7, ""}};
   EXPECT_THAT(beyond_limits(result), testing::ElementsAre("beyond its limit: group 'trace': "
                                                           "occupancy_difference_percent is 7 %, at most 5 %"));

@@ -19,7 +19,7 @@ using config::in_quotes;
 
 struct ScenarioCase {
   MeasuredCase measured;
-  study::Scenario scenario;
+  CaseStudy study;
 };
 
 // Errors that all cases have are told once, others name the first case that has them.
@@ -66,23 +66,24 @@ class ScenarioGroup : public Group {
                      config::Diagnostics& diagnostics) {
     left_out_ = std::move(measured.left_out);
     origins_ = std::move(measured.origins);
+    const auto shared = std::make_shared<const config::Node>(tree);
     CaseErrors errors;
     const std::size_t before = diagnostics.size();
     for (MeasuredCase& one : measured.cases) {
       config::Diagnostics own;
       std::vector<config::Override> changes = one.changes;
       changes.insert(changes.end(), loading.sets.begin(), loading.sets.end());
-      study::Scenario scenario = case_scenario(one.name, tree, std::move(changes), own);
+      CaseStudy study = prepare_case(one.name, shared, std::move(changes), *loading.preparer, own);
       errors.add(one.name, own);
-      cases_.push_back({std::move(one), std::move(scenario)});
+      cases_.push_back({std::move(one), std::move(study)});
     }
     errors.tell(diagnostics);
     return diagnostics.size() == before;
   }
 
-  std::vector<const study::Scenario*> scenarios() const override {
-    std::vector<const study::Scenario*> all;
-    for (const ScenarioCase& one : cases_) all.push_back(&one.scenario);
+  std::vector<const CaseStudy*> case_studies() const override {
+    std::vector<const CaseStudy*> all;
+    for (const ScenarioCase& one : cases_) all.push_back(&one.study);
     return all;
   }
   std::size_t runs() const override { return 0; }
@@ -101,7 +102,7 @@ class ScenarioGroup : public Group {
     result.left_out = left_out_;
     result.origins = origins_;
     for (const ScenarioCase& one : cases_) {
-      const study::RunResult& simulated = running.simulated(one.scenario);
+      const study::RunResult& simulated = running.simulated(one.study);
       if (!simulated.deadlock.empty()) throw Deadlocked{one.measured.name, simulated.deadlock};
       const auto value = metric_of(simulated, one, *running.diagnostics);
       if (!value) return result;

@@ -38,12 +38,12 @@ class NoGroup : public Group {
 
 class TraceGroup : public Group {
  public:
-  TraceGroup(std::string name, std::string file, wg_compare::Trace trace, study::Scenario scenario, config::Place place,
+  TraceGroup(std::string name, std::string file, wg_compare::Trace trace, CaseStudy study, config::Place place,
              std::vector<std::pair<std::string, double>> limits)
       : name_(std::move(name)),
         file_(std::move(file)),
         trace_(std::move(trace)),
-        scenario_(std::move(scenario)),
+        study_(std::move(study)),
         place_(std::move(place)),
         limits_(std::move(limits)) {}
 
@@ -57,8 +57,7 @@ class TraceGroup : public Group {
     result.about = fmt::format("kernel {}, workgroup by workgroup", trace_.record.kernel);
     result.origins.push_back({file_, trace_.header.provenance});
     running.begin(trace_.record.kernel);
-    const wg_compare::Recorded simulated =
-        wg_compare::simulate_recorded(scenario_, study::run_of(scenario_, 0), trace_.record.kernel);
+    const wg_compare::Recorded simulated = wg_compare::simulate_recorded(*study_.study.run(0), trace_.record.kernel);
     if (!simulated.deadlock.empty()) throw Deadlocked{trace_.record.kernel, simulated.deadlock};
     if (!simulated.record) {
       running.diagnostics->error(place_,
@@ -75,7 +74,7 @@ class TraceGroup : public Group {
       Case one;
       one.name = pair.name;
       one.metric = pair.name;
-      one.unit = study::unit_of(pair.name);
+      one.unit = pair.unit;
       one.measured = pair.measured;
       one.simulated = pair.simulated;
       result.cases.push_back(std::move(one));
@@ -93,7 +92,7 @@ class TraceGroup : public Group {
   const std::string name_;
   const std::string file_;
   const wg_compare::Trace trace_;
-  const study::Scenario scenario_;
+  const CaseStudy study_;
   const config::Place place_;  // of the scenario
   const std::vector<std::pair<std::string, double>> limits_;
 };
@@ -170,12 +169,13 @@ std::unique_ptr<Group> read_trace_group(const config::Node& node, const std::str
   if (!spec) return nullptr;
   if (loading.predict) return std::make_unique<NoGroup>(spec->name);
   auto limits = read_metric_limits(*spec, node, diagnostics);
-  auto trace = wg_compare::read_trace(spec->trace, diagnostics);
+  auto trace = wg_compare::read_trace(spec->trace, loading.preparer->traces(), diagnostics);
   auto changes = changes_of(*spec, node, trace, loading, diagnostics);
   if (!is_scenario(spec->scenario, path, diagnostics) || diagnostics.size() > before) return nullptr;
-  study::Scenario scenario = case_scenario(spec->name, spec->scenario, std::move(changes), diagnostics);
+  const auto tree = std::make_shared<const config::Node>(spec->scenario);
+  CaseStudy study = prepare_case(spec->name, tree, std::move(changes), *loading.preparer, diagnostics);
   if (diagnostics.size() > before) return nullptr;
-  return std::make_unique<TraceGroup>(spec->name, spec->trace.string(), std::move(*trace), std::move(scenario),
+  return std::make_unique<TraceGroup>(spec->name, spec->trace.string(), std::move(*trace), std::move(study),
                                       spec->scenario.place, std::move(limits));
 }
 

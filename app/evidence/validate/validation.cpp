@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "app/evidence/validate/expected.hpp"
 #include "app/evidence/validate/shared.hpp"
@@ -174,7 +175,7 @@ void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
     }
     // Without all groups the numbers are those of names.
     for (const std::size_t number : fit.groups) {
-      if (out.groups.size() == out.group_names.size() && out.groups[number]->scenarios().empty())
+      if (out.groups.size() == out.group_names.size() && out.groups[number]->case_studies().empty())
         diagnostics.error(fit.place, fmt::format("group {} has no scenario", in_quotes(out.group_names[number])),
                           "a profile is fitted to groups with 'scenario' and 'measured'");
     }
@@ -228,47 +229,40 @@ Summary overall(const std::vector<GroupResult>& groups) {
   return summarise(errors);
 }
 
-// What makes two scenarios the same: all of their values, and where a file name among them is read from.
-void add_text(const Node& node, std::string& text) {
-  text += fmt::format("{}|{}|{}|{}|", static_cast<int>(node.kind), node.quoted, node.text,
-                      node.is_scalar() && node.place.source ? node.place.source->folder.string() : "");
-  for (const Node& item : node.items) add_text(item, text);
-  for (const Node::Entry& entry : node.entries) {
-    text += entry.key + ":";
-    add_text(entry.value, text);
-  }
-  text += ";";
-}
-
-// The runs of all groups' scenarios.
+// The runs of all groups' cases. Cases that are prepared to the same run, and ask the same of it, are simulated once.
 class Simulations {
  public:
   explicit Simulations(const Validation& validation) {
-    std::map<std::string, std::size_t> known;
+    using Asked = std::tuple<const study::PreparedRun*, std::optional<study::Ideal>, bool, bool>;
+    std::map<Asked, std::size_t> known;
     for (std::size_t g = 0; g < validation.groups.size(); ++g) {
-      for (const study::Scenario* scenario : validation.groups[g]->scenarios()) {
-        std::string text;
-        add_text(scenario->tree, text);
-        const auto [same, fresh] = known.emplace(std::move(text), scenarios_.size());
-        number_[scenario] = same->second;
-        if (!fresh) continue;
-        scenarios_.push_back(scenario);
-        labels_.push_back(validation.group_names[g] + ", " + scenario->name);
+      for (const CaseStudy* one : validation.groups[g]->case_studies()) {
+        const study::Scenario& scenario = one->study.scenario;
+        const study::PreparedRun* run = one->study.runs.front().get();
+        std::size_t number = studies_.size();
+        if (run != nullptr) {
+          const Asked asked{run, scenario.ideal, scenario.blame, scenario.compare_to.has_value()};
+          number = known.emplace(asked, number).first->second;
+        }
+        number_[one] = number;
+        if (number < studies_.size()) continue;
+        studies_.push_back(&one->study);
+        labels_.push_back(validation.group_names[g] + ", " + one->name);
       }
     }
   }
-  std::size_t count() const { return scenarios_.size(); }
+  std::size_t count() const { return studies_.size(); }
   void run(std::size_t at_once, std::size_t of, study::Progress& progress) {
     results_ = study::run_all(
-        scenarios_, at_once, [&](std::size_t i) { progress.run(i + 1, of, labels_[i]); }, [&] { progress.tick(); });
+        studies_, at_once, [&](std::size_t i) { progress.run(i + 1, of, labels_[i]); }, [&] { progress.tick(); });
   }
-  const study::RunResult& of(const study::Scenario& scenario) const { return results_[number_.at(&scenario)]; }
+  const study::RunResult& of(const CaseStudy& study) const { return results_[number_.at(&study)]; }
 
  private:
-  std::vector<const study::Scenario*> scenarios_;
+  std::vector<const study::PreparedStudy*> studies_;
   std::vector<std::string> labels_;
   std::vector<study::RunResult> results_;
-  std::map<const study::Scenario*, std::size_t> number_;
+  std::map<const CaseStudy*, std::size_t> number_;
 };
 
 }  // namespace
@@ -353,7 +347,9 @@ std::optional<Validation> load(const std::filesystem::path& file, const std::vec
 
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                           bool predict, Diagnostics& diagnostics) {
+  study::Preparer preparer;
   Loading loading;
+  loading.preparer = &preparer;
   loading.predict = predict;
   std::vector<config::Override> own;
   for (config::Override& set : config::parse_sets(sets, diagnostics))
@@ -363,7 +359,9 @@ std::optional<Validation> load_validation(const std::filesystem::path& file, con
 
 std::optional<Validation> load_validation(const std::filesystem::path& file,
                                           const std::vector<config::Override>& changes, Diagnostics& diagnostics) {
+  study::Preparer preparer;
   Loading loading;
+  loading.preparer = &preparer;
   loading.sets = changes;
   return load(file, {}, loading, diagnostics);
 }
@@ -383,9 +381,7 @@ ValidationResult run_validation(const Validation& validation, std::size_t at_onc
       progress.run(++number, runs, validation.group_names[g] + ", " + label);
     };
     running.tick = [&] { progress.tick(); };
-    running.simulated = [&](const study::Scenario& scenario) -> const study::RunResult& {
-      return simulations.of(scenario);
-    };
+    running.simulated = [&](const CaseStudy& study) -> const study::RunResult& { return simulations.of(study); };
     try {
       result.groups.push_back(validation.groups[g]->run(running));
     } catch (const Deadlocked& deadlocked) {

@@ -94,7 +94,7 @@ double occupancy_difference(const Profile& m, const Profile& s, const Record& me
 void add_quantiles(const std::string& word, const std::vector<Time>& m, const std::vector<Time>& s,
                    std::initializer_list<int> percents, std::vector<Pair>& pairs) {
   for (const int percent : percents) {
-    pairs.push_back({fmt::format("{}_p{}_us", word, percent), rounded(quantile_us(m, percent / 100.0)),
+    pairs.push_back({fmt::format("{}_p{}_us", word, percent), "us", rounded(quantile_us(m, percent / 100.0)),
                      rounded(quantile_us(s, percent / 100.0))});
   }
 }
@@ -108,13 +108,14 @@ double mean_spread_us(const std::vector<std::vector<Time>>& waves) {
 
 std::vector<Pair> pairs_of(const Record& measured, const Record& simulated, const Profile& m, const Profile& s) {
   std::vector<Pair> pairs;
-  pairs.push_back({"makespan_us", measured.makespan.us(), simulated.makespan.us()});
-  pairs.push_back({"workgroups_per_rank", static_cast<double>(measured.workgroups_per_rank),
+  pairs.push_back({"makespan_us", "us", measured.makespan.us(), simulated.makespan.us()});
+  pairs.push_back({"workgroups_per_rank", "", static_cast<double>(measured.workgroups_per_rank),
                    static_cast<double>(simulated.workgroups_per_rank)});
-  pairs.push_back({"waves", static_cast<double>(m.waves.size()), static_cast<double>(s.waves.size())});
-  pairs.push_back({"wave_start_p10_to_p90_mean_us", mean_spread_us(m.waves), mean_spread_us(s.waves)});
-  pairs.push_back({"cus", static_cast<double>(m.cu_task_times.size()), static_cast<double>(s.cu_task_times.size())});
-  pairs.push_back({"task_mean_us", m.mean_task.us(), s.mean_task.us()});
+  pairs.push_back({"waves", "", static_cast<double>(m.waves.size()), static_cast<double>(s.waves.size())});
+  pairs.push_back({"wave_start_p10_to_p90_mean_us", "us", mean_spread_us(m.waves), mean_spread_us(s.waves)});
+  pairs.push_back(
+      {"cus", "", static_cast<double>(m.cu_task_times.size()), static_cast<double>(s.cu_task_times.size())});
+  pairs.push_back({"task_mean_us", "us", m.mean_task.us(), s.mean_task.us()});
   add_quantiles("cu_task", m.cu_task_times, s.cu_task_times, {0, 10, 50, 90, 100}, pairs);
   const auto deciles = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
   add_quantiles("task_start", m.starts, s.starts, deciles, pairs);
@@ -159,16 +160,17 @@ Comparison compare(const Record& measured, const Record& simulated) {
   const Time end = std::max(measured.makespan, simulated.makespan);
   const LinkDifference links = link_difference(m, s, measured.makespan);
   const double cu_distance = area_between(distribution(m.cu_task_times), distribution(s.cu_task_times));
-  result.metrics = {
-      {"makespan_error_percent", error_percent(measured.makespan.us(), simulated.makespan.us())},
-      {"task_time_error_percent", error_percent(m.mean_task.us(), s.mean_task.us())},
-      {"start_distribution_difference_percent", distance_percent(m.starts, s.starts, measured.makespan)},
-      {"end_distribution_difference_percent", distance_percent(m.ends, s.ends, measured.makespan)},
-      {"occupancy_difference_percent", occupancy_difference(m, s, measured, end)},
-      {"link_bytes_difference_percent", links.mean},
-      {"link_bytes_worst_difference_percent", links.worst},
-      {"cu_task_time_difference_percent", rounded(100 * cu_distance / static_cast<double>(m.mean_task.ps))},
+  const std::vector<double> values = {
+      error_percent(measured.makespan.us(), simulated.makespan.us()),
+      error_percent(m.mean_task.us(), s.mean_task.us()),
+      distance_percent(m.starts, s.starts, measured.makespan),
+      distance_percent(m.ends, s.ends, measured.makespan),
+      occupancy_difference(m, s, measured, end),
+      links.mean,
+      links.worst,
+      rounded(100 * cu_distance / static_cast<double>(m.mean_task.ps)),
   };
+  for (std::size_t i = 0; i < values.size(); ++i) result.metrics.emplace_back(metric_infos()[i], values[i]);
   result.pairs = pairs_of(measured, simulated, m, s);
   result.figures = figures(m, s, end);
   return result;

@@ -15,6 +15,7 @@ namespace moire::wg_compare {
 // A value of both sides; the name is snake_case with its unit.
 struct Pair {
   std::string name;
+  std::string_view unit;
   double measured = 0;
   double simulated = 0;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/evidence/wg_compare/record.hpp"
-#include "app/study/scenario.hpp"
+#include "app/study/prepare.hpp"
 
 namespace moire::wg_compare {
 
@@ -16,7 +16,7 @@ struct Recorded {
   std::vector<std::string> kernels;  // that did work
 };
 
-// Simulates a run, which must have passed check_runs(), and records the kernel of that name, or its only one.
-Recorded simulate_recorded(const study::Scenario& scenario, const study::Run& run, const std::string& kernel);
+// Simulates a run and records the kernel of that name, or its only one.
+Recorded simulate_recorded(const study::PreparedRun& run, const std::string& kernel);
 
 }  // namespace moire::wg_compare

@@ -24,18 +24,20 @@ const std::filesystem::path trace_file = root / "traces/h200x4/fused_embedding_a
 
 Trace trace() {
   config::Diagnostics diagnostics;
-  auto trace = read_trace(trace_file, diagnostics);
+  program::WgTraceFiles files;
+  auto trace = read_trace(trace_file, files, diagnostics);
   EXPECT_TRUE(trace) << diagnostics.str();
   return *trace;
 }
 
-study::Scenario scenario(const std::filesystem::path& file, const std::vector<std::string>& sets) {
+study::PreparedStudy prepared(const std::filesystem::path& file, const std::vector<std::string>& sets) {
   config::Diagnostics diagnostics;
+  study::Preparer preparer;
   auto scenario = study::load_scenario(file, sets, diagnostics);
   EXPECT_TRUE(scenario && diagnostics.ok()) << diagnostics.str();
-  study::check_runs(*scenario, diagnostics);
-  EXPECT_TRUE(diagnostics.ok()) << diagnostics.str();
-  return *scenario;
+  auto study = study::prepare_runs(std::move(*scenario), preparer, diagnostics);
+  EXPECT_TRUE(study) << diagnostics.str();
+  return *study;
 }
 
 std::filesystem::path temporary_scenario(const std::string& program) {
@@ -57,15 +59,13 @@ double metric(const std::vector<study::Metric>& metrics, const std::string& name
 
 TEST(WgComparison, OfAReplay) {
   const Trace measured = trace();
-  const study::Scenario replay = scenario(root / "configs/scenarios/h200x4_trace.yaml", {});
-  const Recorded simulated = simulate_recorded(replay, study::run_of(replay, 0), measured.record.kernel);
+  const study::PreparedStudy replay = prepared(root / "configs/scenarios/h200x4_trace.yaml", {});
+  const Recorded simulated = simulate_recorded(*replay.run(0), measured.record.kernel);
   ASSERT_TRUE(simulated.record);
   EXPECT_EQ(simulated.record->kernel, measured.record.kernel);
 
   // What the run itself says of the kernel.
-  config::Diagnostics diagnostics;
-  const auto prepared = prepare(replay, study::run_of(replay, 0), diagnostics);
-  const study::RunResult run = simulate(*prepared, nullptr);
+  const study::RunResult run = simulate(*replay.run(0), nullptr);
   EXPECT_DOUBLE_EQ(simulated.record->makespan.us(), metric(run.metrics, "fused_embedding_alltoall_kernel_us"));
   EXPECT_DOUBLE_EQ(measured.record.makespan.us(), metric(run.metrics, "recorded_fused_embedding_alltoall_kernel_us"));
   double bytes = 0;
@@ -88,9 +88,9 @@ TEST(WgComparison, OfAReplayWithRecordedTimes) {
     computing += program::whole_ns(row.compute_end_ns - row.start_ns);
     ++tasks;
   }
-  const study::Scenario replay = scenario(root / "configs/scenarios/h200x4_trace.yaml", {});
-  ASSERT_EQ(replay.variants[2].name, "recorded gathers");
-  const Recorded simulated = simulate_recorded(replay, study::run_of(replay, 2), reader->header().kernel);
+  const study::PreparedStudy replay = prepared(root / "configs/scenarios/h200x4_trace.yaml", {});
+  ASSERT_EQ(replay.scenario.variants[2].name, "recorded gathers");
+  const Recorded simulated = simulate_recorded(*replay.run(2), reader->header().kernel);
   ASSERT_TRUE(simulated.record);
   Time simulating;
   for (const Task& task : simulated.record->tasks) simulating += task.end - task.begin;
@@ -103,9 +103,9 @@ TEST(WgComparison, OfTheGeneratedKernel) {
   const Trace measured = trace();
   const std::filesystem::path file =
       temporary_scenario("{queues: {main: [{embedding_all_to_all: {schedule: fused, index_bytes: 4 B}}]}}");
-  const study::Scenario generated =
-      scenario(file, shape_sets(measured.header, "program.queues.main.0.embedding_all_to_all"));
-  const Recorded simulated = simulate_recorded(generated, study::run_of(generated, 0), measured.record.kernel);
+  const study::PreparedStudy generated =
+      prepared(file, shape_sets(measured.header, "program.queues.main.0.embedding_all_to_all"));
+  const Recorded simulated = simulate_recorded(*generated.run(0), measured.record.kernel);
   std::filesystem::remove(file);
   ASSERT_TRUE(simulated.record);
   EXPECT_EQ(simulated.record->kernel, "fused_embedding");
@@ -119,8 +119,8 @@ TEST(WgComparison, OfTheGeneratedKernel) {
 TEST(WgComparison, OfAScenarioWithOtherKernels) {
   const std::filesystem::path file =
       temporary_scenario("{queues: {main: [{gemm: {m: 1024, n: 1024, k: 64}}, {gemm: {m: 1024, n: 1024, k: 64}}]}}");
-  const study::Scenario two = scenario(file, {});
-  const Recorded simulated = simulate_recorded(two, study::run_of(two, 0), "fused_embedding_alltoall");
+  const study::PreparedStudy two = prepared(file, {});
+  const Recorded simulated = simulate_recorded(*two.run(0), "fused_embedding_alltoall");
   std::filesystem::remove(file);
   EXPECT_FALSE(simulated.record);
   EXPECT_THAT(simulated.deadlock, IsEmpty());

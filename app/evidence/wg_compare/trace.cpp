@@ -5,23 +5,23 @@
 #include <algorithm>
 
 #include "models/workload/operators/registry.hpp"
-#include "sim/program/wg_trace_reader.hpp"
 
 namespace moire::wg_compare {
 
 using program::WgTraceRow;
 using program::whole_ns;
 
-std::optional<Trace> read_trace(const std::filesystem::path& file, config::Diagnostics& diagnostics) {
-  auto reader = program::WgTraceReader::open(file, diagnostics);
-  if (!reader) return std::nullopt;
-  Trace trace{reader->header(), {}};
+std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTraceFiles& files,
+                                config::Diagnostics& diagnostics) {
+  const auto read = files.read(file, diagnostics);
+  if (!read) return std::nullopt;
+  Trace trace{read->header, {}};
   Record& record = trace.record;
   record.kernel = trace.header.kernel;
   record.ranks = trace.header.ranks;
   record.workgroups_per_rank = trace.header.wgs_per_rank;
   Time first = Time::max();
-  for (WgTraceRow row; reader->next(row);) {
+  for (const WgTraceRow& row : read->rows) {
     first = std::min(first, whole_ns(row.start_ns));
     if (row.kind == WgTraceRow::Kind::wait) continue;
     record.tasks.push_back({row.rank, row.wg, row.cu, whole_ns(row.start_ns), whole_ns(row.end_ns)});
@@ -30,7 +30,6 @@ std::optional<Trace> read_trace(const std::filesystem::path& file, config::Diagn
     record.stores.push_back(
         {row.rank, row.peer, whole_ns(row.compute_end_ns), end, end, static_cast<double>(row.store_bytes)});
   }
-  if (!reader->ok()) return std::nullopt;
   for (Task& task : record.tasks) {
     task.begin = task.begin - first;
     task.end = task.end - first;

@@ -8,7 +8,7 @@
 
 #include "app/evidence/wg_compare/record.hpp"
 #include "sim/config/diagnostics.hpp"
-#include "sim/program/wg_trace.hpp"
+#include "sim/program/wg_trace_files.hpp"
 
 namespace moire::wg_compare {
 
@@ -18,7 +18,8 @@ struct Trace {
 };
 
 // Nothing, and the errors in `diagnostics`, where the file is not a whole trace.
-std::optional<Trace> read_trace(const std::filesystem::path& file, config::Diagnostics& diagnostics);
+std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTraceFiles& files,
+                                config::Diagnostics& diagnostics);
 
 // What the header says of the operator at `path` ("program.queues.main.0.<operator>"), as `--set` changes of its keys,
 // so that a scenario need not repeat them. Empty where the header tells no shape, or the operator takes none from it.

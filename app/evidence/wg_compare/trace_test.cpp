@@ -17,7 +17,8 @@ class TraceFile : public ::testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
   std::optional<Trace> read(const std::string& text) {
     std::ofstream(path_) << text;
-    return read_trace(path_, diagnostics_);
+    program::WgTraceFiles files;
+    return read_trace(path_, files, diagnostics_);
   }
   std::filesystem::path path_ =
       std::filesystem::temp_directory_path() / ("moire_wg_compare_" + std::to_string(getpid()) + ".csv");

@@ -14,6 +14,7 @@
 #include "models/hardware/machine/machine.hpp"
 #include "sim/core/flags.hpp"
 #include "sim/program/observer.hpp"
+#include "sim/program/phase_total.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::replay {

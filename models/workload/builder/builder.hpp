@@ -4,15 +4,27 @@
 #include <string>
 
 #include "models/workload/libraries/software.hpp"
+#include "sim/program/phase_total.hpp"
 #include "sim/program/program.hpp"
+#include "sim/program/wg_trace_files.hpp"
 
 namespace moire::builder {
+
+// What was measured on hardware of a kernel that is replayed from a record, to stand beside the simulation.
+struct RecordedKernel {
+  std::string kernel;           // name of the operation that replays it
+  Time duration;                // first workgroup's start to last workgroup's end, over all ranks
+  std::int64_t workgroups = 0;  // physical, over all ranks
+  std::vector<program::PhaseTotal> phases;
+};
 
 struct Builder {
   const libraries::EquippedSystem& system;
   program::Program& program;
   program::Queue& queue;
-  std::string path{};  // of the operator in the scenario, for messages
+  std::string path{};                               // of the operator in the scenario, for messages
+  program::WgTraceFiles* traces = nullptr;          // that other programs may replay too
+  std::vector<RecordedKernel>* recorded = nullptr;  // of its operations; null where nobody asks
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }

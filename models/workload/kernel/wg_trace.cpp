@@ -8,7 +8,7 @@
 #include "models/hardware/memory/cache.hpp"
 #include "models/workload/kernel/operators.hpp"
 #include "sim/config/spec.hpp"
-#include "sim/program/wg_trace_reader.hpp"
+#include "sim/core/invariant.hpp"
 
 namespace moire::kernel {
 
@@ -28,7 +28,7 @@ struct Task {
 };
 
 // What the trace says, dealt to the physical workgroups of the machine it runs on.
-struct Plan {
+struct Deal {
   Rank ranks = 0;
   TraceTiming timing = TraceTiming::modelled;
   Time fence;
@@ -42,32 +42,32 @@ class WgTraceBody final : public program::KernelBody {
  public:
   enum Shape : std::uint16_t { gather, store_to_peer, store };
 
-  explicit WgTraceBody(Plan plan) : plan_(std::move(plan)) {}
+  explicit WgTraceBody(Deal deal) : deal_(std::move(deal)) {}
 
-  std::int64_t workgroups(Rank rank) const override { return static_cast<std::int64_t>(plan_.tasks[rank].size()); }
+  std::int64_t workgroups(Rank rank) const override { return static_cast<std::int64_t>(deal_.tasks[rank].size()); }
 
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    const std::vector<Task>& tasks = plan_.tasks[rank][static_cast<std::size_t>(workgroup)];
+    const std::vector<Task>& tasks = deal_.tasks[rank][static_cast<std::size_t>(workgroup)];
     if (step < 4 * tasks.size()) {
       task_step(rank, tasks[step / 4], step % 4, phase);
       return true;
     }
     const std::int64_t source = workgroup + (step - 4 * std::ssize(tasks)) * workgroups(rank);
-    if (source >= plan_.ranks - 1) return false;
-    const Rank from = (rank + 1 + static_cast<Rank>(source)) % plan_.ranks;
+    if (source >= deal_.ranks - 1) return false;
+    const Rank from = (rank + 1 + static_cast<Rank>(source)) % deal_.ranks;
     phase.kind = Phase::Kind::wait;
-    phase.flag = plan_.ready.at(rank, from);
-    phase.target = plan_.raises[rank][from];
+    phase.flag = deal_.ready.at(rank, from);
+    phase.target = deal_.raises[rank][from];
     return true;
   }
 
  private:
   void task_step(Rank rank, const Task& task, std::uint32_t part, Phase& phase) const {
-    const bool reached = plan_.reach.stores(rank, task.peer);
+    const bool reached = deal_.reach.stores(rank, task.peer);
     phase.peer = task.peer;
     switch (part) {
       case 0:
-        if (plan_.timing == TraceTiming::recorded) {
+        if (deal_.timing == TraceTiming::recorded) {
           phase.kind = Phase::Kind::delay;
           phase.duration = task.computing;
           phase.shape = gather;
@@ -88,18 +88,18 @@ class WgTraceBody final : public program::KernelBody {
         // What is put must be stored before, what is signalled too.
         if (task.peer == rank || (reached && !task.last_for_peer)) return;
         phase.kind = Phase::Kind::fence;
-        phase.duration = plan_.fence;
+        phase.duration = deal_.fence;
         return;
       default:
         if (task.peer == rank || (reached && !task.last_for_peer)) return;
         // Beyond the node the staged result of the task is put by its workgroup.
         phase.kind = reached ? Phase::Kind::signal : Phase::Kind::put;
         phase.bytes = Bytes{reached ? 0 : std::max(task.store, bare_flag)};
-        phase.flag = plan_.ready.at(task.peer, rank);
+        phase.flag = deal_.ready.at(task.peer, rank);
     }
   }
 
-  Plan plan_;
+  Deal deal_;
 };
 
 // Sums over the recorded rows, to stand beside the simulation. Stores have no row: a record tells when they were
@@ -134,8 +134,8 @@ struct Recorded {
 
 // As many physical workgroups as recorded; where the machine cannot hold them all at once (they would wait for each
 // other for ever), as many as it holds, with the tasks dealt out in their recorded order.
-void deal(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pair<std::uint32_t, Task>>& in_order,
-          std::int64_t recorded, std::int64_t resident) {
+void deal_tasks(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pair<std::uint32_t, Task>>& in_order,
+                std::int64_t recorded, std::int64_t resident) {
   workgroups.resize(static_cast<std::size_t>(std::min(recorded, resident)));
   std::size_t turn = 0;
   for (const auto& [recorded_on, task] : in_order) {
@@ -173,9 +173,10 @@ void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
 
 bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const config::Node& node,
                      config::Diagnostics& diagnostics) {
-  std::optional<program::WgTraceReader> reader = program::WgTraceReader::open(spec.file, diagnostics);
-  if (!reader) return false;
-  const program::WgTraceHeader header = reader->header();
+  MOIRE_INVARIANT(build.traces != nullptr, "a trace is replayed by a builder without files");
+  const std::shared_ptr<const program::WgTrace> trace = build.traces->read(spec.file, diagnostics);
+  if (!trace) return false;
+  const program::WgTraceHeader& header = trace->header;
   const Rank ranks = build.ranks();
   if (header.ranks != ranks) {
     diagnostics.error(node.place, fmt::format("the trace has {} ranks, the system {}", header.ranks, ranks),
@@ -189,7 +190,7 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   kernel.resources.lds = Bytes{static_cast<double>(header.lds_bytes_per_wg)};
   Recorded recorded;
   std::vector<std::vector<std::pair<std::uint32_t, Task>>> in_order(ranks);
-  for (program::WgTraceRow row; reader->next(row);) {
+  for (const program::WgTraceRow& row : trace->rows) {
     recorded.add(row);
     if (row.kind == program::WgTraceRow::Kind::wait) continue;
     in_order[row.rank].push_back(
@@ -197,26 +198,25 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
          {row.peer, false, static_cast<double>(row.read_bytes), static_cast<double>(row.store_bytes),
           program::whole_ns(row.compute_end_ns - row.start_ns)}});
   }
-  if (!reader->ok()) return false;
 
-  Plan plan;
-  plan.ranks = ranks;
-  plan.timing = spec.timing;
-  plan.fence = spec.fence.value_or(build.gpu().port.fence);
-  plan.tasks.resize(ranks);
-  plan.raises.assign(ranks, std::vector<std::int64_t>(ranks, 0));
-  plan.reach = build.reach();
+  Deal dealt;
+  dealt.ranks = ranks;
+  dealt.timing = spec.timing;
+  dealt.fence = spec.fence.value_or(build.gpu().port.fence);
+  dealt.tasks.resize(ranks);
+  dealt.raises.assign(ranks, std::vector<std::int64_t>(ranks, 0));
+  dealt.reach = build.reach();
   const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build, kernel.resources));
   for (Rank rank = 0; rank < ranks; ++rank) {
-    deal(plan.tasks[rank], in_order[rank], header.wgs_per_rank, resident);
-    for (std::vector<Task>& tasks : plan.tasks[rank]) {
+    deal_tasks(dealt.tasks[rank], in_order[rank], header.wgs_per_rank, resident);
+    for (std::vector<Task>& tasks : dealt.tasks[rank]) {
       mark_last_for_peer(tasks, ranks);
       for (const Task& task : tasks) {
-        if (task.last_for_peer || !plan.reach.stores(rank, task.peer)) ++plan.raises[task.peer][rank];
+        if (task.last_for_peer || !dealt.reach.stores(rank, task.peer)) ++dealt.raises[task.peer][rank];
       }
     }
   }
-  plan.ready =
+  dealt.ready =
       build.program.add_flags({kernel.name + ".ready", ranks, [name = kernel.name](Rank, std::uint32_t source) {
                                  return std::pair{source, name};
                                }});
@@ -236,11 +236,13 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   kernel.shapes[WgTraceBody::store_to_peer] = {
       .name = "store to peer", .peer_write = 1, .mixed_stores = stores, .in_flight = in_flight};
   kernel.shapes[WgTraceBody::store] = {.name = "store", .write = 1, .mixed_stores = stores, .in_flight = in_flight};
-  build.program.recorded.push_back({kernel.name,
-                                    program::whole_ns(header.recorded_end_ns),
-                                    std::int64_t{header.wgs_per_rank} * ranks,
-                                    {recorded.gather, recorded.fence, recorded.wait}});
-  kernel.body = std::make_shared<WgTraceBody>(std::move(plan));
+  if (build.recorded != nullptr) {
+    build.recorded->push_back({kernel.name,
+                               program::whole_ns(header.recorded_end_ns),
+                               std::int64_t{header.wgs_per_rank} * ranks,
+                               {recorded.gather, recorded.fence, recorded.wait}});
+  }
+  kernel.body = std::make_shared<WgTraceBody>(std::move(dealt));
   build.queue.operations.emplace_back(std::move(kernel));
   return true;
 }

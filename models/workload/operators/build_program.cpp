@@ -125,14 +125,14 @@ std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::N
 
 }  // namespace
 
-std::unique_ptr<program::Program> build_program(const config::Node& node, const libraries::EquippedSystem& system,
-                                                config::Diagnostics& diagnostics) {
+BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
+                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   const std::optional<ProgramSpec> spec = config::parse<ProgramSpec>(node, diagnostics, nullptr, "program");
-  if (!spec) return nullptr;
+  if (!spec) return {};
   if (spec->queues.empty()) {
     diagnostics.error(node.place, "a program without queues", "write queues: {main: [...]}");
-    return nullptr;
+    return {};
   }
   std::vector<ReadQueue> queues;
   for (const auto& [name, queue_node] : spec->queues) {
@@ -145,6 +145,7 @@ std::unique_ptr<program::Program> build_program(const config::Node& node, const 
     }
     queues.push_back({name, queue_node, std::move(*queue)});
   }
+  BuiltProgram built;
   auto made = std::make_unique<program::Program>(static_cast<program::Rank>(system.ranks()));
   made->order = spec->order;
   made->launch = launch_order(*spec, node, diagnostics);
@@ -158,11 +159,12 @@ std::unique_ptr<program::Program> build_program(const config::Node& node, const 
     const std::vector<config::Node>& operations = queues[q].spec.operations.items;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::string path = fmt::format("program.queues.{}.{}", queue.name, i);
-      append_operation(operations[i], {system, *made, queue, path}, diagnostics);
+      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded}, diagnostics);
     }
   }
-  if (diagnostics.size() > before) return nullptr;
-  return made;
+  if (diagnostics.size() > before) return {};
+  built.program = std::move(made);
+  return built;
 }
 
 }  // namespace moire::operators

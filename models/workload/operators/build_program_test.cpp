@@ -23,7 +23,8 @@ Built build(const std::string& yaml, const libraries::EquippedSystem& system = e
   config::Diagnostics diagnostics;
   const auto root = config::load_text("program.yaml", yaml, {}, diagnostics);
   Built built;
-  if (root) built.program = build_program(*root, system, diagnostics);
+  program::WgTraceFiles traces;
+  if (root) built.program = build_program(*root, system, traces, diagnostics).program;
   built.errors = diagnostics.str();
   return built;
 }

@@ -15,11 +15,16 @@ const builder::Operator* find(std::string_view name);  // null where there is no
 // Specs of all operators, hardware parts and systems, for explain and the reference pages.
 void describe(config::Catalogue& catalogue);
 
+struct BuiltProgram {
+  std::unique_ptr<program::Program> program;  // null after reporting what is wrong
+  std::vector<builder::RecordedKernel> recorded;
+};
+
 // Turns a scenario's `program:` mapping into a program for a system:
 //   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}},
 //             order: concurrent, launch: [other, main]}
-// Null after reporting what is wrong.
-std::unique_ptr<program::Program> build_program(const config::Node& node, const libraries::EquippedSystem& system,
-                                                config::Diagnostics& diagnostics);
+// `traces`: those that operators replay, parsed once for all programs that are built with them.
+BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
+                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics);
 
 }  // namespace moire::operators

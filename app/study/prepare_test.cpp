@@ -1,0 +1,108 @@
+#include "app/study/prepare.hpp"
+
+#include <gmock/gmock.h>
+
+#include "app/report/formats.hpp"
+#include "app/study/report.hpp"
+#include "tests/support/source_dir.hpp"
+
+namespace moire::study {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string system_line = "description: x\nsystem: " + support::source_dir() + "/tests/data/tiny_node.yaml\n";
+
+std::optional<PreparedStudy> prepared(const std::string& text, Preparer& preparer, config::Diagnostics& diagnostics) {
+  auto tree = config::load_text("s.yaml", text, {}, diagnostics);
+  return prepare_runs(read_scenario(std::move(*tree), {}, diagnostics), preparer, diagnostics);
+}
+
+std::string errors(const std::string& text) {
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  EXPECT_FALSE(prepared(text, preparer, diagnostics));
+  return diagnostics.str();
+}
+
+const std::string two = "program:\n  queues:\n    a: [{stream: {read: 4 MB}}]\n    b: [{stream: {read: 2 MB}}]\n";
+
+TEST(Prepare, WhatIsTheSameIsMadeOnce) {
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  const auto study = prepared(system_line + two +
+                                  "variants:\n  base: {}\n  same: {program.order: concurrent}\n"
+                                  "  written: {program.order: concurrent}\n  serial: {program.order: serial}\n",
+                              preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  EXPECT_EQ(study->runs[1], study->runs[2]);
+  EXPECT_NE(study->runs[1], study->runs[3]);
+  EXPECT_EQ(study->runs[1]->system, study->runs[3]->system);
+}
+
+TEST(Prepare, ATraceIsParsedOnceForAllRuns) {
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  auto scenario = load_scenario(support::source_dir() + "/configs/scenarios/h200x4_trace.yaml", {}, diagnostics);
+  const auto study = prepare_runs(std::move(*scenario), preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  EXPECT_EQ(study->runs.size(), 6);
+  EXPECT_EQ(preparer.traces().parsed(), 2) << "two files";
+}
+
+TEST(Prepare, WhatWasNotKeptIsPreparedAgain) {
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  auto study = prepared(system_line + two, preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  const RunResult kept = simulate(*study->run(0), nullptr);
+  study->runs[0] = nullptr;
+  EXPECT_EQ(simulate(*study->run(0), nullptr).time, kept.time);
+}
+
+TEST(Prepare, QueuesThatMetricsCannotTellApartAreRefused) {
+  const std::string start = system_line + "program:\n  queues:\n";
+  EXPECT_THAT(errors(start + "    a b: [{stream: {read: 4 MB}}]\n    a_b: [{stream: {read: 2 MB}}]\n"),
+              HasSubstr("s.yaml:6:5: queues 'a b' and 'a_b' are both 'a_b' in the names of metrics; call one"));
+  EXPECT_THAT(errors(start + "    serial: [{stream: {read: 4 MB}}]\n    a: [{stream: {read: 2 MB}}]\n"),
+              HasSubstr("s.yaml:5:5: queue 'serial' has a name that a metric of the run has: serial_us; call it"));
+}
+
+// The name of the queue's metric was the operation's too, and the operation's time was lost.
+TEST(Study, AQueueCalledLikeAnOperationHidesNothing) {
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  const auto study = prepared(system_line +
+                                  "program:\n  queues:\n    stream: [{delay: {time: 20 us}}, {stream: {read: 4 MB}}]\n"
+                                  "    b: [{stream: {read: 2 MB}}]\n",
+                              preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  const RunResult run = run_study(*study, {}).runs[0];
+  const auto queue = value_of(run.metrics, "stream_us");
+  const auto operation = value_of(run.metrics, "stream_operation_us");
+  ASSERT_TRUE(queue && operation);
+  EXPECT_NEAR(*queue, *operation + 20, 6);
+  EXPECT_EQ(*queue, microseconds(run.queues[0].end));
+}
+
+TEST(Study, SaysTheSameHoweverManyRunsAreSimulatedAtOnce) {
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  const auto study = prepared(system_line + two +
+                                  "variants: {base: {}, serial: {program.order: serial}}\n"
+                                  "sweep: {program.queues.a.0.stream.read: [1 MB, 8 MB, 3 MB]}\n"
+                                  "compare: {to: base, ideal: overlap}\n",
+                              preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  const auto json = [&](std::size_t at_once) {
+    StudyOptions options;
+    options.at_once = at_once;
+    return report::write_json(document_of(study->scenario, run_study(*study, options)));
+  };
+  const std::string one = json(1);
+  EXPECT_THAT(one, HasSubstr("a_lost_memory_us"));
+  for (const std::size_t at_once : {2, 5}) EXPECT_EQ(json(at_once), one);
+}
+
+}  // namespace
+}  // namespace moire::study

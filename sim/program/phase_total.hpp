@@ -1,0 +1,18 @@
+// What the workgroups of a kernel spent in a phase in all: of a replay, or as recorded on hardware.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/core/quantity.hpp"
+
+namespace moire::program {
+
+struct PhaseTotal {
+  std::string name;  // of the shape, "wait", "delay", "put" or "fence"
+  std::uint64_t count = 0;
+  Time total;
+  double mean_us() const { return count == 0 ? 0 : total.us() / static_cast<double>(count); }
+};
+
+}  // namespace moire::program
