@@ -255,10 +255,10 @@ TEST_P(Laws, TheSameAgain) { EXPECT_EQ(time(777).end, time(777).end); }
 
 // What the checker accepts is what time can tell: no mutant that it lets pass hangs.
 TEST_P(Laws, WhatIsAcceptedEnds) {
-  if (plan_.gpus.size() > 4) GTEST_SKIP() << "large";
+  const int mutants = plan_.gpus.size() > 4 ? 3 : 60;  // a proof of eight GPUs takes long
   std::mt19937_64 random(7);
   int timed = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < mutants; ++i) {
     Plan mutant = plan_;
     mscclpp::mutate(mutant, random);
     config::Diagnostics diagnostics;
