@@ -1,3 +1,4 @@
+// Over 400 lines: what may be tried is read, refused and counted against one set of queues.
 #include "app/advise/space.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: the table of stages, in the order in which their parameters are fitted.
 #include "app/evidence/calibrate/stages.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Over 400 lines: the keys of a validation file, and what is refused about them.
 #include "app/evidence/validate/validation.hpp"
 
 #include <fmt/format.h>

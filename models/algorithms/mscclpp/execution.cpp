@@ -1,3 +1,4 @@
+// Over 400 lines: the meaning of all operations on one state; what is left of it beside the proofs' program is said in docs/decisions.md.
 #include "models/algorithms/mscclpp/execution.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Over 400 lines: the rules of all operations, in the order of the format.
 #include "models/algorithms/mscclpp/rules.hpp"
 
 #include <fmt/format.h>

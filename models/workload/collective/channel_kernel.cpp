@@ -1,3 +1,4 @@
+// Over 400 lines: the phases of all steps, with FIFOs and without.
 #include "models/workload/collective/channel_kernel.hpp"
 
 #include <algorithm>
