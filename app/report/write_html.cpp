@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include "app/report/formats.hpp"
+#include "sim/formats/markup.hpp"
 
 namespace moire::report {
 
 namespace {
+
+using formats::escaped;
 
 constexpr const char* style = R"(
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 75em; margin: 2em auto; padding: 0 1em; }
@@ -17,29 +20,6 @@ th { border-bottom: 1px solid #888; } th.text, td.text { text-align: left; white
 .figures { display: flex; flex-wrap: wrap; gap: 1em; } .figures svg { max-width: 100%; height: auto; }
 dt { font-weight: bold; } dd { margin-left: 1.5em; color: #444; overflow-wrap: anywhere; }
 )";
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string class_of(Mark mark) {
   switch (mark) {

@@ -2,37 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <ostream>
 #include <sstream>
+
+#include "sim/formats/markup.hpp"
 
 namespace moire::msccl {
 
 namespace {
 
-// pugixml would build a tree of half a million nodes for a large all-to-all; the format has no text and few attributes.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        // Control characters cannot stand in XML at all.
-        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
+// Control characters cannot stand in XML at all.
+std::string in_attribute(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
+  return formats::escaped(text);
 }
 
 using Out = std::back_insert_iterator<fmt::memory_buffer>;
@@ -54,13 +39,14 @@ void write_block(Out out, std::size_t id, const ThreadBlock& block) {
 
 }  // namespace
 
+// pugixml would build a tree of half a million nodes for a large all-to-all; the format has no text and few attributes.
 void write_xml(const Algorithm& algorithm, std::ostream& stream) {
   fmt::memory_buffer buffer;
   const Out out(buffer);
   fmt::format_to(out,
                  "<algo name=\"{}\" proto=\"{}\" nchannels=\"{}\" nchunksperloop=\"{}\" ngpus=\"{}\" coll=\"{}\" "
                  "inplace=\"{}\" outofplace=\"{}\" minBytes=\"{}\" maxBytes=\"{}\">\n",
-                 escaped(algorithm.name), to_string(algorithm.protocol), algorithm.channels, algorithm.chunks,
+                 in_attribute(algorithm.name), to_string(algorithm.protocol), algorithm.channels, algorithm.chunks,
                  algorithm.ranks(), to_string(algorithm.collective), algorithm.in_place ? 1 : 0,
                  algorithm.out_of_place ? 1 : 0, algorithm.min_bytes, algorithm.max_bytes);
   for (std::size_t g = 0; g < algorithm.gpus.size(); ++g) {
