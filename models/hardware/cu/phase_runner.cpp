@@ -10,8 +10,8 @@ namespace moire::cu {
 
 namespace {
 
-// The clock moves in steps of this share of the highest one: 15 MHz of an H200's 1.98 GHz are 0.8 %, the step in which
-// its driver reports clocks.
+// Steps of the clock, over the highest one. A workgroup that comes or goes among many would else move all others to other
+// classes; rates follow the clock, so they are right within a step.
 constexpr double clock_step = 0.01;
 // A port's queue is known to a quarter: workgroups notice no smaller change.
 constexpr double port_steps = 4;

@@ -8,9 +8,9 @@ namespace moire::memory {
 
 namespace {
 
-// The part of the unloaded latency that loads spend in the queues of the memory, where load makes them longer; the rest
-// is their way there and back. It counts where a batch waits for its slowest load (latency_spread): with the whole
-// latency, gathers beside readers would take twice what was measured (README.md). No microbenchmark shows it alone.
+// The part of the unloaded latency that load stretches, where a batch waits for its slowest load (latency_spread): the
+// queues of the memory. The rest of the time is no waiting of all the bytes of a batch. Chosen with the curve of the
+// loaded latency, not measured by a microbenchmark of its own.
 constexpr double queued_share = 0.25;
 
 double queued_part(const HbmSpec& hbm) { return hbm.latency_spread.ps > 0 ? queued_share : 1; }
