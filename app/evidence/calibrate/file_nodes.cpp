@@ -1,5 +1,6 @@
 #include "app/evidence/calibrate/file_nodes.hpp"
 
+#include <fstream>
 #include <sstream>
 
 #include "app/evidence/calibrate/yaml_layout.hpp"
@@ -68,6 +69,11 @@ Comments comments_of(const Node& root, const std::string& text) {
   Comments comments;
   collect_comments(root, "", lines_of(text), comments);
   return comments;
+}
+
+Comments comments_in(const std::filesystem::path& file, const Node& root) {
+  std::ifstream in(file, std::ios::binary);
+  return comments_of(root, std::string(std::istreambuf_iterator<char>(in), {}));
 }
 
 std::string in_layout(const Node& root, const Comments& comments) {

@@ -1,6 +1,7 @@
 // What the files that calibration changes have in common: values with sources, and comments that stay.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -18,6 +19,8 @@ config::Node sourced(std::string value, const std::string& source);  // {value: 
 
 std::set<std::string> sources_of(const config::Node& root);  // those that a value names
 Comments comments_of(const config::Node& root, const std::string& text);
+// Of a file that was loaded just now.
+Comments comments_in(const std::filesystem::path& file, const config::Node& root);
 
 // The file's text. Sources that nothing names any more are left out.
 std::string in_layout(const config::Node& root, const Comments& comments);

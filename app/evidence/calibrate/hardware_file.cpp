@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -115,7 +114,7 @@ void move_to(const std::shared_ptr<const config::Source>& source, Node& node) {
 }  // namespace
 
 std::optional<HardwareFile> HardwareFile::from(std::optional<Node> root, const std::optional<Node>& written,
-                                               const std::string& text, config::Diagnostics& diagnostics) {
+                                               config::Diagnostics& diagnostics) {
   if (!root || !libraries::read_gpu(*root, diagnostics) || !diagnostics.ok()) return std::nullopt;
   HardwareFile out;
   for (Node::Entry& entry : root->entries) {
@@ -124,23 +123,23 @@ std::optional<HardwareFile> HardwareFile::from(std::optional<Node> root, const s
     entry.value = *written->find(entry.key);
   }
   out.root_ = std::move(*root);
-  out.comments_ = comments_of(out.root_, text);
   return out;
 }
 
 std::optional<HardwareFile> HardwareFile::load(const std::string& file, config::Diagnostics& diagnostics) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
   config::Diagnostics same;  // what is wrong was said already
-  return from(config::load(file, {}, diagnostics), config::load(file, {}, same, {.includes = false}), text,
-              diagnostics);
+  auto out = from(config::load(file, {}, diagnostics), config::load(file, {}, same, {.includes = false}), diagnostics);
+  if (out) out->comments_ = comments_in(file, out->root_);
+  return out;
 }
 
 std::optional<HardwareFile> HardwareFile::load_text(const std::string& name, const std::string& text,
                                                     config::Diagnostics& diagnostics) {
   config::Diagnostics same;
-  return from(config::load_text(name, text, {}, diagnostics),
-              config::load_text(name, text, {}, same, {.includes = false}), text, diagnostics);
+  auto out = from(config::load_text(name, text, {}, diagnostics),
+                  config::load_text(name, text, {}, same, {.includes = false}), diagnostics);
+  if (out) out->comments_ = comments_of(out->root_, text);
+  return out;
 }
 
 const config::Field* HardwareFile::field(std::string_view path) {

@@ -55,7 +55,7 @@ class HardwareFile {
  private:
   // `written`: the same with the names of files where `root` has what is in them.
   static std::optional<HardwareFile> from(std::optional<config::Node> root, const std::optional<config::Node>& written,
-                                          const std::string& text, config::Diagnostics& diagnostics);
+                                          config::Diagnostics& diagnostics);
 
   config::Node root_;
   std::map<std::string, config::Node> parts_;  // files that it names: they are not changed and stay named

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -235,8 +234,7 @@ std::optional<LibraryCalibration> calibrate_library(const measurements::Measurem
   if (!root) return std::nullopt;
   auto library = config::parse<LibrarySpec>(*root, diagnostics);
   if (!library || !diagnostics.ok()) return std::nullopt;
-  std::ifstream in(file, std::ios::binary);
-  const Comments comments = comments_of(*root, std::string(std::istreambuf_iterator<char>(in), {}));
+  const Comments comments = comments_in(file, *root);
 
   const libraries::EquippedSystem system = measurements::measured_system(measurements, gpu, options.wiring);
   LibraryCalibration found;

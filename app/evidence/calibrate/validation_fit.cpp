@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -301,8 +300,7 @@ std::optional<ValidationFit> fit_to_validation(const std::filesystem::path& vali
                       "there is no 'fit'", "write fit: [{name: ll, groups: [...], keys: {...}}]");
     return std::nullopt;
   }
-  std::ifstream in(library, std::ios::binary);
-  const Comments comments = comments_of(*file, std::string(std::istreambuf_iterator<char>(in), {}));
+  const Comments comments = comments_in(library, *file);
   ValidationFit found;
   ValidationFitting fitting(*validation, at_once, diagnostics);
   if (!fitting.check_sections(*file, library)) return std::nullopt;
