@@ -33,32 +33,6 @@ if(MOIRE_LLD)
   target_link_options(moire_options INTERFACE -fuse-ld=lld)
 endif()
 
-# What nearly every file includes is parsed once, and once more for tests, with gmock, and for libraries that the Python
-# module links, which are position independent. Files include what they use all the same: preset asan builds without.
-target_link_libraries(moire_options INTERFACE fmt::fmt)  # its definitions have to be those of the parsed headers
-target_compile_options(moire_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # lets ccache see them
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
-function(moire_precompiled name)
-  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-  target_link_libraries(${name} PRIVATE moire_options)
-  target_precompile_headers(${name} PRIVATE <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map>
-    <memory> <optional> <set> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h> ${ARGN})
-endfunction()
-moire_precompiled(moire_precompiled)
-moire_precompiled(moire_precompiled_pic)
-set_target_properties(moire_precompiled_pic PROPERTIES POSITION_INDEPENDENT_CODE ON)
-moire_precompiled(moire_precompiled_test <gmock/gmock.h>)
-target_link_libraries(moire_precompiled_test PRIVATE GTest::gmock)
-
-# Libraries that the Python module links.
-function(moire_position_independent)
-  foreach(library IN LISTS ARGN)
-    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON
-                                                PRECOMPILE_HEADERS_REUSE_FROM moire_precompiled_pic)
-    add_dependencies(${library} moire_precompiled_pic)
-  endforeach()
-endfunction()
-
 add_custom_target(benchmarks)
 
 # A folder is an include root of its own: a link to it, under its path, in build/roots. Who links moire::<name> sees the
