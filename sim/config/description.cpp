@@ -28,6 +28,8 @@ std::string shape_text(const Shape& shape, const Field& field) {
       return "true or false";
     case Shape::Form::text:
       return field.choices.empty() ? "text" : "one of " + join(field.choice_names());
+    case Shape::Form::formula:
+      return "formula";
     case Shape::Form::choice:
       return "one of " + join(field.choice_names());
     case Shape::Form::path:
@@ -57,6 +59,8 @@ std::string shape_example(const Shape& shape, const Field& field) {
       return "true";
     case Shape::Form::text:
       return field.choices.empty() ? "text" : field.choices.front().first;
+    case Shape::Form::formula:
+      return "2 * ranks";
     case Shape::Form::choice:
       return field.choices.empty() ? "" : field.choices.front().first;
     case Shape::Form::path:

@@ -20,7 +20,7 @@ struct Field;
 
 // The form a value takes in YAML. Ratios are `number`; lists and maps hold one element form.
 struct Shape {
-  enum class Form { quantity, integer, number, flag, text, path, choice, spec, list, map, any };
+  enum class Form { quantity, integer, number, flag, text, formula, path, choice, spec, list, map, any };
 
   Form form = Form::any;
   Dimension dimension = Dimension::ratio;  // of a quantity

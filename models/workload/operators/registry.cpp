@@ -6,6 +6,7 @@
 #include "models/workload/kernel/operators.hpp"
 #include "models/workload/libraries/plan_library.hpp"
 #include "models/workload/operators/program_spec.hpp"
+#include "models/workload/own/operators.hpp"
 
 namespace moire::operators {
 
@@ -23,6 +24,7 @@ const std::vector<builder::Operator>& all() {
       kernel::stream_operator(),
       kernel::delay_operator(),
       kernel::wg_trace_operator(),
+      own::kernel_operator(),
       collective::msccl_operator(),
       collective::mscclpp_operator(),
   };

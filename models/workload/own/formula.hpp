@@ -1,0 +1,68 @@
+// Formulas of a scenario: `ceil(m / 128) * ranks`, `16 KiB * (rank + 1)`. A number of arithmetic, comparisons and a few
+// functions over names; muParser (https://beltoforion.de/en/muparser) reads and evaluates them.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/config/config.hpp"
+
+namespace mu {
+class Parser;
+}
+
+namespace moire::own {
+
+// A formula as it is written.
+struct FormulaText {
+  std::string text;
+  config::Place place;
+};
+
+// The names that formulas may use, each with a value that changes from evaluation to evaluation.
+class Names {
+ public:
+  // Null where the name is taken or is no name; `why` says so.
+  double* add(const std::string& name, double value, std::string& why);
+  void hide_from(std::size_t count) { visible_.resize(count); }  // those added behind the first `count`
+  std::size_t count() const { return visible_.size(); }
+  const std::vector<std::pair<std::string, double*>>& visible() const { return visible_; }
+
+ private:
+  std::deque<double> values_;  // their addresses stay
+  std::vector<std::pair<std::string, double*>> visible_;
+};
+
+class Formula {
+ public:
+  // Nothing, and the reason in `diagnostics`, where the text is no formula of these names. `key` names it in messages.
+  static std::optional<Formula> compile(const FormulaText& text, std::string_view key, const Names& names,
+                                        config::Diagnostics& diagnostics);
+  double value() const;  // infinite or no number where it divides by zero
+  const config::Place& place() const { return place_; }
+  const std::string& key() const { return key_; }
+  bool uses(const double* name) const;
+
+ private:
+  std::shared_ptr<mu::Parser> parser_;
+  config::Place place_;
+  std::string key_;
+};
+
+}  // namespace moire::own
+
+namespace moire::config {
+
+template <>
+struct Codec<own::FormulaText> {
+  static Shape shape() { return {.form = Shape::Form::formula}; }
+  static bool read(const Node& node, own::FormulaText& out, const Reading& reading);
+  static std::string show(const own::FormulaText& value, const Field&) { return value.text; }
+};
+
+}  // namespace moire::config
