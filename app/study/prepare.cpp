@@ -39,7 +39,8 @@ std::optional<config::Problem> too_long(const program::Program& program) {
   for (const program::Queue& queue : program.queues) {
     for (const program::Operation& operation : queue.operations) {
       const auto* kernel = std::get_if<program::Kernel>(&operation);
-      if (kernel) workgroups += static_cast<double>(kernel->body->workgroups(0)) * program.ranks();
+      for (program::Rank rank = 0; kernel != nullptr && rank < program.ranks(); ++rank)
+        workgroups += static_cast<double>(kernel->body->workgroups(rank));
     }
   }
   if (workgroups <= most) return std::nullopt;

@@ -12,6 +12,10 @@ const std::string& name_of(const Operation& operation) {
   return std::visit([](const auto& op) -> const std::string& { return op.name; }, operation);
 }
 
+bool runs_on(const Operation& operation, Rank rank) {
+  return std::visit([rank](const auto& op) { return !op.ranks || (*op.ranks)[rank]; }, operation);
+}
+
 Program Program::only(std::uint32_t queue) const {
   Program alone = *this;
   alone.queues = {queues[queue]};

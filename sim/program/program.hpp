@@ -87,6 +87,9 @@ struct Phase {
   std::int64_t gate_target = 0;
 };
 
+// Ranks that an operation runs on; null: all. The others go on to the next operation at once.
+using RankSet = std::shared_ptr<const std::vector<bool>>;
+
 struct WorkgroupResources {
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
@@ -121,6 +124,7 @@ struct Kernel {
   WorkgroupResources resources;
   std::vector<PhaseShape> shapes;
   std::shared_ptr<const KernelBody> body;
+  RankSet ranks{};
 };
 
 // One copy by a DMA engine to a peer of the node (or within the rank).
@@ -135,6 +139,7 @@ struct Copy {
   // Begin with it, as on queues that fork from this one and join it again: engines that are free take one each, a busy
   // one goes from one to the next as within a queue. Those without bytes are left out.
   std::vector<std::function<Transfer(Rank)>> beside{};
+  RankSet ranks{};
 };
 
 // The queue goes on when `flag` of the own rank has reached the target.
@@ -142,15 +147,18 @@ struct Wait {
   std::string name;
   std::function<FlagRef(Rank)> flag;
   std::int64_t target = 1;
+  RankSet ranks{};
 };
 
 struct Delay {
   std::string name;
   Time duration;
+  RankSet ranks{};
 };
 
 using Operation = std::variant<Kernel, Copy, Wait, Delay>;
 const std::string& name_of(const Operation& operation);
+bool runs_on(const Operation& operation, Rank rank);
 
 struct Queue {
   std::string name;
@@ -201,6 +209,7 @@ class Program {
   FlagBlock add_flags(FlagArray array);
   std::uint32_t flag_count() const { return flag_count_; }
   FlagPlace place_of(FlagRef flag) const;
+  std::uint32_t arrays() const { return static_cast<std::uint32_t>(arrays_.size()); }
   const FlagArray& array(std::uint32_t number) const { return arrays_[number]; }
   std::string name_of_flag(FlagRef flag) const;  // "ready[2] of rank 3"
 

@@ -89,6 +89,7 @@ std::string Replay::deadlock_report() const {
                    graph.node(party(rank, earlier, current(rank, earlier))), "runs after that queue");
       }
       for (std::size_t i = state.next + 1; i < operations.size(); ++i) {
+        if (!program::runs_on(operations[i], rank)) continue;
         graph.edge(graph.node(party(rank, q, program::name_of(operations[i]))),
                    graph.node(party(rank, q, program::name_of(operations[state.next]))), "is behind it in the queue");
       }

@@ -19,54 +19,68 @@ void Replay::set_launch_order() {
     std::iota(order.begin(), order.end(), 0U);
   }
   MOIRE_INVARIANT(order.size() == queues, "a launch order that does not name every queue");
-  std::int64_t enqueued = 0;
   for (std::uint32_t position = 0; position < queues; ++position) {
     QueueOrder& own = orders_[order[position]];
     own.position = position;
     own.stream = order[position];
     if (program_.order == program::Order::concurrent || own_host_) continue;
     own.stream = order[0];
-    own.enqueued_before = enqueued;
-    enqueued += static_cast<std::int64_t>(program_.queues[order[position]].operations.size());
     if (position > 0) own.before = order[position - 1];
     if (position + 1 < queues) own.after = order[position + 1];
   }
 }
 
-// The host enqueues the first operation of every queue, then the second of every queue; what is serial, one queue after
-// the other.
-std::int64_t Replay::enqueue_number(std::uint32_t queue, std::uint32_t operation) const {
-  const QueueOrder& own = orders_[queue];
-  if (own_host_) return operation + 1;
-  if (program_.order == program::Order::serial) return own.enqueued_before + operation + 1;
-  return static_cast<std::int64_t>(operation * program_.queues.size() + own.position + 1);
-}
-
 // The one that has to end first; null where there is none.
-const program::Operation* Replay::operation_before(std::uint32_t queue, std::uint32_t next) const {
-  if (next > 0) return &program_.queues[queue].operations[next - 1];
-  for (std::uint32_t q = orders_[queue].before; q != UINT32_MAX; q = orders_[q].before) {
-    if (!program_.queues[q].operations.empty()) return &program_.queues[q].operations.back();
+const program::Operation* Replay::operation_before(Rank rank, std::uint32_t queue, std::uint32_t next) const {
+  for (std::uint32_t q = queue; q != UINT32_MAX; q = orders_[q].before) {
+    const auto& operations = program_.queues[q].operations;
+    for (std::size_t i = q == queue ? next : operations.size(); i-- > 0;) {
+      if (program::runs_on(operations[i], rank)) return &operations[i];
+    }
   }
   return nullptr;
 }
 
-// When the host has enqueued each operation; copies beside one follow it at once.
 void Replay::enqueue_all() {
+  bool alike = true;
+  for (const program::Queue& queue : program_.queues) {
+    for (const program::Operation& operation : queue.operations)
+      alike = alike && std::visit([](const auto& op) { return op.ranks == nullptr; }, operation);
+  }
+  for (Rank rank = 0; rank < (alike ? 1 : machine_.ranks()); ++rank) enqueued_.push_back(enqueued_by(rank));
+}
+
+// When the host of a rank has enqueued each operation: the first one of every queue, then the second of every queue;
+// what is serial, one queue after the other. Copies beside one follow it at once.
+std::vector<Time> Replay::enqueued_by(Rank rank) const {
   const Time each = machine_.gpu().host.enqueue;
   const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
+  const bool serial = program_.order == program::Order::serial && !own_host_;
+  const auto queues = static_cast<std::uint32_t>(program_.queues.size());
+  std::vector<std::uint32_t> by_position(queues);
+  for (std::uint32_t queue = 0; queue < queues; ++queue) by_position[orders_[queue].position] = queue;
   std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>> order;
-  for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue) {
-    for (std::uint32_t i = 0; i < program_.queues[queue].operations.size(); ++i)
-      order.emplace_back(enqueue_number(queue, i), queue, i);
+  std::size_t all = 0;
+  std::int64_t queued = 0;
+  for (const std::uint32_t queue : by_position) {
+    std::int64_t turn = 0;
+    for (std::uint32_t i = 0; i < program_.queues[queue].operations.size(); ++i, ++all) {
+      if (!program::runs_on(program_.queues[queue].operations[i], rank)) continue;
+      ++turn;
+      const std::int64_t number = own_host_ ? turn
+                                  : serial  ? queued + turn
+                                            : (turn - 1) * queues + orders_[queue].position + 1;
+      order.emplace_back(number, queue, i);
+    }
+    queued += turn;
   }
   std::sort(order.begin(), order.end());
-  enqueued_.resize(order.size());
+  std::vector<Time> enqueued(all);
   struct Host {
     Time now;
     std::int64_t last = 0;
   };
-  std::vector<Host> hosts(own_host_ ? program_.queues.size() : 1);
+  std::vector<Host> hosts(own_host_ ? queues : 1);
   for (const auto& [number, queue, i] : order) {
     auto& [now, last] = hosts[own_host_ ? queue : 0];
     const auto& operations = program_.queues[queue].operations;
@@ -74,15 +88,17 @@ void Replay::enqueue_all() {
     const bool follows = copy != nullptr && i > 0 && std::holds_alternative<program::Copy>(operations[i - 1]);
     now += each * (number - last - 1) + (follows ? behind_copy : each);
     last = number;
-    enqueued_[operation_index(queue, i)] = now;
+    enqueued[operation_index(queue, i)] = now;
     if (copy != nullptr) now += each * static_cast<std::int64_t>(copy->beside.size());
   }
+  return enqueued;
 }
 
 // An operation starts when it is enqueued and its queue has come to it.
 void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
+  while (state.next < operations.size() && !program::runs_on(operations[state.next], rank)) ++state.next;
   if (state.next == operations.size()) {
     result_.rank_end[rank] = std::max(result_.rank_end[rank], state.end);
     result_.queue_end[queue] = std::max(result_.queue_end[queue], state.end);
@@ -93,10 +109,10 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
     follower.cus_wait = state.cus_wait;
     return schedule_next(rank, orders_[queue].after);
   }
-  state.enqueued = enqueued_[operation_index(queue, state.next)];
+  state.enqueued = enqueued(rank, queue, state.next);
   Time at = state.enqueued;
   state.ready = at;
-  if (const program::Operation* before = operation_before(queue, state.next)) {
+  if (const program::Operation* before = operation_before(rank, queue, state.next)) {
     const Behind after = behind(*before, rank, queue, state);
     at = std::max(at, after.turn);
     state.ready = std::max(state.enqueued, after.ready);
@@ -156,7 +172,7 @@ void Replay::start_operation(Rank rank, std::uint32_t queue) {
   const Time now = machine_.loop().now();
   state.begin = now;
   state.started = true;
-  const bool first = operation_before(queue, state.next) == nullptr;
+  const bool first = operation_before(rank, queue, state.next) == nullptr;
   if (first) state.engine_waits = state.cus_wait = now;
   const std::uint64_t id = rank * program_.queues.size() + queue;
   core::Calendar& calendar = machine_.loop().calendar();
@@ -195,7 +211,7 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
   const Time first_workgroup = std::max(launched, machine_.loop().now());
   // Commands were timed from an event in front of the operation.
-  if (operation_before(queue, state.next) == nullptr)
+  if (operation_before(rank, queue, state.next) == nullptr)
     state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
   machine_.loop().calendar().schedule(first_workgroup, *this, pack(Event::grid, state.run));
 }

@@ -158,14 +158,17 @@ class Replay final : public core::EventSink {
   void set_launch_order();
   void enqueue_all();
   void schedule_next(Rank rank, std::uint32_t queue);
-  std::int64_t enqueue_number(std::uint32_t queue, std::uint32_t operation) const;
   void start_operation(Rank rank, std::uint32_t queue);
   // When an operation behind another one has its turn, and when its command may be read if it is a copy.
   struct Behind {
     Time turn, ready;
   };
   Behind behind(const program::Operation& before, Rank rank, std::uint32_t queue, const QueueState& state) const;
-  const program::Operation* operation_before(std::uint32_t queue, std::uint32_t next) const;
+  const program::Operation* operation_before(Rank rank, std::uint32_t queue, std::uint32_t next) const;
+  std::vector<Time> enqueued_by(Rank rank) const;
+  Time enqueued(Rank rank, std::uint32_t queue, std::uint32_t next) const {
+    return enqueued_[enqueued_.size() == 1 ? 0 : rank][operation_index(queue, next)];
+  }
   enum class Runner { none, cus, engine };  // what does an operation
   Runner runner(Rank rank, const program::Operation& operation) const;
   bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
@@ -211,16 +214,16 @@ class Replay final : public core::EventSink {
   part::Dispatchers& dispatchers_;
   part::Copies& copies_;
   part::Puts& puts_;
-  bool own_slots_;                                        // queues have places on CUs
-  bool own_host_;                                         // and hosts of their own
-  std::vector<std::uint32_t> first_operation_;            // per queue
-  std::vector<Time> enqueued_;                            // per operation: when the host has done so
+  bool own_slots_;                              // queues have places on CUs
+  bool own_host_;                               // and hosts of their own
+  std::vector<std::uint32_t> first_operation_;  // per queue
+  std::vector<std::vector<Time>>
+      enqueued_;  // per rank, one where all are alike, and operation: when the host has done so
   std::vector<std::vector<part::ShapeId>> first_shapes_;  // per queue and operation
   struct QueueOrder {
     std::uint32_t mask = 0;                                 // of the dispatchers
     std::uint32_t stream = 0;                               // the queue in which the hardware sees its operations
     std::uint32_t position = 0;                             // in the launch order
-    std::int64_t enqueued_before = 0;                       // serial: operations of the queues before it
     std::uint32_t before = UINT32_MAX, after = UINT32_MAX;  // serial: the queues around it
   };
   std::vector<QueueOrder> orders_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/hardware/cu/share_out.hpp"
+#include "models/workload/groups/lift.hpp"
 #include "models/workload/operators/program_spec.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
@@ -18,7 +19,23 @@ std::vector<std::string> names() {
   return known;
 }
 
-bool append_operation(const config::Node& node, builder::Builder build, config::Diagnostics& diagnostics) {
+// Keys of every operation, taken out of the operator's mapping.
+config::Node take_members(config::Node& mapping) {
+  config::Node members = mapping;
+  members.entries.clear();
+  if (!mapping.is_map()) return members;
+  const std::vector<std::string> keys = config::description<groups::MembersSpec>().keys();
+  std::vector<config::Node::Entry> own;
+  for (config::Node::Entry& entry : mapping.entries) {
+    const bool of_all = std::find(keys.begin(), keys.end(), entry.key) != keys.end();
+    (of_all ? members.entries : own).push_back(std::move(entry));
+  }
+  mapping.entries = std::move(own);
+  return members;
+}
+
+bool append_operation(const config::Node& node, builder::Builder build, const groups::Groups& groups,
+                      config::Diagnostics& diagnostics) {
   if (!node.is_map() || node.entries.size() != 1) {
     diagnostics.error(node.place, "an operation is one operator with its parameters, found " + config::found(node),
                       "write {" + all().front().name + ": {...}}");
@@ -32,7 +49,17 @@ bool append_operation(const config::Node& node, builder::Builder build, config::
     return false;
   }
   build.path += "." + entry.key;
-  return op->append(entry.value, build, diagnostics);
+  config::Node mapping = entry.value;
+  const config::Node members = take_members(mapping);
+  if (members.entries.empty()) return op->append(mapping, build, diagnostics);
+  const auto spec = config::parse<groups::MembersSpec>(members, diagnostics, nullptr, build.path);
+  if (!spec) return false;
+  const auto layouts = groups.members(*spec, members, diagnostics);
+  if (!layouts) return false;
+  return std::all_of(layouts->begin(), layouts->end(), [&](const groups::Layout& layout) {
+    return groups::append_to(layout, build,
+                             [&](builder::Builder& own) { return op->append(mapping, own, diagnostics); });
+  });
 }
 
 // "what is wrong; what would be right" at the key of a queue, or at the queue where the key is a default.
@@ -145,6 +172,9 @@ BuiltProgram build_program(const config::Node& node, const libraries::EquippedSy
     }
     queues.push_back({name, queue_node, std::move(*queue)});
   }
+  const auto groups = groups::Groups::read(spec->grid, spec->groups, node, static_cast<program::Rank>(system.ranks()),
+                                           system.node.reach(), diagnostics);
+  if (!groups) return {};
   BuiltProgram built;
   auto made = std::make_unique<program::Program>(static_cast<program::Rank>(system.ranks()));
   made->order = spec->order;
@@ -159,7 +189,7 @@ BuiltProgram build_program(const config::Node& node, const libraries::EquippedSy
     const std::vector<config::Node>& operations = queues[q].spec.operations.items;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::string path = fmt::format("program.queues.{}.{}", queue.name, i);
-      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded}, diagnostics);
+      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded}, *groups, diagnostics);
     }
   }
   if (diagnostics.size() > before) return {};

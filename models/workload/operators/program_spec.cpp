@@ -66,6 +66,17 @@ int QueueSpec::priority_level() const { return level_of(priority).value_or(0); }
 
 void ProgramSpec::describe(config::Describer<ProgramSpec>& d) {
   d.component("program", "What every rank does.");
+  d.field("grid", &ProgramSpec::grid,
+          "Ranks as a grid, sizes by name, the first one fastest: rank = tp + 8 pp. Each name is a group (ranks that "
+          "differ in it "
+          "alone communicate) and a number in `where` formulas")
+      .range(1, 1 << 20)
+      .example("{tp: 8, pp: 4, dp: 4}")
+      .optional();
+  d.field("groups", &ProgramSpec::groups,
+          "Process groups by name (`moire explain group`); operations name one: group: tp")
+      .example("{node: {by: node}}")
+      .optional();
   d.field("queues", &ProgramSpec::queues,
           "Queues by name: a list of operations, or a map with attributes (`moire explain queue`)")
       .example("{compute: [...], comm: {priority: high, operations: [...]}}");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/workload/groups/groups.hpp"
 #include "sim/config/config.hpp"
 #include "sim/program/program.hpp"
 
@@ -24,6 +25,8 @@ struct QueueSpec {
 };
 
 struct ProgramSpec {
+  groups::Grid grid;
+  std::vector<std::pair<std::string, groups::GroupSpec>> groups;
   std::vector<std::pair<std::string, config::Node>> queues;
   program::Order order = program::Order::concurrent;
   std::vector<std::string> launch;

@@ -40,6 +40,7 @@ const builder::Operator* find(std::string_view name) {
 void describe(config::Catalogue& catalogue) {
   catalogue.add<ProgramSpec>();
   catalogue.add<QueueSpec>();
+  catalogue.add<groups::MembersSpec>();
   catalogue.add<machine::SystemSpec>();
   catalogue.add<libraries::GemmLibrarySpec>();
   catalogue.add<libraries::LibrarySpec>();

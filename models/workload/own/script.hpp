@@ -10,10 +10,14 @@
 #include <vector>
 
 #include "models/hardware/part/reach.hpp"
-#include "models/workload/own/formula.hpp"
+#include "models/workload/formula/formula.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::own {
+
+using formula::Formula;
+using formula::FormulaText;
+using formula::Names;
 
 using program::Phase;
 using program::Rank;

@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "models/workload/own/formula.hpp"
+#include "models/workload/formula/formula.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::own {
+
+using formula::FormulaText;
 
 enum class Unit { vector, matrix };
 enum class Element { fp32, fp16, bf16 };

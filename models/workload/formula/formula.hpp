@@ -16,7 +16,7 @@ namespace mu {
 class Parser;
 }
 
-namespace moire::own {
+namespace moire::formula {
 
 // A formula as it is written.
 struct FormulaText {
@@ -54,15 +54,15 @@ class Formula {
   std::string key_;
 };
 
-}  // namespace moire::own
+}  // namespace moire::formula
 
 namespace moire::config {
 
 template <>
-struct Codec<own::FormulaText> {
+struct Codec<formula::FormulaText> {
   static Shape shape() { return {.form = Shape::Form::formula}; }
-  static bool read(const Node& node, own::FormulaText& out, const Reading& reading);
-  static std::string show(const own::FormulaText& value, const Field&) { return value.text; }
+  static bool read(const Node& node, formula::FormulaText& out, const Reading& reading);
+  static std::string show(const formula::FormulaText& value, const Field&) { return value.text; }
 };
 
 }  // namespace moire::config

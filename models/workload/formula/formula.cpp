@@ -1,4 +1,4 @@
-#include "models/workload/own/formula.hpp"
+#include "models/workload/formula/formula.hpp"
 
 #include <fmt/format.h>
 #include <muParser.h>
@@ -8,7 +8,7 @@
 
 #include "sim/config/suggest.hpp"
 
-namespace moire::own {
+namespace moire::formula {
 
 namespace {
 
@@ -141,11 +141,11 @@ bool Formula::uses(const double* name) const {
   return std::any_of(used.begin(), used.end(), [name](const auto& entry) { return entry.second == name; });
 }
 
-}  // namespace moire::own
+}  // namespace moire::formula
 
 namespace moire::config {
 
-bool Codec<own::FormulaText>::read(const Node& node, own::FormulaText& out, const Reading& reading) {
+bool Codec<formula::FormulaText>::read(const Node& node, formula::FormulaText& out, const Reading& reading) {
   out.place = node.place;
   return read_text(node, out.text, reading);
 }

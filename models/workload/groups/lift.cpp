@@ -1,0 +1,158 @@
+#include "models/workload/groups/lift.hpp"
+
+#include <set>
+
+#include "sim/core/invariant.hpp"
+
+namespace moire::groups {
+
+namespace {
+
+using program::FlagRef;
+using program::Phase;
+using program::Program;
+
+constexpr std::uint32_t outside = UINT32_MAX;
+
+// Where the ranks and flags of a communicator's program are in the whole one.
+class Map : public std::enable_shared_from_this<Map> {
+ public:
+  Map(const Layout& layout, Rank ranks, std::shared_ptr<const Program> inner)
+      : communicators_(layout.communicators), inner_(std::move(inner)), of_(ranks, outside), own_(ranks) {
+    for (std::size_t c = 0; c < communicators_.size(); ++c) {
+      for (std::size_t i = 0; i < communicators_[c].size(); ++i) {
+        of_[communicators_[c][i]] = static_cast<std::uint32_t>(c);
+        own_[communicators_[c][i]] = static_cast<Rank>(i);
+      }
+    }
+  }
+
+  void add_flags(Program& program) {
+    for (std::uint32_t a = 0; a < inner_->arrays(); ++a) {
+      const program::FlagArray& array = inner_->array(a);
+      blocks_.push_back(
+          program.add_flags({array.name, array.per_rank, [map = shared_from_this(), a](Rank rank, std::uint32_t index) {
+                               if (!map->has(rank)) return std::pair{rank, std::string("nobody")};
+                               auto [from, kernel] = map->inner_->array(a).raised_by(map->own(rank), index);
+                               return std::pair{map->whole(rank, from), std::move(kernel)};
+                             }}));
+    }
+  }
+
+  bool has(Rank rank) const { return of_[rank] != outside; }
+  Rank own(Rank rank) const { return own_[rank]; }
+  Rank whole(Rank rank, Rank inner) const { return communicators_[of_[rank]][inner]; }
+  FlagRef whole_flag(Rank rank, FlagRef flag) const {
+    if (flag == program::no_flag) return flag;
+    const program::FlagPlace place = inner_->place_of(flag);
+    return blocks_[place.array].at(whole(rank, place.rank), place.index);
+  }
+
+ private:
+  std::vector<Communicator> communicators_;
+  std::shared_ptr<const Program> inner_;
+  std::vector<std::uint32_t> of_;  // each rank's communicator
+  std::vector<Rank> own_;          // and its number there
+  std::vector<program::FlagBlock> blocks_;
+};
+using MapPtr = std::shared_ptr<const Map>;
+
+class LiftedBody final : public program::KernelBody {
+ public:
+  LiftedBody(std::shared_ptr<const KernelBody> inner, MapPtr map) : inner_(std::move(inner)), map_(std::move(map)) {}
+  std::int64_t workgroups(Rank rank) const override {
+    return map_->has(rank) ? inner_->workgroups(map_->own(rank)) : 0;
+  }
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    return inner_->phase(map_->own(rank), workgroup, step, phase) && lift(rank, phase);
+  }
+  std::uint32_t strands(Rank rank) const override { return inner_->strands(map_->own(rank)); }
+  bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t step,
+                    Phase& phase) const override {
+    return inner_->strand_phase(map_->own(rank), workgroup, strand, step, phase) && lift(rank, phase);
+  }
+  std::int64_t items(Rank rank) const override { return map_->has(rank) ? inner_->items(map_->own(rank)) : 0; }
+  bool item_phase(Rank rank, std::int64_t item, std::uint32_t step, Phase& phase) const override {
+    return inner_->item_phase(map_->own(rank), item, step, phase) && lift(rank, phase);
+  }
+
+ private:
+  bool lift(Rank rank, Phase& phase) const {
+    phase.peer = map_->whole(rank, phase.peer);
+    phase.flag = map_->whole_flag(rank, phase.flag);
+    phase.gate = map_->whole_flag(rank, phase.gate);
+    return true;
+  }
+
+  std::shared_ptr<const KernelBody> inner_;
+  MapPtr map_;
+};
+
+std::function<program::Transfer(Rank)> lifted(const std::function<program::Transfer(Rank)>& transfer,
+                                              const MapPtr& map) {
+  return [transfer, map](Rank rank) {
+    program::Transfer made = transfer(map->own(rank));
+    made.peer = map->whole(rank, made.peer);
+    made.flag = map->whole_flag(rank, made.flag);
+    return made;
+  };
+}
+
+program::Operation lifted(const program::Operation& operation, const MapPtr& map) {
+  program::Operation made = operation;
+  if (auto* kernel = std::get_if<program::Kernel>(&made)) {
+    kernel->body = std::make_shared<LiftedBody>(kernel->body, map);
+  } else if (auto* copy = std::get_if<program::Copy>(&made)) {
+    copy->transfer = lifted(copy->transfer, map);
+    for (auto& beside : copy->beside) beside = lifted(beside, map);
+  } else if (auto* wait = std::get_if<program::Wait>(&made)) {
+    wait->flag = [flag = wait->flag, map](Rank rank) { return map->whole_flag(rank, flag(map->own(rank))); };
+  }
+  return made;
+}
+
+// The machine as a communicator sees it: its GPUs of each node, and the NICs that are theirs.
+libraries::EquippedSystem seen_by(const Layout& layout, const libraries::EquippedSystem& whole) {
+  libraries::EquippedSystem system = whole;
+  system.nodes = layout.nodes;
+  system.node.gpus = layout.gpus;
+  if (whole.node.nics == 0) return system;
+  std::set<std::int64_t> nics;
+  for (Rank i = 0; i < layout.gpus; ++i) {
+    const Rank gpu = whole.node.reach().gpu_of(layout.communicators.front()[i]);
+    nics.insert(gpu * whole.node.nics / whole.node.gpus);
+  }
+  system.node.nics = std::ssize(nics);
+  return system;
+}
+
+}  // namespace
+
+bool append_to(const Layout& layout, builder::Builder& build, const std::function<bool(builder::Builder&)>& append) {
+  const libraries::EquippedSystem system = seen_by(layout, build.system);
+  const auto inner = std::make_shared<Program>(layout.nodes * layout.gpus);
+  // Names that the whole program has are taken in this one too.
+  program::Queue& taken = inner->queues.emplace_back();
+  for (const program::Queue& queue : build.program.queues) {
+    for (const program::Operation& operation : queue.operations)
+      taken.operations.emplace_back(program::Delay{program::name_of(operation), Time{}});
+  }
+  program::Queue queue;
+  queue.name = build.queue.name;
+  queue.cus = build.queue.cus;
+  inner->queues.push_back(std::move(queue));
+  builder::Builder own{system, *inner, inner->queues.back(), build.path, build.traces, build.recorded};
+  if (!append(own)) return false;
+  const auto map = std::make_shared<Map>(layout, build.ranks(), inner);
+  map->add_flags(build.program);
+  auto set = std::make_shared<std::vector<bool>>(build.ranks());
+  for (Rank rank = 0; rank < build.ranks(); ++rank) (*set)[rank] = map->has(rank);
+  for (const program::Operation& operation : inner->queues.back().operations) {
+    program::Operation made = lifted(operation, map);
+    std::visit([&set](auto& op) { op.ranks = set; }, made);
+    build.queue.operations.push_back(std::move(made));
+  }
+  return true;
+}
+
+}  // namespace moire::groups
