@@ -51,11 +51,21 @@ bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceF
     tasks_.clear();
     task_of_wg_.clear();
   }
-  if (last && !in_order(*last, row)) {
-    report.error(
-        line, columns[last->rank != row.rank ? WgTraceColumn::rank : WgTraceColumn::start_ns],
-        fmt::format("rows are not sorted: (rank, start_ns, wg, task) = {} after {}", key_of(row), key_of(*last)),
-        "sort them by these columns, as numbers");
+  if (last && !in_order(*last, row, version_)) {
+    const WgTraceColumn at = last->rank != row.rank               ? WgTraceColumn::rank
+                             : version_ > 1 && last->wg != row.wg ? WgTraceColumn::wg
+                                                                  : WgTraceColumn::start_ns;
+    if (version_ == 1) {
+      report.error(
+          line, columns[at],
+          fmt::format("rows are not sorted: (rank, start_ns, wg, task) = {} after {}", key_of(row), key_of(*last)),
+          "sort them by these columns, as numbers");
+    } else {
+      report.error(line, columns[at],
+                   fmt::format("rows are not sorted: (rank, wg, start_ns) = ({}, {}, {}) after ({}, {}, {})", row.rank,
+                               row.wg, row.start_ns, last->rank, last->wg, last->start_ns),
+                   "sort them by rank and workgroup, those of a workgroup as it did them");
+    }
     return false;
   }
   const std::int64_t expected = last ? std::int64_t{last->rank} + 1 : 0;
@@ -63,7 +73,7 @@ bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceF
     report.error(line, columns[WgTraceColumn::rank], ranks_without_rows(expected, row.rank - std::int64_t{1}),
                  every_rank);
   }
-  if (row.kind != WgTraceRow::Kind::task) return true;
+  if (version_ > 1 || row.kind != WgTraceRow::Kind::task) return true;
   if (!tasks_.insert(row.task)) {
     report.error(line, columns[WgTraceColumn::task],
                  fmt::format("task {} is there twice on rank {}", row.task, row.rank),

@@ -17,6 +17,8 @@ namespace moire::program {
 // workgroups.
 class WgTraceChecks {
  public:
+  explicit WgTraceChecks(int version = 1) : version_(version) {}
+
   // Takes the next row, which check_row() has passed; false when an error was reported.
   bool row(const WgTraceRow& row, std::int64_t line, const WgTraceFieldColumns& columns, Complaints& report);
 
@@ -41,6 +43,7 @@ class WgTraceChecks {
     std::int64_t line = 0;
   };
 
+  int version_;
   std::optional<WgTraceRow> last_;
   std::int64_t latest_end_ns_ = 0;
   Tasks tasks_;

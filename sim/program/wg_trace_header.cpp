@@ -50,7 +50,7 @@ std::size_t column_of(std::string_view part, std::string_view line) {
   return static_cast<std::size_t>(part.data() - line.data()) + 1;
 }
 
-bool read_magic(std::string_view line, Complaints& report) {
+bool read_magic(std::string_view line, Complaints& report, int& version_read) {
   const std::string right = fmt::format("line 1 must be '{} {}'", wg_trace_magic, wg_trace_version);
   if (line.ends_with('\r')) {
     report.fatal(1, line.size(), "the line ends in a carriage return", "save the file with Unix line ends");
@@ -73,6 +73,7 @@ bool read_magic(std::string_view line, Complaints& report) {
                  fmt::format("update Moire, or write the trace as version {}", wg_trace_version));
     return false;
   }
+  version_read = version;
   return true;
 }
 
@@ -149,16 +150,19 @@ class Metadata {
   std::map<std::string, std::int64_t, std::less<>> lines_;  // of the keys
 };
 
-void read_columns(std::string_view line, std::int64_t number, Complaints& report) {
-  const std::string right = wg_trace_header_row();
+void read_columns(std::string_view line, int version, std::int64_t number, Complaints& report) {
+  const std::string right = wg_trace_header_row(version);
   if (line == right) return;
-  if (line.starts_with("task,") || line.starts_with("wait,")) {
+  const std::span<const WgTraceRow::Kind> kinds = wg_trace_kinds_of(version);
+  if (std::any_of(kinds.begin(), kinds.end(),
+                  [&](WgTraceRow::Kind kind) { return line.starts_with(std::string(name_of(kind)) + ","); })) {
     report.fatal(number, 1, "the row that names the columns is missing",
                  fmt::format("write '{}' above the rows", right));
     return;
   }
   const std::size_t before = report.errors();
-  const std::vector<std::string> known(wg_trace_column_names.begin(), wg_trace_column_names.end());
+  std::vector<std::string> known;
+  for (const WgTraceColumn column : wg_trace_columns_of(version)) known.emplace_back(name_of(column));
   std::set<std::string_view> seen;
   for (std::size_t at = 0; at <= line.size();) {
     const std::size_t stop = std::min(line.find(',', at), line.size());
@@ -238,13 +242,13 @@ bool read_header(formats::Lines& lines, Complaints& report, WgTraceHeader& heade
     }
     return false;
   }
-  if (!read_magic(line, report)) return false;
+  if (!read_magic(line, report, header.version)) return false;
   Metadata metadata(report, header, places);
   bool columns = false;
   while (!columns && next_line(lines, report, line)) {
     columns = !line.starts_with('#');
     if (columns) {
-      read_columns(line, lines.number(), report);
+      read_columns(line, header.version, lines.number(), report);
     } else if (metadata.size() < wg_trace_most_metadata) {
       metadata.read(line, lines.number());
     } else {
@@ -257,7 +261,7 @@ bool read_header(formats::Lines& lines, Complaints& report, WgTraceHeader& heade
   metadata.finish(lines.number());
   if (!columns) {
     report.error(lines.number(), 1, "the file ends before the row that names the columns",
-                 fmt::format("write '{}', then the rows", wg_trace_header_row()));
+                 fmt::format("write '{}', then the rows", wg_trace_header_row(header.version)));
   }
   return report.ok();
 }

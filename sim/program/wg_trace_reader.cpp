@@ -35,6 +35,7 @@ std::optional<WgTraceReader> WgTraceReader::from(std::unique_ptr<std::istream> i
                                                  config::Diagnostics& diagnostics) {
   auto state = std::make_unique<State>(std::move(in), compressed, name, diagnostics);
   if (!read_header(state->lines, state->report, state->header, state->places)) return std::nullopt;
+  state->checks = WgTraceChecks(state->header.version);
   return WgTraceReader(std::move(state));
 }
 
@@ -53,8 +54,8 @@ bool WgTraceReader::next(WgTraceRow& row) {
     }
     WgTraceFieldColumns columns;
     const std::int64_t line = s.lines.number();
-    if (parse_row(text, line, row, columns, s.report) && check_row(row, s.header, line, columns, s.report) &&
-        s.checks.row(row, line, columns, s.report)) {
+    if (parse_row(text, s.header.version, line, row, columns, s.report) &&
+        check_row(row, s.header, line, columns, s.report) && s.checks.row(row, line, columns, s.report)) {
       return true;
     }
   }

@@ -127,8 +127,8 @@ TEST_P(WgTraceReaderErrors, NameLineColumnAndRemedy) {
 
 const std::vector<Case> metadata_cases = {
     {"magic", "# moire-wgtrace 1", "kind,rank",
-     "1:1: not a WG trace: found 'kind,rank'; line 1 must be '# moire-wgtrace 1'"},
-    {"version", "wgtrace 1", "wgtrace 2", "1:17: version 2 is newer than version 1, which is read here; update Moire"},
+     "1:1: not a WG trace: found 'kind,rank'; line 1 must be '# moire-wgtrace 2'"},
+    {"version", "wgtrace 1", "wgtrace 3", "1:17: version 3 is newer than version 2, which is read here; update Moire"},
     {"no_version", "wgtrace 1", "wgtrace one", "1:17: 'one' is not a version of the format"},
     {"empty_version", "wgtrace 1", "wgtrace", "1:16: '' is not a version of the format"},
     {"windows", "wgtrace 1\n", "wgtrace 1\r\n", "1:18: the line ends in a carriage return; save the file with Unix"},

@@ -19,7 +19,7 @@ struct WgTraceFieldColumns {
 };
 
 // False when an error was reported.
-bool parse_row(std::string_view text, std::int64_t line, WgTraceRow& row, WgTraceFieldColumns& columns,
+bool parse_row(std::string_view text, int version, std::int64_t line, WgTraceRow& row, WgTraceFieldColumns& columns,
                Complaints& report);
 
 // What a row must fulfil by itself and beside the metadata; false when an error was reported.

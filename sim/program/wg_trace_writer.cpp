@@ -20,11 +20,48 @@ namespace {
 constexpr std::size_t block_size = 256UL * 1024;
 
 std::string metadata_text(const WgTraceHeader& header) {
-  std::string text = fmt::format("{} {}\n", wg_trace_magic, wg_trace_version);
+  std::string text = fmt::format("{} {}\n", wg_trace_magic, header.version);
   auto pairs = required_metadata(header);
   pairs.insert(pairs.end(), header.provenance.begin(), header.provenance.end());
   for (const auto& [key, value] : pairs) text += fmt::format("# {}: {}\n", key, value);
-  return text + wg_trace_header_row() + "\n";
+  return text + wg_trace_header_row(header.version) + "\n";
+}
+
+std::int64_t number_of(const WgTraceRow& row, WgTraceColumn column) {
+  switch (column) {
+    case WgTraceColumn::rank:
+      return row.rank;
+    case WgTraceColumn::wg:
+      return row.wg;
+    case WgTraceColumn::task:
+      return row.task;
+    case WgTraceColumn::cu:
+      return row.cu;
+    case WgTraceColumn::peer:
+      return row.peer;
+    case WgTraceColumn::start_ns:
+      return row.start_ns;
+    case WgTraceColumn::compute_end_ns:
+      return row.compute_end_ns;
+    case WgTraceColumn::end_ns:
+      return row.end_ns;
+    case WgTraceColumn::read_bytes:
+      return row.read_bytes;
+    case WgTraceColumn::flop:
+      return row.flop;
+    case WgTraceColumn::store_bytes:
+      return row.store_bytes;
+    case WgTraceColumn::bytes:
+      return row.bytes;
+    case WgTraceColumn::flag:
+      return row.flag;
+    case WgTraceColumn::count:
+      return row.count;
+    case WgTraceColumn::kind:
+    case WgTraceColumn::unit:
+      break;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -80,6 +117,7 @@ std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out
   formats::Lines lines(std::make_unique<std::istringstream>(state->text), false, wg_trace_longest_line);
   if (!read_header(lines, state->report, state->header, state->places)) return std::nullopt;
   state->lines = lines.number();
+  state->checks = WgTraceChecks(header.version);
   if (state->header != header) {
     state->report.error(0, 0, "a metadata key or value does not survive writing",
                         "keys have no ':' and neither has a line end or blanks around it");
@@ -90,20 +128,22 @@ std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out
 
 void WgTraceWriter::add(const WgTraceRow& row) {
   State& s = *state_;
-  const std::array<std::int64_t, wg_trace_columns - 1> values = {
-      row.rank,           row.wg,     row.task,       row.cu,   row.peer,       row.start_ns,
-      row.compute_end_ns, row.end_ns, row.read_bytes, row.flop, row.store_bytes};
   const std::size_t begin = s.text.size();
-  s.text += row.kind == WgTraceRow::Kind::task ? "task" : "wait";
-  for (const std::int64_t value : values) {
-    const fmt::format_int digits(value);
-    s.text += ',';
-    s.text.append(digits.data(), digits.size());
+  for (const WgTraceColumn column : wg_trace_columns_of(s.header.version)) {
+    if (s.text.size() > begin) s.text += ',';
+    if (column == WgTraceColumn::kind) {
+      s.text += name_of(row.kind);
+    } else if (column == WgTraceColumn::unit) {
+      s.text += name_of(row.unit);
+    } else {
+      const fmt::format_int digits(number_of(row, column));
+      s.text.append(digits.data(), digits.size());
+    }
   }
   ++s.lines;
   WgTraceRow back;
   WgTraceFieldColumns columns;
-  if (parse_row(std::string_view(s.text).substr(begin), s.lines, back, columns, s.report) &&
+  if (parse_row(std::string_view(s.text).substr(begin), s.header.version, s.lines, back, columns, s.report) &&
       check_row(back, s.header, s.lines, columns, s.report)) {
     s.checks.row(back, s.lines, columns, s.report);
   }

@@ -23,12 +23,13 @@ std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTr
   Time first = Time::max();
   for (const WgTraceRow& row : read->rows) {
     first = std::min(first, whole_ns(row.start_ns));
-    if (row.kind == WgTraceRow::Kind::wait) continue;
-    record.tasks.push_back({row.rank, row.wg, row.cu, whole_ns(row.start_ns), whole_ns(row.end_ns)});
-    if (row.peer == row.rank || row.store_bytes == 0) continue;
-    const Time end = whole_ns(row.end_ns);
-    record.stores.push_back(
-        {row.rank, row.peer, whole_ns(row.compute_end_ns), end, end, static_cast<double>(row.store_bytes)});
+    const bool stored = row.kind == WgTraceRow::Kind::store || row.kind == WgTraceRow::Kind::put;
+    if (row.kind == WgTraceRow::Kind::task || row.kind == WgTraceRow::Kind::work)
+      record.tasks.push_back({row.rank, row.wg, row.cu, whole_ns(row.start_ns), whole_ns(row.end_ns)});
+    const std::int64_t bytes = stored ? row.bytes : row.store_bytes;
+    if (row.peer == row.rank || bytes == 0) continue;
+    const Time begin = whole_ns(stored ? row.start_ns : row.compute_end_ns), end = whole_ns(row.end_ns);
+    record.stores.push_back({row.rank, row.peer, begin, end, end, static_cast<double>(bytes)});
   }
   for (Task& task : record.tasks) {
     task.begin = task.begin - first;

@@ -16,13 +16,14 @@ namespace {
 
 using program::Phase;
 using program::Rank;
+using program::WgTraceRow;
 
 constexpr double bare_flag = 8;  // bytes of a put that carries no result
 
 struct Task {
   Rank peer = 0;
   bool last_for_peer = false;  // of its physical workgroup
-  double read = 0;
+  TraceShapes::Use gather;
   double store = 0;
   Time computing;  // as recorded
 };
@@ -40,7 +41,7 @@ struct Deal {
 
 class WgTraceBody final : public program::KernelBody {
  public:
-  enum Shape : std::uint16_t { gather, store_to_peer, store };
+  enum Shape : std::uint16_t { store_to_peer, store, first_gather };
 
   explicit WgTraceBody(Deal deal) : deal_(std::move(deal)) {}
 
@@ -70,12 +71,12 @@ class WgTraceBody final : public program::KernelBody {
         if (deal_.timing == TraceTiming::recorded) {
           phase.kind = Phase::Kind::delay;
           phase.duration = task.computing;
-          phase.shape = gather;
+          phase.shape = task.gather.shape;
           phase.stands_for_work = true;
         } else {
           phase.kind = Phase::Kind::work;
-          phase.shape = gather;
-          phase.amount = task.read;
+          phase.shape = task.gather.shape;
+          phase.amount = task.gather.amount;
         }
         return;
       case 1:
@@ -111,17 +112,17 @@ struct Recorded {
   double read = 0;
   double stored = 0;
   double flop = 0;
-  std::map<std::pair<Rank, std::uint32_t>, program::WgTraceRow> last;  // of each physical workgroup
+  std::map<std::pair<Rank, std::uint32_t>, WgTraceRow> last;  // of each physical workgroup
 
-  void add(const program::WgTraceRow& row) {
+  void add(const WgTraceRow& row) {
     const auto count = [](program::PhaseTotal& phase, std::int64_t from, std::int64_t to) {
       ++phase.count;
       phase.total += program::whole_ns(to - from);
     };
-    if (row.kind == program::WgTraceRow::Kind::wait) return count(wait, row.start_ns, row.end_ns);
+    if (row.kind == WgTraceRow::Kind::wait) return count(wait, row.start_ns, row.end_ns);
     const auto [before, first] = last.try_emplace({row.rank, row.wg}, row);
     if (!first) {
-      const program::WgTraceRow& task = before->second;
+      const WgTraceRow& task = before->second;
       if (task.peer != row.rank && task.peer != row.peer) count(fence, task.end_ns, row.start_ns);
       before->second = row;
     }
@@ -153,7 +154,46 @@ void mark_last_for_peer(std::vector<Task>& tasks, Rank ranks) {
   }
 }
 
+// The first task that stands behind a wait of its workgroup; null where waits come last.
+const WgTraceRow* task_behind_wait(const std::vector<WgTraceRow>& rows) {
+  std::map<std::pair<Rank, std::uint32_t>, std::int64_t> waited;  // since when
+  for (const WgTraceRow& row : rows) {
+    const auto before = waited.find({row.rank, row.wg});
+    if (row.kind == WgTraceRow::Kind::wait) {
+      if (before == waited.end()) waited.emplace(std::pair{row.rank, row.wg}, row.start_ns);
+    } else if (before != waited.end() && row.start_ns > before->second) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+bool too_many_shapes(const config::Node& node, config::Diagnostics& diagnostics) {
+  diagnostics.error(node.place, "the trace has more than 60,000 different ratios of FLOP to bytes",
+                    "round the amounts of its tasks");
+  return false;
+}
+
 }  // namespace
+
+std::optional<TraceShapes::Use> TraceShapes::use(const Demand& demand, const program::PhaseShape& made,
+                                                 std::vector<program::PhaseShape>& shapes) {
+  constexpr std::size_t most = 60'000;
+  const bool loads = demand.bytes > 0;
+  const double ratio = loads ? demand.flop / demand.bytes : -1;
+  const auto [known, fresh] = known_.try_emplace(
+      {demand.from_peer && loads, demand.flop > 0 ? demand.unit : program::Arithmetic::vector_fp32, ratio},
+      static_cast<std::uint16_t>(shapes.size()));
+  if (fresh) {
+    if (shapes.size() >= most) return std::nullopt;
+    program::PhaseShape& shape = shapes.emplace_back(made);
+    (demand.from_peer ? shape.peer_read : shape.read) = loads ? 1 : 0;
+    shape.flop = loads ? ratio : 1;
+    shape.unit = std::get<1>(known->first);
+    shape.power = shape.flop > 0 && shape.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
+  }
+  return Use{known->second, loads ? demand.bytes : demand.flop};
+}
 
 void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
   d.component("wg_trace", "A kernel replayed from a workgroup trace (docs/reference/wg-trace.md).");
@@ -163,7 +203,21 @@ void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
           "recorded time, stores and flags are modelled")
       .choices({{"modelled", TraceTiming::modelled}, {"recorded", TraceTiming::recorded}})
       .or_default();
-  d.field("row", &WgTraceSpec::row, "Bytes of one random row").positive();
+  d.field("row", &WgTraceSpec::row, "Bytes of one random row that is loaded; absent, version 2: loads are long runs")
+      .positive()
+      .optional();
+  d.field("unit", &WgTraceSpec::unit, "Version 1: units that its FLOPs run on (version 2 says so itself)")
+      .choices({{"vector", TraceUnit::vector}, {"matrix", TraceUnit::matrix}})
+      .or_default();
+  d.field("gaps", &WgTraceSpec::gaps,
+          "Version 2: time in which a workgroup did nothing that the trace has a row for, left out or kept as a delay")
+      .choices({{"left_out", TraceGaps::left_out}, {"kept", TraceGaps::kept}})
+      .or_default();
+  d.field("pipelined", &WgTraceSpec::pipelined,
+          "Version 2: loads flow all the time, as in a software pipeline; false: a batch is requested and waited for, "
+          "then "
+          "the next one")
+      .or_default();
   d.field("cache_miss", &WgTraceSpec::cache_miss, "Share of the gathered bytes that no cache holds")
       .range(0.001, 1)
       .or_default();
@@ -188,15 +242,46 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   kernel.resources.threads = header.threads_per_wg;
   kernel.resources.registers_per_thread = header.registers_per_thread;
   kernel.resources.lds = Bytes{static_cast<double>(header.lds_bytes_per_wg)};
+  if (header.version > 1) return append_steps(build, spec, *trace, std::move(kernel), node, diagnostics);
+  if (!spec.row) {
+    diagnostics.error(node.place, "a trace of version 1 gathers rows, and their size is not said", "write row: 256 B");
+    return false;
+  }
+  if (const WgTraceRow* row = task_behind_wait(trace->rows)) {
+    diagnostics.error(
+        node.place,
+        fmt::format("rank {} workgroup {} waits in the middle of its tasks (before task {}), and version 1 of "
+                    "the format does not say for what",
+                    row->rank, row->wg, row->task),
+        "write the trace as version 2");
+    return false;
+  }
   Recorded recorded;
+  for (const WgTraceRow& row : trace->rows) recorded.add(row);
+  const Bytes in_flight{static_cast<double>(header.bytes_in_flight_per_wg)};
+  const double stores = recorded.stored > 0 ? recorded.stored / (recorded.read + recorded.stored) : 0;
+  kernel.shapes = {{.name = "store to peer", .peer_write = 1, .mixed_stores = stores, .in_flight = in_flight},
+                   {.name = "store", .write = 1, .mixed_stores = stores, .in_flight = in_flight}};
+  const program::PhaseShape gather = {.name = recorded.gather.name,
+                                      .read_miss = spec.cache_miss,
+                                      .read_overfetch = memory::row_overfetch(build.gpu().hbm, *spec.row),
+                                      .mixed_stores = stores,
+                                      .pipelined = false,
+                                      .random_rows = true,
+                                      .in_flight = in_flight};
+  const auto unit =
+      spec.unit == TraceUnit::matrix ? program::Arithmetic::matrix_16bit : program::Arithmetic::vector_fp32;
+  TraceShapes shapes;
   std::vector<std::vector<std::pair<std::uint32_t, Task>>> in_order(ranks);
-  for (const program::WgTraceRow& row : trace->rows) {
-    recorded.add(row);
-    if (row.kind == program::WgTraceRow::Kind::wait) continue;
-    in_order[row.rank].push_back(
-        {row.wg,
-         {row.peer, false, static_cast<double>(row.read_bytes), static_cast<double>(row.store_bytes),
-          program::whole_ns(row.compute_end_ns - row.start_ns)}});
+  for (const WgTraceRow& row : trace->rows) {
+    if (row.kind == WgTraceRow::Kind::wait) continue;
+    const auto use =
+        shapes.use({.bytes = static_cast<double>(row.read_bytes), .flop = static_cast<double>(row.flop), .unit = unit},
+                   gather, kernel.shapes);
+    if (!use) return too_many_shapes(node, diagnostics);
+    in_order[row.rank].push_back({row.wg,
+                                  {row.peer, false, *use, static_cast<double>(row.store_bytes),
+                                   program::whole_ns(row.compute_end_ns - row.start_ns)}});
   }
 
   Deal dealt;
@@ -221,21 +306,6 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
                                  return std::pair{source, name};
                                }});
 
-  const Bytes in_flight{static_cast<double>(header.bytes_in_flight_per_wg)};
-  kernel.shapes.resize(3);
-  const double stores = recorded.stored > 0 ? recorded.stored / (recorded.read + recorded.stored) : 0;
-  kernel.shapes[WgTraceBody::gather] = {.name = recorded.gather.name,
-                                        .read = 1,
-                                        .read_miss = spec.cache_miss,
-                                        .read_overfetch = memory::row_overfetch(build.gpu().hbm, spec.row),
-                                        .mixed_stores = stores,
-                                        .flop = recorded.read > 0 ? recorded.flop / recorded.read : 0,
-                                        .pipelined = false,
-                                        .random_rows = true,
-                                        .in_flight = in_flight};
-  kernel.shapes[WgTraceBody::store_to_peer] = {
-      .name = "store to peer", .peer_write = 1, .mixed_stores = stores, .in_flight = in_flight};
-  kernel.shapes[WgTraceBody::store] = {.name = "store", .write = 1, .mixed_stores = stores, .in_flight = in_flight};
   if (build.recorded != nullptr) {
     build.recorded->push_back({kernel.name,
                                program::whole_ns(header.recorded_end_ns),
