@@ -209,6 +209,12 @@ void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
   d.field("unit", &WgTraceSpec::unit, "Version 1: units that its FLOPs run on (version 2 says so itself)")
       .choices({{"vector", TraceUnit::vector}, {"matrix", TraceUnit::matrix}})
       .or_default();
+  d.field("math_efficiency", &WgTraceSpec::math_efficiency,
+          "Share of the units' rate that the kernel's arithmetic reaches where nothing else holds it up: measure it on "
+          "the "
+          "kernel alone")
+      .range(0.001, 1)
+      .or_default();
   d.field("gaps", &WgTraceSpec::gaps,
           "Version 2: time in which a workgroup did nothing that the trace has a row for, left out or kept as a delay")
       .choices({{"left_out", TraceGaps::left_out}, {"kept", TraceGaps::kept}})
@@ -275,9 +281,10 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   std::vector<std::vector<std::pair<std::uint32_t, Task>>> in_order(ranks);
   for (const WgTraceRow& row : trace->rows) {
     if (row.kind == WgTraceRow::Kind::wait) continue;
-    const auto use =
-        shapes.use({.bytes = static_cast<double>(row.read_bytes), .flop = static_cast<double>(row.flop), .unit = unit},
-                   gather, kernel.shapes);
+    const auto use = shapes.use({.bytes = static_cast<double>(row.read_bytes),
+                                 .flop = static_cast<double>(row.flop) / spec.math_efficiency,
+                                 .unit = unit},
+                                gather, kernel.shapes);
     if (!use) return too_many_shapes(node, diagnostics);
     in_order[row.rank].push_back({row.wg,
                                   {row.peer, false, *use, static_cast<double>(row.store_bytes),

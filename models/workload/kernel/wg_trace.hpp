@@ -30,8 +30,9 @@ struct WgTraceSpec {
   TraceUnit unit = TraceUnit::vector;    // version 1
   TraceGaps gaps = TraceGaps::left_out;  // version 2
   bool pipelined = false;                // version 2
-  double cache_miss = 1;                 // share of the gathered bytes that no cache holds
-  std::optional<Time> fence;             // release of a workgroup's stores before its ready flag; absent: the port's
+  double math_efficiency = 1;
+  double cache_miss = 1;      // share of the gathered bytes that no cache holds
+  std::optional<Time> fence;  // release of a workgroup's stores before its ready flag; absent: the port's
   static void describe(config::Describer<WgTraceSpec>& d);
 };
 

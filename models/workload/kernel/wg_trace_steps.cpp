@@ -169,7 +169,7 @@ class Steps {
     }
     const auto use = shapes_.use({.from_peer = row.peer != row.rank,
                                   .bytes = static_cast<double>(row.bytes),
-                                  .flop = static_cast<double>(row.flop),
+                                  .flop = static_cast<double>(row.flop) / spec_.math_efficiency,
                                   .unit = arithmetic(row.unit)},
                                  work_, kernel_.shapes);
     if (!use)
