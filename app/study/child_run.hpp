@@ -51,6 +51,7 @@ void each_field(T& result, const Each& each) {
   each(result.time);
   each(result.queues);
   each(result.metrics);
+  each(result.notes);
   each(result.deadlock);
   each(result.stats);
 }

@@ -163,8 +163,8 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
       diagnostics.error(program_node->place, *problem);
       return nullptr;
     }
-    prepared =
-        std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program), std::move(built.recorded)});
+    prepared = std::make_shared<const PreparedRun>(
+        PreparedRun{system, std::move(built.program), std::move(built.recorded), std::move(built.notes)});
     if (has_room()) runs_.emplace(std::move(same), prepared);
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {

@@ -21,6 +21,7 @@ struct PreparedRun {
   std::shared_ptr<const libraries::EquippedSystem> system;
   std::shared_ptr<const program::Program> program;
   std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
+  std::vector<std::string> notes{};                 // what operators decided and why
 
   PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
 };

@@ -1,5 +1,7 @@
 #include "app/study/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/report/values.hpp"
@@ -61,6 +63,9 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   table.columns.push_back(left("point", scenario.axes.empty() ? 0 : in::json));
   table.columns.push_back(left("variant", scenario.variants.empty() ? 0 : in::programs));
   for (const char* key : {"parameters", "time_us", "metrics"}) table.columns.push_back(left(key, in::json));
+  const bool noted =
+      std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) { return !run.notes.empty(); });
+  table.columns.push_back(left("notes", noted ? in::json : 0));
   for (const std::string& name : names) table.columns.push_back(left(name, in::csv));
   const unsigned compared = result.comparison.empty() ? 0 : in::csv;
   // A run that is held against an ideal has a speedup of its own.
@@ -78,6 +83,7 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
     cells.emplace_back(parameters(scenario, run));
     cells.emplace_back(number(microseconds(one.time)));
     cells.emplace_back(metrics(one));
+    cells.emplace_back(one.notes);
     for (const std::string& name : names) cells.emplace_back(value_of(one.metrics, name));
     if (compared != 0) {
       cells.emplace_back(result.comparison[r].reduction_percent);
@@ -86,6 +92,23 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
     table.row(std::move(cells));
   }
   return table;
+}
+
+// What operators decided, once for each run that they decided something else for.
+void add_notes(const Scenario& scenario, const StudyResult& result, report::Document& document) {
+  constexpr std::size_t most = 12;
+  std::vector<std::string> known;
+  report::List list;
+  for (std::size_t number = 0; number < result.runs.size(); ++number) {
+    const std::string label = result.runs.size() > 1 ? run_of(scenario, number).label() + ": " : "";
+    for (const std::string& note : result.runs[number].notes) {
+      if (std::find(known.begin(), known.end(), note) != known.end()) continue;
+      known.push_back(note);
+      if (known.size() <= most) list.items.push_back(label + note);
+    }
+  }
+  if (known.size() > most) list.items.push_back(fmt::format("and {} more, in JSON", known.size() - most));
+  if (!known.empty()) document.add(std::move(list), in::people);
 }
 
 std::optional<report::Number> number(const std::optional<double>& value) {
@@ -128,6 +151,7 @@ report::Document document_of(const Scenario& scenario, const StudyResult& result
   }
   if (!result.summary.empty()) document.add(summary_table(scenario, result), in::json);
   document.add(results_table(scenario, result), in::people);
+  add_notes(scenario, result, document);
   add_blame(scenario, result, document);
   add_recorded(scenario, result, document);
   return document;

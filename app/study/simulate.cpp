@@ -185,6 +185,7 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   result.time = replayed.end;
   result.queues = queues_of(replayed, *run.program);
   result.metrics = metrics_of(replayed, run.recorded, *machine);
+  result.notes = run.notes;
   tell_apart(result.metrics);
   log_busy(result);
   return result;

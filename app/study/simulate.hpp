@@ -35,7 +35,8 @@ struct RunResult {
   Time time;
   std::vector<QueueResult> queues;
   std::vector<Metric> metrics;
-  std::string deadlock;  // the report; empty where every operation ended
+  std::vector<std::string> notes;  // what operators decided and why
+  std::string deadlock;            // the report; empty where every operation ended
   RunStats stats;
 };
 

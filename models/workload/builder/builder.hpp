@@ -25,6 +25,7 @@ struct Builder {
   std::string path{};                               // of the operator in the scenario, for messages
   program::WgTraceFiles* traces = nullptr;          // that other programs may replay too
   std::vector<RecordedKernel>* recorded = nullptr;  // of its operations; null where nobody asks
+  std::vector<std::string>* notes = nullptr;        // what operators decided and why, for people; the same
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }

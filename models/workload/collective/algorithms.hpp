@@ -47,6 +47,10 @@ struct ChannelAlgorithm {
   std::optional<std::string> (*wrong_ranks)(std::int64_t ranks);  // why it cannot have so many; null: any number
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
   double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the port of the busiest rank
+  // Each channel enters and leaves a node by one NIC, so what goes through a rank's port goes through all NICs of the
+  // node together. Else a rank sends what it sends through its own.
+  bool nics_together;
+  bool is_tree = false;  // its chunks and channels go by those of trees: no rank has a part of its own
   std::shared_ptr<const ChannelProgram> (*program)(const Work& work);
 
   bool can(Kind kind, std::int64_t ranks) const { return does(kind) && !(wrong_ranks && wrong_ranks(ranks)); }
@@ -57,11 +61,12 @@ extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, 
 // In the order of Algorithm, and of what a library prefers where it expects the same of two.
 inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm, &recursive_algorithm};
 
-// Not of `automatic`.
+// Of one that is chosen.
 inline const ChannelAlgorithm& algorithm_of(Algorithm number) {
   return *algorithms[static_cast<std::size_t>(number) - 1];
 }
 inline const char* name_of(Algorithm number) {
+  if (number == Algorithm::best) return "best";
   return number == Algorithm::automatic ? "auto" : algorithm_of(number).name;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -47,7 +48,7 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
     for (const auto wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
       if (gpus > 1) system.node.wiring = wiring;
       for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
-        for (const double bytes : {16., 5000., 123456.}) {
+        for (const double bytes : {1., 16., 4999., 5000., 123456.}) {
           const Work work{system, kind, bytes, 6, 1000, 256, true, 1};
           for (const auto& program : programs_of(work)) {
             Chunks sent, received;
@@ -57,7 +58,8 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
                   Step step;
                   for (std::uint32_t n = 0; program->step(rank, channel, strand, n, step); ++n, step = {}) {
                     if (step.op == Op::none) continue;
-                    EXPECT_GT(step.bytes, 0);
+                    EXPECT_GE(step.bytes, 0);
+                    EXPECT_EQ(step.bytes, std::floor(step.bytes));
                     EXPECT_TRUE(step.bytes <= 1000 || step.op == Op::copy);
                     if (effect(step.op).sends) {
                       EXPECT_EQ(program->receiver(rank, step.out), step.to);
@@ -234,6 +236,30 @@ TEST(Trees, ReachAllRanksFromTheRoot) {
     }
   }
   EXPECT_EQ(tree_from(example_equipped(4, 3), 6).root, 6);
+}
+
+// Parents of the nodes, by hand.
+TEST(Trees, AreThePairOfTheLibrary) {
+  const auto parents = [](std::int64_t nodes, std::size_t number) {
+    const Tree tree = trees(example_equipped(1, nodes)).at(number);
+    return tree.parent;
+  };
+  EXPECT_THAT(parents(8, 0), ElementsAre(0, 2, 4, 2, 0, 6, 4, 6));
+  EXPECT_THAT(parents(8, 1), ElementsAre(1, 3, 1, 7, 5, 3, 5, 7));
+  EXPECT_THAT(parents(5, 0), ElementsAre(0, 2, 4, 2, 0));
+  EXPECT_THAT(parents(5, 1), ElementsAre(1, 1, 3, 0, 3)) << "shifted by one";
+}
+
+// Every node is a leaf in one of them.
+TEST(Trees, SplitTheWorkOfTheNodes) {
+  for (const std::int64_t nodes : {2, 4, 6, 16}) {
+    const std::vector<Tree> pair = trees(example_equipped(1, nodes));
+    for (Rank node = 0; node < static_cast<Rank>(nodes); ++node) {
+      const bool leaf_of_one = pair[0].children[node].empty();
+      const bool leaf_of_other = pair[1].children[node].empty();
+      EXPECT_NE(leaf_of_one, leaf_of_other) << node << " of " << nodes;
+    }
+  }
 }
 
 TEST(Shares, AreWholeCells) {

@@ -14,14 +14,22 @@ using libraries::ProtocolSpec;
 using program::Phase;
 using program::PhaseShape;
 
+// A step that is part of another one's loop over the same data: what comes is added to the sum in registers, what goes
+// is still there, so it neither loads nor stores memory of its own and costs no overhead.
+bool is_part(const Step& step) { return step.effort == ir::Effort::nothing; }
+
+constexpr std::uint32_t first_of_parts = 2 * ir::ops + ir::most_sources - 1;
+
 // Shapes with a library's FIFOs: of each op, of each op whose data goes to a staging buffer, of sums of 2 and more
-// sources. Without: of each move.
+// sources, of parts of loops that receive, send, and send to a staging buffer. Without: of each move.
 std::uint16_t shape_number(const Step& step, bool staged) {
+  if (is_part(step))
+    return static_cast<std::uint16_t>(first_of_parts + (effect(step.op).receives ? 0 : staged ? 2 : 1));
   if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ir::ops + step.sources - 2);
   return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ir::ops : 0));
 }
 
-constexpr double credit_bytes = 8;  // the receiver's head pointer
+constexpr double flag_bytes = 8;  // of a flag that travels alone: a credit, an empty slice
 
 constexpr std::array<const char*, ir::ops> names = {"nothing",
                                                     "copy",
@@ -112,8 +120,13 @@ class ChannelKernel final : public program::KernelBody {
     }
     if (part == think) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = needs.receives || needs.sends ? overhead(static_cast<std::uint32_t>(workgroup), strand, number)
-                                                     : (slice == 0 ? plan_.local_overhead : Time{});
+      if (!needs.receives && !needs.sends) {
+        phase.duration = slice == 0 ? plan_.local_overhead : Time{};
+      } else if (is_part(step)) {
+        phase.kind = Phase::Kind::nothing;
+      } else {
+        phase.duration = overhead(static_cast<std::uint32_t>(workgroup), strand, number);
+      }
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
       phase.shape = shape_number(step, needs.sends && !reaches(rank, step.to));
@@ -145,7 +158,7 @@ class ChannelKernel final : public program::KernelBody {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
     phase.proxied = true;
     phase.peer = to;
-    phase.bytes = Bytes{std::ceil(bytes)};  // whole, so that what is sent and what arrives add up to the same
+    phase.bytes = Bytes{bytes > 0 ? std::ceil(bytes) : flag_bytes};  // whole: what is sent arrives to the byte
     phase.queue_pair = queue_pair;
     phase.flag = flag;
   }
@@ -199,7 +212,7 @@ class ChannelKernel final : public program::KernelBody {
     } else if (part == wait_end && by_line && bytes > 0) {
       wait(plan_.filled.at(rank, step.in), 2 * before + 2, phase);
     } else if (part == tell_credit) {
-      tell(rank, step.from, plan_.credit.at(step.from, step.in), credit_bytes, step.in, phase);
+      tell(rank, step.from, plan_.credit.at(step.from, step.in), 0, step.in, phase);
     }
   }
 
@@ -238,7 +251,7 @@ std::string name_of(const ir::Move& move) {
 }
 
 // For a unit of `unit` bytes of data. Between nodes what is sent goes to a staging buffer.
-PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpec& channels,
+PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const ChannelsSpec& channels,
                     const ProtocolSpec& protocol, double unit, double element_bytes, std::uint32_t strands) {
   const ir::Effect needs = effect(op);
   const int loads = needs.loads() + static_cast<int>(sources) - 1;
@@ -255,15 +268,20 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, const ChannelsSpe
   if (needs.reduces) shape.flop = unit * sources / element_bytes;
   const double in_flight = protocol.bytes_in_flight.value / strands;
   shape.in_flight = Bytes{in_flight};
+  if (part) {
+    shape.name += " (in the same loop)";
+    shape.read = unit * from_fifo;
+    shape.write = staged ? unit * to_fifo : 0;
+  }
   shape.pipelined = false;  // its loops load a batch, wait for it and store it
   shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
     // Lines that came are still in the cache.
-    const double loaded = std::max(1e-9, loads + from_fifo);
-    shape.read_miss = loads / loaded;
+    const double loaded = std::max(1e-9, shape.read / unit);
+    shape.read_miss = part ? 0 : loads / loaded;
     // Further sources are loaded one after the other.
-    shape.in_flight = Bytes{in_flight * loaded / sources};
-    shape.pause = protocol.batch_pause;
+    shape.in_flight = Bytes{in_flight * (part && !needs.receives ? to_fifo : loaded) / sources};
+    if (!part) shape.pause = protocol.batch_pause;
   }
   return shape;
 }
@@ -364,14 +382,16 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   plan.local_overhead = channels.local_overhead;
   plan.effort[static_cast<std::size_t>(ir::Effort::order)] = channels.order_overhead;
   plan.spread = protocol.step_spread;
-  const auto add_shape = [&](Op op, std::uint32_t sources, bool staged) {
+  const auto add_shape = [&](Op op, std::uint32_t sources, bool staged, bool part = false) {
     kernel.shapes.push_back(
-        shape_of(op, sources, staged, channels, protocol, plan.unit, element_bytes, steps->strands()));
+        shape_of(op, sources, staged, part, channels, protocol, plan.unit, element_bytes, steps->strands()));
   };
   for (const bool staged : {false, true}) {
     for (std::uint32_t op = 0; op < ir::ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
   }
   for (std::uint32_t sources = 2; sources <= ir::most_sources; ++sources) add_shape(Op::reduce, sources, false);
+  add_shape(Op::recv_reduce_copy, 1, false, true);
+  for (const bool staged : {false, true}) add_shape(Op::send, 1, staged, true);
   append(build, std::move(kernel), std::move(plan), std::move(steps));
 }
 

@@ -8,6 +8,8 @@
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/messages.hpp"
 #include "models/workload/collective/selection.hpp"
+#include "models/workload/collective/shares.hpp"
+#include "models/workload/collective/timing.hpp"
 #include "sim/config/suggest.hpp"
 
 namespace moire::collective {
@@ -26,7 +28,7 @@ const LibrarySpec* library_of(const Collective& collective, const libraries::Equ
 
 std::optional<config::Problem> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
   const Algorithm algorithm = c.method.algorithm;
-  if (algorithm == Algorithm::automatic || algorithm == Algorithm::direct) return std::nullopt;
+  if (!chosen(algorithm) || algorithm == Algorithm::direct) return std::nullopt;
   if (c.method.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
   if (is_message(c.kind)) {
     return config::Problem{
@@ -91,12 +93,62 @@ std::optional<config::Problem> check_nic(const Collective& c, const machine::Sys
   return std::nullopt;
 }
 
+std::string words(const Choice& choice) {
+  return fmt::format("{}, {}, {} channel{}", name_of(choice.algorithm), name_of(choice.protocol), choice.channels,
+                     choice.channels == 1 ? "" : "s");
+}
+
+// The candidate that ends first where the collective runs alone. One whose bytes take longer through ports and NICs
+// than the best one in all is not tried.
+Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& system, const Collective& c,
+               const libraries::ChannelsSpec& channels, Time& soonest) {
+  const auto floor = [&](const Choice& choice) {
+    return least_time(*protocol_of(channels, choice.protocol), system, c.kind, choice.algorithm, c.bytes.value);
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Choice& a, const Choice& b) { return floor(a) < floor(b); });
+  const Choice* best = nullptr;
+  for (const Choice& candidate : candidates) {
+    if (best != nullptr && floor(candidate) >= soonest.seconds()) break;
+    Collective tried = c;
+    tried.method.algorithm = candidate.algorithm;
+    tried.method.protocol = candidate.protocol;
+    const Time time = time_of(system, tried);
+    if (best != nullptr && time >= soonest) continue;
+    best = &candidate;
+    soonest = time;
+  }
+  return *best;
+}
+
+Choice decide(const builder::Builder& build, const Collective& c, const LibrarySpec& library) {
+  const libraries::ChannelsSpec& channels = *library.channels;
+  const Question question{c.kind, c.bytes.value, c.method.algorithm, c.method.protocol, c.method.channels};
+  const Choice usual = choose(channels, build.system, question);
+  std::string said = words(usual);
+  if (usual.expected) said += fmt::format(": {} expects {:.4g} us", library.name, *usual.expected * 1e6);
+  const std::string what = fmt::format("{} of {:.0f} B: ", name_of(c.kind), c.bytes.value);
+  if (c.method.algorithm != Algorithm::best) {
+    const bool decided = c.method.algorithm == Algorithm::automatic || c.method.protocol == Protocol::automatic;
+    if (decided && build.notes != nullptr) build.notes->push_back(what + said);
+    return usual;
+  }
+  const std::vector<Choice> all = candidates(channels, build.system, question);
+  Time time;
+  const Choice best = fastest(all, build.system, c, channels, time);
+  if (build.notes != nullptr) {
+    build.notes->push_back(fmt::format("{}best found of {}: {}: {:.4g} us alone; the library would take {}", what,
+                                       all.size(), words(best), time.us(), said));
+  }
+  return best;
+}
+
 void append_channels(builder::Builder& build, const Collective& c, const LibrarySpec& library,
                      const std::string& name) {
   const libraries::ChannelsSpec& channels = *library.channels;
-  const Choice choice =
-      choose(channels, build.system, {c.kind, c.bytes.value, c.method.algorithm, c.method.protocol, c.method.channels});
-  const libraries::ProtocolSpec& protocol = *protocol_of(channels, choice.protocol);
+  const Choice choice = decide(build, c, library);
+  const libraries::ProtocolSpec protocol =
+      fitted(*protocol_of(channels, choice.protocol), build.system, choice, c.bytes.value);
   const Work work{.system = build.system,
                   .kind = c.kind,
                   .bytes = c.bytes.value,
@@ -154,10 +206,10 @@ void append(builder::Builder& build, const Collective& c, const std::string& nam
   if (!is_message(c.kind)) return append_channels(build, c, library, name);
   LibrarySpec limited = library;
   if (c.method.channels) limited.max_channels = std::min(limited.max_channels, *c.method.channels);
-  if (c.kind == Kind::send_recv) return append_messages(build, limited, c.bytes, {c.offset}, name);
-  std::vector<program::Rank> turns = every_turn(build.ranks());
-  if (c.method.own_share == OwnShare::left) turns.erase(turns.begin());
-  append_messages(build, limited, Bytes{c.bytes.value / build.ranks()}, turns, name);
+  if (c.kind == Kind::send_recv)
+    return append_messages(build, limited, c.bytes, Turns(build.ranks()), {c.offset}, name);
+  append_all_to_all(build, limited, Bytes{cut(c.bytes.value, build.ranks()).each}, c.method.own_share != OwnShare::left,
+                    name);
 }
 
 }  // namespace moire::collective

@@ -1,5 +1,6 @@
 // By DMA engines: in turn k rank r copies to r + k.
 #include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/shares.hpp"
 
 namespace moire::collective {
 
@@ -30,8 +31,8 @@ struct Copies {
 void append_copies(builder::Builder& build, const Collective& c, const std::string& name) {
   const Rank ranks = build.ranks();
   const bool one = c.kind == Kind::send_recv;
-  const Copies copies{c.kind,   ranks,          c.root,
-                      c.offset, c.method.order, Bytes{c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1)}};
+  const Bytes one_copy{c.kind == Kind::all_to_all ? cut(c.bytes.value, ranks).each : c.bytes.value};
+  const Copies copies{c.kind, ranks, c.root, c.offset, c.method.order, one_copy};
   std::vector<std::function<Transfer(Rank)>> turns;
   for (Rank turn = 1; turn < (one ? 2 : ranks); ++turn)
     turns.emplace_back([copies, turn](Rank rank) { return copies.at(rank, turn); });

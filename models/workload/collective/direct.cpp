@@ -13,10 +13,11 @@ class DirectProgram final : public ChannelProgram {
         ranks_(static_cast<Rank>(work.system.ranks())),
         root_(work.root),
         chunk_(work.chunk),
-        part_(work.kind == Kind::all_gather ? work.bytes : work.bytes / ranks_) {
+        parts_(cut(work.bytes, ranks_)),
+        part_(work.kind == Kind::all_gather ? work.bytes : parts_.each) {
     const double peers = ranks_ - 1;
     double dealt = work.bytes, traffic = peers;
-    if (kind_ == Kind::reduce_scatter || kind_ == Kind::all_reduce) dealt = work.bytes / ranks_;
+    if (kind_ == Kind::reduce_scatter || kind_ == Kind::all_reduce) dealt = parts_.each;
     if (kind_ == Kind::all_reduce) traffic = 2 * peers;
     shares_ = deal(dealt, work.channels, std::ceil(work.cell / traffic / 16) * 16);
     if (kind_ == Kind::all_gather) stages_ = {Stage::own, Stage::send, Stage::receive};
@@ -50,6 +51,13 @@ class DirectProgram final : public ChannelProgram {
     step.to = receiver(rank, step.out);
     const bool second = at >= 2 && kind_ == Kind::all_reduce;
     step.sent = step.received = kind_ == Kind::all_reduce ? 2 * loop + (second ? 1 : 0) : loop;
+    if (kind_ == Kind::reduce_scatter || kind_ == Kind::all_reduce) {
+      const Rank of = stages_[at] == Stage::send && !second ? step.to
+                      : stages_[at] == Stage::receive       ? step.from
+                                                            : rank;
+      step.bytes = std::clamp(std::min(shares_.of(channel), parts_.of(of) - channel * shares_.share) - loop * chunk_,
+                              0.0, step.bytes);
+    }
     switch (stages_[at]) {
       case Stage::own:
         if (number % peers == 0) step.op = Op::copy;
@@ -98,7 +106,8 @@ class DirectProgram final : public ChannelProgram {
   Rank ranks_;
   Rank root_;
   double chunk_;
-  double part_;  // bytes of a rank's part of the whole buffer
+  Parts parts_;
+  double part_;  // bytes from a rank's part of the whole buffer to the next one's
   std::vector<Stage> stages_;
   std::uint32_t ops_ = 1;
   Shares shares_;
@@ -120,6 +129,7 @@ constinit const ChannelAlgorithm direct_algorithm{
         [](Kind kind, double ranks, double bytes) {
           return kind == Kind::broadcast ? (ranks - 1) * bytes : even_traffic(kind, ranks, bytes);
         },
+    .nics_together = false,
     .program = [](const Work& work) -> std::shared_ptr<const ChannelProgram> {
       return std::make_shared<DirectProgram>(work);
     }};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 namespace moire::collective {
@@ -17,6 +18,17 @@ std::uint32_t reverse_bits(std::uint32_t value, std::uint32_t bits) {
   return reversed;
 }
 
+// As many as a peer's NICs need; fewer where not all ranks would find a place.
+std::uint32_t channels_of_peer(const libraries::MessageSpec& message, const std::optional<RankNetwork>& network,
+                               std::uint32_t ranks, std::uint32_t at_once, std::uint32_t channels) {
+  double wanted = static_cast<double>(message.channels_per_peer);
+  if (!network || !message.channel_rate) return std::bit_ceil(static_cast<std::uint32_t>(wanted));
+  wanted = std::max({wanted, network->nics, std::ceil(network->bandwidth / message.channel_rate->value)});
+  std::uint32_t most = std::bit_ceil(static_cast<std::uint32_t>(std::min(wanted, 1024.0)));
+  while (most > 1 && std::uint64_t{most} * ((ranks + at_once - 1) / at_once) > channels) most /= 2;
+  return most;
+}
+
 // Few channels as long as every peer gets some side by side, more only for messages of very large shares.
 std::uint32_t shares_of(double bytes, std::uint32_t usual, std::uint32_t most, double smallest, double largest) {
   const double wanted = std::ceil(bytes / smallest);
@@ -27,21 +39,48 @@ std::uint32_t shares_of(double bytes, std::uint32_t usual, std::uint32_t most, d
 
 }  // namespace
 
+Turns::Turns(std::uint32_t ranks, std::uint32_t group) : group_(group) {
+  // x (x + 1) / 2 modulo a power of two meets every number once.
+  const std::uint32_t groups = ranks / group;
+  const std::uint32_t power = std::bit_ceil(groups);
+  for (std::uint32_t round = 0, ahead = 0; round < power; ++round, ahead = (ahead + round) & (power - 1)) {
+    if (ahead < groups) order_.push_back(ahead);
+  }
+}
+
+Turns Turns::of(std::uint32_t ranks, std::uint32_t gpus, std::uint32_t peers_at_once) {
+  if (ranks == gpus) return Turns(ranks);
+  return {ranks, gpus % peers_at_once == 0 ? peers_at_once : std::gcd(gpus, peers_at_once)};
+}
+
+std::uint32_t Turns::other(std::uint32_t rank, std::uint32_t turn, bool backwards) const {
+  const auto behind = [backwards](std::uint32_t at, std::uint32_t steps, std::uint32_t size) {
+    return (at + (backwards ? size - steps : steps)) % size;
+  };
+  const auto groups = static_cast<std::uint32_t>(order_.size());
+  return behind(rank / group_, groups_ahead(turn), groups) * group_ + behind(rank % group_, turn % group_, group_);
+}
+
 double share_bytes(double bytes, std::uint32_t shares, std::uint32_t share) {
   const double whole = std::ceil(std::ceil(bytes / shares) / share_alignment) * share_alignment;
   return std::clamp(bytes - share * whole, 0.0, whole);
 }
 
-MessageDeal deal_messages(const libraries::LibrarySpec& library, std::uint32_t ranks,
-                          const std::vector<std::uint32_t>& turns, bool several_nodes, double bytes_of_message) {
-  const libraries::MessageSpec& message = several_nodes && library.network ? *library.network : library.node;
+MessageDeal deal_messages(const libraries::LibrarySpec& library, const Turns& turns,
+                          const std::vector<std::uint32_t>& numbers, const std::optional<RankNetwork>& network,
+                          double bytes_of_message) {
+  const bool cut_for_network = network && library.network;
+  const libraries::MessageSpec& message = cut_for_network ? *library.network : library.node;
+  const std::uint32_t ranks = turns.ranks();
+  const auto at_once = static_cast<std::uint32_t>(library.peers_at_once);
   MessageDeal deal;
   deal.channels = std::bit_ceil(static_cast<std::uint32_t>(library.max_channels));
-  const std::uint32_t most =
-      std::min(std::bit_ceil(static_cast<std::uint32_t>(message.channels_per_peer)), deal.channels);
+  const std::uint32_t most = std::min(channels_of_peer(message, network, ranks, at_once, deal.channels), deal.channels);
   std::uint32_t usual = most;
   while (usual > 1 && std::uint64_t{usual} * ranks > deal.channels) usual /= 2;
-  deal.low_latency = library.low_latency && bytes_of_message <= most * library.low_latency->threshold.value;
+  // Connections between nodes have no buffers for it; with several nodes those inside them go without it here, too.
+  deal.low_latency =
+      library.low_latency && !cut_for_network && bytes_of_message <= most * library.low_latency->threshold.value;
   deal.own_shares = shares_of(bytes_of_message, usual, most, message.smallest_share.value, message.largest_share.value);
   if (deal.low_latency) {
     deal.slot = library.low_latency->slot.value;
@@ -51,16 +90,21 @@ MessageDeal deal_messages(const libraries::LibrarySpec& library, std::uint32_t r
     deal.slot = message.slot.value;
     deal.shares = deal.own_shares;
   }
+  // Small messages in smaller steps, so that the wire begins sooner.
+  deal.network_slot = deal.slot;
+  if (cut_for_network) deal.network_slot /= bytes_of_message < deal.slot ? 4 : bytes_of_message < 8 * deal.slot ? 2 : 1;
   deal.largest_share = share_bytes(bytes_of_message, deal.shares, 0);
 
   // The first channels of the turns are as far from each other as they can be; with several nodes, where a peer has few
-  // channels, neighbouring turns share them.
-  const auto at_once = static_cast<std::uint32_t>(library.peers_at_once);
+  // channels, those of a group share them.
   const auto bits = static_cast<std::uint32_t>(std::countr_zero(deal.channels));
   std::vector<std::vector<Batch>> by_channel(deal.channels);
   std::vector<std::uint32_t> epoch(deal.channels, 0);
-  for (const std::uint32_t turn : turns) {
-    const std::uint32_t first = reverse_bits(several_nodes ? turn / at_once : turn, bits);
+  const std::uint32_t batches_of_group = (turns.group() + at_once - 1) / at_once;
+  for (const std::uint32_t turn : numbers) {
+    const std::uint32_t base =
+        network ? turns.groups_ahead(turn) * batches_of_group + turn % turns.group() / at_once : turn;
+    const std::uint32_t first = reverse_bits(base, bits) % deal.channels;
     const std::uint32_t shares = turn == 0 ? deal.own_shares : deal.shares;
     for (std::uint32_t share = 0; share < shares; ++share) {
       const double bytes = share_bytes(bytes_of_message, shares, share);

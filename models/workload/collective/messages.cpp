@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/message_deal.hpp"
@@ -24,12 +25,12 @@ class MessagesBody final : public program::KernelBody {
  public:
   struct Arguments {
     MessageDeal messages;
-    Rank ranks = 0;
+    Turns turns{1};
     part::Reach reach;
     bool staged = false;
     std::uint32_t slots = 0;
     std::uint32_t strands = 0;
-    std::uint32_t chunks = 0;  // of the largest share
+    std::uint32_t chunks = 0;  // of the largest share, in the smallest slots
     Time setup;
     Time send_overhead;
     Time receive_overhead;
@@ -72,13 +73,17 @@ class MessagesBody final : public program::KernelBody {
       phase.amount = turn.bytes;
       return true;
     }
-    const double bytes = std::min(arguments_.messages.slot, turn.bytes - chunk * arguments_.messages.slot);
-    if (bytes <= 0) return true;  // a smaller share
-    const Turning at{turn, (turn.turn - 1) * arguments_.messages.shares + turn.share, chunk, bytes, first_shape};
-    if (strand % 2 == 0) {
-      send_step((rank + turn.turn) % arguments_.ranks, rank, at, part, phase);
+    const bool sends = strand % 2 == 0;
+    const Rank peer = sends ? arguments_.turns.to(rank, turn.turn) : arguments_.turns.from(rank, turn.turn);
+    const MessageDeal& messages = arguments_.messages;
+    const double slot = reaches(rank, peer) ? messages.slot : messages.network_slot;
+    const double bytes = std::min(slot, turn.bytes - chunk * slot);
+    if (bytes <= 0) return true;  // a smaller share, or larger slots
+    const Turning at{turn, (turn.turn - 1) * messages.shares + turn.share, chunk, slot, bytes, first_shape};
+    if (sends) {
+      send_step(peer, rank, at, part, phase);
     } else {
-      receive_step((rank + arguments_.ranks - turn.turn) % arguments_.ranks, rank, at, part, phase);
+      receive_step(peer, rank, at, part, phase);
     }
     return true;
   }
@@ -90,6 +95,7 @@ class MessagesBody final : public program::KernelBody {
     const Turn& turn;
     std::uint32_t flag;
     std::uint32_t chunk;
+    double slot;
     double bytes;
     std::uint16_t first_shape;
   };
@@ -162,14 +168,19 @@ class MessagesBody final : public program::KernelBody {
         phase.target = begun + 1;
         return;
       default:
-        if ((at.chunk + arguments_.slots) * arguments_.messages.slot >= at.turn.bytes)
-          return;  // nobody waits for this credit
+        if ((at.chunk + arguments_.slots) * at.slot >= at.turn.bytes) return;  // nobody waits for this credit
         tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, at.turn.share, phase);
     }
   }
 
   Arguments arguments_;
 };
+
+std::optional<RankNetwork> network_of(const machine::SystemSpec& system) {
+  if (system.nodes == 1 || !system.node.nic) return std::nullopt;
+  const double nics = static_cast<double>(system.node.nics) / static_cast<double>(system.node.gpus);
+  return RankNetwork{system.node.nic->payload_bandwidth().value * nics, nics};
+}
 
 // Wavefronts that copy in each direction when `turns` are served side by side. One of many is lost to an even split and
 // one to the sender's flags; few all copy.
@@ -233,27 +244,37 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
 
 }  // namespace
 
-std::vector<Rank> every_turn(Rank ranks) {
-  std::vector<Rank> turns(ranks);
-  for (Rank turn = 0; turn < ranks; ++turn) turns[turn] = turn;
+std::vector<std::uint32_t> every_turn(std::uint32_t ranks) {
+  std::vector<std::uint32_t> turns(ranks);
+  std::iota(turns.begin(), turns.end(), 0U);
   return turns;
 }
 
-void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes bytes, const std::vector<Rank>& turns,
-                     const std::string& name) {
+void append_all_to_all(builder::Builder& build, const LibrarySpec& library, Bytes bytes, bool copies_own,
+                       const std::string& name) {
+  std::vector<std::uint32_t> numbers = every_turn(build.ranks());
+  if (!copies_own) numbers.erase(numbers.begin());
+  const auto gpus = static_cast<std::uint32_t>(build.system.node.gpus);
+  const auto at_once = static_cast<std::uint32_t>(library.peers_at_once);
+  append_messages(build, library, bytes, Turns::of(build.ranks(), gpus, at_once), numbers, name);
+}
+
+void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes bytes, const Turns& turns,
+                     const std::vector<std::uint32_t>& numbers, const std::string& name) {
   const Rank ranks = build.ranks();
   program::Kernel kernel;
   kernel.name = build.unique(name);
 
   MessagesBody::Arguments arguments;
-  arguments.messages = deal_messages(library, ranks, turns, build.system.nodes > 1, bytes.value);
+  arguments.messages = deal_messages(library, turns, numbers, network_of(build.system), bytes.value);
   kernel.resources = resources_of(library, build.gpu(), library.threads, std::ssize(arguments.messages.work));
-  arguments.ranks = ranks;
+  arguments.turns = turns;
   arguments.reach = build.reach();
   arguments.staged = library.staged;
   arguments.slots = static_cast<std::uint32_t>(library.slots);
+  const double smallest_slot = std::min(arguments.messages.slot, arguments.messages.network_slot);
   arguments.chunks =
-      static_cast<std::uint32_t>(std::max(1.0, std::ceil(arguments.messages.largest_share / arguments.messages.slot)));
+      static_cast<std::uint32_t>(std::max(1.0, std::ceil(arguments.messages.largest_share / smallest_slot)));
   arguments.setup = library.setup;
   arguments.send_overhead = arguments.messages.low_latency ? library.low_latency->step_overhead : library.step_overhead;
   arguments.receive_overhead = arguments.messages.low_latency ? Time{} : library.step_overhead;
@@ -269,11 +290,11 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
   program::Program& program = build.program;
   arguments.filled =
       program.add_flags({kernel.name + ".filled", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
-                           return std::pair{(rank + ranks - turn_of(flag)) % ranks, kernel_name};
+                           return std::pair{turns.from(rank, turn_of(flag)), kernel_name};
                          }});
   arguments.credit =
       program.add_flags({kernel.name + ".credit", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
-                           return std::pair{(rank + turn_of(flag)) % ranks, kernel_name};
+                           return std::pair{turns.to(rank, turn_of(flag)), kernel_name};
                          }});
   kernel.body = std::make_shared<MessagesBody>(std::move(arguments));
   build.queue.operations.emplace_back(std::move(kernel));

@@ -5,15 +5,18 @@
 #include <vector>
 
 #include "models/workload/builder/builder.hpp"
+#include "models/workload/collective/message_deal.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 
 namespace moire::collective {
 
-// One kernel: in turn k rank r sends `bytes` to r + k and receives from r - k; turn 0 is its own share.
-void append_messages(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes,
-                     const std::vector<program::Rank>& turns, const std::string& name);
+// One kernel: messages of `bytes` in the turns of these numbers.
+void append_messages(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, const Turns& turns,
+                     const std::vector<std::uint32_t>& numbers, const std::string& name);
 
-// All turns.
-std::vector<program::Rank> every_turn(program::Rank ranks);
+// All turns of an All-to-All, in the order of the library.
+void append_all_to_all(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, bool copies_own,
+                       const std::string& name);
+std::vector<std::uint32_t> every_turn(std::uint32_t ranks);
 
 }  // namespace moire::collective

@@ -15,6 +15,7 @@ namespace {
 
 using libraries::example_equipped;
 using libraries::LibrarySpec;
+using libraries::MessageSpec;
 using program::Rank;
 using replay::Watcher;
 
@@ -61,7 +62,7 @@ Ran run(const libraries::EquippedSystem& system, const LibrarySpec& spec, double
   ran.program = std::make_unique<program::Program>(static_cast<Rank>(system.ranks()));
   ran.program->queues.resize(1);
   builder::Builder build{system, *ran.program, ran.program->queues[0]};
-  append_messages(build, spec, Bytes{bytes}, every_turn(build.ranks()), "all_to_all");
+  append_all_to_all(build, spec, Bytes{bytes}, true, "all_to_all");
   ran.loop = std::make_unique<core::RunLoop>();
   ran.machine = machine::build_or_throw(system, *ran.loop);
   ran.result = replay::Replay(*ran.machine, *ran.program, &ran.seen).run();
@@ -72,6 +73,17 @@ Ran run(const libraries::EquippedSystem& system, const LibrarySpec& spec, double
 double time_us(const libraries::EquippedSystem& system, const LibrarySpec& spec, double bytes) {
   return run(system, spec, bytes).result.end.us();
 }
+
+Turns turns_on(std::int64_t gpus, std::int64_t nodes, const LibrarySpec& spec) {
+  return Turns::of(static_cast<Rank>(gpus * nodes), static_cast<Rank>(gpus), static_cast<Rank>(spec.peers_at_once));
+}
+
+MessageDeal deal_on(std::int64_t gpus, std::int64_t nodes, const LibrarySpec& spec, double bytes) {
+  const auto network = nodes > 1 ? std::optional(RankNetwork{12.5e9}) : std::nullopt;
+  return deal_messages(spec, turns_on(gpus, nodes, spec), every_turn(static_cast<Rank>(gpus * nodes)), network, bytes);
+}
+
+MessageDeal deal(const LibrarySpec& spec, Rank ranks, double bytes) { return deal_on(ranks, 1, spec, bytes); }
 
 // --- Time
 // -------------------------------------------------------------------------------------------------------------
@@ -130,9 +142,9 @@ TEST(Messages, LowLatencyReceivesWhileItSends) {
 }
 
 TEST(Messages, LowLatencyEndsAtItsThreshold) {
-  EXPECT_TRUE(deal_messages(low_latency(), 2, every_turn(2), false, 8192).low_latency);
-  EXPECT_FALSE(deal_messages(low_latency(), 2, every_turn(2), false, 8193).low_latency);
-  EXPECT_FALSE(deal_messages(library(), 2, every_turn(2), false, 1).low_latency);
+  EXPECT_TRUE(deal(low_latency(), 2, 8192).low_latency);
+  EXPECT_FALSE(deal(low_latency(), 2, 8193).low_latency);
+  EXPECT_FALSE(deal(library(), 2, 1).low_latency);
 }
 
 // Between nodes: stage 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 a slot,
@@ -184,7 +196,7 @@ LibrarySpec nccl(std::int64_t channels) {
 
 TEST(MessageDeal, ChannelsOfAPeerByMessageSize) {
   const auto shares = [](std::int64_t channels, Rank ranks, double bytes) {
-    return deal_messages(nccl(channels), ranks, every_turn(ranks), false, bytes).shares;
+    return deal(nccl(channels), ranks, bytes).shares;
   };
   EXPECT_EQ(shares(32, 4, 1), 1);
   EXPECT_EQ(shares(32, 4, 65537), 2);
@@ -199,10 +211,10 @@ TEST(MessageDeal, ChannelsOfAPeerByMessageSize) {
 }
 
 TEST(MessageDeal, TurnsStartOnChannelsFarApart) {
-  const MessageDeal apart = deal_messages(nccl(32), 4, every_turn(4), false, 1e6);
+  const MessageDeal apart = deal(nccl(32), 4, 1e6);
   EXPECT_EQ(apart.work.size(), 32);
   EXPECT_EQ(apart.turns_side_by_side, std::vector<std::uint32_t>{1});
-  const MessageDeal shared = deal_messages(nccl(8), 4, every_turn(4), false, 64 * 1048576.);  // 4 channels a peer
+  const MessageDeal shared = deal(nccl(8), 4, 64 * 1048576.);  // 4 channels a peer
   EXPECT_EQ(shared.work.size(), 8);
   EXPECT_EQ(shared.turns_side_by_side, std::vector<std::uint32_t>{2});
   std::vector<std::vector<std::uint32_t>> turns;
@@ -215,21 +227,74 @@ TEST(MessageDeal, TurnsStartOnChannelsFarApart) {
 }
 
 TEST(MessageDeal, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
-  const MessageDeal deal = deal_messages(nccl(1), 20, every_turn(20), false, 1e6);
-  ASSERT_EQ(deal.work.size(), 1);
-  ASSERT_EQ(deal.work[0].size(), 3);
-  EXPECT_EQ(deal.work[0][0].size(), 8);
-  EXPECT_EQ(deal.work[0][1].size(), 8);
-  EXPECT_EQ(deal.work[0][2].size(), 4);
+  const MessageDeal dealt = deal(nccl(1), 20, 1e6);
+  ASSERT_EQ(dealt.work.size(), 1);
+  ASSERT_EQ(dealt.work[0].size(), 3);
+  EXPECT_EQ(dealt.work[0][0].size(), 8);
+  EXPECT_EQ(dealt.work[0][1].size(), 8);
+  EXPECT_EQ(dealt.work[0][2].size(), 4);
+}
+
+// Between nodes: rounds of the library's schedule, worked by hand from src/init.cc (ncclP2pSchedule).
+TEST(Turns, GoThroughGroupsInItsOrder) {
+  const Turns turns = Turns::of(20, 4, 8);  // 5 nodes of 4: groups 0, 1, 3, (6, 10 mod 8 =) 2, 4 (of 7, 5, 4)
+  EXPECT_EQ(turns.group(), 4);
+  std::vector<Rank> met;
+  for (Rank turn = 0; turn < 20; turn += 4) met.push_back(turns.to(1, turn));
+  EXPECT_EQ(met, (std::vector<Rank>{1, 5, 13, 9, 17}));
+  EXPECT_EQ(turns.to(3, 1), 0) << "inside a group behind each other";
+  EXPECT_EQ(Turns::of(24, 12, 8).group(), 4) << "the largest group that cuts nodes evenly";
+  EXPECT_EQ(Turns::of(12, 12, 8).group(), 12) << "one node";
+}
+
+TEST(Turns, EveryPairMeetsOnceAndAtBothEnds) {
+  for (const auto& [gpus, nodes] : {std::pair{8, 2}, {4, 3}, {1, 7}, {12, 2}, {16, 3}, {5, 1}}) {
+    const auto ranks = static_cast<Rank>(gpus * nodes);
+    const Turns turns = Turns::of(ranks, static_cast<Rank>(gpus), 8);
+    ASSERT_EQ(turns.ranks(), ranks);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      EXPECT_EQ(turns.to(rank, 0), rank);
+      std::set<Rank> met;
+      for (Rank turn = 0; turn < ranks; ++turn) {
+        met.insert(turns.to(rank, turn));
+        EXPECT_EQ(turns.from(turns.to(rank, turn), turn), rank);
+      }
+      EXPECT_EQ(met.size(), ranks);
+    }
+  }
+}
+
+// Two channels for a peer of another node, four where its NIC has 50 GB/s, and never more than all find a place for.
+TEST(MessageDeal, ChannelsOfAPeerOfAnotherNodeByItsNic) {
+  LibrarySpec between = nccl(32);
+  between.network = MessageSpec{.channels_per_peer = 2,
+                                .slot = {131072},
+                                .smallest_share = {65536},
+                                .largest_share = {131072},
+                                .channel_rate = BytesPerSecond{14e9}};
+  const auto shares = [&](std::int64_t nodes, double bandwidth, double bytes) {
+    const Turns turns = turns_on(8, nodes, between);
+    return deal_messages(between, turns, every_turn(turns.ranks()), RankNetwork{bandwidth}, bytes).shares;
+  };
+  EXPECT_EQ(shares(2, 12.5e9, 1e8), 2);
+  EXPECT_EQ(shares(2, 50e9, 1e8), 4);
+  EXPECT_EQ(shares(2, 50e9, 65536), 1);
+  EXPECT_EQ(shares(16, 50e9, 1e8), 2);
+  EXPECT_EQ(shares(64, 50e9, 1e8), 1);
+  const MessageDeal apart = deal_messages(between, turns_on(8, 2, between), every_turn(16), RankNetwork{50e9}, 1e8);
+  EXPECT_EQ(apart.work.size(), 8) << "four channels for the own node, four others for the other one";
+  EXPECT_EQ(apart.slot, apart.network_slot);
+  EXPECT_EQ(deal_messages(between, turns_on(8, 2, between), every_turn(16), RankNetwork{50e9}, 1e5).network_slot,
+            32768);
 }
 
 TEST(MessageDeal, SharesAreWholeBlocksAndAddUp) {
   for (const double bytes : {1., 4095., 4096., 4097., 1e6, 1234567., 64e6}) {
     for (const std::int64_t channels : {1, 2, 8, 32}) {
       for (const Rank ranks : {2U, 3U, 4U, 8U, 100U}) {
-        const MessageDeal deal = deal_messages(nccl(channels), ranks, every_turn(ranks), false, bytes);
+        const MessageDeal dealt = deal(nccl(channels), ranks, bytes);
         std::map<std::uint32_t, double> sent;
-        for (const auto& channel : deal.work) {
+        for (const auto& channel : dealt.work) {
           for (const Batch& batch : channel) {
             EXPECT_LE(batch.size(), 8);
             for (const Turn& turn : batch) sent[turn.turn] += turn.bytes;
@@ -237,7 +302,7 @@ TEST(MessageDeal, SharesAreWholeBlocksAndAddUp) {
         }
         EXPECT_EQ(sent.size(), ranks);
         for (const auto& [turn, total] : sent) EXPECT_EQ(total, bytes) << turn;
-        EXPECT_LE(deal.work.size(), static_cast<std::size_t>(channels));
+        EXPECT_LE(dealt.work.size(), static_cast<std::size_t>(channels));
       }
     }
   }
@@ -312,8 +377,7 @@ TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
     const Ran ran = run(example_equipped(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
-    const MessageDeal deal = deal_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
-                                           shape.nodes > 1, shape.bytes);
+    const MessageDeal deal = deal_on(shape.gpus, shape.nodes, shape.library, shape.bytes);
     EXPECT_LE(deal.work.size(), static_cast<std::size_t>(shape.library.max_channels));
     EXPECT_EQ(ran.result.workgroups, deal.work.size() * ran.program->ranks());
     std::map<std::pair<Rank, std::int64_t>, std::set<std::uint32_t>> cus;
@@ -331,8 +395,7 @@ TEST(Messages, FlagsReachTheirFinalValues) {
     const Ran ran = run(example_equipped(shape.gpus, shape.nodes, shape.wiring), shape.library, shape.bytes);
     std::map<program::FlagRef, std::int64_t> raised;
     for (const Watcher::Put& put : ran.seen.puts) ++raised[put.flag];
-    const MessageDeal deal = deal_messages(shape.library, ran.program->ranks(), every_turn(ran.program->ranks()),
-                                           shape.nodes > 1, shape.bytes);
+    const MessageDeal deal = deal_on(shape.gpus, shape.nodes, shape.library, shape.bytes);
     for (program::FlagRef flag = 0; flag < ran.program->flag_count(); ++flag) {
       const program::FlagPlace place = ran.program->place_of(flag);
       const double share = share_bytes(shape.bytes, deal.shares, place.index % deal.shares);
@@ -357,14 +420,14 @@ TEST(Messages, NoMoreSlotsAreFullThanTheFifoHas) {
         if (span.phase == "send" || span.phase == "stage") sent[{span.rank, span.workgroup}].push_back(span);
         if (span.phase == "receive") received[{span.rank, span.workgroup}].push_back(span);
       }
-      const MessageDeal deal = deal_messages(slow, ranks, every_turn(ranks), nodes > 1, 20 * slot);
+      const MessageDeal deal = deal_on(gpus, nodes, slow, 20 * slot);
       Time tightest = Time::max();
       for (Rank rank = 0; rank < ranks; ++rank) {
         for (std::size_t channel = 0; channel < deal.work.size(); ++channel) {
           const Rank turn = deal.work[channel].at(0).at(0).turn;
           if (turn == 0) continue;
           const auto& sends = sent[{rank, channel}];
-          const auto& receives = received[{(rank + turn) % ranks, channel}];
+          const auto& receives = received[{turns_on(gpus, nodes, slow).to(rank, turn), channel}];
           ASSERT_EQ(sends.size(), 10);
           ASSERT_EQ(receives.size(), 10);
           for (std::size_t k = 0; k < 10; ++k) {
@@ -387,8 +450,8 @@ TEST(Messages, TwoOfAKindHaveTheirOwnFlags) {
   program::Program program(2);
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
-  append_messages(build, library(), Bytes{slot}, every_turn(2), "all_to_all");
-  append_messages(build, library(), Bytes{slot}, every_turn(2), "all_to_all");
+  append_all_to_all(build, library(), Bytes{slot}, true, "all_to_all");
+  append_all_to_all(build, library(), Bytes{slot}, true, "all_to_all");
   const replay::Result result = replay::run(system, program);
   EXPECT_EQ(result.deadlock, "");
   EXPECT_EQ(result.operations[1].name, "all_to_all#2");

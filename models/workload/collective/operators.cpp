@@ -1,6 +1,8 @@
 // The collectives that a scenario names.
 #include "models/workload/collective/operators.hpp"
 
+#include <cmath>
+
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/collective.hpp"
 
@@ -50,9 +52,12 @@ void describe_method(Describer<Spec>& d) {
   auto algorithm = d.field(
       "algorithm", &Spec::algorithm,
       "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
-      "chooses by size, direct for messages between pairs and for engines dma and nic");
+      "chooses by size, direct for messages between pairs and for engines dma and nic; best: of all that the library "
+      "has, with all protocols that are allowed, the one that ends first alone on the machine");
   [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
-    algorithm.choices({{"auto", Algorithm::automatic}, {algorithms[i]->name, static_cast<Algorithm>(i + 1)}...});
+    algorithm.choices({{"auto", Algorithm::automatic},
+                       {"best", Algorithm::best},
+                       {algorithms[i]->name, static_cast<Algorithm>(i + 1)}...});
   }
   (std::make_index_sequence<algorithms.size()>{});
   algorithm.or_default();
@@ -100,7 +105,10 @@ void describe_type(Describer<Spec>& d) {
       .or_default();
 }
 
-Collective of(Kind kind, Bytes bytes, const Method& method) { return {.kind = kind, .bytes = bytes, .method = method}; }
+// A part of a byte is a byte.
+Collective of(Kind kind, Bytes bytes, const Method& method) {
+  return {.kind = kind, .bytes = Bytes{std::ceil(bytes.value)}, .method = method};
+}
 
 void AllGatherSpec::describe(Describer<AllGatherSpec>& d) {
   d.component("all_gather", "Every rank gets the inputs of all ranks.");

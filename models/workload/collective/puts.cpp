@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/shares.hpp"
 
 namespace moire::collective {
 
@@ -125,7 +126,7 @@ void append_puts(builder::Builder& build, const Collective& c, const std::string
   arguments.offset = c.offset;
   arguments.reach = build.reach();
   arguments.order = c.method.order;
-  arguments.bytes = c.bytes.value / (c.kind == Kind::all_to_all ? ranks : 1);
+  arguments.bytes = c.kind == Kind::all_to_all ? cut(c.bytes.value, ranks).each : c.bytes.value;
   arguments.workgroups =
       static_cast<std::uint32_t>(std::min<std::int64_t>(c.method.channels.value_or(ranks - 1), 1024));
   arguments.copies_own =

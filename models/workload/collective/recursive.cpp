@@ -19,13 +19,12 @@ class RecursiveProgram final : public ChannelProgram {
       : ranks_(static_cast<Rank>(work.system.ranks())),
         chunk_(work.chunk),
         kind_(work.kind),
-        part_(work.kind == Kind::all_gather ? work.bytes : work.bytes / ranks_),
+        part_(work.kind == Kind::all_gather ? work.bytes : cut(work.bytes, ranks_).each),
         copies_own_(work.kind == Kind::all_gather && work.copies_own) {
     const auto bits = static_cast<std::uint32_t>(std::countr_zero(ranks_));
     // A rank's own part is what it holds of the result when it is smallest.
-    const bool whole = work.kind == Kind::all_gather;
-    shares_ = deal(whole ? work.bytes : work.bytes / ranks_, work.channels,
-                   std::ceil(work.cell / (work.kind == Kind::all_reduce ? 2. : 1.) / ranks_ / 16) * 16);
+    shares_ =
+        deal(part_, work.channels, std::ceil(work.cell / (work.kind == Kind::all_reduce ? 2. : 1.) / ranks_ / 16) * 16);
     if (work.kind != Kind::all_gather) {
       for (std::uint32_t k = bits; k-- > 0;) add(k, Op::recv_reduce_copy);
     }
@@ -109,7 +108,8 @@ class RecursiveProgram final : public ChannelProgram {
   Rank ranks_;
   double chunk_;
   Kind kind_;
-  double part_;  // bytes of a rank's part of the whole buffer
+  double
+      part_;  // bytes of a rank's part of the whole buffer, which ends with some of nobody's where it does not divide
   bool copies_own_;
   std::uint32_t bits_ = 0;
   std::vector<Exchange> exchanges_;
@@ -135,6 +135,7 @@ constinit const ChannelAlgorithm recursive_algorithm{
     .wrong_ranks = wrong_ranks,
     .hops = hops,
     .traffic = even_traffic,
+    .nics_together = false,
     .program = [](const Work& work) -> std::shared_ptr<const ChannelProgram> {
       return std::make_shared<RecursiveProgram>(work);
     }};

@@ -17,13 +17,14 @@ class RingProgram final : public ChannelProgram {
         root_(work.root),
         chunk_(work.chunk),
         copies_own_(work.copies_own),
-        piece_bytes_(work.kind == Kind::reduce_scatter ? work.bytes / ranks_ : work.bytes),
+        parts_(cut(work.bytes, ranks_)),
+        piece_bytes_(work.kind == Kind::reduce_scatter ? parts_.each : work.bytes),
         rings_(rings(work.system)) {
     // Of the bytes that are dealt, what one chunk of a loop covers, and what it makes of traffic.
     double dealt = work.bytes, traffic = 1;
     switch (kind_) {
       case Kind::reduce_scatter:
-        dealt = work.bytes / ranks_;
+        dealt = parts_.each;
         [[fallthrough]];
       case Kind::all_gather:
         traffic = ranks_;
@@ -51,7 +52,7 @@ class RingProgram final : public ChannelProgram {
     const double begin = loop * chunk_ * pieces_;
     const double left = shares_.of(channel) - begin;
     if (left <= 0) return false;
-    step.bytes = std::min(chunk_, left / pieces_);
+    step.bytes = bytes(rank, channel, number);
     const Ring& way = ring(channel);
     step.from = way.previous[rank];
     step.to = way.next[rank];
@@ -76,16 +77,14 @@ class RingProgram final : public ChannelProgram {
     const std::uint32_t at = number % ops_;
     const double from_here = channel * shares_.share + loop * chunk_ * pieces_;
     const Ring& way = ring(channel);
-    const std::uint32_t back = kind_ == Kind::all_gather ? at : at + 1;
-    const Rank place = (way.position[rank] + 2 * ranks_ - back) % ranks_;
+    const Rank place = place_of(way, rank, at);
     switch (kind_) {
       case Kind::all_gather:
-        return {{Buffer::input, from_here}, {Buffer::output, owner(way, place) * piece_bytes_ + from_here}};
+        return {{Buffer::input, from_here}, {Buffer::output, way.order[place] * piece_bytes_ + from_here}};
       case Kind::reduce_scatter:
-        return {{Buffer::input, owner(way, place) * piece_bytes_ + from_here}, {Buffer::output, from_here}};
+        return {{Buffer::input, way.order[place] * piece_bytes_ + from_here}, {Buffer::output, from_here}};
       case Kind::all_reduce: {
-        const double left = shares_.of(channel) - loop * chunk_ * pieces_;
-        const double piece = from_here + place * std::min(chunk_, left / pieces_);
+        const double piece = from_here + place * loop_of(channel, loop).each;
         return {{Buffer::input, piece}, {Buffer::output, piece}};
       }
       default:
@@ -94,8 +93,27 @@ class RingProgram final : public ChannelProgram {
   }
 
  private:
-  static Rank owner(const Ring& way, Rank place) {
-    return static_cast<Rank>(std::find(way.position.begin(), way.position.end(), place) - way.position.begin());
+  Rank place_of(const Ring& way, Rank rank, std::uint32_t at) const {
+    const std::uint32_t back = kind_ == Kind::all_gather ? at : at + 1;
+    return (way.position[rank] + 2 * ranks_ - back) % ranks_;
+  }
+  // Of an all-reduce, what a loop covers: a piece for each rank, in words of 16 B as the library cuts them.
+  Parts loop_of(std::uint32_t channel, std::uint32_t loop) const {
+    const double covered = std::min(chunk_ * ranks_, shares_.of(channel) - loop * chunk_ * ranks_);
+    Parts pieces = cut(covered, ranks_, 16);
+    pieces.each = std::min(pieces.each, chunk_);
+    return pieces;
+  }
+  double bytes(Rank rank, std::uint32_t channel, std::uint32_t number) const {
+    const std::uint32_t loop = number / ops_;
+    const Ring& way = ring(channel);
+    if (kind_ == Kind::all_reduce) return loop_of(channel, loop).of(place_of(way, rank, number % ops_));
+    double share = shares_.of(channel);
+    if (kind_ == Kind::reduce_scatter) {
+      const double part = parts_.of(way.order[place_of(way, rank, number % ops_)]);
+      share = std::min(share, part - channel * shares_.share);
+    }
+    return std::clamp(share - loop * chunk_, 0.0, chunk_);
   }
   const Ring& ring(std::uint32_t channel) const { return rings_[channel % rings_.size()]; }
 
@@ -118,6 +136,7 @@ class RingProgram final : public ChannelProgram {
   Rank root_;
   double chunk_;
   bool copies_own_;
+  Parts parts_;
   double piece_bytes_;  // of all-gather and reduce-scatter: from a rank's part of the whole buffer to the next one's
   std::vector<Ring> rings_;
   std::uint32_t ops_ = 1;     // steps of a loop
@@ -140,6 +159,7 @@ constinit const ChannelAlgorithm ring_algorithm{
     .wrong_ranks = nullptr,
     .hops = hops,
     .traffic = even_traffic,
+    .nics_together = true,
     .program = [](const Work& work) -> std::shared_ptr<const ChannelProgram> {
       return std::make_shared<RingProgram>(work);
     }};

@@ -11,6 +11,7 @@ Ring ring_of(const std::vector<Rank>& order) {
   ring.next.resize(order.size());
   ring.previous.resize(order.size());
   ring.position.resize(order.size());
+  ring.order = order;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Rank next = order[(i + 1) % order.size()];
     ring.next[order[i]] = next;

@@ -14,6 +14,7 @@ struct Ring {
   std::vector<Rank> next;
   std::vector<Rank> previous;
   std::vector<Rank> position;  // of a rank; rank 0 has 0
+  std::vector<Rank> order;     // the rank at a position
 };
 
 // A ring a channel may take, channel c the (c modulo size)-th. Behind a switch all rings are alike and one is enough.

@@ -1,6 +1,7 @@
 #include "models/workload/collective/selection.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/workload/collective/algorithms.hpp"
 #include "sim/core/log.hpp"
@@ -20,22 +21,48 @@ const std::optional<ExpectationSpec>& expectation_of(const ProtocolSpec& protoco
   return algorithm.expectation ? protocol.*algorithm.expectation : none;
 }
 
-// Of a rank, also through the NICs where there are several nodes.
-double port(const machine::SystemSpec& system) {
-  const link::PortSpec& links = system.node.gpu.port;
-  const double in_node = links.link_bandwidth.value * static_cast<double>(links.links);
-  if (system.nodes == 1 && system.node.wiring != link::Wiring::none) return in_node;
-  if (!system.node.nic) return in_node;
-  const double outside =
-      system.node.nic->bandwidth.value * static_cast<double>(system.node.nics) / static_cast<double>(system.node.gpus);
-  return system.node.wiring == link::Wiring::none ? outside : std::min(in_node, outside);
+// The first of `rates` is of the fewest nodes.
+double of_nodes(const std::vector<BytesPerSecond>& rates, std::int64_t more_nodes, double otherwise) {
+  if (rates.empty()) return otherwise;
+  return rates[std::min(static_cast<std::size_t>(more_nodes), rates.size() - 1)].value;
 }
 
-std::uint32_t channels_for(const ProtocolSpec& protocol, const machine::SystemSpec& system, const Question& question,
-                           std::int64_t most) {
+// What the library expects of a rank's port, or, with several nodes, of the NICs.
+double rate_of(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
+               const ChannelAlgorithm& algorithm) {
+  const link::PortSpec& links = system.node.gpu.port;
+  const bool wired = system.node.wiring != link::Wiring::none;
+  double rate = links.link_bandwidth.value * static_cast<double>(links.links) * expectation.port_share;
+  if (system.node.nic && (system.nodes > 1 || !wired)) {
+    const double own = static_cast<double>(system.node.nics) / static_cast<double>(system.node.gpus);
+    const double nics = algorithm.nics_together && system.nodes > 1 ? static_cast<double>(system.node.nics) : own;
+    const double outside =
+        system.node.nic->bandwidth.value * nics * expectation.network_share.value_or(expectation.port_share);
+    rate = wired ? std::min(rate, outside) : outside;
+  }
+  if (system.nodes == 1) {
+    if (expectation.at_most) rate = std::min(rate, expectation.at_most->value);
+  } else {
+    rate = std::min(rate, of_nodes(expectation.network_at_most, system.nodes - 2, rate));
+  }
+  if (expectation.ring_at_most.empty()) return rate;
+  return std::min(rate, rings_of(channels, system).rings * of_nodes(expectation.ring_at_most, system.nodes - 1, rate));
+}
+
+double size_factor(const ExpectationSpec& expectation, double bytes) {
+  for (double most = 128; const double factor : expectation.size_factors) {
+    if (bytes < most) return factor;
+    most *= 2;
+  }
+  return 1;
+}
+
+std::uint32_t channels_for(const ProtocolSpec& protocol, const ChannelAlgorithm& algorithm,
+                           const machine::SystemSpec& system, const Question& question, std::int64_t most) {
   const auto ranks = static_cast<double>(system.ranks());
   const double all = question.bytes * (question.kind == Kind::all_gather ? ranks : 1);
-  const double smallest = protocol.smallest_share.value + ranks * protocol.smallest_share_per_rank.value;
+  const double smallest =
+      protocol.smallest_share.value + (algorithm.is_tree ? 1 : ranks) * protocol.smallest_share_per_rank.value;
   while (most > 1 && all < smallest * static_cast<double>(most)) --most;
   return static_cast<std::uint32_t>(most);
 }
@@ -53,25 +80,78 @@ const ProtocolSpec* protocol_of(const ChannelsSpec& channels, Protocol protocol)
   }
 }
 
-double expected(const ExpectationSpec& expectation, const machine::SystemSpec& system, Kind kind, Algorithm number,
-                double bytes) {
-  const ChannelAlgorithm& algorithm = algorithm_of(number);
-  const Hops steps = algorithm.hops(system, kind);
-  const double through_port = algorithm.traffic(kind, static_cast<double>(system.ranks()), bytes);
-  double rate = port(system) * expectation.port_share;
-  if (expectation.at_most) rate = std::min(rate, expectation.at_most->value);
-  return expectation.start.seconds() + steps.in_node * expectation.hop.seconds() +
-         steps.between * expectation.network_hop.seconds() + through_port / rate;
+ProtocolSpec fitted(ProtocolSpec protocol, const machine::SystemSpec& system, const Choice& choice, double bytes) {
+  if (!algorithm_of(choice.algorithm).is_tree || !protocol.tree_chunk) return protocol;
+  const libraries::TreeChunkSpec& rule = *protocol.tree_chunk;
+  const auto gpus = static_cast<double>(system.node.gpus);
+  const double levels = std::floor(std::log2(static_cast<double>(system.nodes))) + 1 + gpus / 10;
+  double chunk = rule.most.value;
+  const auto halve = [&](double wanted, const std::optional<Bytes>& least) {
+    if (!least) return;
+    while (std::floor(bytes / (choice.channels * chunk)) < levels * wanted / gpus && chunk > least->value) chunk /= 2;
+  };
+  halve(rule.many, rule.some);
+  halve(rule.few, rule.least);
+  protocol.chunk = Bytes{std::ceil(chunk / 16) * 16};
+  protocol.slices = 1;
+  protocol.slots = rule.slots;
+  return protocol;
 }
 
-Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question) {
-  Choice best;
-  if (question.algorithm != Algorithm::automatic) best.algorithm = question.algorithm;
-  if (question.protocol != Protocol::automatic) best.protocol = question.protocol;
-  double soonest = -1;
+Rings rings_of(const ChannelsSpec& channels, const machine::SystemSpec& system) {
+  if (system.nodes == 1 || !channels.network || !system.node.nic)
+    return {static_cast<double>(channels.channels) / 2, channels.channels};
+  const libraries::NetworkRingsSpec& rule = *channels.network;
+  const double nic = system.node.nic->bandwidth.value;
+  double rings = static_cast<double>(system.node.nics) * std::max(1.0, std::floor(nic / rule.rate.value));
+  if (rings <= static_cast<double>(rule.few) && nic >= rule.doubled_from.value) rings *= 2;
+  return {rings, static_cast<std::int64_t>(std::min(2 * rings, 1024.0))};
+}
+
+double expected(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
+                Kind kind, Algorithm number, double bytes) {
+  const ChannelAlgorithm& algorithm = algorithm_of(number);
+  const Hops steps = algorithm.hops(system, kind);
+  const bool several = system.nodes > 1;
+  const Time hop = several ? expectation.hop_in_node.value_or(expectation.hop) : expectation.hop;
+  double latency =
+      expectation.start.seconds() + steps.in_node * hop.seconds() + steps.between * expectation.network_hop.seconds();
+  double rate = rate_of(expectation, channels, system, algorithm);
+  if (kind == Kind::all_reduce) {
+    if (several) latency *= expectation.latency_factor;
+    rate *= size_factor(expectation, bytes);
+  }
+  return latency + algorithm.traffic(kind, static_cast<double>(system.ranks()), bytes) / rate;
+}
+
+double least_time(const ProtocolSpec& protocol, const machine::SystemSpec& system, Kind kind, Algorithm number,
+                  double bytes) {
+  const ChannelAlgorithm& algorithm = algorithm_of(number);
+  const auto ranks = static_cast<double>(system.ranks());
+  const auto gpus = static_cast<double>(system.node.gpus);
+  const double travels = protocol.wire * algorithm.traffic(kind, ranks, bytes);
+  const link::PortSpec& links = system.node.gpu.port;
+  double time = 0;
+  if (system.node.wiring != link::Wiring::none && system.nodes == 1)
+    time = travels / (links.link_bandwidth.value * static_cast<double>(links.links));
+  if (system.nodes > 1 && system.node.nic) {
+    const double nics = static_cast<double>(system.node.nics) * system.node.nic->payload_bandwidth().value;
+    // Over all NICs what a rank sends by rings and trees; else of each rank what goes to other nodes.
+    const double outside = algorithm.nics_together ? travels : travels * gpus * (ranks - gpus) / (ranks - 1);
+    // A tree's busiest node sends to its parent and to two children, or a half of that in each of a pair of trees.
+    time = std::max(time, (algorithm.is_tree ? 0.5 : 1) * outside / nics);
+  }
+  return time;
+}
+
+std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::SystemSpec& system,
+                               const Question& question) {
+  std::vector<Choice> all;
+  const std::int64_t most = rings_of(channels, system).channels;
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
     const auto algorithm = static_cast<Algorithm>(i + 1);
-    if (question.algorithm != Algorithm::automatic && question.algorithm != algorithm) continue;
+    const bool asked = question.algorithm == algorithm;
+    if (chosen(question.algorithm) && !asked) continue;
     if (!algorithms[i]->can(question.kind, system.ranks())) continue;
     for (const Protocol protocol : protocols) {
       if (question.protocol != Protocol::automatic && question.protocol != protocol) continue;
@@ -79,22 +159,30 @@ Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, c
       if (spec == nullptr) continue;
       const std::optional<ExpectationSpec>* expectation = &expectation_of(*spec, *algorithms[i]);
       // Of an algorithm that was asked for and that the library never takes by itself: as of its rings.
-      if (!*expectation && question.algorithm != Algorithm::automatic) expectation = &spec->ring;
-      if (!*expectation) continue;
-      const double time = expected(**expectation, system, question.kind, algorithm, question.bytes);
-      if (soonest >= 0 && time >= soonest) continue;
-      soonest = time;
-      best.algorithm = algorithm;
-      best.protocol = protocol;
+      if (!*expectation && asked) expectation = &spec->ring;
+      Choice choice{
+          algorithm, protocol,
+          channels_for(*spec, *algorithms[i], system, question, std::min(most, question.channels.value_or(most)))};
+      if (*expectation)
+        choice.expected = expected(**expectation, channels, system, question.kind, algorithm, question.bytes);
+      all.push_back(choice);
     }
   }
-  const std::int64_t most = std::min(channels.channels, question.channels.value_or(channels.channels));
-  best.channels = channels_for(*protocol_of(channels, best.protocol), system, question, most);
+  return all;
+}
+
+Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question) {
+  const std::vector<Choice> all = candidates(channels, system, question);
+  // Where the library expects nothing, the first one: of rings, or of what was asked for.
+  const auto* best = all.data();
+  for (const Choice& choice : all) {
+    if (choice.expected && (!best->expected || *choice.expected < *best->expected)) best = &choice;
+  }
   if (core::logs(core::LogLevel::info))
     core::log_info("{} of {:.0f} bytes on {} ranks: {}, {}, at most {} channels{}", name_of(question.kind),
-                   question.bytes, system.ranks(), name_of(best.algorithm), name_of(best.protocol), best.channels,
-                   soonest < 0 ? "" : fmt::format(", expected to take {:.1f} us", soonest * 1e6));
-  return best;
+                   question.bytes, system.ranks(), name_of(best->algorithm), name_of(best->protocol), best->channels,
+                   best->expected ? fmt::format(", expected to take {:.1f} us", *best->expected * 1e6) : "");
+  return *best;
 }
 
 }  // namespace moire::collective

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "models/hardware/machine/spec.hpp"
 #include "models/workload/collective/kind.hpp"
@@ -21,8 +22,13 @@ struct Question {
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  std::uint32_t channels = 1;  // at most
+  std::uint32_t channels = 1;        // at most
+  std::optional<double> expected{};  // seconds, where the library expects something of it
 };
+
+// Of a protocol as an algorithm uses it: chunk and slices.
+libraries::ProtocolSpec fitted(libraries::ProtocolSpec protocol, const machine::SystemSpec& system,
+                               const Choice& choice, double bytes);
 
 const libraries::ProtocolSpec* protocol_of(const libraries::ChannelsSpec& channels, Protocol protocol);
 
@@ -30,8 +36,23 @@ const libraries::ProtocolSpec* protocol_of(const libraries::ChannelsSpec& channe
 // expects to end first. Then as many channels as have their smallest share.
 Choice choose(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question);
 
+// Of what was asked for, all that the machine can run, with what the library expects.
+std::vector<Choice> candidates(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system,
+                               const Question& question);
+
+// Rings through the NICs of a node, and channels that a kernel has at most.
+struct Rings {
+  double rings = 0;
+  std::int64_t channels = 0;
+};
+Rings rings_of(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system);
+
+// Seconds that the bytes take through ports and NICs, whoever moves them.
+double least_time(const libraries::ProtocolSpec& protocol, const machine::SystemSpec& system, Kind kind,
+                  Algorithm algorithm, double bytes);
+
 // Seconds that the library expects.
-double expected(const libraries::ExpectationSpec& expectation, const machine::SystemSpec& system, Kind kind,
-                Algorithm algorithm, double bytes);
+double expected(const libraries::ExpectationSpec& expectation, const libraries::ChannelsSpec& channels,
+                const machine::SystemSpec& system, Kind kind, Algorithm algorithm, double bytes);
 
 }  // namespace moire::collective

@@ -1,4 +1,4 @@
-// How the bytes of a collective are dealt to channels.
+// How the bytes of a collective are cut into parts of the ranks and dealt to channels. All of it is whole bytes.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,17 @@ struct Shares {
   double share = 0;            // of one; the last one's may be smaller
   double of(std::uint32_t channel) const { return std::clamp(bytes - channel * share, 0.0, share); }
 };
+
+// A buffer that is cut into a part for each rank: all are as large as the first, but for the last ones, which have what
+// is left, and may have nothing.
+struct Parts {
+  double bytes = 0;  // of all
+  double each = 0;
+  double of(std::uint32_t part) const { return std::clamp(bytes - part * each, 0.0, each); }
+};
+inline Parts cut(double bytes, std::uint32_t parts, double unit = 1) {
+  return {bytes, std::ceil(std::ceil(bytes / parts) / unit) * unit};
+}
 
 // Whole cells, over at most `channels` of them.
 inline Shares deal(double bytes, std::uint32_t channels, double cell) {

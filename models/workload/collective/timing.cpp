@@ -8,7 +8,9 @@
 
 namespace moire::collective {
 
-Time time_of(const libraries::EquippedSystem& system, const Collective& collective) {
+// SimGrid allows one engine per process, which the run itself may need.
+Time time_of(libraries::EquippedSystem system, const Collective& collective) {
+  system.network.model = machine::NetworkModel::queue;
   program::Program program(static_cast<program::Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};

@@ -12,8 +12,22 @@ void adopt(Tree& tree, Rank parent, Rank child) {
   tree.children[parent].push_back(child);
 }
 
-// `first` of every node's GPUs; the nodes as a binary heap from `root` on, up or down.
-Tree make(const machine::SystemSpec& system, const std::vector<Rank>& order, Rank first, Rank root, bool backwards) {
+// Parent of a node in the binary tree in which every second node is a leaf, every second of the others has two leaves
+// below it, and so on; node 0 is above them all.
+Rank above(Rank node, Rank nodes) {
+  const Rank bit = node & (0 - node);
+  const Rank up = (node ^ bit) | bit << 1;
+  return up < nodes ? up : node ^ bit;
+}
+
+// The other tree of a pair: its leaves are not leaves in the first one (of an odd number of nodes all but one).
+Rank above_in_other(Rank node, Rank nodes) {
+  if (nodes % 2 == 0) return nodes - 1 - above(nodes - 1 - node, nodes);
+  return (above((node + nodes - 1) % nodes, nodes) + 1) % nodes;
+}
+
+// `first` of every node's GPUs; the nodes as one of the pair of trees, numbered from `root` on.
+Tree make(const machine::SystemSpec& system, const std::vector<Rank>& order, Rank first, Rank root, bool other) {
   const auto gpus = static_cast<Rank>(system.node.gpus);
   const auto nodes = static_cast<Rank>(system.nodes);
   Tree tree;
@@ -21,14 +35,17 @@ Tree make(const machine::SystemSpec& system, const std::vector<Rank>& order, Ran
   tree.children.resize(tree.parent.size());
   tree.place.assign(tree.parent.size(), 0);
   const auto in_node = [&](Rank node, Rank place) { return node * gpus + order[(first + place) % gpus]; };
-  const auto node_at = [&](Rank place) { return (root + (backwards ? nodes - place : place)) % nodes; };
-  tree.root = in_node(root, 0);
+  const Rank top = !other || nodes == 1 ? 0 : nodes % 2 == 0 ? nodes - 1 : 1;
+  tree.root = in_node((root + top) % nodes, 0);
   tree.parent[tree.root] = tree.root;
   for (Rank node = 0; node < nodes; ++node) {
     for (Rank place = 1; place < gpus; ++place) adopt(tree, in_node(node, place - 1), in_node(node, place));
   }
-  for (Rank place = 1; place < nodes; ++place)
-    adopt(tree, in_node(node_at((place - 1) / 2), 0), in_node(node_at(place), 0));
+  for (Rank node = 0; node < nodes; ++node) {
+    if (node == top) continue;
+    const Rank parent = other ? above_in_other(node, nodes) : above(node, nodes);
+    adopt(tree, in_node((root + parent) % nodes, 0), in_node((root + node) % nodes, 0));
+  }
   return tree;
 }
 
@@ -54,10 +71,8 @@ std::vector<Tree> trees(const machine::SystemSpec& system) {
     return made;
   }
   for (Rank first = 0; first < static_cast<Rank>(system.node.gpus); ++first) {
-    for (const bool backwards : {false, true}) {
-      const Rank root = backwards ? static_cast<Rank>(system.nodes - 1) : 0;
-      made.push_back(make(system, order_of(ways[first % ways.size()]), first, root, backwards));
-    }
+    for (const bool other : {false, true})
+      made.push_back(make(system, order_of(ways[first % ways.size()]), first, 0, other));
   }
   return made;
 }

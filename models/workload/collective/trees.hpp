@@ -1,4 +1,4 @@
-// Trees over all ranks: a chain in each node, a binary tree of the nodes.
+// Trees over all ranks: a chain in each node, a pair of binary trees of the nodes.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ struct Tree {
 inline constexpr std::uint32_t most_children = 3;
 
 // A tree a channel may take, channel c the (c modulo size)-th: with several nodes each GPU of a node is its first in
-// one of them. Odd ones number the nodes from the other end, so that nodes that are leaves in one are not in the other.
+// one of them, of each of a pair of trees of the nodes: those that are leaves in one are not in the other.
 std::vector<Tree> trees(const machine::SystemSpec& system);
 // One with this root.
 Tree tree_from(const machine::SystemSpec& system, Rank root);

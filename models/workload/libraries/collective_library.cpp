@@ -17,6 +17,11 @@ void MessageSpec::describe(config::Describer<MessageSpec>& d) {
   d.field("largest_share", &MessageSpec::largest_share,
           "A message takes more channels, up to channels_per_peer, rather than larger shares than this")
       .positive();
+  d.field(
+       "channel_rate", &MessageSpec::channel_rate,
+       "Between nodes: channels_per_peer and more where the GPU's NICs are faster than so many channels at this rate, "
+       "as long as those of all ranks find a place; absent: channels_per_peer")
+      .optional();
 }
 
 void LowLatencySpec::describe(config::Describer<LowLatencySpec>& d) {
@@ -49,7 +54,45 @@ void ExpectationSpec::describe(config::Describer<ExpectationSpec>& d) {
   d.field("port_share", &ExpectationSpec::port_share, "Share of the GPU's port that it keeps busy")
       .positive()
       .or_default();
-  d.field("at_most", &ExpectationSpec::at_most, "Largest rate on the port that it expects").optional();
+  d.field("at_most", &ExpectationSpec::at_most, "With one node: largest rate on the port that it expects").optional();
+  d.field("ring_at_most", &ExpectationSpec::ring_at_most,
+          "Largest rate of each ring (of two channels) with 1 node, with 2, ...; the last one counts for all more")
+      .or_default();
+  d.field("hop_in_node", &ExpectationSpec::hop_in_node,
+          "With several nodes: time of a step to the next GPU of the node; absent: hop")
+      .optional();
+  d.field("latency_factor", &ExpectationSpec::latency_factor,
+          "With several nodes: what an all-reduce's start and hops take of what they would")
+      .range(1, 10)
+      .or_default();
+  d.field("network_share", &ExpectationSpec::network_share,
+          "With several nodes: share of a node's NICs together that it keeps busy; absent: port_share")
+      .positive()
+      .optional();
+  d.field("network_at_most", &ExpectationSpec::network_at_most,
+          "Largest rate that it expects with 2 nodes, with 3, ...; the last one counts for all more")
+      .or_default();
+  d.field("size_factors", &ExpectationSpec::size_factors,
+          "Share of the rate that it expects of an all-reduce of less than 128 B, 256 B, 512 B, ...; beyond them all")
+      .or_default();
+}
+
+void TreeChunkSpec::describe(config::Describer<TreeChunkSpec>& d) {
+  d.component(
+      "tree_chunk",
+      "Chunks of trees, one slice each, halved while a channel has few of them: levels = 1 + log2(nodes) + GPUs / "
+      "10, and a chunk is halved while chunks < levels x many (then x few) / GPUs of a node.");
+  d.sourced();
+  d.field("most", &TreeChunkSpec::most, "Bytes of data of one step at most").positive();
+  d.field("slots", &TreeChunkSpec::slots, "Chunks that a FIFO holds").range(1, 1024);
+  d.field("some", &TreeChunkSpec::some, "Halved down to this where there are fewer than many; absent: never")
+      .optional();
+  d.field("least", &TreeChunkSpec::least, "Halved down to this where there are fewer than few; absent: never")
+      .optional();
+  d.field("many", &TreeChunkSpec::many, "Chunks of a channel for each level of the tree, over the GPUs of a node")
+      .range(0, 1000)
+      .or_default();
+  d.field("few", &TreeChunkSpec::few, "The same").range(0, 1000).or_default();
 }
 
 void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
@@ -62,6 +105,9 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
       .or_default();
   d.field("smallest_slice", &ProtocolSpec::smallest_slice, "A small chunk is cut into fewer slices rather than smaller")
       .positive();
+  d.field("tree_chunk", &ProtocolSpec::tree_chunk,
+          "Chunks of trees, in place of chunk and slices; absent: the same as of rings")
+      .optional();
   d.field("slots", &ProtocolSpec::slots, "Slices that a FIFO holds").range(1, 1024);
   d.field("wire", &ProtocolSpec::wire, "Bytes that travel for one byte of data").range(1, 4).or_default();
   d.field("lines", &ProtocolSpec::lines,
@@ -96,10 +142,26 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
   d.field("recursive", &ProtocolSpec::recursive, "The same of recursive halving and doubling").optional();
 }
 
+void NetworkRingsSpec::describe(config::Describer<NetworkRingsSpec>& d) {
+  d.component(
+      "network_rings",
+      "Channels of a collective library where there are several nodes: as many rings as the NICs of a node carry, "
+      "two channels for each.");
+  d.sourced();
+  d.field("rate", &NetworkRingsSpec::rate, "The most of a NIC that a ring gets: a faster NIC carries several rings")
+      .positive();
+  d.field("doubled_from", &NetworkRingsSpec::doubled_from, "Few rings are doubled where a NIC is at least so fast")
+      .positive();
+  d.field("few", &NetworkRingsSpec::few, "So many rings are few").range(0, 1024);
+}
+
 void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
   d.component("channels", "A collective library's kernels in which a channel walks through the steps of an algorithm.");
   d.sourced();
   d.field("channels", &ChannelsSpec::channels, "Channels (workgroups) that a kernel has at most").range(1, 1024);
+  d.field("network", &ChannelsSpec::network,
+          "Channels by the NICs where there are several nodes; absent: as with one node")
+      .optional();
   d.field("setup", &ChannelsSpec::setup, "Time in the kernel before the first step");
   d.field("copy_cost", &ChannelsSpec::copy_cost,
           "What a byte that its loops load or store takes of the CU over what a plain loop's takes")

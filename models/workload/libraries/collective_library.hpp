@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/core/quantity.hpp"
 
@@ -20,6 +21,8 @@ struct MessageSpec {
   Bytes slot;                          // one step of the FIFO between two ranks
   Bytes smallest_share;                // of a channel: fewer channels rather than smaller shares
   Bytes largest_share;                 // of a channel: more channels rather than larger shares
+  // Between nodes: more channels for a peer where a NIC is faster than so many at this rate.
+  std::optional<BytesPerSecond> channel_rate{};
   static void describe(config::Describer<MessageSpec>& d);
 };
 
@@ -38,21 +41,41 @@ struct LowLatencySpec {
 // first: start + hops x hop + bytes / rate.
 struct ExpectationSpec {
   Time start;
-  Time hop;                                 // to the next GPU of the node
-  Time network_hop;                         // to another node
-  double port_share = 1;                    // of the GPU's port, what the algorithm keeps busy
-  std::optional<BytesPerSecond> at_most{};  // rate on the port
+  Time hop;                                    // to the next GPU of the node
+  Time network_hop;                            // to another node
+  double port_share = 1;                       // of the GPU's port, what the algorithm keeps busy
+  std::optional<BytesPerSecond> at_most{};     // rate on the port
+  std::vector<BytesPerSecond> ring_at_most{};  // of each ring (two channels), with 1 node, with 2, ...
+  // Where there are several nodes.
+  std::optional<Time> hop_in_node{};              // in place of `hop`
+  double latency_factor = 1;                      // of start and hops of an all-reduce
+  std::optional<double> network_share{};          // in place of port_share: of all NICs of a node together
+  std::vector<BytesPerSecond> network_at_most{};  // with 2 nodes, with 3, ...; the last one counts for all more
+  // Of an all-reduce of up to 64 B, 128 B, 256 B, ...: what is left of the rate. Beyond the last one all of it.
+  std::vector<double> size_factors{};
   static void describe(config::Describer<ExpectationSpec>& d);
+};
+
+// Chunks of trees, which are halved while a channel has few of them, so that all levels of a tree work at once.
+struct TreeChunkSpec {
+  Bytes most;
+  std::int64_t slots = 1;  // chunks that a FIFO holds
+  // Halved down to `some` where there are fewer than `many` for each level of the tree over the GPUs of a node, then
+  // down to `least` where there are fewer than `few`.
+  std::optional<Bytes> some{}, least{};
+  double many = 0, few = 0;
+  static void describe(config::Describer<TreeChunkSpec>& d);
 };
 
 // How a channel moves data: chunks, cut into slices, each in a slot of the FIFO between two ranks.
 struct ProtocolSpec {
-  std::int64_t threads = 0;  // of a channel's workgroup
-  Bytes chunk;               // of data, in one step of an algorithm
-  std::int64_t slices = 1;   // of a chunk
-  Bytes smallest_slice;      // a small chunk is cut into fewer
-  std::int64_t slots = 1;    // slices that a FIFO holds
-  double wire = 1;           // bytes that travel for one of data
+  std::int64_t threads = 0;                   // of a channel's workgroup
+  Bytes chunk;                                // of data, in one step of an algorithm
+  std::int64_t slices = 1;                    // of a chunk
+  Bytes smallest_slice;                       // a small chunk is cut into fewer
+  std::optional<TreeChunkSpec> tree_chunk{};  // in place of chunk, slices and slots
+  std::int64_t slots = 1;                     // slices that a FIFO holds
+  double wire = 1;                            // bytes that travel for one of data
   // Data and flags share lines: the receiver sees every line as it comes. Else a flag follows each slice.
   bool lines = false;
   Bytes bytes_in_flight;   // of data, of a channel's workgroup
@@ -69,9 +92,18 @@ struct ProtocolSpec {
   static void describe(config::Describer<ProtocolSpec>& d);
 };
 
+// Channels where there are several nodes: as many rings as the NICs of a node carry, two channels for each.
+struct NetworkRingsSpec {
+  BytesPerSecond rate;          // the most of a NIC that one ring gets
+  BytesPerSecond doubled_from;  // few rings on NICs from this rate on are doubled
+  std::int64_t few = 0;
+  static void describe(config::Describer<NetworkRingsSpec>& d);
+};
+
 // Kernels in which a channel walks through the steps of an algorithm.
 struct ChannelsSpec {
-  std::int64_t channels = 0;  // workgroups, at most
+  std::int64_t channels = 0;                  // workgroups, at most
+  std::optional<NetworkRingsSpec> network{};  // with several nodes; absent: as with one
   Time setup;
   double copy_cost = 1;
   double link_cost = 1;

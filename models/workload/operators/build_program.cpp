@@ -189,7 +189,8 @@ BuiltProgram build_program(const config::Node& node, const libraries::EquippedSy
     const std::vector<config::Node>& operations = queues[q].spec.operations.items;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::string path = fmt::format("program.queues.{}.{}", queue.name, i);
-      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded}, *groups, diagnostics);
+      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded, &built.notes}, *groups,
+                       diagnostics);
     }
   }
   if (diagnostics.size() > before) return {};

@@ -1,0 +1,93 @@
+// What a machine between nodes may be changed to: more of it is not slower, and the wire is reached, not passed.
+#include <gmock/gmock.h>
+
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/selection.hpp"
+#include "models/workload/collective/timing.hpp"
+#include "sim/config/config.hpp"
+#include "tests/support/source_dir.hpp"
+
+namespace moire::collective {
+namespace {
+
+using libraries::EquippedSystem;
+
+EquippedSystem read(const std::string& name, std::int64_t nodes) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load(support::source_dir() + "/configs/systems/" + name, {}, diagnostics);
+  std::optional<EquippedSystem> system;
+  if (root) system = libraries::read_system(*root, diagnostics);
+  if (!system) throw std::runtime_error(diagnostics.str());
+  system->nodes = nodes;
+  return *system;
+}
+
+EquippedSystem with_nic(EquippedSystem system, double gigabits) {
+  system.node.nic->bandwidth = BytesPerSecond{gigabits / 8 * 1e9};
+  system.node.nic->pcie_bandwidth = BytesPerSecond{1e12};
+  return system;
+}
+
+double time_us(const EquippedSystem& system, Kind kind, double bytes, Method method = {}) {
+  return time_of(system, {.kind = kind, .bytes = Bytes{bytes}, .method = std::move(method)}).us();
+}
+
+// Flows that share ports fairly may meet at worse times when they come faster: 2 % at most, with 8 channels and more.
+constexpr double meetings = 1.02;
+
+TEST(Machine, AFasterNicIsNotSlower) {
+  const EquippedSystem rail = read("128x8xh100_rail.yaml", 2);
+  std::vector<Method> methods{{}, {.algorithm = Algorithm::best}};
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree})
+    for (const Protocol protocol : {Protocol::simple, Protocol::ll, Protocol::ll128})
+      methods.push_back({.algorithm = algorithm, .protocol = protocol, .channels = 8});
+  for (const Method& method : methods) {
+    for (const double bytes : {1000., 131072., 2097152.}) {
+      double before = 1e9;
+      for (const double gigabits : {100, 200, 400, 800, 1600}) {
+        const double time = time_us(with_nic(rail, gigabits), Kind::all_reduce, bytes, method);
+        EXPECT_LE(time, before * meetings) << name_of(method.algorithm) << ", " << name_of(method.protocol) << ", "
+                                           << bytes << " B, " << gigabits << " Gb/s";
+        before = time;
+      }
+    }
+  }
+}
+
+// A library's own choice, where a switch of its tables made it several times slower.
+TEST(Machine, MoreBytesAreNotFasterAndFasterNicsAreNotSlowerByTheLibrarysChoice) {
+  const EquippedSystem rail = read("128x8xh100_rail.yaml", 4);
+  double before = 0;
+  for (const double bytes : {65536., 1048576., 4194304., 16777216.}) {
+    const double time = time_us(rail, Kind::all_reduce, bytes);
+    EXPECT_GE(time, before) << bytes;
+    before = time;
+  }
+  EXPECT_LT(time_us(with_nic(rail, 400), Kind::all_reduce, 131072), 70) << "257 us before, 94 with 100 Gb/s";
+}
+
+TEST(Machine, LibrariesExpectWhatAllNicsOfANodeCarry) {
+  const EquippedSystem rail = read("128x8xh100_rail.yaml", 8);
+  const auto& channels = *rail.software.library->channels;
+  EXPECT_EQ(rings_of(channels, rail).channels, 16);
+  EXPECT_EQ(rings_of(channels, with_nic(rail, 800)).channels, 32);
+  EXPECT_EQ(rings_of(channels, read("2x4xh200.yaml", 2)).channels, 16) << "four rings are few and doubled";
+  // 2 x 63 / 64 of the bytes at 0.96 of 8 x 50 GB/s, and 1.4 x (8.4 + 112 x 3.4 + 14 x 14) us.
+  const double seconds = expected(*channels.simple.ring, channels, rail, Kind::all_reduce, Algorithm::ring, 1e9);
+  EXPECT_NEAR(seconds * 1e6, 2e3 * 63 / 64 / 0.384 + 1.4 * (8.4 + 112 * 3.4 + 14 * 14), 1);
+}
+
+// 5.75 ms before, 23 of 50 GB/s: all messages of a rank went through two channels.
+TEST(Machine, AllToAllReachesTheWire) {
+  const EquippedSystem two = read("2x4xh200.yaml", 2);
+  const double bytes = 64 * 1048576.;
+  const double wire = bytes / 2 / two.node.nic->payload_bandwidth().value * 1e6;
+  const double time = time_us(two, Kind::all_to_all, bytes);
+  EXPECT_GE(time, wire);
+  EXPECT_LE(time, 1.06 * wire);
+  EXPECT_LE(time_us(with_nic(two, 1e5), Kind::all_to_all, bytes), 0.3 * time);
+}
+
+}  // namespace
+}  // namespace moire::collective
