@@ -128,6 +128,10 @@ report::Document document_of(const Scenario& scenario, const StudyResult& result
   }
   if (!result.summary.empty()) document.add(summary_table(scenario, result), in::json);
   document.add(results_table(scenario, result), in::people);
+  if (!result.notes.empty()) {
+    document.add(Field{"notes", Cell(result.notes)}, in::json);
+    document.add(report::List{result.notes, report::Mark::note}, in::people);
+  }
   add_blame(scenario, result, document);
   add_recorded(scenario, result, document);
   return document;

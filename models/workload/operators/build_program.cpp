@@ -18,7 +18,8 @@ std::vector<std::string> names() {
   return known;
 }
 
-bool append_operation(const config::Node& node, builder::Builder build, config::Diagnostics& diagnostics) {
+bool append_operation(const config::Node& node, builder::Builder build, std::vector<builder::Exchange>& exchanges,
+                      config::Diagnostics& diagnostics) {
   if (!node.is_map() || node.entries.size() != 1) {
     diagnostics.error(node.place, "an operation is one operator with its parameters, found " + config::found(node),
                       "write {" + all().front().name + ": {...}}");
@@ -32,7 +33,16 @@ bool append_operation(const config::Node& node, builder::Builder build, config::
     return false;
   }
   build.path += "." + entry.key;
-  return op->append(entry.value, build, diagnostics);
+  const std::size_t first = build.queue.operations.size();
+  if (!op->append(entry.value, build, diagnostics)) return false;
+  if (op->exchange) {
+    builder::Exchange made = op->exchange(entry.value, build.system);
+    made.queue = static_cast<std::size_t>(&build.queue - build.program.queues.data());
+    made.first = first;
+    made.operations = build.queue.operations.size() - first;
+    exchanges.push_back(made);
+  }
+  return true;
 }
 
 // "what is wrong; what would be right" at the key of a queue, or at the queue where the key is a default.
@@ -159,7 +169,8 @@ BuiltProgram build_program(const config::Node& node, const libraries::EquippedSy
     const std::vector<config::Node>& operations = queues[q].spec.operations.items;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::string path = fmt::format("program.queues.{}.{}", queue.name, i);
-      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded}, diagnostics);
+      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded}, built.exchanges,
+                       diagnostics);
     }
   }
   if (diagnostics.size() > before) return {};
