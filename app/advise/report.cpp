@@ -88,6 +88,11 @@ report::Table tried_table(const Advice& advice) {
       cells.emplace_back(in_us(end_of(one.result, queue)));
     table.row(std::move(cells));
   }
+  if (std::any_of(advice.tried.begin(), advice.tried.end(),
+                  [](const Tried& one) { return one.fraction_of_ideal.value_or(0) > 1; }))
+    table.footnotes.emplace_back(
+        "more than 100 % of ideal: the ideal is the longest of the queues alone as the scenario has them, and such a "
+        "schedule makes that queue faster");
   for (const std::string& reason : advice.space.left_out) table.footnotes.push_back("left out: " + reason);
   return table;
 }

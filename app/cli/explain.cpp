@@ -1,19 +1,24 @@
 // moire explain: what components, keys, operators and metrics mean; also writes the reference pages.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <filesystem>
+#include <set>
 
 #include "app/advise/space.hpp"
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
 #include "app/cli/files.hpp"
+#include "app/cli/glossary.hpp"
 #include "app/evidence/validate/validation.hpp"
 #include "app/report/formats.hpp"
 #include "app/study/metrics.hpp"
 #include "app/study/scenario.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
+#include "models/hardware/machine/follow.hpp"
 #include "models/workload/operators/registry.hpp"
+#include "sim/config/suggest.hpp"
 
 namespace moire::cli {
 
@@ -60,16 +65,114 @@ int write_pages(const std::string& folder) {
   const config::Catalogue catalogue = everything();
   write_quietly(fs::path(folder) / "components.md", catalogue.markdown());
   for (const std::string& name : catalogue.names()) {
-    write_quietly(fs::path(folder) / (name + ".md"), catalogue.markdown(*catalogue.find(name)));
+    write_quietly(fs::path(folder) / (name + ".md"),
+                  catalogue.markdown(*catalogue.find(name)) + (name == "gpu" ? follows_markdown() : ""));
   }
   write_quietly(fs::path(folder) / "metrics.md", metrics_markdown());
   return done;
 }
 
+// One line a value: "compute.vector_fp32  x compute.clock x compute.cus  operations per CU and clock stay".
+report::Table follows_table() {
+  report::Table table{.columns = {report::left("value"), report::left("goes with"), report::left("because")}};
+  for (const part::Follow& follow : machine::follows()) {
+    const auto plain = [](std::string_view key) { return key.starts_with("gpu.") ? key.substr(4) : key; };
+    table.row({std::string(plain(follow.key)),
+               fmt::format("{}{}{}", follow.power < 0 ? "1 / " : "", plain(follow.of),
+                           follow.only_where.empty() ? "" : fmt::format(", if {}", plain(follow.only_where))),
+               std::string(follow.why)});
+  }
+  return table;
+}
+
+const std::string_view about_follows =
+    "A change of the value on the right (--set, an axis, a variant) takes the one on the left along, in proportion to "
+    "what the file says, unless the left one is changed as well. compute.cus and compute.group_count are those of "
+    "compute.groups.";
+
+std::string follows_text() {
+  return fmt::format("Values that go with others. {}\n\n{}", about_follows, report::text_of(follows_table()));
+}
+
+std::string follows_markdown() {
+  std::string out = fmt::format(
+      "\n## Values that go with others\n\n{}\n\n| value | goes with | because |\n|---|---|---|\n", about_follows);
+  for (const auto& row : follows_table().rows)
+    out += fmt::format("| `{}` | `{}` | {} |\n", shown(row[0]), shown(row[1]), shown(row[2]));
+  return out;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// Everything that has a name: where it is told, and its meaning.
+struct Entry {
+  std::string name;
+  std::string meaning;
+};
+
+std::vector<Entry> entries(const config::Catalogue& catalogue) {
+  std::vector<Entry> all;
+  for (const auto& [word, meaning] : glossary()) all.push_back({std::string(word), std::string(meaning)});
+  for (const auto& info : study::metric_infos()) all.push_back({info.name, info.meaning});
+  for (const std::string& name : catalogue.names()) {
+    const config::Description& component = *catalogue.find(name);
+    all.push_back({name, component.meaning});
+    for (const config::Field& field : component.fields) all.push_back({name + "." + field.key, field.meaning});
+  }
+  return all;
+}
+
+// Names that hold the word come before meanings that do. Nothing where nobody does.
+std::string search(const config::Catalogue& catalogue, const std::string& word) {
+  constexpr std::size_t most = 40;
+  const std::string wanted = lower(word);
+  report::Table found{.columns = {report::left("name"), report::left("meaning")}, .headings = false};
+  std::size_t left_out = 0;
+  for (const bool in_name : {true, false}) {
+    for (const Entry& entry : entries(catalogue)) {
+      const bool named = lower(entry.name).find(wanted) != std::string::npos;
+      const bool meant = lower(entry.meaning).find(wanted) != std::string::npos;
+      if (in_name ? !named : named || !meant) continue;
+      if (found.rows.size() < most) {
+        found.row({entry.name, entry.meaning});
+      } else {
+        ++left_out;
+      }
+    }
+  }
+  if (found.rows.empty()) return {};
+  const std::string more = left_out == 0 ? "" : fmt::format("and {} more; a longer word finds fewer\n", left_out);
+  return fmt::format("No component is called {}. What mentions it:\n\n{}{}", config::in_quotes(word),
+                     report::text_of(found), more);
+}
+
+// Words of all names, for what was mistyped.
+std::vector<std::string> words_of_names(const config::Catalogue& catalogue) {
+  std::set<std::string> words;
+  for (const Entry& entry : entries(catalogue)) {
+    std::string word;
+    for (const char c : entry.name + " ") {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+        word += c;
+      } else {
+        if (word.size() > 2) words.insert(lower(word));
+        word.clear();
+      }
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
 int explain(const std::string& topic) {
   const config::Catalogue catalogue = everything();
   if (topic.empty()) {
-    fmt::print("{}\nmoire explain COMPONENT, COMPONENT.KEY, operators or metrics tells more.\n", catalogue.list());
+    fmt::print(
+        "{}\nmoire explain COMPONENT, COMPONENT.KEY, operators or metrics tells more; any other WORD is looked for.\n",
+        catalogue.list());
     return done;
   }
   if (topic == "metrics") {
@@ -83,7 +186,21 @@ int explain(const std::string& topic) {
   config::Diagnostics diagnostics;
   if (const auto text = catalogue.explain(topic, diagnostics)) {
     fmt::print("{}", *text);
+    if (topic == "gpu") fmt::print("\n{}", follows_text());
     return done;
+  }
+  if (catalogue.find(topic.substr(0, topic.find('.'))) == nullptr) {
+    const std::string text = search(catalogue, topic);
+    if (!text.empty()) {
+      fmt::print("{}", text);
+      return done;
+    }
+    const std::vector<std::string> words = words_of_names(catalogue);
+    const auto near = config::nearest(lower(topic), words);
+    diagnostics = {};
+    diagnostics.error({}, "nothing is called or mentions " + config::in_quotes(topic),
+                      near ? fmt::format("did you mean '{}'?", *near)
+                           : "'moire explain' lists the components, 'moire explain metrics' the metrics");
   }
   print_errors(diagnostics);
   return bad_input;
@@ -99,8 +216,9 @@ void add_explain(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("explain", "What components, keys, operators and metrics mean");
   command
-      ->add_option("TOPIC", arguments->topic,
-                   "COMPONENT, COMPONENT.KEY, operators or metrics; none: the list of components")
+      ->add_option(
+          "TOPIC", arguments->topic,
+          "COMPONENT, COMPONENT.KEY, operators, metrics, or any word to look for; none: the list of components")
       ->type_name("");
   command->add_option("--markdown", arguments->markdown, "Write the reference pages of all components into DIR")
       ->type_name("DIR");

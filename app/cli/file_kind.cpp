@@ -37,7 +37,10 @@ std::string_view to_string(FileKind kind) {
   return "";
 }
 
-bool is_wg_trace(const std::filesystem::path& file) { return file.extension() == ".csv" || file.extension() == ".zst"; }
+bool is_wg_trace(const std::filesystem::path& file) {
+  if (file.extension() == ".gz") return is_wg_trace(file.stem());  // told when it is read
+  return file.extension() == ".csv" || file.extension() == ".zst";
+}
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
   const std::array<std::pair<FileKind, const config::Description*>, 8> kinds = {{

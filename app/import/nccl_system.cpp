@@ -73,6 +73,7 @@ class Import {
     if (!options_.graph.empty()) compare_graph();
     if (!diagnostics_.ok()) return std::nullopt;
     compare_gpu();
+    choose_links_of_pairs();
     compare_links();
     system_.facts.insert(system_.facts.end(), nic_facts_.begin(), nic_facts_.end());
     system_.facts.insert(system_.facts.end(), graph_facts_.begin(), graph_facts_.end());
@@ -251,6 +252,16 @@ class Import {
     wiring_ = Wiring::pcie;
   }
 
+  std::int64_t peers() const { return static_cast<std::int64_t>(gpus()) - 1; }
+
+  // Those of the dump where it has a mesh and the port as many; else what the port has for each peer.
+  void choose_links_of_pairs() {
+    if (wiring_ != Wiring::full_mesh || gpus() < 2) return;
+    system_.links_per_pair = std::max<std::int64_t>(1, gpu_->port.links / peers());
+    if (wires_.shape == Shape::mesh && wires_.fewest() < system_.links_per_pair)
+      system_.links_per_pair = wires_.fewest();
+  }
+
   void compare_links() {
     if (wires_.to_itself > 0) {
       note(fmt::format("{} end at the GPU that they start from, as virtual machines report it: not taken for links",
@@ -266,11 +277,10 @@ class Import {
       return;
     }
     if (wires_.shape == Shape::none || wires_.shape == Shape::mixed) return;
-    const std::int64_t peers = static_cast<std::int64_t>(gpus()) - 1;
     const bool mesh = wires_.shape == Shape::mesh && wiring_ == Wiring::full_mesh;
     const std::int64_t fewest = mesh ? wires_.fewest() : *std::min_element(wires_.links.begin(), wires_.links.end());
     const std::int64_t most = mesh ? wires_.most() : *std::max_element(wires_.links.begin(), wires_.links.end());
-    const std::int64_t ours = mesh ? gpu_->port.links / peers : gpu_->port.links;
+    const std::int64_t ours = mesh ? system_.links_per_pair : gpu_->port.links;
     const std::string_view where = mesh ? "between every two GPUs" : "a GPU";
     std::string line =
         fmt::format("{} {}{} {}", span(fewest, most), to_string(wires_.kind), most == 1 ? "" : "s", where);
@@ -288,7 +298,7 @@ class Import {
     fact(line);
     if (fewest != ours || most != ours) {
       note(fmt::format("the dump says {} links {}, {} has {}; to take the dump's: --set system.node.gpu.port.links={}",
-                       span(fewest, most), where, gpu_file(), ours, mesh ? fewest * peers : most));
+                       span(fewest, most), where, gpu_file(), ours, mesh ? fewest * peers() : most));
     }
   }
 

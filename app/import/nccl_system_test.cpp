@@ -186,7 +186,7 @@ TEST(NcclSystem, WhatMoireCannotSimulateIsRefused) {
         "gcn=\"gfx90a\">{1}</gpu></pci>",
         g, links);
   }
-  EXPECT_THAT(build(cpu(gpus)).errors, HasSubstr("a full mesh of 5 GPUs needs 4 links"));
+  EXPECT_THAT(build(cpu(gpus)).errors, HasSubstr("needs 4 links per GPU, the port has 3"));
 }
 
 TEST(NcclSystem, NamesOfTheDumpCannotWriteYaml) {

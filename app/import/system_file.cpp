@@ -64,6 +64,7 @@ std::string to_yaml(const SystemFile& system, const fs::path& folder) {
   out += "description: >-\n" + wrapped(system.description, "  ", "  ");
   out += fmt::format("nodes: 1\nnode:\n  gpus: {}\n  gpu: {}\n  wiring: {}\n", system.gpus,
                      path_from(system.gpu, folder), system.wiring);
+  if (system.links_per_pair > 0) out += fmt::format("  links_per_pair: {}\n", system.links_per_pair);
   if (system.nics > 0) out += fmt::format("  nics: {}\n  nic: {}\n", system.nics, path_from(system.nic, folder));
   if (!system.library.empty()) out += fmt::format("library: {}\n", path_from(system.library, folder));
   return out;

@@ -17,6 +17,7 @@ struct SystemFile {
   std::int64_t gpus = 1;
   std::filesystem::path gpu;
   std::string wiring;
+  std::int64_t links_per_pair = 0;  // of a full mesh; 0: no mesh
   std::int64_t nics = 0;
   std::filesystem::path nic;
   std::filesystem::path library;  // empty: none

@@ -100,6 +100,8 @@ const std::vector<MetricInfo>& metric_infos() {
          "workgroup "
          "or copy to the last end and host.queue_gap; at least host.enqueue for each operation"},
         {"skew_percent", "100 x (latest - earliest end of a rank) / latest"},
+        {"rank_min_us", "End of the rank that ends first"},
+        {"rank_max_us", "End of the rank that ends last"},
         {"<operation>_us", "From the operation's first begin on any rank to its last end on any rank"},
         {"<operation>_begin_us", "First begin of the operation on any rank"},
         {"<operation>_end_us", "Last end of the operation on any rank"},
@@ -108,6 +110,12 @@ const std::vector<MetricInfo>& metric_infos() {
          "Of a kernel: mean time a workgroup takes for the phase once; wait is for flags"},
         {"<operation>_<phase>_per_workgroup_us",
          "Of a replayed kernel: what a physical workgroup spends in the phase in all, mean"},
+        {"<operation>_algbw_gb_per_s",
+         "Of a collective, as nccl-tests: its size over its time (first begin to last end). The size is that of a "
+         "rank's buffer, of all_gather's output"},
+        {"<operation>_busbw_gb_per_s",
+         "algbw x what a rank has to send of each byte, as nccl-tests: all_reduce 2 (n - 1) / n, all_gather, "
+         "reduce_scatter and all_to_all (n - 1) / n, others 1, of n ranks. To be held against the links"},
         {"recorded_<metric>", "The metric as recorded on hardware, where a kernel is replayed from a trace"},
         {"ranks", "GPUs that took part"},
         {"workgroups", "Workgroups that ran, over all ranks"},
@@ -156,8 +164,8 @@ const std::vector<MetricInfo>& metric_infos() {
 }
 
 std::string_view unit_of(std::string_view metric) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> units = {
-      {{"_us", "us"}, {"_percent", "%"}, {"_bytes", "B"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> units = {
+      {{"_us", "us"}, {"_percent", "%"}, {"_bytes", "B"}, {"_gb_per_s", "GB/s"}}};
   for (const auto& [ending, unit] : units) {
     if (metric.ends_with(ending)) return unit;
   }

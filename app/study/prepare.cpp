@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "app/study/metrics.hpp"
+#include "app/study/notes.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
@@ -18,16 +19,16 @@ namespace moire::study {
 
 namespace {
 
-bool varies_runs(const config::Override& set) { return set.path.front() == "system" || set.path.front() == "program"; }
-
 bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree, config::Diagnostics& diagnostics) {
   bool good = true;
   for (const Choice* choice : run.choices) {
-    for (const config::Override& change : choice->changes) good = apply_change(change, tree, diagnostics) && good;
-  }
-  // Once more, since a variant may have replaced what they changed when the file was loaded.
-  for (const config::Override& set : scenario.sets) {
-    if (varies_runs(set)) good = apply_change(set, tree, diagnostics) && good;
+    for (const config::Override& change : choice->changes) {
+      good = apply_change(change, tree, diagnostics) && good;
+      // What was set within what the change replaced is set in its place.
+      for (const config::Override& set : scenario.sets) {
+        if (replaces(change, set)) good = apply_change(set, tree, diagnostics) && good;
+      }
+    }
   }
   return good;
 }
@@ -50,27 +51,30 @@ std::optional<config::Problem> too_long(const program::Program& program) {
 }
 
 // What makes two parts of scenarios the same: all of their values, and where a file name among them is read from.
-void add_text(const config::Node& node, std::string& text) {
+// A system is completed by what its overrides bring along, so that they count there.
+enum class Overrides { count, ignore };
+void add_text(const config::Node& node, Overrides overrides, std::string& text) {
   const auto add = [&text](const std::string& word) {
     text.append(std::to_string(word.size())).append(1, ' ').append(word);
   };
   text += static_cast<char>('0' + static_cast<int>(node.kind));
   text += node.quoted ? 'q' : ' ';
+  if (overrides == Overrides::count && node.override_text) text += 'o';
   if (node.is_scalar()) {
     add(node.text);
     add(node.place.source ? node.place.source->folder.native() : std::string());
   }
-  for (const config::Node& item : node.items) add_text(item, text);
+  for (const config::Node& item : node.items) add_text(item, overrides, text);
   for (const config::Node::Entry& entry : node.entries) {
     add(entry.key);
-    add_text(entry.value, text);
+    add_text(entry.value, overrides, text);
   }
   text += ';';
 }
 
-std::string text_of(const config::Node& node) {
+std::string text_of(const config::Node& node, Overrides overrides) {
   std::string text;
-  add_text(node, text);
+  add_text(node, overrides, text);
   return text;
 }
 
@@ -129,7 +133,7 @@ bool Preparer::has_room() const { return memory_in_use() < memory_before_ + most
 
 std::shared_ptr<const libraries::EquippedSystem> Preparer::system_of(const config::Node& node,
                                                                      config::Diagnostics& diagnostics) {
-  std::string text = text_of(node);
+  std::string text = text_of(node, Overrides::count);
   if (const auto known = systems_.find(text); known != systems_.end()) return known->second;
   const std::size_t before = diagnostics.size();
   auto parsed = libraries::read_system(node, diagnostics, nullptr, "system");
@@ -150,7 +154,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   if (!system_node || !program_node) return nullptr;  // told when the scenario was loaded
   const auto system = system_of(*system_node, diagnostics);
   if (!system) return nullptr;
-  std::pair same{system.get(), text_of(*program_node)};
+  std::pair same{system.get(), text_of(*program_node, Overrides::ignore)};
   const auto known = runs_.find(same);
   PreparedRunPtr prepared = known == runs_.end() ? nullptr : known->second;
   if (!prepared) {
@@ -163,8 +167,9 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
       diagnostics.error(program_node->place, *problem);
       return nullptr;
     }
-    prepared = std::make_shared<const PreparedRun>(
-        PreparedRun{system, std::move(built.program), std::move(built.recorded), std::move(built.notes)});
+    prepared =
+        std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program), std::move(built.recorded),
+                                                        std::move(built.exchanges), std::move(built.notes)});
     if (has_room()) runs_.emplace(std::move(same), prepared);
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
@@ -192,10 +197,14 @@ std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer,
   std::map<std::string, Seen> seen;
   std::vector<std::string> order;
   PreparedStudy study;
+  const std::size_t before = diagnostics.size();
+  check_overwrites(scenario, diagnostics);
   const std::size_t runs = scenario.runs();
   for (std::size_t number = 0; number < runs; ++number) {
     config::Diagnostics own;
     PreparedRunPtr prepared = preparer.prepare(scenario, run_of(scenario, number), own);
+    study.notes.push_back(prepared ? notes_of(scenario, run_of(scenario, number), *prepared)
+                                   : std::vector<std::string>());
     study.runs.push_back(preparer.has_room() ? std::move(prepared) : nullptr);
     for (const config::Diagnostic& error : own.sorted()) {
       const auto [it, fresh] = seen.try_emplace(error.str(), Seen{error, 0, number});
@@ -213,7 +222,7 @@ std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer,
     }
     diagnostics.error(one.error.place, what, one.error.remedy);
   }
-  if (!order.empty()) return std::nullopt;
+  if (diagnostics.size() > before) return std::nullopt;
   study.scenario = std::move(scenario);
   return study;
 }

@@ -21,6 +21,7 @@ struct PreparedRun {
   std::shared_ptr<const libraries::EquippedSystem> system;
   std::shared_ptr<const program::Program> program;
   std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
+  std::vector<builder::Exchange> exchanges{};       // operations whose bandwidth is told
   std::vector<std::string> notes{};                 // what operators decided and why
 
   PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
@@ -55,7 +56,8 @@ class Preparer {
 // A scenario that passed all checks, with its runs.
 struct PreparedStudy {
   Scenario scenario;
-  std::vector<PreparedRunPtr> runs;  // by number; null where there was no room
+  std::vector<PreparedRunPtr> runs;             // by number; null where there was no room
+  std::vector<std::vector<std::string>> notes;  // by number (notes.hpp)
 
   PreparedRunPtr run(std::size_t number) const;  // prepared now where it was not kept
 };

@@ -50,6 +50,26 @@ TEST(Prepare, ATraceIsParsedOnceForAllRuns) {
   EXPECT_EQ(preparer.traces().parsed(), 2) << "two files";
 }
 
+// A set within what a variant replaces stays set; what the variant adds to a set value stays, too.
+TEST(Prepare, ASetIsSetAgainInWhatAVariantReplaced) {
+  const std::string text = system_line + two +
+                           "variants:\n  base: {}\n  other: {program: {queues: {a: [{stream: {read: 1 MB}}]}}}\n"
+                           "  later: {program.queues.b: [{stream: {read: 8 MB}}], program.order: serial}\n";
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  auto sets = config::parse_sets({"program.queues.a.0.stream.write=3 MB"}, diagnostics);
+  auto tree = config::load_text("s.yaml", text, {}, diagnostics);
+  const auto study =
+      prepare_runs(scenario_of("s.yaml", std::move(*tree), std::move(sets), diagnostics), preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  for (std::size_t run = 0; run < 3; ++run) {
+    double written = 0;
+    for (const auto& shape : std::get<program::Kernel>(study->run(run)->program->queues[0].operations[0]).shapes)
+      written += shape.write;
+    EXPECT_GT(written, 0) << run;
+  }
+}
+
 TEST(Prepare, WhatWasNotKeptIsPreparedAgain) {
   config::Diagnostics diagnostics;
   Preparer preparer;

@@ -99,6 +99,7 @@ void add_notes(const Scenario& scenario, const StudyResult& result, report::Docu
   constexpr std::size_t most = 12;
   std::vector<std::string> known;
   report::List list;
+  list.mark = report::Mark::note;
   for (std::size_t number = 0; number < result.runs.size(); ++number) {
     const std::string label = result.runs.size() > 1 ? run_of(scenario, number).label() + ": " : "";
     for (const std::string& note : result.runs[number].notes) {
@@ -151,6 +152,10 @@ report::Document document_of(const Scenario& scenario, const StudyResult& result
   }
   if (!result.summary.empty()) document.add(summary_table(scenario, result), in::json);
   document.add(results_table(scenario, result), in::people);
+  if (!result.notes.empty()) {
+    document.add(Field{"notes", Cell(result.notes)}, in::json);
+    document.add(report::List{result.notes, report::Mark::note}, in::people);
+  }
   add_notes(scenario, result, document);
   add_blame(scenario, result, document);
   add_recorded(scenario, result, document);

@@ -1,5 +1,6 @@
 // What people read of a study.
 #include <algorithm>
+#include <array>
 
 #include "app/study/report.hpp"
 
@@ -12,10 +13,40 @@ using report::left;
 using report::percent;
 using report::right;
 
-report::TimeUnit unit_for(const std::vector<RunResult>& runs) {
+// Of a row: rows of one table may be far apart.
+report::TimeUnit unit_for(const RunResult* runs, std::size_t count) {
   Time longest;
-  for (const RunResult& run : runs) longest = std::max(longest, run.time);
+  for (std::size_t r = 0; r < count; ++r) longest = std::max(longest, runs[r].time);
   return report::unit_for(longest);
+}
+
+// Of the only collective of each run: where there are several, the metrics tell them.
+std::optional<double> only_bandwidth(const RunResult& run, std::string_view kind) {
+  std::optional<double> only;
+  for (const Metric& metric : run.metrics) {
+    if (!metric.is(kind)) continue;
+    if (only) return std::nullopt;
+    only = metric.value;
+  }
+  return only;
+}
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> bandwidths = {
+    {{"algbw GB/s", "<operation>_algbw_gb_per_s"}, {"busbw GB/s", "<operation>_busbw_gb_per_s"}}};
+
+void add_bandwidth_columns(const StudyResult& result, report::Table& table) {
+  const bool any = std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) {
+    return only_bandwidth(run, bandwidths[0].second).has_value();
+  });
+  for (const auto& [heading, kind] : bandwidths)
+    table.columns.push_back(right(std::string(heading), any ? report::in::people : 0));
+}
+
+void add_bandwidth_cells(const RunResult& run, std::vector<Cell>& cells) {
+  for (const auto& [heading, kind] : bandwidths) {
+    const auto value = only_bandwidth(run, kind);
+    cells.push_back(value ? Cell(report::Number{.value = *value, .style = report::Number::Style::telling}) : Cell());
+  }
 }
 
 std::string last_key(const std::string& path) {
@@ -52,20 +83,28 @@ bool any_ideal(const StudyResult& result) {
                      [](const RunResult& run) { return value_of(run.metrics, "fraction_of_ideal").has_value(); });
 }
 
+// In the unit of others, unless two digits would be all that is left of it.
+report::Number in_its_unit(Time time, report::TimeUnit unit) {
+  report::Number shared = in_unit(time, unit);
+  return shared.value < 0.1 ? in_unit(time, report::unit_for(time)) : shared;
+}
+
 // Variants at one point: a row each.
 report::Table variant_rows(const Scenario& scenario, const StudyResult& result) {
-  const report::TimeUnit unit = unit_for(result.runs);
+  const report::TimeUnit unit = unit_for(result.runs.data(), result.runs.size());
   const unsigned compared = scenario.compare_to ? report::in::people : 0;
   report::Table table{.columns = {left("variant"), right("time"), right("reduction", compared),
                                   right("speedup", compared),
                                   right("of ideal", any_ideal(result) ? report::in::people : 0)}};
+  add_bandwidth_columns(result, table);
   for (std::size_t v = 0; v < scenario.variants.size(); ++v) {
-    std::vector<Cell> cells = {scenario.variants[v].name, in_unit(result.runs[v].time, unit), {}, {}};
+    std::vector<Cell> cells = {scenario.variants[v].name, in_its_unit(result.runs[v].time, unit), {}, {}};
     if (scenario.compare_to && v != *scenario.compare_to) {
       cells[2] = percent(result.comparison[v].reduction_percent);
       cells[3] = report::factor(result.comparison[v].speedup);
     }
     cells.push_back(ideal_cell(result.runs[v]));
+    add_bandwidth_cells(result.runs[v], cells);
     table.row(std::move(cells));
   }
   return table;
@@ -80,19 +119,20 @@ std::vector<Cell> point_cells(const Scenario& scenario, std::size_t point) {
 
 // Points without variants: a row each.
 report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
-  const report::TimeUnit unit = unit_for(result.runs);
   report::Table table;
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
   table.columns.push_back(right("time"));
   table.columns.push_back(right("skew"));
   table.columns.push_back(right("of ideal", any_ideal(result) ? report::in::people : 0));
+  add_bandwidth_columns(result, table);
   for (std::size_t point = 0; point < scenario.points(); ++point) {
     const RunResult& run = result.runs[point];
     std::vector<Cell> cells = point_cells(scenario, point);
-    cells.emplace_back(in_unit(run.time, unit));
+    cells.emplace_back(in_unit(run.time, unit_for(&run, 1)));
     const auto skew = value_of(run.metrics, "skew_percent");
     cells.push_back(skew ? Cell(percent(*skew)) : Cell());
     cells.push_back(ideal_cell(run));
+    add_bandwidth_cells(run, cells);
     table.row(std::move(cells));
   }
   return table;
@@ -100,7 +140,6 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
 
 // Points down, variants across.
 report::Table comparison_table(const Scenario& scenario, const StudyResult& result) {
-  const report::TimeUnit unit = unit_for(result.runs);
   const std::size_t variants = scenario.variants.size();
   const auto compared = [&](std::size_t v) { return scenario.compare_to && v != *scenario.compare_to; };
   report::Table table;
@@ -117,7 +156,8 @@ report::Table comparison_table(const Scenario& scenario, const StudyResult& resu
   for (std::size_t point = 0; point < scenario.points(); ++point) {
     std::vector<Cell> cells = point_cells(scenario, point);
     const auto run = [&](std::size_t v) -> const RunResult& { return result.runs[point * variants + v]; };
-    for (std::size_t v = 0; v < variants; ++v) cells.emplace_back(in_unit(run(v).time, unit));
+    const report::TimeUnit unit = unit_for(&run(0), variants);
+    for (std::size_t v = 0; v < variants; ++v) cells.emplace_back(in_its_unit(run(v).time, unit));
     for (std::size_t v = 0; v < variants; ++v)
       if (compared(v)) cells.emplace_back(percent(result.comparison[point * variants + v].reduction_percent));
     for (std::size_t v = 0; ideal && v < variants; ++v) cells.push_back(ideal_cell(run(v)));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "sim/config/suggest.hpp"
 
@@ -26,8 +27,8 @@ class ScenarioReader {
       : scenario_(scenario), diagnostics_(diagnostics) {}
 
   void variants(const config::Node& node) {
-    if (node.is_null()) return;
-    if (!node.is_map() || node.entries.empty()) {
+    if (none(node)) return;
+    if (!node.is_map()) {
       reject(node, "'variants' is " + found(node) + ", not a map of names",
              "write variants: {base: {}, other: {path: value}}");
       return;
@@ -36,8 +37,8 @@ class ScenarioReader {
   }
 
   void sweep(const config::Node& node) {
-    if (node.is_null()) return;
-    if (!node.is_map() || node.entries.empty()) {
+    if (none(node)) return;
+    if (!node.is_map()) {
       reject(node, "'sweep' is " + found(node) + ", not a map of axes", "write sweep: {system.nodes: [2, 4]}");
       return;
     }
@@ -52,6 +53,7 @@ class ScenarioReader {
   }
 
   void compare(const CompareSpec& spec, const config::Node& node) {
+    if (none(node)) return;
     if (!spec.to && !spec.ideal && !spec.blame) {
       reject(node, "'compare' compares with nothing", "write to: <variant>, or ideal: overlap");
       return;
@@ -85,6 +87,11 @@ class ScenarioReader {
   }
 
  private:
+  // Nothing, or {}: there are none, as where the key is absent.
+  static bool none(const config::Node& node) {
+    return node.is_null() || (node.is_map() && node.entries.empty() && !node.broken);
+  }
+
   void reject(const config::Node& at, std::string what, std::string remedy) {
     if (!at.broken) diagnostics_.error(at.place, std::move(what), std::move(remedy));
   }
@@ -144,7 +151,109 @@ class ScenarioReader {
   config::Diagnostics& diagnostics_;
 };
 
+using Path = std::vector<std::string>;
+
+// A queue's operations have one path, whether it is written as a list or as a map.
+Path plain(Path path) {
+  const bool in_queue = path.size() > 3 && path[0] == "program" && path[1] == "queues";
+  if (in_queue && path[3] == "operations") path.erase(path.begin() + 3);
+  return path;
+}
+
+bool starts_with(const Path& path, const Path& start) {
+  return path.size() >= start.size() && std::equal(start.begin(), start.end(), path.begin());
+}
+
+// Is `rest` written in the value itself? What a file says that the value names was not asked for by its path.
+bool writes(const config::Node& value, Path::const_iterator rest, Path::const_iterator end) {
+  if (rest == end) return true;
+  if (value.top) return false;
+  if (value.is_sequence()) {
+    const auto same = [&](std::size_t i) { return std::to_string(i) == *rest; };
+    for (std::size_t i = 0; i < value.items.size(); ++i)
+      if (same(i)) return writes(value.items[i], rest + 1, end);
+    return false;
+  }
+  const config::Node* below = value.find(*rest);
+  return below != nullptr && writes(*below, rest + 1, end);
+}
+
+// Rows carry what axes and --set say, so no later change may take it back.
+class OverwriteCheck {
+ public:
+  OverwriteCheck(const Scenario& scenario, config::Diagnostics& diagnostics)
+      : scenario_(scenario), diagnostics_(diagnostics) {}
+
+  void check() {
+    for (const config::Override& set : scenario_.sets) {
+      if (varies_runs(set)) earlier_.push_back({&set, Kind::set, config::in_quotes(set.text)});
+    }
+    for (const Axis& axis : scenario_.axes) {
+      const std::size_t before = earlier_.size();
+      for (const Choice& point : axis.points) {
+        judge(point, "axis " + config::in_quotes(axis.name), before);
+        for (const config::Override& change : point.changes)
+          earlier_.push_back({&change, Kind::axis, "axis " + config::in_quotes(axis.name)});
+      }
+    }
+    for (const Choice& variant : scenario_.variants)
+      judge(variant, "variant " + config::in_quotes(variant.name), earlier_.size());
+  }
+
+ private:
+  enum class Kind { set, axis, same };
+  struct Earlier {
+    const config::Override* change;
+    Kind kind;
+    std::string name;
+  };
+
+  // `choice` is applied after the first `before` changes.
+  void judge(const Choice& choice, const std::string& name, std::size_t before) {
+    for (std::size_t c = 0; c < choice.changes.size(); ++c) {
+      const config::Override& change = choice.changes[c];
+      for (std::size_t e = 0; e < before; ++e) judge(earlier_[e], change, name);
+      for (std::size_t own = 0; own < c; ++own)
+        judge({&choice.changes[own], Kind::same, "an earlier change of it"}, change, name);
+    }
+  }
+
+  void judge(const Earlier& earlier, const config::Override& later, const std::string& name) {
+    const Path from = plain(earlier.change->path);
+    const Path to = plain(later.path);
+    const bool above = starts_with(from, to);
+    if (above && to.size() < from.size() && earlier.kind == Kind::set) return;  // --set is applied again
+    if (!above) {
+      if (!starts_with(to, from)) return;
+      if (!writes(earlier.change->value, to.begin() + static_cast<std::ptrdiff_t>(from.size()), to.end())) return;
+    }
+    const std::string path = config::in_quotes(config::join(above ? from : to, "."));
+    const std::string what = fmt::format("{} overwrites {}, which {} sets", name, path, earlier.name);
+    if (!told_.insert(what).second) return;
+    diagnostics_.error(later.place, what,
+                       earlier.kind == Kind::same ? "write this one first, or take one of them out"
+                                                  : "no row would be what it says: take one of them out");
+  }
+
+  const Scenario& scenario_;
+  config::Diagnostics& diagnostics_;
+  std::vector<Earlier> earlier_;
+  std::set<std::string> told_;
+};
+
 }  // namespace
+
+void check_overwrites(const Scenario& scenario, config::Diagnostics& diagnostics) {
+  OverwriteCheck(scenario, diagnostics).check();
+}
+
+bool varies_runs(const config::Override& set) { return set.path.front() == "system" || set.path.front() == "program"; }
+
+bool replaces(const config::Override& change, const config::Override& set) {
+  const Path above = plain(change.path);
+  const Path below = plain(set.path);
+  return above.size() < below.size() && starts_with(below, above);
+}
 
 void CompareSpec::describe(config::Describer<CompareSpec>& d) {
   d.component("compare", "What the runs are compared with: one of the variants, an ideal.");

@@ -63,7 +63,7 @@ struct Scenario {
   std::string name;  // the file's, without folder and extension
   std::string description;
   config::Node tree;
-  std::vector<config::Override> sets;  // of the command line; applied after all other changes
+  std::vector<config::Override> sets;  // of the command line; they are in the tree, and again in what a change replaces
   std::vector<Axis> axes;
   std::vector<Choice> variants;
   std::optional<std::size_t> compare_to;  // number of a variant
@@ -92,6 +92,14 @@ std::string label_of_point(const Scenario& scenario, std::size_t point);
 // Applies a change to a scenario's tree. Paths reach a queue's operations and attributes whether it is written as a
 // list or as a map.
 bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics);
+
+// Is the path one of `system` or `program`, which runs are made of?
+bool varies_runs(const config::Override& set);
+// Does the change replace what `set` leads into?
+bool replaces(const config::Override& change, const config::Override& set);
+
+// Axes and variants that would take back what an axis or --set says are errors: their rows would not be what they say.
+void check_overwrites(const Scenario& scenario, config::Diagnostics& diagnostics);
 
 // From a loaded tree that `sets` were applied to. With errors, what could be read is there, so that checking its runs
 // shows their errors too.

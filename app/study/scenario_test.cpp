@@ -12,6 +12,7 @@ namespace moire::study {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 struct Read {
   std::optional<Scenario> scenario;
@@ -23,6 +24,7 @@ Read read(const std::string& text, const std::vector<std::string>& sets = {}) {
   auto overrides = config::parse_sets(sets, out.diagnostics);
   auto tree = config::load_text("s.yaml", text, overrides, out.diagnostics);
   if (tree) out.scenario = read_scenario(std::move(*tree), std::move(overrides), out.diagnostics);
+  if (out.scenario) check_overwrites(*out.scenario, out.diagnostics);
   return out;
 }
 
@@ -36,7 +38,7 @@ sweep:
   system.nodes: [2, 4, 8]
   place:
     near: {system.distance: 1}
-    far: {system.distance: 9, program.size: 3}
+    far: {system.distance: 9}
 compare: {to: base, summary: [mean]}
 )";
 
@@ -63,12 +65,58 @@ TEST(Scenario, CrossesAxesAndRunsEveryVariantAtEveryPoint) {
                                                  "8, near, base", "8, near, other", "8, far, base", "8, far, other"));
 }
 
-TEST(Scenario, VariantsChangeAfterAxesAndSetsAfterBoth) {
-  const Read got = read(swept, {"program.size=5"});
+TEST(Scenario, ParametersAreThoseOfAxesThenVariantThenSets) {
+  const Read got = read(swept, {"program.rate=5"});
   ASSERT_TRUE(got.diagnostics.ok()) << got.diagnostics.str();
-  EXPECT_THAT(parameters(*got.scenario, 2), ElementsAre("system.nodes=2", "system.distance=9", "program.size=5"));
-  const Read without = read(swept);
-  EXPECT_THAT(parameters(*without.scenario, 3), ElementsAre("system.nodes=2", "system.distance=9", "program.size=7"));
+  EXPECT_THAT(parameters(*got.scenario, 3),
+              ElementsAre("system.nodes=2", "system.distance=9", "program.size=7", "program.rate=5"));
+}
+
+// --- No row may carry a label that was not run
+
+std::string overwritten(const std::string& changes, const std::vector<std::string>& sets = {}) {
+  return read("description: x\nsystem: {nodes: 1, nic: {speed: 1, rate: 2}}\nprogram: {queues: {a: [{x: {n: 1}}]}}\n" +
+                  changes,
+              sets)
+      .diagnostics.str();
+}
+
+TEST(Scenario, AVariantMayNotOverwriteAnAxis) {
+  EXPECT_EQ(
+      overwritten("variants: {base: {}, fast: {system.nic.speed: 8}}\nsweep: {system.nic.speed: [1, 2, 4]}\n"),
+      "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which axis 'system.nic.speed' sets; no row would "
+      "be what it says: take one of them out\n");
+  EXPECT_THAT(overwritten("variants: {fast: {system: {nodes: 1}}}\nsweep: {system.nic.speed: [1, 2]}\n"),
+              HasSubstr("variant 'fast' overwrites 'system.nic.speed', which axis"));
+  EXPECT_THAT(overwritten("variants: {fast: {system.nic.speed: 3}}\nsweep: {system.nic: [{speed: 1, rate: 1}]}\n"),
+              HasSubstr("variant 'fast' overwrites 'system.nic.speed', which axis 'system.nic' sets"));
+  EXPECT_THAT(overwritten("variants: {fast: {program.queues.a.operations.0.x.n: 3}}\n"
+                          "sweep: {program.queues.a.0.x.n: [1, 2]}\n"),
+              HasSubstr("variant 'fast' overwrites 'program.queues.a.0.x.n'"));
+  EXPECT_THAT(overwritten("sweep: {system.nodes: [1, 2], machine: {small: {}, large: {system.nodes: 9}}}\n"),
+              HasSubstr("axis 'machine' overwrites 'system.nodes', which axis 'system.nodes' sets"));
+  EXPECT_THAT(
+      overwritten("variants: {fast: {system.nodes: 3, system: {nodes: 4}}}\n"),
+      HasSubstr("variant 'fast' overwrites 'system.nodes', which an earlier change of it sets; write this one"));
+}
+
+TEST(Scenario, NothingMayOverwriteASet) {
+  EXPECT_EQ(overwritten("variants: {base: {}, fast: {system.nic.speed: 8}}\n", {"system.nic.speed=4"}),
+            "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which '--set system.nic.speed=4' sets; no row "
+            "would be what it says: take one of them out\n");
+  EXPECT_THAT(
+      overwritten("sweep: {system.nodes: [1, 2]}\n", {"system.nodes=4"}),
+      HasSubstr("s.yaml:4:24: axis 'system.nodes' overwrites 'system.nodes', which '--set system.nodes=4' sets"));
+  EXPECT_THAT(overwritten("variants: {fast: {system.nic.speed: 3}}\n", {"system.nic={speed: 1}"}),
+              HasSubstr("overwrites 'system.nic.speed'"));
+}
+
+TEST(Scenario, WhatAddsToAChangeOverwritesNothing) {
+  EXPECT_EQ(overwritten("variants: {fast: {system.nic.speed: 3}}\nsweep: {system.nic.rate: [1, 2]}\n"), "");
+  EXPECT_EQ(overwritten("variants: {fast: {system.nic.other: 3}}\nsweep: {system.nic: [{speed: 1}, {speed: 2}]}\n"),
+            "");
+  EXPECT_EQ(overwritten("variants: {fast: {system: {nodes: 2, nic: {}}}}\n", {"system.nic.speed=3"}), "");
+  EXPECT_EQ(overwritten("sweep: {system: [{nodes: 1}], machine: {a: {system.nic: {speed: 1}}}}\n"), "");
 }
 
 TEST(Scenario, SetsChangeTheStudyItselfToo) {

@@ -78,6 +78,28 @@ void add_operations(const replay::Result& result, const std::vector<builder::Rec
   }
 }
 
+// As nccl-tests reckons, over the time from the collective's first begin to its last end.
+void add_bandwidths(const replay::Result& result, const PreparedRun& run, std::vector<Metric>& metrics) {
+  std::vector<std::string> names;
+  for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
+  const std::vector<std::string> words = metric_words(names);
+  for (const builder::Exchange& exchange : run.exchanges) {
+    std::size_t first = exchange.first;
+    for (std::size_t q = 0; q < exchange.queue; ++q) first += run.program->queues[q].operations.size();
+    Time begin = Time::max();
+    Time end;
+    for (std::size_t o = first; o < first + exchange.operations; ++o) {
+      begin = std::min(begin, result.operations[o].begin);
+      end = std::max(end, result.operations[o].end);
+    }
+    if (exchange.operations == 0 || end <= begin) continue;
+    const double algbw = exchange.size.value / (end - begin).seconds() * 1e-9;
+    const auto rounded = [](double rate) { return std::round(rate * 1e6) / 1e6; };
+    metrics.emplace_back("<operation>_algbw_gb_per_s", rounded(algbw), words[first]);
+    metrics.emplace_back("<operation>_busbw_gb_per_s", rounded(algbw * exchange.on_wire), words[first]);
+  }
+}
+
 struct Begin {
   Time time = Time::max();
   bool kernel = false;
@@ -123,8 +145,7 @@ void add_parts(const replay::Result& result, const machine::Machine& machine, st
   }
 }
 
-std::vector<Metric> metrics_of(const replay::Result& result, const std::vector<builder::RecordedKernel>& kernels,
-                               machine::Machine& machine) {
+std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& run, machine::Machine& machine) {
   const auto end = static_cast<double>(result.end.ps);
   const Time first = *std::min_element(result.rank_end.begin(), result.rank_end.end());
   std::vector<Metric> metrics;
@@ -132,7 +153,10 @@ std::vector<Metric> metrics_of(const replay::Result& result, const std::vector<b
   metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
   metrics.push_back({"repeated_us", microseconds(repeated(result, machine.gpu().host))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
-  add_operations(result, kernels, metrics);
+  metrics.push_back({"rank_min_us", microseconds(first)});
+  metrics.push_back({"rank_max_us", microseconds(*std::max_element(result.rank_end.begin(), result.rank_end.end()))});
+  add_operations(result, run.recorded, metrics);
+  add_bandwidths(result, run, metrics);
   metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
   add_parts(result, machine, metrics);
@@ -184,7 +208,7 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");
   result.time = replayed.end;
   result.queues = queues_of(replayed, *run.program);
-  result.metrics = metrics_of(replayed, run.recorded, *machine);
+  result.metrics = metrics_of(replayed, run, *machine);
   result.notes = run.notes;
   tell_apart(result.metrics);
   log_busy(result);

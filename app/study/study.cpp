@@ -3,9 +3,11 @@
 #include <cctype>
 
 #include "app/study/child.hpp"
+#include "app/study/notes.hpp"
 #include "app/study/overlap.hpp"
 #include "app/study/progress.hpp"
 #include "app/study/timeline_file.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::study {
 
@@ -97,6 +99,8 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
     result.runs.push_back(own.result);
   }
   compare(scenario, result);
+  result.notes = notes_of(study, result);
+  for (const std::string& note : result.notes) core::log_info("{}", note);
   return result;
 }
 

@@ -34,6 +34,7 @@ struct StudyResult {
   std::vector<RunResult> runs;  // by number; shorter than the scenario's where one deadlocked, which is then the last
   std::vector<ComparisonRow> comparison;
   std::vector<SummaryRow> summary;
+  std::vector<std::string> notes;
 
   bool deadlocked() const { return !runs.empty() && !runs.back().deadlock.empty(); }
 };

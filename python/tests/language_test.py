@@ -3,6 +3,8 @@
 import contextlib
 import io
 import pathlib
+import subprocess
+import sys
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -46,7 +48,7 @@ class Meaning(unittest.TestCase):
     def test_a_collective_of_ones_own_that_is_not_met(self):
         with program(Send(3, 2, False)):
             chunk(0, Buffer.input, 0).copy(2, Buffer.output, 0)
-            self.assertFalse(Check())
+            self.assertRaises(ProgramError, Check)
 
     def test_built_in_collectives(self):
         with program(AllGather(2, 1, True)):
@@ -80,10 +82,19 @@ class Meaning(unittest.TestCase):
 
     def test_check_says_what_is_wrong(self):
         said = io.StringIO()
-        with program(AllReduce(2, 1, True)), contextlib.redirect_stdout(said):
+        with program(AllReduce(2, 1, True)), contextlib.redirect_stderr(said):
             chunk(0, Buffer.input, 0).copy(1, Buffer.input, 0)
-            self.assertFalse(Check())
+            self.assertRaises(ProgramError, Check)
         self.assertIn("rank 0 output[0] holds rank 0 [0] instead of the sum of [0] over all ranks", said.getvalue())
+
+    def test_a_script_whose_check_fails_fails(self):
+        script = ("from moire.language import *\nfrom moire.language.collectives import AllReduce\n"
+                  "from moire.topologies import fully_connected\n"
+                  "with MSCCLProgram('pair', fully_connected(2), AllReduce(2, 1, True), 1):\n"
+                  "    chunk(0, Buffer.input, 0).copy(1, Buffer.input, 0)\n    Check()\n")
+        done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("instead of the sum of [0]", done.stderr)
 
     def test_scratch_without_an_index_grows(self):
         with program(AllReduce(3, 3, False)) as made:
@@ -183,7 +194,7 @@ class Compiled(unittest.TestCase):
         said = io.StringIO()
         with program(AllReduce(2, 1, True), protocol="LL128", min_bytes=4, max_bytes=8):
             chunk(0, Buffer.input, 0).reduce(chunk(1, Buffer.input, 0)).copy(1, Buffer.input, 0)
-            with contextlib.redirect_stdout(said):
+            with contextlib.redirect_stderr(said):
                 XML()
         root = ElementTree.fromstring(said.getvalue())
         for key, value in {

@@ -141,6 +141,11 @@ class Loader {
       diagnostics_.error(asked, "cannot read " + in_quotes(path.string()), "check its permissions");
       return std::nullopt;
     }
+    if (content.starts_with("\x1f\x8b")) {
+      diagnostics_.error(asked, in_quotes(path.string()) + " is compressed with gzip, which is not read",
+                         "unpack it (gunzip)");
+      return std::nullopt;
+    }
     return content;
   }
 

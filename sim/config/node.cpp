@@ -27,6 +27,18 @@ std::size_t Node::count() const {
   return total;
 }
 
+Node Node::as_written() const {
+  if (before) return before->as_written();
+  Node out = *this;
+  for (Node& item : out.items) item = item.as_written();
+  out.entries.clear();
+  for (const Entry& entry : entries) {
+    const bool added = entry.value.override_text && !entry.value.before;
+    if (!added) out.entries.push_back({entry.key, entry.key_place, entry.value.as_written()});
+  }
+  return out;
+}
+
 std::string found(const Node& node) {
   switch (node.kind) {
     case Node::Kind::null:

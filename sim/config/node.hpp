@@ -24,6 +24,7 @@ struct Node {
   std::vector<Node> items;                           // sequence
   std::vector<Entry> entries;                        // map, in the order written
   std::shared_ptr<const std::string> override_text;  // set where an override put this value, e.g. "--set a.b=4"
+  std::shared_ptr<const Node> before;                // what the first override of this value replaced
 
   bool is_null() const { return kind == Kind::null; }
   bool is_scalar() const { return kind == Kind::scalar; }
@@ -34,6 +35,7 @@ struct Node {
   Node* find(std::string_view key);
   std::vector<std::string> keys() const;
   std::size_t count() const;  // nodes in this tree, itself included
+  Node as_written() const;    // without the overrides; a file that one named counts as written
 };
 
 struct Node::Entry {

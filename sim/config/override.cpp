@@ -144,7 +144,10 @@ bool apply(const Override& change, Node& root, Diagnostics& diagnostics, const L
         node->is_null() ? "" : fmt::format(" in place of {} ({})", found(*node), node->place.str());
     core::log_info("{}{}", change.text, before);
   }
+  std::shared_ptr<const Node> before = node->before;
+  if (!before && !node->is_null()) before = std::make_shared<const Node>(std::move(*node));
   *node = change.value;
+  if (!node->top) node->before = std::move(before);
   mark(*node, std::make_shared<const std::string>(change.text));
   return true;
 }

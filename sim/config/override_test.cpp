@@ -37,6 +37,18 @@ TEST(Override, ReplacesThroughMapsAndLists) {
   EXPECT_EQ(*engine.override_text, "--set program.comm.0.all_gather.engine=dma");
 }
 
+TEST(Override, TellsWhatItReplaced) {
+  const Node root = with({"program.comm.0.all_gather.engine=dma", "program.comm.0.all_gather.engine=nic",
+                          "program.comm.0.all_gather.bytes=2 MiB", "program.comm.0.all_gather.new=1", "hosts={}"})
+                        .root;
+  EXPECT_EQ(gather(root).find("engine")->text, "nic");
+  const Node written = root.as_written();
+  EXPECT_EQ(gather(written).find("engine")->text, "cu");
+  EXPECT_EQ(gather(written).find("bytes")->text, "1 MiB");
+  EXPECT_EQ(gather(written).find("new"), nullptr);
+  EXPECT_EQ(written.find("hosts")->find("node 1.2")->find("nic")->text, "a");
+}
+
 TEST(Override, ValuesAreYaml) {
   const auto [root, errors] = with({"a=2 TB/s", "b=[1, 2]", "c={x: y}", "d=", "e='8'"});
   EXPECT_EQ(errors, "");

@@ -42,7 +42,16 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, config::Diagnost
   }
   errno = 0;
   auto in = std::make_unique<std::ifstream>(asked.file, std::ios::binary);
-  if (*in) return in;
+  if (*in) {
+    std::array<char, 2> first{};
+    in->read(first.data(), first.size());
+    const bool gzip = in->gcount() == 2 && first == std::array{'\x1f', '\x8b'};
+    in->clear();
+    in->seekg(0);
+    if (!gzip) return in;
+    return refuse(asked, "is compressed with gzip, which is not read", "unpack it (gunzip), or compress it with zstd",
+                  diagnostics);
+  }
   return refuse(asked, fmt::format("cannot be read: {}", std::strerror(errno == 0 ? EIO : errno)),
                 "check its permissions", diagnostics);
 }

@@ -67,6 +67,7 @@ inline SystemSpec example_system(std::int64_t gpus, std::int64_t nodes = 1,
   system.node.gpus = gpus;
   system.node.gpu = example_gpu();
   system.node.wiring = gpus > 1 ? wiring : link::Wiring::none;
+  if (gpus > 1) system.node.links_per_pair = system.node.gpu.port.links / (gpus - 1);
   if (nodes > 1 || wiring == link::Wiring::none) {
     system.node.nics = gpus;
     system.node.nic = example_nic();

@@ -40,6 +40,9 @@ libraries::EquippedSystem measured_system(const Measurements& measurements, cons
   system.node.gpu = gpu;
   system.software.gemm = gpu.gemm;
   system.node.wiring = measurements.gpus > 1 ? wiring : link::Wiring::none;
+  // The machine that was measured has all its links.
+  if (system.node.wiring == link::Wiring::full_mesh)
+    system.node.links_per_pair = gpu.port.links / (measurements.gpus - 1);
   return system;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/hardware/cu/dispatcher.hpp"
+#include "sim/config/units.hpp"
 
 namespace moire::cu {
 
@@ -56,20 +57,47 @@ std::optional<config::Problem> does_not_fit(const program::Program& program, con
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "cu",
-      .blame = {
-          {.key = "cus",
-           .lost = "cu_share",
-           .meaning =
-               "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
-          {.key = "clock",
-           .lost = "clock",
-           .meaning = "To the clock that the power of other queues' arithmetic lowers"},
-          {.key = "slots",
-           .lost = "extra_waves",
-           .meaning = "To places on CUs that others hold, after that",
-           .waited = "cu_wait",
-           .waited_meaning = "To waiting for places on CUs, until each kernel's first workgroup has one"}}};
+      .blame =
+          {{.key = "cus",
+            .lost = "cu_share",
+            .meaning =
+                "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
+           {.key = "clock",
+            .lost = "clock",
+            .meaning = "To the clock that the power of other queues' arithmetic lowers"},
+           {.key = "slots",
+            .lost = "extra_waves",
+            .meaning = "To places on CUs that others hold, after that",
+            .waited = "cu_wait",
+            .waited_meaning = "To waiting for places on CUs, until each kernel's first workgroup has one"}},
+      .follows = {
+          {"gpu.compute.vector_fp32", "gpu.compute.clock", 1, "operations per CU and clock stay"},
+          {"gpu.compute.vector_fp32", "gpu.compute.cus", 1, "operations per CU and clock stay"},
+          {"gpu.compute.matrix_16bit", "gpu.compute.clock", 1, "operations per CU and clock stay"},
+          {"gpu.compute.matrix_16bit", "gpu.compute.cus", 1, "operations per CU and clock stay"},
+          {"gpu.compute.matrix_clock", "gpu.compute.clock", 1,
+           "power leaves the same share of the clock: a faster GPU has the power for it. Set it to say otherwise"},
+          {"gpu.compute.load_store_per_cu", "gpu.compute.clock", 1, "bytes per clock stay"},
+          {"gpu.compute.load_per_wavefront", "gpu.compute.clock", 1, "bytes per clock stay"},
+          {"gpu.compute.load_per_group", "gpu.compute.clock", 1, "bytes per clock stay"},
+          {"gpu.compute.launch_interval", "gpu.compute.clock", -1, "clocks from one launch to the next stay"},
+          {"gpu.compute.ports", "gpu.compute.cus", 1, "the pattern goes on to the last CU"}}};
   return declared;
+}
+
+std::vector<part::Limit> limits(const CuArraySpec& compute, BytesPerSecond memory, Time latency) {
+  std::vector<part::Limit> all;
+  const auto cus = static_cast<double>(compute.total_cus());
+  const BytesPerSecond loads = compute.load_store_per_cu * cus;
+  const BytesPerSecond in_flight{compute.bytes_in_flight_per_cu.value / latency.seconds() * cus};
+  for (const char* key : {"node.gpu.hbm.bandwidth", "node.gpu.hbm.peak"}) {
+    if (loads < memory)
+      all.push_back({key, "node.gpu.compute.load_store_per_cu", config::format_quantity(loads) + " by all CUs"});
+    if (in_flight < memory)
+      all.push_back({key, "node.gpu.compute.bytes_in_flight_per_cu",
+                     config::format_quantity(in_flight) + " by all CUs at the latency of idle memory"});
+  }
+  return all;
 }
 
 bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program) {

@@ -11,6 +11,8 @@
 namespace moire::cu {
 
 const part::Declaration& declaration();
+// `memory`, `latency`: of the GPU's idle memory.
+std::vector<part::Limit> limits(const CuArraySpec& compute, BytesPerSecond memory, Time latency);
 bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program);
 
 // Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).

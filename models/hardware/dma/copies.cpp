@@ -1,6 +1,9 @@
 #include "models/hardware/dma/copies.hpp"
 
+#include <algorithm>
 #include <variant>
+
+#include "sim/config/units.hpp"
 
 namespace moire::dma {
 
@@ -11,6 +14,25 @@ const part::Declaration& declaration() {
                  .lost = "engine_queue",
                  .meaning = "To waiting for DMA engines behind copies of other queues"}}};
   return declared;
+}
+
+std::vector<part::Limit> limits(const DmaSpec& dma, BytesPerSecond port, BytesPerSecond path,
+                                const program::Program& program) {
+  std::vector<part::Limit> all;
+  const bool copies = std::any_of(program.queues.begin(), program.queues.end(), [](const program::Queue& queue) {
+    return std::any_of(queue.operations.begin(), queue.operations.end(), [](const program::Operation& operation) {
+      return std::holds_alternative<program::Copy>(operation);
+    });
+  });
+  if (!copies || path.value == 0) return all;
+  const BytesPerSecond engines = dma.bandwidth * static_cast<double>(dma.peer_concurrency);
+  for (const char* key : {"node.gpu.port.links", "node.gpu.port.link_bandwidth"}) {
+    if (engines < port)
+      all.push_back({key, "node.gpu.dma.bandwidth", config::format_quantity(engines) + " of copies by engines"});
+  }
+  if (path < dma.bandwidth)
+    all.push_back({"node.gpu.dma.bandwidth", "node.gpu.port", config::format_quantity(path) + " to a peer"});
+  return all;
 }
 
 bool shares(const program::Program& program) {

@@ -10,6 +10,9 @@
 namespace moire::dma {
 
 const part::Declaration& declaration();
+// `port`: of all copies of a GPU together; `path`: to one peer.
+std::vector<part::Limit> limits(const DmaSpec& dma, BytesPerSecond port, BytesPerSecond path,
+                                const program::Program& program);
 bool shares(const program::Program& program);
 
 class Copies final : public part::Part, public part::Copies, public part::Shared {

@@ -1,7 +1,10 @@
 #include "models/hardware/fabric/networks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "sim/config/units.hpp"
 #include "sim/core/invariant.hpp"
 #include "sim/core/queue_network.hpp"
 #include "sim/core/simgrid/flow_network.hpp"
@@ -12,8 +15,35 @@ const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "fabric",
       .traffic = {{"network_bytes", "Payload the scale-out network delivered"}},
-      .occupied = {{"network_busy_percent", "The same of the network link that is used most"}}};
+      .occupied = {{"network_busy_percent", "The same of the network link that is used most"}},
+      .felt_by_metrics = {"fabric", "network"}};
   return declared;
+}
+
+namespace {
+
+void add_oversubscribed(const TwoLevelSpec& spec, const std::string& kind, std::int64_t nodes, const nic::NicSpec& nic,
+                        std::vector<part::Limit>& limits) {
+  if (nodes <= spec.nodes_per_leaf || spec.oversubscription <= 1) return;
+  limits.push_back({"node.nic.bandwidth", "fabric." + kind + ".oversubscription",
+                    fmt::format("{:.4g}: {} between leaves where all NICs send", spec.oversubscription,
+                                config::format_quantity(nic.payload_bandwidth() * (1 / spec.oversubscription)))});
+}
+
+}  // namespace
+
+std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, const nic::NicSpec& nic) {
+  std::vector<part::Limit> all;
+  if (spec.fat_tree) add_oversubscribed(*spec.fat_tree, "fat_tree", nodes, nic, all);
+  if (spec.rail_fat_tree) add_oversubscribed(*spec.rail_fat_tree, "rail_fat_tree", nodes, nic, all);
+  if (spec.torus) {
+    const BytesPerSecond link = spec.torus->link.bandwidth * nic.payload_efficiency;
+    if (link < nic.payload_bandwidth()) {
+      all.push_back({"node.nic.bandwidth", "fabric.torus.link.bandwidth",
+                     config::format_quantity(link) + " of payload to each neighbour"});
+    }
+  }
+  return all;
 }
 
 Networks::Networks(part::Site& site, std::unique_ptr<core::Topology> topology, bool flow, Bytes chunk)

@@ -11,6 +11,7 @@
 namespace moire::fabric {
 
 const part::Declaration& declaration();
+std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, const nic::NicSpec& nic);
 
 class Networks final : public part::Part, public part::Networks {
  public:

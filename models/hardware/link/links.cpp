@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/config/units.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::link {
@@ -14,7 +15,8 @@ const part::Declaration& declaration() {
       .name = "link",
       .traffic = {{"scale_up_bytes", "Payload stored through the GPUs' scale-up ports (NVLink, xGMI, PCIe)"}},
       .occupied = {{"scale_up_busy_percent", "The same of the scale-up port or link that is used most"}},
-      .blame = {{.key = "links", .lost = "link", .meaning = "To sharing links, NICs and the network between nodes"}}};
+      .blame = {{.key = "links", .lost = "link", .meaning = "To sharing links, NICs and the network between nodes"}},
+      .follows = {{"links_per_pair", "gpu.port.links", 1, "more links go between the same GPUs, as many as divide"}}};
   return declared;
 }
 
@@ -31,10 +33,31 @@ bool by_link(const program::Operation& operation) {
 
 }  // namespace
 
+std::int64_t links_in_use(Wiring wiring, std::int64_t per_pair, std::int64_t gpus, const PortSpec& port) {
+  if (gpus < 2 || wiring == Wiring::none) return 0;
+  return wiring == Wiring::full_mesh ? per_pair * (gpus - 1) : port.links;
+}
+
+std::vector<part::Limit> limits(const PortSpec& port, std::int64_t in_use, BytesPerSecond memory, std::int64_t cus) {
+  std::vector<part::Limit> all;
+  if (in_use == 0) return all;
+  if (in_use < port.links)
+    all.push_back({"node.gpu.port.links", "node.links_per_pair", fmt::format("{} links in use", in_use)});
+  const BytesPerSecond payload = port.link_bandwidth * (static_cast<double>(in_use) * port.payload_efficiency);
+  const BytesPerSecond stores{port.store_window_per_cu.value / port.store_latency.seconds() * static_cast<double>(cus)};
+  for (const char* key : {"node.gpu.port.links", "node.gpu.port.link_bandwidth"}) {
+    if (memory < payload) all.push_back({key, "node.gpu.hbm.bandwidth", config::format_quantity(memory)});
+    if (stores < payload)
+      all.push_back(
+          {key, "node.gpu.port.store_window_per_cu", config::format_quantity(stores) + " of stores by all CUs"});
+  }
+  return all;
+}
+
 bool shares(const program::Program& program, bool nics) { return nics || program.several_queues_have(by_link); }
 
-Links::Links(part::Site& site, Wiring wiring, const PortSpec& port)
-    : site_(site), wiring_(wiring), port_(port), apart_(site.apart().has("links")) {
+Links::Links(part::Site& site, Wiring wiring, std::int64_t per_pair, const PortSpec& port)
+    : site_(site), wiring_(wiring), per_pair_(per_pair), port_(port), apart_(site.apart().has("links")) {
   for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
     for (part::Rank rank = 0; rank < site.ranks(); ++rank) wire(rank, capacities_.emplace_back());
   }
@@ -59,8 +82,7 @@ void Links::wire(part::Rank rank, Capacities& own) {
       break;
     }
     case Wiring::full_mesh: {
-      // Links that do not divide over the peers stay unused.
-      const double to_one = link * static_cast<double>(port_.links / (gpus - 1));
+      const double to_one = link * static_cast<double>(per_pair_);
       own.to_peer.assign(gpus, core::no_id);
       for (part::Rank peer = 0; peer < gpus; ++peer) {
         if (peer == site_.reach().gpu_of(rank)) continue;

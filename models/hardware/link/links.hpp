@@ -11,12 +11,17 @@
 namespace moire::link {
 
 const part::Declaration& declaration();
+// Links of a port that are wired in a node of `gpus`.
+std::int64_t links_in_use(Wiring wiring, std::int64_t per_pair, std::int64_t gpus, const PortSpec& port);
+// `memory`: what the GPU's memory takes; `cus` store to peers.
+std::vector<part::Limit> limits(const PortSpec& port, std::int64_t in_use, BytesPerSecond memory, std::int64_t cus);
 // Does sharing cost time that is a link's or a NIC's? What goes through NICs is known to the workgroups only.
 bool shares(const program::Program& program, bool nics);
 
 class Links final : public part::Part, public part::Shared {
  public:
-  Links(part::Site& site, Wiring wiring, const PortSpec& port);
+  // `per_pair`: links between every two GPUs of a full mesh.
+  Links(part::Site& site, Wiring wiring, std::int64_t per_pair, const PortSpec& port);
 
   std::vector<double> traffic(const part::Traffic& program) const override;
   std::vector<double> occupied(Time end) const override;
@@ -40,6 +45,7 @@ class Links final : public part::Part, public part::Shared {
 
   part::Site& site_;
   Wiring wiring_;
+  std::int64_t per_pair_;
   PortSpec port_;
   bool apart_;
   std::vector<Capacities> capacities_;   // of all ranks, once or for each queue

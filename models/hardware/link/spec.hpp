@@ -31,7 +31,7 @@ struct PortSpec {
 enum class Wiring {
   none,       // GPUs of a node reach each other through their NICs only
   nvswitch,   // every port into a non-blocking switch: egress and ingress port are the capacities
-  full_mesh,  // links / (gpus - 1) links between every pair
+  full_mesh,  // links of their own between every pair
   pcie,       // host bridge: one slot per GPU, up to it and down again
 };
 

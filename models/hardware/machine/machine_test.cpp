@@ -83,19 +83,20 @@ TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
   EXPECT_DOUBLE_EQ(on_wire(true), 2);
 }
 
-TEST(Machine, AFullMeshSplitsTheLinksOverThePeersAndLeavesTheRest) {
-  for (const auto& [gpus, links, per_pair] :
-       {std::tuple{4, 6, 2}, {4, 7, 2}, {4, 8, 2}, {4, 9, 3}, {8, 7, 1}, {2, 3, 3}}) {
+// Four of eight GPUs once had the links of all eight: 7 / 3 a pair.
+TEST(Machine, TakingGpusOfAMeshAwayTakesTheirLinksAway) {
+  for (const auto& [gpus, per_pair] : {std::tuple{8, 1}, {4, 1}, {2, 1}, {4, 2}}) {
     core::RunLoop loop;
     SystemSpec system = example_system(gpus, 1, link::Wiring::full_mesh);
-    system.node.gpu.port.links = links;
+    system.node.gpu.port.links = 7;
+    system.node.links_per_pair = per_pair;
     const auto machine = build_or_throw(system, loop);
     const auto all = rates(*machine);
     EXPECT_EQ(all.size(), static_cast<std::size_t>(gpus * (gpus + 1))) << "no link to itself, no port";
     for (int a = 0; a < gpus; ++a) {
       for (int b = 0; b < gpus; ++b) {
         if (a == b) continue;
-        EXPECT_DOUBLE_EQ(all.at(fmt::format("link {} to {}", a, b)), per_pair * 50e9) << gpus << " " << links;
+        EXPECT_DOUBLE_EQ(all.at(fmt::format("link {} to {}", a, b)), per_pair * 50e9) << gpus << " " << per_pair;
       }
     }
   }
@@ -194,8 +195,10 @@ TEST(SystemSpec, OneGpuNeedsNeitherWiringNorFabric) {
 }
 
 TEST(SystemSpec, AMeshNeedsALinkForEveryPeer) {
-  EXPECT_THAT(refusal("{description: x, nodes: 1, node: {gpus: 8, gpu: ../hardware/mi210.yaml, wiring: full_mesh}}"),
-              HasSubstr("needs 7 links per GPU, the port has 3"));
+  const std::string mesh = "{description: x, nodes: 1, node: {gpus: 8, gpu: ../hardware/mi210.yaml, wiring: full_mesh";
+  EXPECT_THAT(refusal(mesh + "}}"), HasSubstr("a full mesh without links_per_pair; write links_per_pair: 1"));
+  EXPECT_THAT(refusal(mesh + ", links_per_pair: 1}}"),
+              HasSubstr("a full mesh of 8 GPUs with a link between every two needs 7 links per GPU, the port has 3"));
 }
 
 TEST(SystemSpec, SeveralNodesNeedAFabricAndANic) {

@@ -21,6 +21,10 @@ bool always(const BlameKind&, const SystemSpec&, const Program&) { return true; 
 
 bool has_nics(const SystemSpec& spec) { return spec.nodes > 1 || spec.node.nics > 0; }
 
+std::int64_t links_in_use(const SystemSpec& spec) {
+  return link::links_in_use(spec.node.wiring, spec.node.links_per_pair.value_or(0), spec.node.gpus, spec.node.gpu.port);
+}
+
 std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
   std::unique_ptr<core::Topology> topology;
   if (spec.fabric && spec.node.nics > 0) {
@@ -39,26 +43,48 @@ const std::vector<RegisteredPart>& parts() {
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<nic::Nics>(site, spec.node.nics, spec.node.nic);
        },
-       always, nullptr},
+       always, nullptr,
+       [](const SystemSpec& spec, const Program&) {
+         return spec.node.nic ? nic::limits(*spec.node.nic) : std::vector<part::Limit>{};
+       }},
       {memory::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<memory::Memory>(site, spec.node.gpu.l2, spec.node.gpu.hbm);
        },
-       always, nullptr},
+       always, nullptr,
+       [](const SystemSpec& spec, const Program&) { return memory::limits(spec.node.gpu.l2, spec.node.gpu.hbm); }},
       {link::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
-         return std::make_unique<link::Links>(site, spec.node.wiring, spec.node.gpu.port);
+         return std::make_unique<link::Links>(site, spec.node.wiring, spec.node.links_per_pair.value_or(0),
+                                              spec.node.gpu.port);
        },
        [](const BlameKind&, const SystemSpec& spec, const Program& program) {
          return link::shares(program, has_nics(spec));
        },
-       nullptr},
-      {fabric::declaration, make_networks, always, nullptr},
+       nullptr,
+       [](const SystemSpec& spec, const Program&) {
+         const GpuSpec& gpu = spec.node.gpu;
+         return link::limits(gpu.port, links_in_use(spec), gpu.hbm.bandwidth, gpu.compute.total_cus());
+       }},
+      {fabric::declaration, make_networks, always, nullptr,
+       [](const SystemSpec& spec, const Program&) {
+         const bool there = spec.fabric && spec.node.nic;
+         return there ? fabric::limits(*spec.fabric, spec.nodes, *spec.node.nic) : std::vector<part::Limit>{};
+       }},
       {dma::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<dma::Copies>(site, spec.node.gpu.dma);
        },
-       [](const BlameKind&, const SystemSpec&, const Program& program) { return dma::shares(program); }, nullptr},
+       [](const BlameKind&, const SystemSpec&, const Program& program) { return dma::shares(program); }, nullptr,
+       [](const SystemSpec& spec, const Program& program) {
+         const GpuSpec& gpu = spec.node.gpu;
+         const BytesPerSecond link =
+             gpu.port.link_bandwidth * gpu.port.copy_efficiency.value_or(gpu.port.payload_efficiency);
+         const auto in_use = static_cast<double>(links_in_use(spec));
+         const bool mesh = spec.node.wiring == link::Wiring::full_mesh;
+         const double to_a_peer = mesh ? static_cast<double>(spec.node.links_per_pair.value_or(0)) : in_use;
+         return dma::limits(gpu.dma, link * in_use, link * to_a_peer, program);
+       }},
       {cu::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<cu::Cus>(site, spec.node.gpu.compute);
@@ -68,6 +94,9 @@ const std::vector<RegisteredPart>& parts() {
        },
        [](const Program& program, const SystemSpec& spec) {
          return cu::does_not_fit(program, spec.node.gpu.compute, spec.node.gpu.name);
+       },
+       [](const SystemSpec& spec, const Program&) {
+         return cu::limits(spec.node.gpu.compute, spec.node.gpu.hbm.bandwidth, spec.node.gpu.hbm.unloaded_latency);
        }},
       {host::declaration,
        [](const SystemSpec&, Site&, config::Problem&) -> std::unique_ptr<Part> {
@@ -84,6 +113,16 @@ std::optional<config::Problem> does_not_fit(const Program& program, const System
     if (auto problem = part.refuses(program, spec)) return problem;
   }
   return std::nullopt;
+}
+
+std::vector<part::Limit> limits(const SystemSpec& spec, const Program& program) {
+  std::vector<part::Limit> all;
+  for (const RegisteredPart& part : parts()) {
+    if (part.limits == nullptr) continue;
+    std::vector<part::Limit> own = part.limits(spec, program);
+    all.insert(all.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+  }
+  return all;
 }
 
 std::optional<std::string_view> kind_that_stays_shared(const SystemSpec& spec) {

@@ -20,6 +20,8 @@ struct RegisteredPart {
   bool (*shares)(const part::BlameKind& kind, const SystemSpec& spec, const program::Program& program);
   // May null: says why the program cannot run on the part at all.
   std::optional<config::Problem> (*refuses)(const program::Program& program, const SystemSpec& spec);
+  // May be null: which parameters others of the system keep back.
+  std::vector<part::Limit> (*limits)(const SystemSpec& spec, const program::Program& program) = nullptr;
 };
 
 // In the order of their metrics and of the kinds of blame: what is taken apart first is charged first.
@@ -27,6 +29,9 @@ const std::vector<RegisteredPart>& parts();
 
 // The first part that refuses says why.
 std::optional<config::Problem> does_not_fit(const program::Program& program, const SystemSpec& spec);
+
+// What all parts say.
+std::vector<part::Limit> limits(const SystemSpec& spec, const program::Program& program);
 
 // Where a counterfactual run cannot give queues networks of their own, what is left between everything apart and alone
 // belongs to this kind.

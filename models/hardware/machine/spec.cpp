@@ -1,5 +1,7 @@
 #include "models/hardware/machine/spec.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/config/spec.hpp"
 
 namespace moire::machine {
@@ -29,6 +31,13 @@ void NodeSpec::describe(config::Describer<NodeSpec>& d) {
                 {"nvswitch", link::Wiring::nvswitch},
                 {"full_mesh", link::Wiring::full_mesh},
                 {"pcie", link::Wiring::pcie}});
+  d.field(
+       "links_per_pair", &NodeSpec::links_per_pair,
+       "Of a full mesh: links between every two GPUs. They are there or not whatever else is in the node: with fewer "
+       "GPUs the links to those taken away have nobody at their other end")
+      .range(1, 1024)
+      .example("1")
+      .optional();
   d.field("nics", &NodeSpec::nics, "NICs of a node; GPU g uses NIC g x nics / gpus").range(0, 72).or_default();
   d.field("nic", &NodeSpec::nic, "The NIC: a file of configs/hardware").optional();
   d.check([](const NodeSpec& s) -> std::optional<config::Problem> {
@@ -39,9 +48,19 @@ void NodeSpec::describe(config::Describer<NodeSpec>& d) {
                              "set wiring or nics: " + std::to_string(s.gpus)};
     }
     if (s.nics > s.gpus) return config::Problem{"more nics than gpus", "at most one NIC per GPU is modelled"};
-    if (s.wiring == link::Wiring::full_mesh && s.gpus > 1 && s.gpu.port.links < s.gpus - 1) {
-      return config::Problem{"a full mesh of " + std::to_string(s.gpus) + " GPUs needs " + std::to_string(s.gpus - 1) +
-                             " links per GPU, the port has " + std::to_string(s.gpu.port.links)};
+    if (s.wiring == link::Wiring::full_mesh && s.gpus > 1) {
+      if (!s.links_per_pair)
+        return config::Problem{"a full mesh without links_per_pair",
+                               "write links_per_pair: 1, the links between every two GPUs"};
+      const std::int64_t needs = (s.gpus - 1) * *s.links_per_pair;
+      if (s.gpu.port.links < needs) {
+        return config::Problem{
+            fmt::format("a full mesh of {} GPUs with {} between every two needs {} links per GPU, the "
+                        "port has {}",
+                        s.gpus, *s.links_per_pair == 1 ? "a link" : fmt::format("{} links", *s.links_per_pair), needs,
+                        s.gpu.port.links),
+            "take fewer GPUs or links_per_pair"};
+      }
     }
     return std::nullopt;
   });

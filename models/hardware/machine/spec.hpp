@@ -33,7 +33,8 @@ struct NodeSpec {
   std::int64_t gpus = 1;
   GpuSpec gpu;
   link::Wiring wiring = link::Wiring::none;
-  std::int64_t nics = 0;  // GPU g uses NIC g * nics / gpus
+  std::optional<std::int64_t> links_per_pair;  // of a full mesh
+  std::int64_t nics = 0;                       // GPU g uses NIC g * nics / gpus
   std::optional<nic::NicSpec> nic;
   static void describe(config::Describer<NodeSpec>& d);
 

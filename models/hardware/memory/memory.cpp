@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/units.hpp"
 #include "sim/core/power.hpp"
 
 namespace moire::memory {
@@ -36,8 +37,20 @@ const part::Declaration& declaration() {
       .occupied = {{"hbm_busy_percent", "HBM time used over the time of the run, mean over ranks"}},
       .blame = {{.key = "memory",
                  .lost = "memory",
-                 .meaning = "To sharing caches and HBM: their bandwidth, and latency under load"}}};
+                 .meaning = "To sharing caches and HBM: their bandwidth, and latency under load"}},
+      .follows = {
+          {"gpu.l2.bandwidth", "gpu.compute.clock", 1, "bytes per clock stay"},
+          {"gpu.l2.hit_latency", "gpu.compute.clock", -1, "clocks of a hit stay"},
+          {"gpu.l2.bandwidth", "gpu.compute.group_count", 1, "every group brings its own cache", "gpu.l2.in_groups"},
+          {"gpu.l2.capacity", "gpu.compute.group_count", 1, "every group brings its own cache", "gpu.l2.in_groups"},
+          {"gpu.hbm.bandwidth", "gpu.hbm.peak", 1, "streams reach the same share of the peak"}}};
   return declared;
+}
+
+std::vector<part::Limit> limits(const CacheSpec& l2, const HbmSpec& hbm) {
+  if (hbm.bandwidth <= l2.bandwidth) return {};
+  return {{"node.gpu.hbm.bandwidth", "node.gpu.l2.bandwidth", config::format_quantity(l2.bandwidth)},
+          {"node.gpu.hbm.peak", "node.gpu.l2.bandwidth", config::format_quantity(l2.bandwidth)}};
 }
 
 Memory::Memory(part::Site& site, const CacheSpec& l2, const HbmSpec& hbm)

@@ -9,6 +9,7 @@
 namespace moire::memory {
 
 const part::Declaration& declaration();
+std::vector<part::Limit> limits(const CacheSpec& l2, const HbmSpec& hbm);
 
 class Memory final : public part::Part, public part::Shared {
  public:

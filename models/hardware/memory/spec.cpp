@@ -59,6 +59,11 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
   d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second to all CUs together").positive();
   d.field("hit_latency", &CacheSpec::hit_latency, "Latency of a load that hits").positive();
   d.field("line", &CacheSpec::line, "Bytes of a line, which come from memory together").positive().or_default();
+  d.field(
+       "in_groups", &CacheSpec::in_groups,
+       "Capacity and bandwidth are sums over the groups of CUs (XCDs), each with a cache of its own: a GPU with more "
+       "groups has more of both")
+      .or_default();
 }
 
 }  // namespace moire::memory

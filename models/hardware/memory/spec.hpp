@@ -38,6 +38,7 @@ struct CacheSpec {
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
+  bool in_groups = false;  // the sum of caches of the groups of CUs, each its own
   static void describe(config::Describer<CacheSpec>& d);
 };
 

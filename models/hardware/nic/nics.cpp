@@ -1,5 +1,6 @@
 #include "models/hardware/nic/nics.hpp"
 
+#include "sim/config/units.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::nic {
@@ -7,8 +8,19 @@ namespace moire::nic {
 const part::Declaration& declaration() {
   static const part::Declaration declared{.name = "nic",
                                           .traffic = {{"puts", "NIC messages that workgroups or host proxies posted"},
-                                                      {"put_bytes", "Payload of the puts"}}};
+                                                      {"put_bytes", "Payload of the puts"}},
+                                          .follows = {{"nics", "gpus", 1, "NICs per GPU stay"}},
+                                          .felt_by_metrics = {"node.nic"}};
   return declared;
+}
+
+std::vector<part::Limit> limits(const NicSpec& spec) {
+  if (spec.pcie_bandwidth < spec.wire_bandwidth())
+    return {{"node.nic.bandwidth", "node.nic.pcie_bandwidth", config::format_quantity(spec.pcie_bandwidth)}};
+  if (spec.wire_bandwidth() < spec.pcie_bandwidth)
+    return {{"node.nic.pcie_bandwidth", "node.nic.bandwidth",
+             config::format_quantity(spec.wire_bandwidth()) + " of payload"}};
+  return {};
 }
 
 Nics::Nics(part::Site& site, std::int64_t nics_per_node, const std::optional<NicSpec>& spec)

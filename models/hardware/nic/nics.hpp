@@ -10,6 +10,7 @@
 namespace moire::nic {
 
 const part::Declaration& declaration();
+std::vector<part::Limit> limits(const NicSpec& spec);
 
 class Nics final : public part::Part, public part::Puts {
  public:

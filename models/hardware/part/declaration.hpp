@@ -1,9 +1,10 @@
-// What a part says about itself, without a machine: the metrics it adds to a run, and what a queue can lose time to when
-// it shares the part with others. In a timeline every capacity of a part is a track by its name.
+// What a part says about itself, without a machine: the metrics it adds to a run, and what a queue can lose time to
+// when it shares the part with others. In a timeline every capacity of a part is a track by its name.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,11 +28,32 @@ struct BlameKind {
   std::string_view waited_meaning = {};
 };
 
+// A value that goes with another one. Where a change (--set, an axis, a variant) gives the other one anew and says
+// nothing of this, it is what the file says x (new / old)^power. The file's own values stand as they are.
+struct Follow {
+  std::string_view key;  // from a system's node down: "gpu.compute.matrix_16bit"
+  // The same; `gpu.compute.cus` and `gpu.compute.group_count` are counted from the groups.
+  std::string_view of;
+  double power = 1;
+  std::string_view why;
+  std::string_view only_where = {};  // a flag beside it that has to be true
+};
+
+// A parameter whose full effect another one, which is lower, keeps back. Keys from the system down.
+struct Limit {
+  std::string key;  // "node.nic.bandwidth"
+  std::string by;   // "node.nic.pcie_bandwidth"
+  std::string at;   // what that allows: "53.6 GB/s"
+};
+
 struct Declaration {
   std::string_view name;
   std::vector<MetricInfo> traffic{};   // what was moved; printed before what was busy
   std::vector<MetricInfo> occupied{};  // shares of the time in which something was used
   std::vector<BlameKind> blame{};
+  std::vector<Follow> follows{};
+  // Keys from the system down that are for this part alone: nothing of them is felt where its metrics are all zero.
+  std::vector<std::string_view> felt_by_metrics{};
 };
 
 // Of which kinds every queue of the program has a copy of its own: nothing in a real machine.

@@ -18,6 +18,15 @@ struct RecordedKernel {
   std::vector<program::PhaseTotal> phases;
 };
 
+// Operations of a queue that are one collective, whose bandwidth is told as nccl-tests does.
+struct Exchange {
+  std::size_t queue = 0;
+  std::size_t first = 0;  // of its operations, in the queue
+  std::size_t operations = 0;
+  Bytes size;          // what algbw is reckoned with
+  double on_wire = 1;  // busbw over algbw: what a rank has to send of each byte of it
+};
+
 struct Builder {
   const libraries::EquippedSystem& system;
   program::Program& program;

@@ -33,6 +33,8 @@ struct Operator {
   std::function<bool(const config::Node&, Builder&, config::Diagnostics&)> append;
   std::vector<Knob> knobs{};
   KeysOfTrace keys_of_trace = nullptr;  // of an operator whose kernel is recorded in WG traces
+  // Of a collective: size and on_wire, for a mapping that was appended.
+  std::function<Exchange(const config::Node&, const libraries::EquippedSystem&)> exchange{};
 };
 
 // Of an operator that has to tell places inside its mapping, or reads files: false after reporting what is wrong.

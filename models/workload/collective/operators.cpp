@@ -196,6 +196,29 @@ Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
   return made;
 }
 
+// As nccl-tests reckons (doc/PERFORMANCE.md): the size is that of the largest buffer of a rank, and busbw is what has
+// to leave a rank.
+builder::Exchange exchange_of(const Collective& c, std::int64_t ranks) {
+  const auto n = static_cast<double>(ranks);
+  builder::Exchange made{.size = c.bytes};
+  switch (c.kind) {
+    case Kind::all_reduce:
+      made.on_wire = 2 * (n - 1) / n;
+      break;
+    case Kind::all_gather:
+      made.size = c.bytes * n;
+      made.on_wire = (n - 1) / n;
+      break;
+    case Kind::reduce_scatter:
+    case Kind::all_to_all:
+      made.on_wire = (n - 1) / n;
+      break;
+    default:
+      break;
+  }
+  return made;
+}
+
 template <class Spec>
 builder::Operator collective_operator(std::string name) {
   builder::Operator made = builder::make_operator<Spec>(
@@ -207,6 +230,10 @@ builder::Operator collective_operator(std::string name) {
       [](const Spec& spec, const libraries::EquippedSystem& system) {
         return check(collective_of(spec, system), system);
       });
+  made.exchange = [](const config::Node& node, const libraries::EquippedSystem& system) {
+    config::Diagnostics told;  // when it was appended
+    return exchange_of(collective_of(*config::parse<Spec>(node, told), system), system.ranks());
+  };
   made.knobs = {{"engine", {"cu", "dma"}, "cu", "", ""},
                 {"channels", {"4", "8", "16", "32"}, "", "engine", "cu"},
                 {"streams", {"1", "per_peer"}, "1", "engine", "dma"}};

@@ -32,15 +32,16 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
     if (s.embedding.schedule != Schedule::bulk_synchronous && s.embedding.schedule != Schedule::fused)
       return config::Problem{"an iteration needs the embedding and its All-to-All",
                              "write embedding.schedule: bulk_synchronous or fused"};
-    if (!s.embedding.library && s.embedding.engine == collective::Engine::cu)
-      return config::Problem{"the gradients' All-to-All needs a collective library",
-                             "write embedding.library: ../libraries/rccl.yaml"};
     return std::nullopt;
   });
 }
 
 std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const libraries::EquippedSystem& system) {
-  return check_embedding(spec.embedding, system);
+  const EmbeddingSpec& embedding = spec.embedding;
+  if (embedding.engine == collective::Engine::cu && !embedding.library && !system.software.library)
+    return config::Problem{"the gradients' All-to-All needs a collective library",
+                           "write embedding.library: ../libraries/rccl.yaml, or library in the system"};
+  return check_embedding(embedding, system);
 }
 
 // Bottom MLP, embedding + All-to-All, interaction, top MLP; then backward: top MLP, interaction, All-to-All of the

@@ -87,7 +87,7 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
       .or_default();
   d.field("library", &EmbeddingSpec::library,
-          "Bulk-synchronous, engine cu: the collective library, a file of configs/libraries")
+          "Bulk-synchronous, engine cu: the collective library, a file of configs/libraries; absent: the system's")
       .optional();
 }
 
@@ -125,9 +125,9 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
         "raise slice_vectors or take fewer ranks"};
   }
   const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
-  if (exchanges && spec.engine == collective::Engine::cu && !spec.library) {
+  if (exchanges && spec.engine == collective::Engine::cu && !spec.library && !system.software.library) {
     return config::Problem{"the bulk-synchronous schedule needs a collective library",
-                           "write library: ../libraries/rccl.yaml, or engine: dma inside a node"};
+                           "write library: ../libraries/rccl.yaml here or in the system, or engine: dma inside a node"};
   }
   if (exchanges) {
     if (auto problem = collective::check(exchange_of(spec, sizes, static_cast<program::Rank>(ranks)), system))

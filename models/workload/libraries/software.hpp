@@ -21,6 +21,7 @@ struct SoftwareSpec {
 // A machine and what is installed on it.
 struct EquippedSystem : machine::SystemSpec {
   SoftwareSpec software{};
+  std::vector<std::string> followed{};  // values that went with changed ones, for reports
 };
 
 struct EquippedGpu : machine::GpuSpec {

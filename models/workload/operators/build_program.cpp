@@ -35,7 +35,7 @@ config::Node take_members(config::Node& mapping) {
 }
 
 bool append_operation(const config::Node& node, builder::Builder build, const groups::Groups& groups,
-                      config::Diagnostics& diagnostics) {
+                      std::vector<builder::Exchange>& exchanges, config::Diagnostics& diagnostics) {
   if (!node.is_map() || node.entries.size() != 1) {
     diagnostics.error(node.place, "an operation is one operator with its parameters, found " + config::found(node),
                       "write {" + all().front().name + ": {...}}");
@@ -51,14 +51,29 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
   build.path += "." + entry.key;
   config::Node mapping = entry.value;
   const config::Node members = take_members(mapping);
-  if (members.entries.empty()) return op->append(mapping, build, diagnostics);
+  // Where it stands in the queue of the whole program, for ranks that take part in it.
+  const auto append = [&](builder::Builder& own) {
+    if (!op->append(mapping, own, diagnostics)) return false;
+    if (op->exchange) exchanges.push_back(op->exchange(mapping, own.system));
+    return true;
+  };
+  const auto placed = [&](const std::function<bool()>& appended) {
+    const std::size_t first = build.queue.operations.size(), known = exchanges.size();
+    if (!appended()) return false;
+    for (std::size_t i = known; i < exchanges.size(); ++i) {
+      exchanges[i].queue = static_cast<std::size_t>(&build.queue - build.program.queues.data());
+      exchanges[i].first = first;
+      exchanges[i].operations = build.queue.operations.size() - first;
+    }
+    return true;
+  };
+  if (members.entries.empty()) return placed([&] { return append(build); });
   const auto spec = config::parse<groups::MembersSpec>(members, diagnostics, nullptr, build.path);
   if (!spec) return false;
   const auto layouts = groups.members(*spec, members, diagnostics);
   if (!layouts) return false;
   return std::all_of(layouts->begin(), layouts->end(), [&](const groups::Layout& layout) {
-    return groups::append_to(layout, build,
-                             [&](builder::Builder& own) { return op->append(mapping, own, diagnostics); });
+    return placed([&] { return groups::append_to(layout, build, append); });
   });
 }
 
@@ -190,7 +205,7 @@ BuiltProgram build_program(const config::Node& node, const libraries::EquippedSy
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::string path = fmt::format("program.queues.{}.{}", queue.name, i);
       append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded, &built.notes}, *groups,
-                       diagnostics);
+                       built.exchanges, diagnostics);
     }
   }
   if (diagnostics.size() > before) return {};

@@ -18,6 +18,7 @@ void describe(config::Catalogue& catalogue);
 struct BuiltProgram {
   std::unique_ptr<program::Program> program;  // null after reporting what is wrong
   std::vector<builder::RecordedKernel> recorded;
+  std::vector<builder::Exchange> exchanges;
   std::vector<std::string> notes;  // what operators decided and why
 };
 

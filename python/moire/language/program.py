@@ -209,7 +209,7 @@ class MSCCLProgram:
         if self.collective.is_built_in():
             wrong = self._native.check()
             if wrong is not None:
-                print(f"{self.name}: {wrong}")
+                print(f"{self.name}: {wrong}", file=sys.stderr)
                 return False
         elif self.collective.check(self) is False:
             return False
@@ -217,7 +217,7 @@ class MSCCLProgram:
             return True  # the format names no root, so that the compiled algorithm would be judged by rank 0's
         wrong = moire_native.check(self.compile())
         for text in wrong:
-            print(f"{self.name}: {text}")
+            print(f"{self.name}: {text}", file=sys.stderr)
         return not wrong
 
 
@@ -333,8 +333,10 @@ def XML():
 
 
 def Check():
-    """Whether the program in context is right; prints what is wrong with it."""
-    return _program().check()
+    """Raises ProgramError where the program in context is wrong, after saying what is: a script then fails."""
+    if not _program().check():
+        raise ProgramError(f"{_program().name}: Check() found it wrong, see above")
+    return True
 
 
 @contextmanager

@@ -1,0 +1,194 @@
+#include "app/study/notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "models/hardware/machine/parts.hpp"
+
+namespace moire::study {
+
+namespace {
+
+constexpr std::string_view of_system = "system.";
+
+struct Changed {
+  std::string path;  // from the system down
+  std::string value;
+};
+
+std::vector<Changed> changed_of(const Scenario& scenario, const Run& run) {
+  std::vector<Changed> all;
+  for (const auto& [path, value] : parameters_of(scenario, run)) {
+    if (!path.starts_with(of_system)) continue;
+    std::string from_system = path.substr(of_system.size());
+    if (from_system.ends_with(".value")) from_system.resize(from_system.size() - std::string_view(".value").size());
+    all.push_back({std::move(from_system), value.is_scalar() && !value.top ? " " + value.text : ""});
+  }
+  return all;
+}
+
+bool within(std::string_view key, std::string_view path) {
+  return key == path || (key.starts_with(path) && key[path.size()] == '.');
+}
+
+// A file brings its limits along; what lies outside of it does not.
+bool is_about(const part::Limit& limit, const Changed& change) {
+  return limit.key == change.path || (within(limit.key, change.path) && !within(limit.by, change.path));
+}
+
+bool same(const RunResult& a, const RunResult& b) {
+  return a.time == b.time &&
+         std::equal(a.metrics.begin(), a.metrics.end(), b.metrics.begin(), b.metrics.end(),
+                    [](const Metric& x, const Metric& y) { return x.name == y.name && x.value == y.value; });
+}
+
+// Keys of parts that had nothing to do.
+std::vector<std::string> not_felt(const Scenario& scenario, const Run& run, const RunResult& result) {
+  std::vector<std::string> notes;
+  for (const Changed& change : changed_of(scenario, run)) {
+    for (const machine::RegisteredPart& part : machine::parts()) {
+      const part::Declaration& declared = part.declaration();
+      const auto own = [&](std::string_view key) { return within(change.path, key); };
+      if (std::none_of(declared.felt_by_metrics.begin(), declared.felt_by_metrics.end(), own)) continue;
+      std::vector<std::string> zero;
+      bool used = false;
+      for (const auto* metrics : {&declared.traffic, &declared.occupied}) {
+        for (const part::MetricInfo& metric : *metrics) {
+          used = used || value_of(result.metrics, metric.name).value_or(0) > 0;
+          zero.emplace_back(metric.name);
+        }
+      }
+      if (!used) notes.push_back(fmt::format("{}{}: not felt, {} is 0", change.path, change.value, zero.front()));
+    }
+  }
+  return notes;
+}
+
+// Over all runs that differ in nothing else: where two neighbours of an axis, or two variants, end alike.
+class Alike {
+ public:
+  Alike(const Scenario& scenario, const StudyResult& result)
+      : scenario_(scenario), result_(result), variants_(std::max<std::size_t>(1, scenario.variants.size())) {}
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> all;
+    std::size_t stride = result_.runs.size();
+    for (const Axis& axis : scenario_.axes) {
+      const std::size_t points = axis.points.size();
+      stride /= points;
+      for (std::size_t p = 1; p < points; ++p)
+        tell("axis " + config::in_quotes(axis.name), axis.points[p - 1].name, axis.points[p].name,
+             pairs(stride, points, p - 1, p), all);
+    }
+    for (std::size_t v = 1; v < scenario_.variants.size(); ++v) {
+      for (std::size_t other = 0; other < v; ++other) {
+        const Count count = pairs(1, variants_, other, v);
+        if (count.alike < count.all) continue;
+        tell("variants", scenario_.variants[other].name, scenario_.variants[v].name, count, all);
+        break;
+      }
+    }
+    return all;
+  }
+
+ private:
+  struct Count {
+    std::size_t alike = 0;
+    std::size_t all = 0;
+  };
+
+  // Runs are numbered so that a step along this axis is `stride`.
+  Count pairs(std::size_t stride, std::size_t points, std::size_t a, std::size_t b) const {
+    Count count;
+    for (std::size_t run = 0; run < result_.runs.size(); ++run) {
+      if (run / stride % points != a) continue;
+      ++count.all;
+      if (same(result_.runs[run], result_.runs[run + (b - a) * stride])) ++count.alike;
+    }
+    return count;
+  }
+
+  static void tell(const std::string& what, const std::string& a, const std::string& b, const Count& count,
+                   std::vector<std::string>& all) {
+    if (count.alike == 0) return;
+    const std::string where = count.alike == count.all ? "" : fmt::format(" in {} of {} runs", count.alike, count.all);
+    all.push_back(fmt::format("{}: {} and {} give the same results{}: what they change has no effect there", what,
+                              config::in_quotes(a), config::in_quotes(b), where));
+  }
+
+  const Scenario& scenario_;
+  const StudyResult& result_;
+  std::size_t variants_;
+};
+
+// A run beats its ideal where its own settings, or running beside others, make a queue faster than the ideal's.
+std::vector<std::string> beyond_ideal(const Scenario& scenario, const StudyResult& result) {
+  const bool beyond = std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) {
+    return value_of(run.metrics, "fraction_of_ideal").value_or(0) > 1;
+  });
+  if (!beyond) return {};
+  const std::string reference = scenario.compare_to
+                                    ? fmt::format("the queues alone as in variant {}",
+                                                  config::in_quotes(scenario.variants[*scenario.compare_to].name))
+                                    : "the queues alone";
+  return {
+      fmt::format("more than 100 % of ideal: the ideal is the longest of {}, and such a run ends before it, because "
+                  "its own settings make that queue faster (compare <queue>_alone_us with <queue>_isolated_us)",
+                  reference)};
+}
+
+}  // namespace
+
+std::vector<std::string> notes_of(const Scenario& scenario, const Run& run, const PreparedRun& prepared) {
+  std::vector<std::string> notes;
+  const std::vector<Changed> changed = changed_of(scenario, run);
+  if (changed.empty()) return notes;
+  for (const part::Limit& limit : machine::limits(*prepared.system, *prepared.program)) {
+    const auto about = std::find_if(changed.begin(), changed.end(),
+                                    [&limit](const Changed& change) { return is_about(limit, change); });
+    if (about == changed.end()) continue;
+    notes.push_back(fmt::format("{}{}: limited by {} {}", limit.key, about->path == limit.key ? about->value : "",
+                                limit.by, limit.at));
+  }
+  notes.insert(notes.end(), prepared.system->followed.begin(), prepared.system->followed.end());
+  return notes;
+}
+
+std::vector<std::string> notes_of(const PreparedStudy& study, const StudyResult& result) {
+  if (result.deadlocked()) return {};
+  struct Seen {
+    std::size_t runs = 0;
+    std::size_t first = 0;
+  };
+  std::map<std::string, Seen> seen;
+  std::vector<std::string> order;
+  for (std::size_t number = 0; number < result.runs.size(); ++number) {
+    std::vector<std::string> own = study.notes[number];
+    for (std::string& text : not_felt(study.scenario, run_of(study.scenario, number), result.runs[number]))
+      own.push_back(std::move(text));
+    for (const std::string& text : own) {
+      const auto [at, fresh] = seen.try_emplace(text, Seen{0, number});
+      if (fresh) order.push_back(text);
+      ++at->second.runs;
+    }
+  }
+  std::vector<std::string> notes;
+  for (const std::string& text : order) {
+    const Seen& one = seen.at(text);
+    if (one.runs == result.runs.size()) {
+      notes.push_back(text);
+    } else if (one.runs == 1) {
+      notes.push_back(
+          fmt::format("{} (in run {})", text, config::in_quotes(run_of(study.scenario, one.first).label())));
+    } else {
+      notes.push_back(fmt::format("{} (in {} of {} runs)", text, one.runs, result.runs.size()));
+    }
+  }
+  for (std::string& text : Alike(study.scenario, result).notes()) notes.push_back(std::move(text));
+  for (std::string& text : beyond_ideal(study.scenario, result)) notes.push_back(std::move(text));
+  return notes;
+}
+
+}  // namespace moire::study

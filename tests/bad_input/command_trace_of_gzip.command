@@ -1,0 +1,1 @@
+check wg_gzip.wgtrace.csv.gz
