@@ -216,6 +216,24 @@ TEST(Rings, BetweenNodesUseAllNicsAlike) {
   }
 }
 
+TEST(Rings, OfFewChannelsUseAllNics) {
+  libraries::EquippedSystem system = example_equipped(8, 2);
+  system.node.nics = 2;
+  EXPECT_THAT(gpus_by_nic(system), ElementsAre(0, 4, 1, 5, 2, 6, 3, 7));
+  system.node.nics = 3;
+  EXPECT_THAT(gpus_by_nic(system), ElementsAre(0, 3, 6, 1, 4, 7, 2, 5));
+  system.node.nics = 8;
+  EXPECT_THAT(gpus_by_nic(system), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  system.node.nics = 2;
+  const std::vector<Ring> all = rings(system);
+  std::set<Rank> nics;
+  for (std::size_t ring = 0; ring < 2; ++ring) {
+    for (Rank rank = 0; rank < 8; ++rank)
+      if (all[ring].next[rank] >= 8) nics.insert(rank * 2 / 8);
+  }
+  EXPECT_EQ(nics.size(), 2);
+}
+
 TEST(Trees, ReachAllRanksFromTheRoot) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 7}, {4, 6}}) {
     for (const Tree& tree : trees(example_equipped(gpus, nodes))) {

@@ -52,8 +52,8 @@ void describe_method(Describer<Spec>& d) {
   auto algorithm = d.field(
       "algorithm", &Spec::algorithm,
       "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
-      "chooses by size, direct for messages between pairs and for engines dma and nic; best: of all that the library "
-      "has, with all protocols that are allowed, the one that ends first alone on the machine");
+      "chooses by size, direct for messages between pairs and for engines dma and nic; best: of all of these, with "
+      "all protocols that are allowed, the one that ends first alone on the machine");
   [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
     algorithm.choices({{"auto", Algorithm::automatic},
                        {"best", Algorithm::best},

@@ -114,6 +114,18 @@ std::vector<std::vector<Rank>> orders_in_node(const machine::SystemSpec& system)
 
 }  // namespace
 
+std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system) {
+  const auto gpus = static_cast<Rank>(system.node.gpus);
+  const auto nics = static_cast<Rank>(system.node.nics);
+  std::vector<Rank> used(std::max<Rank>(1, nics), 0);
+  std::vector<std::pair<Rank, Rank>> by_nic;  // how many of its NIC come before it, which GPU
+  for (Rank gpu = 0; gpu < gpus; ++gpu) by_nic.emplace_back(used[gpu * nics / gpus]++, gpu);
+  std::sort(by_nic.begin(), by_nic.end());
+  std::vector<Rank> order;
+  for (const auto& [before, gpu] : by_nic) order.push_back(gpu);
+  return order;
+}
+
 std::vector<Ring> rings(const machine::SystemSpec& system) {
   const auto gpus = static_cast<Rank>(system.node.gpus);
   const auto nodes = static_cast<Rank>(system.nodes);
@@ -123,7 +135,7 @@ std::vector<Ring> rings(const machine::SystemSpec& system) {
     for (const std::vector<Rank>& order : orders) made.push_back(ring_of(order));
     return made;
   }
-  for (Rank first = 0; first < gpus; ++first) {
+  for (const Rank first : gpus_by_nic(system)) {
     const std::vector<Rank>& order = orders[first % orders.size()];
     std::vector<Rank> all;
     for (Rank node = 0; node < nodes; ++node) {

@@ -17,6 +17,10 @@ struct Ring {
   std::vector<Rank> order;     // the rank at a position
 };
 
+// The GPUs of a node so that neighbours in the list have NICs of their own, as far as there are some: few channels use
+// all NICs.
+std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system);
+
 // A ring a channel may take, channel c the (c modulo size)-th. Behind a switch all rings are alike and one is enough.
 // In a full mesh a ring uses one link of a GPU, so there are as many as it takes to use all links alike (where that can
 // be done). Between nodes each ring enters and leaves a node at other GPUs, so that all NICs are used; every second

@@ -1,6 +1,7 @@
 #include "models/workload/collective/selection.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "models/workload/collective/algorithms.hpp"
@@ -36,8 +37,9 @@ double rate_of(const ExpectationSpec& expectation, const ChannelsSpec& channels,
   if (system.node.nic && (system.nodes > 1 || !wired)) {
     const double own = static_cast<double>(system.node.nics) / static_cast<double>(system.node.gpus);
     const double nics = algorithm.nics_together && system.nodes > 1 ? static_cast<double>(system.node.nics) : own;
-    const double outside =
-        system.node.nic->bandwidth.value * nics * expectation.network_share.value_or(expectation.port_share);
+    const double share =
+        system.nodes > 1 ? expectation.network_share.value_or(expectation.port_share) : expectation.port_share;
+    const double outside = system.node.nic->bandwidth.value * nics * share;
     rate = wired ? std::min(rate, outside) : outside;
   }
   if (system.nodes == 1) {
@@ -84,7 +86,7 @@ ProtocolSpec fitted(ProtocolSpec protocol, const machine::SystemSpec& system, co
   if (!algorithm_of(choice.algorithm).is_tree || !protocol.tree_chunk) return protocol;
   const libraries::TreeChunkSpec& rule = *protocol.tree_chunk;
   const auto gpus = static_cast<double>(system.node.gpus);
-  const double levels = std::floor(std::log2(static_cast<double>(system.nodes))) + 1 + gpus / 10;
+  const double levels = std::bit_width(static_cast<std::uint64_t>(system.nodes)) + gpus / 10;  // 1 + log2(nodes) + ...
   double chunk = rule.most.value;
   const auto halve = [&](double wanted, const std::optional<Bytes>& least) {
     if (!least) return;

@@ -70,7 +70,7 @@ std::vector<Tree> trees(const machine::SystemSpec& system) {
     for (const Ring& way : ways) made.push_back(make(system, order_of(way), 0, 0, false));
     return made;
   }
-  for (Rank first = 0; first < static_cast<Rank>(system.node.gpus); ++first) {
+  for (const Rank first : gpus_by_nic(system)) {
     for (const bool other : {false, true})
       made.push_back(make(system, order_of(ways[first % ways.size()]), first, 0, other));
   }
