@@ -164,16 +164,22 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 
 // --- Ranks that are alike
 
+// Whose ranks do the same. Between nodes those of equal number in their nodes: turns of peers go by rank, so that a
+// first peer may be in the same node or in another one.
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
-  if (work.op == "broadcast" || work.op == "wg_trace" || work.op == "msccl") return false;
+  if (work.op == "broadcast" || work.op == "wg_trace" || work.op == "msccl" || work.op == "mscclpp") return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("algorithm", "tree")) return false;
-  const double nics = number_of(one.system, "system.node.nics", 0);
-  if (one.nodes == 1) return true;
-  // Who has the node's way out differs by rank, in rings; and with NICs for some GPUs of three.
-  if (one.work.collective() && work.is("engine", "cu")) return false;
-  if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") return false;
-  return nics > 0 && one.gpus % static_cast<std::int64_t>(std::min(nics, static_cast<double>(one.gpus))) == 0;
+  return one.nodes == 1 || !(work.is("engine", "cu") || work.group == "embedding" || work.is("schedule", "bulk_synchronous") ||
+                             work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one
+}
+
+// Of messages that come to a port at once one is first, and the others wait for its chunk.
+double ties(const Case& one) {
+  if (one.nodes == 1) return 0;
+  const double chunk = number_of(one.system, "system.network.chunk", 0);
+  const double slowest = std::min(number_of(one.system, "system.node.nic.bandwidth", 1), number_of(one.system, "system.fabric.torus.link.bandwidth", 1e30));
+  return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
 }
 
 Verdict alike(const Case& one, Random, const Cost& cost) {
@@ -181,13 +187,15 @@ Verdict alike(const Case& one, Random, const Cost& cost) {
   const Scenario scenario = one.scenario();
   const Outcome outcome = simulate(scenario, cost.most_spans);
   if (!outcome.ran()) return not_run(outcome, scenario);
-  const auto [first, last] = std::minmax_element(outcome.rank_end.begin(), outcome.rank_end.end());
-  const auto apart = static_cast<double>((*last - *first).ps);
-  if (apart <= rounding(outcome, outcome)) return {};
-  return {Found::broken, one.work.find("engine") ? *one.work.find("engine") : "",
-          fmt::format("rank {} ends at {:.6f} us, rank {} at {:.6f} us", first - outcome.rank_end.begin(),
-                      first->us(), last - outcome.rank_end.begin(), last->us()),
-          {scenario}};
+  const std::size_t step = one.nodes == 1 ? 1 : static_cast<std::size_t>(one.gpus);
+  for (std::size_t rank = step; rank < outcome.rank_end.size(); ++rank) {
+    const Time end = outcome.rank_end[rank], other = outcome.rank_end[rank - step];
+    if (std::abs(static_cast<double>(end.ps - other.ps)) <= rounding(outcome, outcome) + ties(one)) continue;
+    return {Found::broken, one.work.find("engine") ? *one.work.find("engine") : "",
+            fmt::format("rank {} ends at {:.6f} us, rank {} at {:.6f} us", rank - step, other.us(), rank, end.us()),
+            {scenario}};
+  }
+  return {};
 }
 
 // --- What is sent is received
@@ -209,13 +217,16 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   if (outcome.metric("network_bytes") + 1 < outcome.metric("put_bytes") * (1 - 1e-9))
     return wrong("put and delivered", outcome.metric("put_bytes"), outcome.metric("network_bytes"));
   if (!one.work.collective()) return {};
-  for (std::size_t rank = 0; rank < outcome.sent.size() && symmetric(one); ++rank)
-    if (!equal(outcome.sent[rank], outcome.received[rank]))
-      return wrong("sent and received by a rank", outcome.sent[rank], outcome.received[rank]);
-  // All ranks but the root of a broadcast get at least what the definition says, and without a library's FIFOs no more.
-  double needed = received_at_least(one.work, outcome.ranks) * (one.op == "broadcast" ? outcome.ranks - 1 : outcome.ranks);
+  // Every rank gets at least what the definition says, and without a library's FIFOs no more. The root of a broadcast
+  // needs nothing, and a leaf of a tree no sums but its own.
+  const double needed = received_at_least(one.work, outcome.ranks) / (one.op == "all_reduce" ? 2 : 1);
   const bool exact = !one.work.is("engine", "cu");
-  if (sent < needed * (1 - 1e-9) - 1 || (exact && !equal(sent, needed))) return wrong("sent and needed", sent, needed);
+  for (std::size_t rank = one.op == "broadcast" ? 1 : 0; rank < outcome.received.size(); ++rank) {
+    const double got = outcome.received[rank];
+    if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums go on to the next rank
+    if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed))) return wrong("received and needed", got, needed);
+    if (exact && one.op != "broadcast" && !equal(got, outcome.sent[rank])) return wrong("received and sent by a rank", got, outcome.sent[rank]);
+  }
   return {};
 }
 

@@ -76,23 +76,21 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   return {};
 }
 
+// Beyond what fills the pipeline, which may be the whole of a small message.
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
-  Workload least = one.work, once = one.work, twice = one.work;
-  least.size = 1;
-  once.size = std::exp2(29) + one.work.size;
-  twice.size = 2 * once.size;
-  const Scenario small = one.scenario(least), large = one.scenario(once), larger = one.scenario(twice);
-  const Outcome floor = simulate(small, cost.most_spans);
-  if (!floor.ran()) return not_run(floor, small);
-  const Outcome a = simulate(large, 4 * cost.most_spans);
-  if (!a.ran()) return not_run(a, large);
-  const Outcome b = simulate(larger, 8 * cost.most_spans);
-  if (!b.ran()) return not_run(b, larger);
-  if (std::abs(b.ps() - 2 * a.ps()) <= 0.01 * b.ps() + floor.ps()) return {};
-  return {Found::broken, one.work.find("engine") ? *one.work.find("engine") : "",
-          fmt::format("{} B: {:.3f} us, {} B: {:.3f} us, {:.4f} times as long", once.size, a.ps() / 1e6, twice.size,
-                      b.ps() / 1e6, b.ps() / a.ps()),
-          {large, larger}};
+  Verdict broken{Found::broken, one.work.find("engine") ? *one.work.find("engine") : "", "", {}};
+  double ps[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    Workload work = one.work;
+    work.size = std::exp2(28 + i) + std::floor(std::fmod(one.work.size, 4096)) * (1 << i);
+    const Scenario& scenario = broken.runs.emplace_back(one.scenario(work));
+    const Outcome outcome = simulate(scenario, static_cast<std::size_t>(4 << i) * cost.most_spans);
+    if (!outcome.ran()) return not_run(outcome, scenario);
+    ps[i] = outcome.ps();
+    broken.why += fmt::format("{}{} B: {:.3f} us", i == 0 ? "" : ", ", work.size, outcome.ps() / 1e6);
+  }
+  if (std::abs((ps[2] - ps[1]) - 2 * (ps[1] - ps[0])) <= 0.01 * (ps[2] - ps[1])) return {};
+  return broken;
 }
 
 bool has_bottleneck(const std::string& op) {

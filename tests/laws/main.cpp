@@ -205,7 +205,9 @@ int run(const Arguments& arguments) {
     }
     const auto found = static_cast<std::size_t>(verdict.found);
     ++by_law[one.law][found], ++by_op[one.op][found], ++by_system[one.system][found], ++by_size[size_names[static_cast<int>(one.size)]][found];
-    seconds[one.law] += std::chrono::duration<double>(Clock::now() - case_begin).count();
+    const double taken = std::chrono::duration<double>(Clock::now() - case_begin).count();
+    seconds[one.law] += taken;
+    if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken);
   }
   std::cout << fmt::format("\n{} cases of seed {}, {} strata (law x operator x system x size), each {} to {} times\n",
                            arguments.cases, arguments.seed, all.size(), arguments.cases / all.size(),

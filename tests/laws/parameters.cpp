@@ -157,7 +157,7 @@ struct Walk {
              const std::string& path) {
     const config::Node& node = value_of(written);
     if (const config::Description* spec = spec_of(shape)) {
-      if (node.is_map()) return map(node, *spec, path);
+      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: its own defaults
     } else if (shape.form == Shape::Form::list || shape.form == Shape::Form::map) {
       for (std::size_t i = 0; i < node.items.size(); ++i)
         value(node.items[i], shape.element.front(), field, name, fmt::format("{}.{}", path, i));
@@ -172,7 +172,15 @@ struct Walk {
   void map(const config::Node& node, const config::Description& spec, const std::string& path) {
     for (const config::Field& field : spec.fields) {
       const config::Node* entry = node.find(field.key);
-      if (entry != nullptr) value(*entry, field.type.shape, field, spec.name + "." + field.key, path + "." + field.key);
+      const std::string name = spec.name + "." + field.key, at = path + "." + field.key;
+      if (entry != nullptr) {
+        value(*entry, field.type.shape, field, name, at);
+      } else if (field.has_default) {
+        config::Node usual;
+        usual.kind = config::Node::Kind::scalar;
+        usual.text = field.default_text;
+        value(usual, field.type.shape, field, name, at);
+      }
     }
   }
 };
