@@ -21,11 +21,18 @@ bool is_collective(const std::string& op) {
   return work.collective();
 }
 
-Verdict not_run(const Outcome& outcome, const Scenario& scenario) {
+}  // namespace
+
+Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario) {
+  // An algorithm of the user's may hang, and the report says where.
+  if (outcome.kind == Outcome::Kind::deadlocked && (one.op == "msccl" || one.op == "mscclpp"))
+    return {Found::refused, "", outcome.text, {scenario}};
   if (outcome.kind == Outcome::Kind::refused) return {Found::refused, "", outcome.text, {scenario}};
   if (outcome.kind == Outcome::Kind::cut) return {Found::cut, "", "", {scenario}};
   return {Found::broken, name_of(outcome.kind), fmt::format("{}: {}", name_of(outcome.kind), outcome.text), {scenario}};
 }
+
+namespace {
 
 Scenario with(Scenario scenario, const std::vector<Change>& changes) {
   scenario.changes.insert(scenario.changes.end(), changes.begin(), changes.end());
@@ -58,9 +65,8 @@ bool has_place(const std::string& line) {
 Verdict runs(const Case& one, Random, const Cost& cost) {
   const Scenario scenario = one.scenario();
   const Outcome outcome = simulate(scenario, cost.most_spans);
-  // An algorithm of the user's may hang, and the report says where.
-  if (outcome.kind == Outcome::Kind::deadlocked && (one.op == "msccl" || one.op == "mscclpp")) return {};
-  if (outcome.kind != Outcome::Kind::refused) return outcome.ran() ? Verdict{} : not_run(outcome, scenario);
+  if (outcome.ran()) return {};
+  if (outcome.kind != Outcome::Kind::refused) return not_run(one, outcome, scenario);
   for (std::size_t at = 0; at < outcome.text.size();) {
     const std::size_t end = outcome.text.find('\n', at);
     const std::string line = outcome.text.substr(at, end - at);
@@ -81,10 +87,11 @@ bool one_wave(const Case& one, const Outcome& outcome) {
   return outcome.metric("workgroups") <= cus * outcome.ranks;
 }
 
-// Decides how many workgroups are there at once.
+// Decides how many workgroups are there at once, and who is next.
 bool of_places(const std::string& name) {
   for (const char* place : {"cu_group.cus", "cu_array.threads_per_cu", "cu_array.workgroups_per_cu",
-                            "cu_array.registers_per_cu", "cu_array.lds_per_cu", "cu_array.cluster_max"})
+                            "cu_array.registers_per_cu", "cu_array.lds_per_cu", "cu_array.cluster_max",
+                            "cu_array.launch_interval", "cu_array.slot_refill", "cu_array.refill_interval"})
     if (name == place) return true;
   return false;
 }
@@ -104,11 +111,12 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   const Scenario base = one.scenario();
   const Scenario better = with(base, *changes);
   const Outcome before = simulate(base, cost.most_spans);
-  if (!before.ran()) return not_run(before, base);
+  if (!before.ran()) return not_run(one, before, base);
   const Outcome after = simulate(better, 2 * cost.most_spans);
-  if (!after.ran()) return not_run(after, better);
+  if (!after.ran()) return not_run(one, after, better);
   if (!same_kernels(before, after) || (of_places(changed->name) && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
+  if (moves_bytes(one.op) && after.ps() <= before.ps() * (1 + most_reordered)) return {Found::reordered};
   return {Found::broken, changed->name,
           fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
                       changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6,
@@ -123,10 +131,12 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   if (one.op == "mscclpp") more.size = one.work.size * std::ceil(factor);
   const Scenario small = one.scenario(), large = one.scenario(more);
   const Outcome before = simulate(small, cost.most_spans);
-  if (!before.ran()) return not_run(before, small);
+  if (!before.ran()) return not_run(one, before, small);
   const Outcome after = simulate(large, 4 * cost.most_spans);
-  if (!after.ran()) return not_run(after, large);
+  if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
+  // A library cuts what is larger into more pieces, and moves them side by side: twice the bytes are no less work.
+  if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
   return {Found::broken, one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
           fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
@@ -148,7 +158,7 @@ double received_at_least(const Workload& work, double ranks) {
 Verdict wire(const Case& one, Random, const Cost& cost) {
   const Scenario scenario = one.scenario();
   const Outcome outcome = simulate(scenario, cost.most_spans);
-  if (!outcome.ran()) return not_run(outcome, scenario);
+  if (!outcome.ran()) return not_run(one, outcome, scenario);
   for (const study::Metric& metric : outcome.result.metrics) {
     if (!metric.name.ends_with("_percent") || metric.value <= 100 + 1e-5) continue;
     return {Found::broken, metric.name, fmt::format("{} is {}", metric.name, metric.value), {scenario}};
@@ -169,7 +179,7 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
   if (work.op == "broadcast" || work.op == "wg_trace" || work.op == "msccl" || work.op == "mscclpp") return false;
-  if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("algorithm", "tree")) return false;
+  if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") || work.is("algorithm", "tree")) return false;
   return one.nodes == 1 || !(work.is("engine", "cu") || work.group == "embedding" || work.is("schedule", "bulk_synchronous") ||
                              work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one
 }
@@ -186,7 +196,7 @@ Verdict alike(const Case& one, Random, const Cost& cost) {
   if (!symmetric(one)) return {Found::incomparable};
   const Scenario scenario = one.scenario();
   const Outcome outcome = simulate(scenario, cost.most_spans);
-  if (!outcome.ran()) return not_run(outcome, scenario);
+  if (!outcome.ran()) return not_run(one, outcome, scenario);
   const std::size_t step = one.nodes == 1 ? 1 : static_cast<std::size_t>(one.gpus);
   for (std::size_t rank = step; rank < outcome.rank_end.size(); ++rank) {
     const Time end = outcome.rank_end[rank], other = outcome.rank_end[rank - step];
@@ -203,7 +213,7 @@ Verdict alike(const Case& one, Random, const Cost& cost) {
 Verdict conserved(const Case& one, Random, const Cost& cost) {
   const Scenario scenario = one.scenario();
   const Outcome outcome = simulate(scenario, cost.most_spans);
-  if (!outcome.ran()) return not_run(outcome, scenario);
+  if (!outcome.ran()) return not_run(one, outcome, scenario);
   double sent = 0, received = 0;
   for (const double bytes : outcome.sent) sent += bytes;
   for (const double bytes : outcome.received) received += bytes;
@@ -247,9 +257,9 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   const Scenario base = one.scenario();
   const Scenario slow = with(one.scenario(one.work, k), changes);
   const Outcome before = simulate(base, cost.most_spans);
-  if (!before.ran()) return not_run(before, base);
+  if (!before.ran()) return not_run(one, before, base);
   const Outcome after = simulate(slow, 2 * cost.most_spans);
-  if (!after.ran()) return not_run(after, slow);
+  if (!after.ran()) return not_run(one, after, slow);
   if (std::abs(after.ps() - k * before.ps()) <= k * rounding(before, after)) return {};
   Verdict broken{Found::broken, "",
                  fmt::format("times {}: {:.6f} us -> {:.6f} us, {:.8g} times as long", k, before.ps() / 1e6,
@@ -271,11 +281,11 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
   const auto program = [&](const std::string& queues) { return Scenario{one.system, "{queues: {" + queues + "}}", one.machine()}; };
   const Scenario both = program("a: [" + a + "], b: [" + b + "]");
   const Outcome outcome = simulate(both, 2 * cost.most_spans);
-  if (!outcome.ran()) return not_run(outcome, both);
+  if (!outcome.ran()) return not_run(one, outcome, both);
   for (const std::string& queue : {"a: [" + a + "]", "b: [" + b + "]"}) {
     const Scenario alone = program(queue);
     const Outcome lone = simulate(alone, cost.most_spans);
-    if (!lone.ran()) return not_run(lone, alone);
+    if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
     return {Found::broken, "",
             fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6), {both, alone}};
@@ -292,17 +302,17 @@ double rounding(const Outcome& a, const Outcome& b) {
 
 const std::vector<Law>& all_laws() {
   static const std::vector<Law> laws = {
-      {"runs", "it runs, or is refused with a place", Draw::loose, any, runs},
-      {"capacity", "more of a capacity, less of a latency, is never slower", Draw::strict, any, capacity},
-      {"bytes", "more bytes are never faster", Draw::strict, has_size, bytes},
-      {"floor", "with rates without limit latencies are left", Draw::strict, any, floor_law},
-      {"rate", "of many bytes, twice as many take twice as long", Draw::strict, is_collective, rate_law},
-      {"bottleneck", "where one capacity alone limits, the time is the work over it", Draw::strict, has_bottleneck, bottleneck_law},
-      {"wire", "no part is busier than always, no bus bandwidth above the port's", Draw::strict, any, wire},
-      {"alike", "ranks that are alike end together", Draw::strict, any, alike},
-      {"scaled", "all rates / k and all times x k: k times as long", Draw::strict, any, scaled},
-      {"conserved", "bytes sent are received", Draw::strict, moves_bytes, conserved},
-      {"together", "beside another queue nothing is faster than alone", Draw::strict, any, together},
+      {"runs", "it runs, or is refused with a place", 1, Draw::loose, any, runs},
+      {"capacity", "more of a capacity, less of a latency, is never slower", 6, Draw::strict, any, capacity},
+      {"bytes", "more bytes are never faster", 1, Draw::strict, has_size, bytes},
+      {"floor", "with rates without limit latencies are left", 1, Draw::strict, any, floor_law},
+      {"rate", "of many bytes, twice as many take twice as long", 1, Draw::strict, is_collective, rate_law},
+      {"bottleneck", "where one capacity alone limits, the time is the work over it", 2, Draw::strict, has_bottleneck, bottleneck_law},
+      {"wire", "no part is busier than always, no bus bandwidth above the port's", 1, Draw::strict, any, wire},
+      {"alike", "ranks that are alike end together", 1, Draw::strict, any, alike},
+      {"scaled", "all rates / k and all times x k: k times as long", 2, Draw::strict, any, scaled},
+      {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
+      {"together", "beside another queue nothing is faster than alone", 1, Draw::strict, any, together},
   };
   return laws;
 }

@@ -19,12 +19,6 @@ bool is_rate(const Parameter& one) {
          one.dimension == config::Dimension::flop_per_second || one.dimension == config::Dimension::per_second;
 }
 
-Verdict not_run(const Outcome& outcome, const Scenario& scenario) {
-  if (outcome.kind == Outcome::Kind::refused) return {Found::refused, "", outcome.text, {scenario}};
-  if (outcome.kind == Outcome::Kind::cut) return {Found::cut, "", "", {scenario}};
-  return {Found::broken, name_of(outcome.kind), fmt::format("{}: {}", name_of(outcome.kind), outcome.text), {scenario}};
-}
-
 Scenario with_rates(const Case& one, double factor) {
   Scenario scenario = one.scenario();
   for (const Parameter& number : numbers_of_run(one))
@@ -61,18 +55,18 @@ std::vector<Parameter> numbers_of_run(const Case& one) {
 }
 
 Verdict floor_law(const Case& one, Random, const Cost& cost) {
-  const Scenario base = one.scenario(), fast = with_rates(one, 1e5), faster = with_rates(one, 1e7);
+  const Scenario base = one.scenario(), fast = with_rates(one, 1e7), faster = with_rates(one, 1e9);
   const Outcome slow = simulate(base, cost.most_spans);
-  if (!slow.ran()) return not_run(slow, base);
+  if (!slow.ran()) return not_run(one, slow, base);
   const Outcome a = simulate(fast, 2 * cost.most_spans);
-  if (!a.ran()) return not_run(a, fast);
+  if (!a.ran()) return not_run(one, a, fast);
   const Outcome b = simulate(faster, 2 * cost.most_spans);
-  if (!b.ran()) return not_run(b, faster);
+  if (!b.ran()) return not_run(one, b, faster);
   if (slow.metric("workgroups") != a.metric("workgroups")) return {Found::incomparable};
   if (a.ps() > slow.ps() + rounding(a, slow))
-    return {Found::broken, "faster rates", fmt::format("{:.6f} us, with rates x 1e5 {:.6f} us", slow.ps() / 1e6, a.ps() / 1e6), {base}};
+    return {Found::broken, "faster rates", fmt::format("{:.6f} us, with rates x 1e7 {:.6f} us", slow.ps() / 1e6, a.ps() / 1e6), {base}};
   if (std::abs(a.ps() - b.ps()) > 0.01 * b.ps() + rounding(a, b))
-    return {Found::broken, "no floor", fmt::format("rates x 1e5 {:.6f} us, x 1e7 {:.6f} us", a.ps() / 1e6, b.ps() / 1e6), {base}};
+    return {Found::broken, "no floor", fmt::format("rates x 1e7 {:.6f} us, x 1e9 {:.6f} us", a.ps() / 1e6, b.ps() / 1e6), {base}};
   return {};
 }
 
@@ -80,12 +74,15 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
   Verdict broken{Found::broken, one.work.find("engine") ? *one.work.find("engine") : "", "", {}};
   double ps[3] = {};
+  const double most = std::exp2(30);
+  Case own = one;
+  own.work.size = most;
   for (int i = 0; i < 3; ++i) {
     Workload work = one.work;
-    work.size = std::exp2(28 + i) + std::floor(std::fmod(one.work.size, 4096)) * (1 << i);
-    const Scenario& scenario = broken.runs.emplace_back(one.scenario(work));
+    work.size = most / std::exp2(2 - i) + std::floor(std::fmod(one.work.size, 4096)) * (1 << i);
+    const Scenario& scenario = broken.runs.emplace_back(own.scenario(work));
     const Outcome outcome = simulate(scenario, static_cast<std::size_t>(4 << i) * cost.most_spans);
-    if (!outcome.ran()) return not_run(outcome, scenario);
+    if (!outcome.ran()) return not_run(one, outcome, scenario);
     ps[i] = outcome.ps();
     broken.why += fmt::format("{}{} B: {:.3f} us", i == 0 ? "" : ", ", work.size, outcome.ps() / 1e6);
   }
@@ -140,7 +137,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
     const double ranks = static_cast<double>(own.nodes * own.gpus);
     // Bytes that a rank sends to each peer.
     const double share = one.op == "all_to_all" ? 1 / ranks : 1;
-    work.size = std::exp2(24) * static_cast<double>(1 + random.below(8));
+    work.size = std::exp2(own.nodes == 1 ? 24 : 28) * static_cast<double>(1 + random.below(4));
     if (own.nodes == 1) {
       if (!wired(one.system) || own.gpus < 2) return {Found::incomparable};
       work.keys = {{"engine", "dma"}, {"own_share", "left"}};
@@ -178,7 +175,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
   idealise(own, scenario);
   scenario.changes.push_back({limit, fmt::format("{} {}", number(limit), limit.ends_with("fp32") ? "FLOP/s" : limit.ends_with("message_rate") ? "/s" : "B/s")});
   const Outcome outcome = simulate(scenario, 4 * cost.most_spans);
-  if (!outcome.ran()) return not_run(outcome, scenario);
+  if (!outcome.ran()) return not_run(one, outcome, scenario);
   const double expected = seconds * 1e12;
   if (std::abs(outcome.ps() - expected) <= 0.01 * expected + rounding(outcome, outcome)) return {};
   return {Found::broken, limit.substr(limit.find("node.") + 5),

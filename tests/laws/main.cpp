@@ -56,7 +56,7 @@ std::vector<Stratum> strata(const Arguments& arguments) {
       if (!law.applies(op.name) || (!arguments.op.empty() && arguments.op != op.name)) continue;
       for (const std::string& system : system_names()) {
         if (!arguments.system.empty() && arguments.system != system) continue;
-        for (int size = 0; size < 5; ++size) all.push_back({&law, op.name, system, static_cast<Size>(size)});
+        for (int size = 0; size < 5 * law.share; ++size) all.push_back({&law, op.name, system, static_cast<Size>(size % 5)});
       }
     }
   }
@@ -157,15 +157,18 @@ bool stands_for(const Open& open, const Case& one, const std::string& text) {
   return true;
 }
 
-using Counts = std::map<std::string, std::array<std::size_t, 5>>;
+using Counts = std::map<std::string, std::array<std::size_t, kinds_found>>;
 
 void print(const char* title, const Counts& counts) {
-  std::cout << fmt::format("\n{:<24}{:>8}{:>8}{:>9}{:>6}{:>16}{:>8}\n", title, "cases", "kept", "refused", "cut",
-                           "not comparable", "broken");
+  std::cout << fmt::format("\n{:<24}{:>8}", title, "cases");
+  for (const char* name : found_names) std::cout << fmt::format("{:>16}", name);
+  std::cout << "\n";
   for (const auto& [name, found] : counts) {
     std::size_t all = 0;
     for (const std::size_t count : found) all += count;
-    std::cout << fmt::format("{:<24}{:>8}{:>8}{:>9}{:>6}{:>16}{:>8}\n", name, all, found[0], found[1], found[2], found[3], found[4]);
+    std::cout << fmt::format("{:<24}{:>8}", name, all);
+    for (const std::size_t count : found) std::cout << fmt::format("{:>16}", count);
+    std::cout << "\n";
   }
 }
 

@@ -55,7 +55,7 @@ constexpr Direction directions[] = {
     {"hbm.turnaround", Better::less},
     {"hbm.turnaround_exponent", Better::more},  // of a number below 1
     {"hbm.turnaround_in_order", Better::less},
-    {"hbm.access_granularity", Better::less},
+    {"hbm.access_granularity", Better::less},  // by whole factors: rows need not be whole numbers of it
     {"hbm.random_access_cost", Better::less},
     {"hbm.unloaded_latency", Better::less},
     {"hbm.latency_spread", Better::less},
@@ -100,7 +100,7 @@ constexpr Direction directions[] = {
     {"nic.latency", Better::less},
     {"nic.message_rate", Better::more},
     {"nic.queue_pair_message_rate", Better::more},
-    {"nic.queue_pairs", Better::more},
+    {"nic.queue_pairs", Better::neither, "messages of several queue pairs take turns, so that each ends later"},
     {"nic.wqe_build", Better::less},
     {"nic.doorbell", Better::less},
     {"nic.pcie_bandwidth", Better::more},
@@ -289,6 +289,7 @@ std::optional<std::vector<Change>> made_better(const std::vector<Parameter>& all
     if (const Parameter* other = find(all, name)) changes.push_back({other->path, other->text(other->value * factor)});
   };
   if (one.name == "hbm.bandwidth") along("hbm.peak");
+  if (one.name == "hbm.access_granularity" && std::fmod(one.value, value) != 0) return std::nullopt;
   if (one.name == "cu_group.cus") {
     const auto times = static_cast<std::int64_t>(factor);
     if (static_cast<double>(times) != factor || one.path.find(".groups.0.") == std::string::npos) return std::nullopt;

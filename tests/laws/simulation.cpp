@@ -18,7 +18,7 @@ struct Cut {};
 // What ranks send each other and when they end.
 class Ledger final : public program::Observer {
  public:
-  Ledger(Outcome& outcome, std::size_t ranks, std::size_t most) : outcome_(outcome), left_(most) {
+  Ledger(Outcome& outcome, std::size_t ranks, std::size_t most) : outcome_(outcome), most_(most) {
     outcome.rank_end.resize(ranks);
     outcome.sent.resize(ranks);
     outcome.received.resize(ranks);
@@ -42,14 +42,14 @@ class Ledger final : public program::Observer {
 
  private:
   void count() {
-    if (left_-- == 0) throw Cut{};
+    if (++outcome_.steps > most_) throw Cut{};
   }
   void moved(program::Rank from, program::Rank to, double bytes) {
     outcome_.sent[from] += bytes;
     outcome_.received[to] += bytes;
   }
   Outcome& outcome_;
-  std::size_t left_;
+  std::size_t most_;
 };
 
 std::string folder() { return support::source_dir() + "/configs/"; }

@@ -27,6 +27,7 @@ struct Outcome {
   std::vector<Time> rank_end;
   std::vector<double> sent, received;  // payload by rank: stores to peers, copies, puts
   double ranks = 0;
+  std::size_t steps = 0;  // of workgroups, queues, copies and puts
 
   bool ran() const { return kind == Kind::ran; }
   double ps() const { return static_cast<double>(result.time.ps); }

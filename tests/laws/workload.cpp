@@ -233,6 +233,14 @@ std::vector<Change> Case::machine() const {
   set("system.node.gpus", gpus);
   const auto nics = static_cast<std::int64_t>(number_of(system, "system.node.nics", 0));
   if (nics > gpus) set("system.node.nics", gpus);
+  // Much traffic between nodes in coarser pieces, or a run would take minutes.
+  constexpr double most_pieces = 2e5;
+  const auto ranks = static_cast<double>(nodes * gpus);
+  const double traffic = work.size * ranks * (op == "all_gather" || op == "broadcast" ? ranks : 2);
+  double chunk = number_of(system, "system.network.chunk", 4096);
+  const bool coarser = nodes > 1 && (work.collective() || op == "msccl") && traffic / chunk > most_pieces;
+  while (coarser && traffic / chunk > most_pieces) chunk *= 2;
+  if (coarser) changes.push_back({"system.network.chunk", fmt::format("{} B", chunk)});
   if (number_of(system, "system.fabric.torus.dimensions.0", 0) > 0) {
     std::int64_t down = 1;
     for (std::int64_t d = 2; d * d <= nodes; ++d)
