@@ -41,7 +41,8 @@ Scenario with(Scenario scenario, const std::vector<Change>& changes) {
 
 // Other kernels: another grid, or phases of another protocol.
 bool same_kernels(const Outcome& a, const Outcome& b) {
-  if (a.metric("workgroups") != b.metric("workgroups") || a.result.metrics.size() != b.result.metrics.size()) return false;
+  if (a.metric("workgroups") != b.metric("workgroups") || a.result.metrics.size() != b.result.metrics.size())
+    return false;
   for (std::size_t i = 0; i < a.result.metrics.size(); ++i)
     if (a.result.metrics[i].name != b.result.metrics[i].name) return false;
   return true;
@@ -89,9 +90,9 @@ bool one_wave(const Case& one, const Outcome& outcome) {
 
 // Decides how many workgroups are there at once, and who is next.
 bool of_places(const std::string& name) {
-  for (const char* place : {"cu_group.cus", "cu_array.threads_per_cu", "cu_array.workgroups_per_cu",
-                            "cu_array.registers_per_cu", "cu_array.lds_per_cu", "cu_array.cluster_max",
-                            "cu_array.launch_interval", "cu_array.slot_refill", "cu_array.refill_interval"})
+  for (const char* place :
+       {"cu_group.cus", "cu_array.threads_per_cu", "cu_array.workgroups_per_cu", "cu_array.registers_per_cu",
+        "cu_array.lds_per_cu", "cu_array.launch_interval", "cu_array.slot_refill", "cu_array.refill_interval"})
     if (name == place) return true;
   return false;
 }
@@ -103,8 +104,9 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   double factor = 1;
   for (int attempt = 0; attempt < 50 && !changes; ++attempt) {
     changed = &random.of(all);
-    factor = changed->whole || changed->name == "host.poll_interval" ? random.of({2., 3., 4., 10.})
-                                                                    : random.of({1.01, 1.1, 1.5, 2., 3., 4., 10., 1000.});
+    factor = changed->whole || changed->name == "host.poll_interval"
+                 ? random.of({2., 3., 4., 10.})
+                 : random.of({1.01, 1.1, 1.5, 2., 3., 4., 10., 1000.});
     changes = made_better(all, *changed, factor);
   }
   if (!changes) return {Found::incomparable};
@@ -114,10 +116,12 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (!before.ran()) return not_run(one, before, base);
   const Outcome after = simulate(better, 2 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, better);
-  if (!same_kernels(before, after) || (of_places(changed->name) && !one_wave(one, before))) return {Found::incomparable};
+  if (!same_kernels(before, after) || (of_places(changed->name) && !one_wave(one, before)))
+    return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
   if (moves_bytes(one.op) && after.ps() <= before.ps() * (1 + most_reordered)) return {Found::reordered};
-  return {Found::broken, changed->name,
+  return {Found::broken,
+          changed->name,
           fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
                       changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6,
                       100 * (after.ps() / before.ps() - 1)),
@@ -138,7 +142,8 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   // A library cuts what is larger into more pieces, and moves them side by side: twice the bytes are no less work.
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
-  return {Found::broken, one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
+  return {Found::broken,
+          one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
           fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
                       after.ps() / 1e6, 100 * (after.ps() / before.ps() - 1)),
           {small, large}};
@@ -169,7 +174,10 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
   // A sum in the wires would halve an all-reduce; nothing here sums in a switch.
   const double rate = received_at_least(one.work, outcome.ranks) / (outcome.ps() * 1e-12);
   if (rate <= wire * (1 + 1e-9)) return {};
-  return {Found::broken, "busbw", fmt::format("{:.4g} GB/s a rank over a port of {:.4g} GB/s", rate / 1e9, wire / 1e9), {scenario}};
+  return {Found::broken,
+          "busbw",
+          fmt::format("{:.4g} GB/s a rank over a port of {:.4g} GB/s", rate / 1e9, wire / 1e9),
+          {scenario}};
 }
 
 // --- Ranks that are alike
@@ -179,16 +187,20 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
   if (work.op == "broadcast" || work.op == "wg_trace" || work.op == "msccl" || work.op == "mscclpp") return false;
-  if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") || work.is("algorithm", "tree")) return false;
-  return one.nodes == 1 || !(work.is("engine", "cu") || work.group == "embedding" || work.is("schedule", "bulk_synchronous") ||
-                             work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one
+  if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
+      work.is("algorithm", "tree"))
+    return false;
+  return one.nodes == 1 ||
+         !(work.is("engine", "cu") || work.group == "embedding" || work.is("schedule", "bulk_synchronous") ||
+           work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one
 }
 
 // Of messages that come to a port at once one is first, and the others wait for its chunk.
 double ties(const Case& one) {
   if (one.nodes == 1) return 0;
   const double chunk = number_of(one.system, "system.network.chunk", 0);
-  const double slowest = std::min(number_of(one.system, "system.node.nic.bandwidth", 1), number_of(one.system, "system.fabric.torus.link.bandwidth", 1e30));
+  const double slowest = std::min(number_of(one.system, "system.node.nic.bandwidth", 1),
+                                  number_of(one.system, "system.fabric.torus.link.bandwidth", 1e30));
   return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
 }
 
@@ -201,7 +213,8 @@ Verdict alike(const Case& one, Random, const Cost& cost) {
   for (std::size_t rank = step; rank < outcome.rank_end.size(); ++rank) {
     const Time end = outcome.rank_end[rank], other = outcome.rank_end[rank - step];
     if (std::abs(static_cast<double>(end.ps - other.ps)) <= rounding(outcome, outcome) + ties(one)) continue;
-    return {Found::broken, one.work.find("engine") ? *one.work.find("engine") : "",
+    return {Found::broken,
+            one.work.find("engine") ? *one.work.find("engine") : "",
             fmt::format("rank {} ends at {:.6f} us, rank {} at {:.6f} us", rank - step, other.us(), rank, end.us()),
             {scenario}};
   }
@@ -234,8 +247,10 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   for (std::size_t rank = one.op == "broadcast" ? 1 : 0; rank < outcome.received.size(); ++rank) {
     const double got = outcome.received[rank];
     if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums go on to the next rank
-    if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed))) return wrong("received and needed", got, needed);
-    if (exact && one.op != "broadcast" && !equal(got, outcome.sent[rank])) return wrong("received and sent by a rank", got, outcome.sent[rank]);
+    if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed)))
+      return wrong("received and needed", got, needed);
+    if (exact && one.op != "broadcast" && !equal(got, outcome.sent[rank]))
+      return wrong("received and sent by a rank", got, outcome.sent[rank]);
   }
   return {};
 }
@@ -246,7 +261,7 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   const double k = random.of({2., 3., 5., 10.});
   std::vector<Change> changes;
   for (const Parameter& number : numbers_of_run(one)) {
-    const double value = number.dimension == config::Dimension::time              ? number.value * k
+    const double value = number.dimension == config::Dimension::time ? number.value * k
                          : number.dimension == config::Dimension::bytes_per_second ||
                                  number.dimension == config::Dimension::flop_per_second ||
                                  number.dimension == config::Dimension::per_second
@@ -261,7 +276,8 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   const Outcome after = simulate(slow, 2 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, slow);
   if (std::abs(after.ps() - k * before.ps()) <= k * rounding(before, after)) return {};
-  Verdict broken{Found::broken, "",
+  Verdict broken{Found::broken,
+                 "",
                  fmt::format("times {}: {:.6f} us -> {:.6f} us, {:.8g} times as long", k, before.ps() / 1e6,
                              after.ps() / 1e6, after.ps() / before.ps()),
                  {base}};
@@ -278,7 +294,9 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
   other.nodes = one.nodes;
   other.gpus = one.gpus;
   const std::string a = one.work.text(), b = other.work.text();
-  const auto program = [&](const std::string& queues) { return Scenario{one.system, "{queues: {" + queues + "}}", one.machine()}; };
+  const auto program = [&](const std::string& queues) {
+    return Scenario{one.system, "{queues: {" + queues + "}}", one.machine()};
+  };
   const Scenario both = program("a: [" + a + "], b: [" + b + "]");
   const Outcome outcome = simulate(both, 2 * cost.most_spans);
   if (!outcome.ran()) return not_run(one, outcome, both);
@@ -287,8 +305,10 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
-    return {Found::broken, "",
-            fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6), {both, alone}};
+    return {Found::broken,
+            "",
+            fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
+            {both, alone}};
   }
   return {};
 }
@@ -296,8 +316,7 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
 }  // namespace
 
 double rounding(const Outcome& a, const Outcome& b) {
-  return static_cast<double>(std::max(a.result.stats.events, b.result.stats.events)) +
-         1e-8 * std::max(a.ps(), b.ps());
+  return static_cast<double>(std::max(a.result.stats.events, b.result.stats.events)) + 1e-8 * std::max(a.ps(), b.ps());
 }
 
 const std::vector<Law>& all_laws() {
@@ -307,7 +326,8 @@ const std::vector<Law>& all_laws() {
       {"bytes", "more bytes are never faster", 1, Draw::strict, has_size, bytes},
       {"floor", "with rates without limit latencies are left", 1, Draw::strict, any, floor_law},
       {"rate", "of many bytes, twice as many take twice as long", 1, Draw::strict, is_collective, rate_law},
-      {"bottleneck", "where one capacity alone limits, the time is the work over it", 2, Draw::strict, has_bottleneck, bottleneck_law},
+      {"bottleneck", "where one capacity alone limits, the time is the work over it", 2, Draw::strict, has_bottleneck,
+       bottleneck_law},
       {"wire", "no part is busier than always, no bus bandwidth above the port's", 1, Draw::strict, any, wire},
       {"alike", "ranks that are alike end together", 1, Draw::strict, any, alike},
       {"scaled", "all rates / k and all times x k: k times as long", 2, Draw::strict, any, scaled},

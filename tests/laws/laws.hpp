@@ -19,10 +19,10 @@ struct Verdict {
   std::vector<Scenario> runs{};
 };
 
-// Where ranks or workgroups wait for each other and meet on the way, what is sooner by itself may come in another order,
-// and the whole end later: Graham's anomaly (Bounds on multiprocessing timing anomalies, 1969, allows up to a factor of 2
-// for any work-conserving order). A machine has it as the model has. At most this much is called reordered and counted
-// by itself; more is broken. Kernels that meet nobody have no such room.
+// Where ranks or workgroups wait for each other and meet on the way, what is sooner by itself may come in another
+// order, and the whole end later: Graham's anomaly (Bounds on multiprocessing timing anomalies, 1969, allows up to a
+// factor of 2 for any work-conserving order). A machine has it as the model has. At most this much is called reordered
+// and counted by itself; more is broken. Kernels that meet nobody have no such room.
 inline constexpr double most_reordered = 0.02;
 
 // How much a case may cost.
@@ -45,8 +45,8 @@ const std::vector<Law>& all_laws();
 // Of a case that could not be judged, or that broke by itself.
 Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario);
 
-// Simulations round times to picoseconds, once an event, and the sharing law is solved to 1e-9: what two runs may differ
-// by without a reason, in picoseconds.
+// Simulations round times to picoseconds, once an event, and the sharing law is solved to 1e-9: what two runs may
+// differ by without a reason, in picoseconds.
 double rounding(const Outcome& a, const Outcome& b);
 
 }  // namespace moire::laws

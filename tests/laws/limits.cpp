@@ -15,8 +15,8 @@ namespace moire::laws {
 namespace {
 
 bool is_rate(const Parameter& one) {
-  return one.dimension == config::Dimension::bytes_per_second ||
-         one.dimension == config::Dimension::flop_per_second || one.dimension == config::Dimension::per_second;
+  return one.dimension == config::Dimension::bytes_per_second || one.dimension == config::Dimension::flop_per_second ||
+         one.dimension == config::Dimension::per_second;
 }
 
 Scenario with_rates(const Case& one, double factor) {
@@ -31,7 +31,8 @@ void idealise(const Case& one, Scenario& scenario) {
   for (const Parameter& number : numbers_of_run(one)) {
     if (is_rate(number)) scenario.changes.push_back({number.path, number.text(number.value * 1e6)});
     if (number.dimension == config::Dimension::time)
-      scenario.changes.push_back({number.path, number.text(number.field->limits.above_low ? 1 : number.field->limits.low)});
+      scenario.changes.push_back(
+          {number.path, number.text(number.field->limits.above_low ? 1 : number.field->limits.low)});
   }
 }
 
@@ -47,7 +48,8 @@ std::vector<Parameter> numbers_of_run(const Case& one) {
     config::Diagnostics diagnostics;
     at->second = config::load(support::source_dir() + "/configs/scenarios/" + *library, {}, diagnostics).value();
   }
-  const std::string path = fmt::format("program.queues.main.0.{}.{}library", one.op, one.work.group.empty() ? "" : one.work.group + ".");
+  const std::string path =
+      fmt::format("program.queues.main.0.{}.{}library", one.op, one.work.group.empty() ? "" : one.work.group + ".");
   const config::Description& spec = one.op == "mscclpp" ? config::description<libraries::PlanLibrarySpec>()
                                                         : config::description<libraries::LibrarySpec>();
   for (Parameter& number : parameters_of(at->second, spec, path)) numbers.push_back(std::move(number));
@@ -64,9 +66,15 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   if (!b.ran()) return not_run(one, b, faster);
   if (slow.metric("workgroups") != a.metric("workgroups")) return {Found::incomparable};
   if (a.ps() > slow.ps() + rounding(a, slow))
-    return {Found::broken, "faster rates", fmt::format("{:.6f} us, with rates x 1e7 {:.6f} us", slow.ps() / 1e6, a.ps() / 1e6), {base}};
+    return {Found::broken,
+            "faster rates",
+            fmt::format("{:.6f} us, with rates x 1e7 {:.6f} us", slow.ps() / 1e6, a.ps() / 1e6),
+            {base}};
   if (std::abs(a.ps() - b.ps()) > 0.01 * b.ps() + rounding(a, b))
-    return {Found::broken, "no floor", fmt::format("rates x 1e7 {:.6f} us, x 1e9 {:.6f} us", a.ps() / 1e6, b.ps() / 1e6), {base}};
+    return {Found::broken,
+            "no floor",
+            fmt::format("rates x 1e7 {:.6f} us, x 1e9 {:.6f} us", a.ps() / 1e6, b.ps() / 1e6),
+            {base}};
   return {};
 }
 
@@ -127,8 +135,13 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
   } else if (one.op == "gemm") {
     const double across = 1 + static_cast<double>(random.below(8)), down = 1 + static_cast<double>(random.below(8));
     work.size = 64 * static_cast<double>(16 + random.below(64));
-    work.keys = {{"m", fmt::format("{}", 64 * across)}, {"n", fmt::format("{}", 64 * down)}, {"dtype", "fp32"},
-                 {"tile", "{m: 64, n: 64, k: 32, stages: 2}"}, {"split_k", "1"}, {"cluster", "{m: 1, n: 1}"}, {"schedule", "one_tile"}};
+    work.keys = {{"m", fmt::format("{}", 64 * across)},
+                 {"n", fmt::format("{}", 64 * down)},
+                 {"dtype", "fp32"},
+                 {"tile", "{m: 64, n: 64, k: 32, stages: 2}"},
+                 {"split_k", "1"},
+                 {"cluster", "{m: 1, n: 1}"},
+                 {"schedule", "one_tile"}};
     if (across * down > cus) return {Found::incomparable};
     limit = gpu + "compute.vector_fp32";
     const double main_loop = number(gpu + "gemm.main_loop", 1);
@@ -147,7 +160,8 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
         const double efficiency = number(gpu + "port.copy_efficiency", number(gpu + "port.payload_efficiency"));
         const double links = number(gpu + "port.links");
         // On a mesh each peer has links of its own, and copies of one queue follow each other.
-        seconds = peers * work.size * share / (number(limit) * efficiency * (mesh ? std::floor(links / static_cast<double>(own.gpus - 1)) : links));
+        seconds = peers * work.size * share /
+                  (number(limit) * efficiency * (mesh ? std::floor(links / static_cast<double>(own.gpus - 1)) : links));
       } else {
         seconds = peers * work.size * share / number(limit);
       }
@@ -173,13 +187,19 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
   }
   Scenario scenario = own.scenario();
   idealise(own, scenario);
-  scenario.changes.push_back({limit, fmt::format("{} {}", number(limit), limit.ends_with("fp32") ? "FLOP/s" : limit.ends_with("message_rate") ? "/s" : "B/s")});
+  scenario.changes.push_back({limit, fmt::format("{} {}", number(limit),
+                                                 limit.ends_with("fp32")           ? "FLOP/s"
+                                                 : limit.ends_with("message_rate") ? "/s"
+                                                                                   : "B/s")});
   const Outcome outcome = simulate(scenario, 4 * cost.most_spans);
   if (!outcome.ran()) return not_run(one, outcome, scenario);
   const double expected = seconds * 1e12;
   if (std::abs(outcome.ps() - expected) <= 0.01 * expected + rounding(outcome, outcome)) return {};
-  return {Found::broken, limit.substr(limit.find("node.") + 5),
-          fmt::format("{} alone limits: {:.6f} us expected, {:.6f} us found", limit, expected / 1e6, outcome.ps() / 1e6), {own.scenario()}};
+  return {
+      Found::broken,
+      limit.substr(limit.find("node.") + 5),
+      fmt::format("{} alone limits: {:.6f} us expected, {:.6f} us found", limit, expected / 1e6, outcome.ps() / 1e6),
+      {own.scenario()}};
 }
 
 }  // namespace moire::laws

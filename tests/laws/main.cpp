@@ -56,7 +56,8 @@ std::vector<Stratum> strata(const Arguments& arguments) {
       if (!law.applies(op.name) || (!arguments.op.empty() && arguments.op != op.name)) continue;
       for (const std::string& system : system_names()) {
         if (!arguments.system.empty() && arguments.system != system) continue;
-        for (int size = 0; size < 5 * law.share; ++size) all.push_back({&law, op.name, system, static_cast<Size>(size % 5)});
+        for (int size = 0; size < 5 * law.share; ++size)
+          all.push_back({&law, op.name, system, static_cast<Size>(size % 5)});
       }
     }
   }
@@ -136,7 +137,8 @@ std::vector<Open> read_open(const std::string& file) {
     std::size_t at = 0;
     for (std::string& field : one.fields) {
       const std::size_t end = line.find(';', at);
-      if (end == std::string::npos) throw std::runtime_error(file + ": a line has law; operator; system; words; reason: " + line);
+      if (end == std::string::npos)
+        throw std::runtime_error(file + ": a line has law; operator; system; words; reason: " + line);
       field = line.substr(at, end - at);
       field.erase(0, field.find_first_not_of(' '));
       at = end + 1;
@@ -148,7 +150,8 @@ std::vector<Open> read_open(const std::string& file) {
 
 bool stands_for(const Open& open, const Case& one, const std::string& text) {
   const auto fits = [](const std::string& field, const std::string& value) { return field == "*" || field == value; };
-  if (!fits(open.fields[0], one.law) || !fits(open.fields[1], one.op) || !fits(open.fields[2], one.system)) return false;
+  if (!fits(open.fields[0], one.law) || !fits(open.fields[1], one.op) || !fits(open.fields[2], one.system))
+    return false;
   for (std::size_t at = 0; at < open.fields[3].size();) {
     const std::size_t end = std::min(open.fields[3].find(' ', at), open.fields[3].size());
     if (text.find(open.fields[3].substr(at, end - at)) == std::string::npos) return false;
@@ -182,9 +185,16 @@ int run(const Arguments& arguments) {
   std::map<std::string, double> seconds;
   std::size_t broken = 0;
   const auto begin = Clock::now();
-  for (std::uint64_t number = arguments.only.value_or(0); number < arguments.only.value_or(arguments.cases - 1) + 1; ++number) {
+  for (std::uint64_t number = arguments.only.value_or(0); number < arguments.only.value_or(arguments.cases - 1) + 1;
+       ++number) {
     const Stratum& stratum = all[(number * stride(all.size()) + arguments.seed) % all.size()];
-    Case one{.law = stratum.law->name, .op = stratum.op, .system = stratum.system, .size = stratum.size, .number = number, .seed = arguments.seed, .work = {}};
+    Case one{.law = stratum.law->name,
+             .op = stratum.op,
+             .system = stratum.system,
+             .size = stratum.size,
+             .number = number,
+             .seed = arguments.seed,
+             .work = {}};
     const auto case_begin = Clock::now();
     Verdict verdict;
     // A draw that is refused, or whose two runs are not comparable, says little: a few others are drawn.
@@ -194,11 +204,13 @@ int run(const Arguments& arguments) {
       verdict = checked(*stratum.law, one, arguments.cost);
       if (verdict.found == Found::kept || verdict.found == Found::broken || stratum.law->draw == Draw::loose) break;
     }
-    if (arguments.only) std::cout << report(one, verdict) << found_names[static_cast<std::size_t>(verdict.found)] << "\n";
+    if (arguments.only)
+      std::cout << report(one, verdict) << found_names[static_cast<std::size_t>(verdict.found)] << "\n";
     if (verdict.found == Found::broken) {
       shrink(*stratum.law, one, verdict, arguments.cost);
       const std::string text = report(one, verdict);
-      const auto known = std::find_if(open.begin(), open.end(), [&](const Open& each) { return stands_for(each, one, text); });
+      const auto known =
+          std::find_if(open.begin(), open.end(), [&](const Open& each) { return stands_for(each, one, text); });
       if (known != open.end()) {
         if (++known->met == 1) std::cout << "open:" << known->reason << "\n" << text;
       } else {
@@ -207,7 +219,8 @@ int run(const Arguments& arguments) {
       }
     }
     const auto found = static_cast<std::size_t>(verdict.found);
-    ++by_law[one.law][found], ++by_op[one.op][found], ++by_system[one.system][found], ++by_size[size_names[static_cast<int>(one.size)]][found];
+    ++by_law[one.law][found], ++by_op[one.op][found], ++by_system[one.system][found],
+        ++by_size[size_names[static_cast<int>(one.size)]][found];
     const double taken = std::chrono::duration<double>(Clock::now() - case_begin).count();
     seconds[one.law] += taken;
     if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken);
@@ -241,15 +254,24 @@ Arguments read(int count, char** words) {
       if (i + 1 >= count) throw std::runtime_error(word + " needs a value");
       return words[++i];
     };
-    if (word == "--law") arguments.law = next();
-    else if (word == "--operator") arguments.op = next();
-    else if (word == "--system") arguments.system = next();
-    else if (word == "--only") arguments.only = std::stoull(next());
-    else if (word == "--ci") arguments.open = next();
-    else if (word == "--ranks") arguments.cost.most_ranks = std::stoll(next());
-    else if (word == "--times") arguments.times = true;
-    else if (word[0] == '-') throw std::runtime_error("unknown option " + word);
-    else (numbers++ == 0 ? arguments.cases : arguments.seed) = std::stoull(word);
+    if (word == "--law")
+      arguments.law = next();
+    else if (word == "--operator")
+      arguments.op = next();
+    else if (word == "--system")
+      arguments.system = next();
+    else if (word == "--only")
+      arguments.only = std::stoull(next());
+    else if (word == "--ci")
+      arguments.open = next();
+    else if (word == "--ranks")
+      arguments.cost.most_ranks = std::stoll(next());
+    else if (word == "--times")
+      arguments.times = true;
+    else if (word[0] == '-')
+      throw std::runtime_error("unknown option " + word);
+    else
+      (numbers++ == 0 ? arguments.cases : arguments.seed) = std::stoull(word);
   }
   if (arguments.cases == 0) throw std::runtime_error("no cases are asked for");
   return arguments;

@@ -29,7 +29,7 @@ constexpr Direction directions[] = {
     {"cu_array.registers_per_cu", Better::more},
     {"cu_array.register_granularity", Better::neither, "a unit, no capacity"},
     {"cu_array.lds_per_cu", Better::more},
-    {"cu_array.cluster_max", Better::more},
+    {"cu_array.cluster_max", Better::neither, "what kernels may ask for, and a library that does gets other places"},
     {"cu_array.partition_step", Better::neither, "what may be reserved, no capacity"},
     {"cu_array.clock", Better::more},
     {"cu_array.vector_fp32", Better::more},
@@ -129,8 +129,7 @@ constexpr Direction directions[] = {
 };
 
 bool is_number(const Shape& shape) {
-  return shape.form == Shape::Form::quantity || shape.form == Shape::Form::integer ||
-         shape.form == Shape::Form::number;
+  return shape.form == Shape::Form::quantity || shape.form == Shape::Form::integer || shape.form == Shape::Form::number;
 }
 
 const config::Description* spec_of(const Shape& shape) {
@@ -254,8 +253,8 @@ std::vector<Parameter> parameters_of(const config::Node& tree, const config::Des
 }
 
 const Direction* direction_of(const std::string& name) {
-  const auto at =
-      std::find_if(std::begin(directions), std::end(directions), [&](const Direction& one) { return name == one.name; });
+  const auto at = std::find_if(std::begin(directions), std::end(directions),
+                               [&](const Direction& one) { return name == one.name; });
   return at == std::end(directions) ? nullptr : at;
 }
 

@@ -1,5 +1,6 @@
 // The numbers of a system, found through the descriptions of its specs, and for each the direction in which a machine
-// gets better. A parameter that the table of parameters.cpp does not know fails the test, so whoever adds one declares it.
+// gets better. A parameter that the table of parameters.cpp does not know fails the test, so whoever adds one declares
+// it.
 #pragma once
 
 #include <optional>
@@ -29,7 +30,8 @@ struct Parameter {
   std::string text(double value) const;  // as YAML
 };
 
-// All numbers that are written in the tree at `path`, which a spec of that description reads, or that it has by default.
+// All numbers that are written in the tree at `path`, which a spec of that description reads, or that it has by
+// default.
 std::vector<Parameter> parameters_of(const config::Node& tree, const config::Description& spec,
                                      const std::string& path);
 

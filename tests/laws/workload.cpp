@@ -11,9 +11,9 @@ namespace moire::laws {
 
 namespace {
 
-constexpr std::int64_t primes[] = {1,    2,     3,      5,       7,        13,        31,        127,
-                                   1021, 8191,  65521,  131071,  524287,   1048573,   4194301,   16777213,
-                                   67108859, 134217689, 268435399, 536870909, 1073741789};
+constexpr std::int64_t primes[] = {1,       2,        3,        5,         7,         13,        31,
+                                   127,     1021,     8191,     65521,     131071,    524287,    1048573,
+                                   4194301, 16777213, 67108859, 134217689, 268435399, 536870909, 1073741789};
 
 double bytes_between(double low, double high, Random& random) {
   const double share = static_cast<double>(random.below(1001)) / 1000;
@@ -71,7 +71,8 @@ void draw_collective(Case& one, Random& random, Draw how) {
   if (engine == "dma" && random.one_in(2)) add("streams", random.of<const char*>({"1", "per_peer"}));
   if (random.one_in(4)) add("own_share", random.of<const char*>({"copied", "left"}));
   if (reduces && random.one_in(2)) add("dtype", random.of<const char*>({"fp32", "fp16", "bf16"}));
-  if (one.op == "broadcast" && how == Draw::loose && random.one_in(2)) add("root", random.of<const char*>({"1", "3", "77"}));
+  if (one.op == "broadcast" && how == Draw::loose && random.one_in(2))
+    add("root", random.of<const char*>({"1", "3", "77"}));
   if (one.op == "send_recv" && how == Draw::loose && random.one_in(2))
     add("peer_offset", random.of<const char*>({"1", "2", "7", "8"}));
 }
@@ -85,8 +86,8 @@ void draw_gemm(Case& one, Random& random, Draw how) {
   };
   one.work.keys = {{"m", side()}, {"n", side()}, {"dtype", random.of<const char*>({"bf16", "fp16", "fp32"})}};
   if (how == Draw::strict) {
-    one.work.keys.push_back({"tile", random.of<const char*>({"{m: 128, n: 128, k: 32, stages: 3}",
-                                                             "{m: 64, n: 64, k: 32, stages: 2}"})});
+    one.work.keys.push_back(
+        {"tile", random.of<const char*>({"{m: 128, n: 128, k: 32, stages: 3}", "{m: 64, n: 64, k: 32, stages: 2}"})});
     one.work.keys.push_back({"split_k", "1"});
     one.work.keys.push_back({"cluster", "{m: 1, n: 1}"});
     one.work.keys.push_back({"schedule", "one_tile"});
@@ -124,7 +125,8 @@ void draw_embedding(Case& one, Random& random, Draw how) {
   constexpr std::int64_t batches[] = {1, 4, 16, 64, 256};
   const std::int64_t batch = ranks * batches[static_cast<std::size_t>(one.size)];
   auto& keys = one.work.keys;
-  keys.push_back({"schedule", random.of<const char*>({"bulk_synchronous", "fused", "fused", "unfused_kernel", "all_to_all"})});
+  keys.push_back(
+      {"schedule", random.of<const char*>({"bulk_synchronous", "fused", "fused", "unfused_kernel", "all_to_all"})});
   if (one.op == "dlrm_iteration") keys.back().text = random.of<const char*>({"bulk_synchronous", "fused"});
   const std::string bags = random.of<const char*>({"1", "4", "16", "32"});
   keys.push_back({"global_batch", std::to_string(how == Draw::loose && random.one_in(4) ? batch + 1 : batch)});
@@ -154,13 +156,12 @@ void draw_msccl(Case& one, Random& random) {
 
 void draw_plan(Case& one, Random& random) {
   const bool two = one.gpus == 2;
-  one.work.keys = {
-      {"plan", two ? random.of<const char*>({"../algorithms/2gpu_all_gather_get.plan.json",
-                                             "../algorithms/2gpu_all_gather_packets.plan.json",
-                                             "../algorithms/2gpu_all_gather_port.plan.json",
-                                             "../algorithms/2gpu_all_gather_put.plan.json"})
-                   : "../algorithms/8gpu_all_reduce_packets.plan.json"},
-      {"library", "../libraries/mscclpp.yaml"}};
+  one.work.keys = {{"plan", two ? random.of<const char*>({"../algorithms/2gpu_all_gather_get.plan.json",
+                                                          "../algorithms/2gpu_all_gather_packets.plan.json",
+                                                          "../algorithms/2gpu_all_gather_port.plan.json",
+                                                          "../algorithms/2gpu_all_gather_put.plan.json"})
+                                : "../algorithms/8gpu_all_reduce_packets.plan.json"},
+                   {"library", "../libraries/mscclpp.yaml"}};
 }
 
 // A size that a plan's units divide.
@@ -178,8 +179,10 @@ void draw_ranks(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
     if (one.op == "wg_trace") one.gpus = 2;
     if (one.op == "mscclpp") one.gpus = own_gpus >= 8 && random.one_in(2) ? 8 : 2;
     if (!one_of(one.op, {"gemm", "stream", "delay"}) && one.nodes * one.gpus < 2) {
-      if (own_gpus >= 2) one.gpus = 2;
-      else one.nodes = 2;
+      if (own_gpus >= 2)
+        one.gpus = 2;
+      else
+        one.nodes = 2;
     }
   }
   while (one.nodes > 1 && one.nodes * one.gpus > most_ranks) one.nodes /= 2;
@@ -222,13 +225,16 @@ std::string Workload::text(double times) const {
     if (op == "stream" && key.name == "half") continue;
     add(key.name, key.ps < 0 ? key.text : fmt::format("{} ps", key.ps * times));
   }
-  if (op == "dlrm_iteration") return fmt::format("{{{}: {{{}: {{{}}}, bottom_layers: 2, top_layers: 1, width: 96}}}}", op, group, inner);
+  if (op == "dlrm_iteration")
+    return fmt::format("{{{}: {{{}: {{{}}}, bottom_layers: 2, top_layers: 1, width: 96}}}}", op, group, inner);
   return fmt::format("{{{}: {{{}}}}}", op, inner);
 }
 
 std::vector<Change> Case::machine() const {
   std::vector<Change> changes;
-  const auto set = [&changes](const char* path, std::int64_t value) { changes.push_back({path, std::to_string(value)}); };
+  const auto set = [&changes](const char* path, std::int64_t value) {
+    changes.push_back({path, std::to_string(value)});
+  };
   set("system.nodes", nodes);
   set("system.node.gpus", gpus);
   const auto nics = static_cast<std::int64_t>(number_of(system, "system.node.nics", 0));
@@ -245,8 +251,10 @@ std::vector<Change> Case::machine() const {
     std::int64_t down = 1;
     for (std::int64_t d = 2; d * d <= nodes; ++d)
       if (nodes % d == 0) down = d;
-    if (down > 1) changes.push_back({"system.fabric.torus.dimensions", fmt::format("[{}, {}]", nodes / down, down)});
-    else changes.push_back({"system.fabric.torus.dimensions", fmt::format("[{}]", nodes)});
+    if (down > 1)
+      changes.push_back({"system.fabric.torus.dimensions", fmt::format("[{}, {}]", nodes / down, down)});
+    else
+      changes.push_back({"system.fabric.torus.dimensions", fmt::format("[{}]", nodes)});
   }
   return changes;
 }

@@ -24,7 +24,7 @@ struct Key {
 struct Workload {
   std::string op;
   std::vector<Key> keys;
-  double size = 1;  // bytes, k of a GEMM, tables of an embedding, ns of a delay
+  double size = 1;         // bytes, k of a GEMM, tables of an embedding, ns of a delay
   std::string group = {};  // a key that the keys stand below (dlrm_iteration: embedding)
 
   const std::string* find(const std::string& key) const;
