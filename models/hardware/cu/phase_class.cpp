@@ -81,17 +81,14 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
                                       : batches(compute, shape, led, latency, load.clock);
     // What load stretches is the queued part; the rest is time that a batch spends anyway.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;
-    if (loop.window <= most) {
-      spec.window = loop.window / loop.waits / led;
-      spec.delay = std::max(0.0, loop.time / loop.waits - spec.latency);
-    } else {
-      // The CU's other workgroups fill the time in which this one requests nothing.
-      spec.window = most / loop.waits / led;
-      spec.delay = std::max(0.0, single / loop.waits - spec.latency);
-      spec.bound = std::min(spec.bound, loop.window / led / loop.time);
-    }
+    // Batches are what limits, where the CU has room for them or more room than their pauses leave them to use.
+    const double in_time = std::max(spec.latency * loop.waits, single);
+    const bool in_batches = loop.window <= most || loop.window / loop.time <= most / in_time;
+    spec.window = (in_batches ? loop.window : most) / loop.waits / led;
+    // Else the CU's other workgroups fill the time in which this one requests nothing.
+    spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
     if (spec.delay < 1e-15) spec.delay = 0;
-    spec.weight = spec.window * load.port_share;
+    spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
     spec.in_turn = !shape.pipelined && shape.read > 0 && shape.write + shape.peer_write > 0;
     if (load.group_in_flight > 0) {
       const double of_group = std::min(1.0, shape.in_flight.value / load.group_in_flight);

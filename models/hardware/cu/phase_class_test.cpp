@@ -74,6 +74,25 @@ TEST_F(H200, ASmallCopyIsBoundByLatencyALargeOneByItsSm) {
   }
 }
 
+// A copy whose batch did not fit what the CU may have in flight had its stores beside its loads, and was faster than
+// one that did.
+TEST(PhaseClass, MoreRoomInFlightIsNeverSlower) {
+  machine::SystemSpec system = load_system("4xh200.yaml");
+  for (const double batch : {4096., 38400., 65536.}) {
+    const PhaseShape shape = waited_for(copy(batch));
+    double before = 0;
+    for (double room = 1024; room < 4e5; room *= 1.2) {
+      system.node.gpu.compute.bytes_in_flight_per_cu = Bytes{room};
+      core::RunLoop loop;
+      const auto machine = machine::build_or_throw(system, loop);
+      const double rate =
+          rate_alone(*machine, phase_class(machine->gpu().compute, machine->site(), shape, 0, 0, alone(shape)));
+      EXPECT_GE(rate, before * (1 - 1e-9)) << batch << " B a batch, room for " << room;
+      before = rate;
+    }
+  }
+}
+
 // Measured: gathers of 512 B rows, one workgroup of 256 threads, 1 to 16 loads a thread before it waits.
 TEST_F(H200, ABatchOfRowsTakesLatencyAndItsWavefrontsTime) {
   for (const auto& [batch, measured] :

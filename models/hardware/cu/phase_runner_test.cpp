@@ -222,6 +222,16 @@ TEST_F(SharedWay, AGroupsRateIsShared) {
   EXPECT_EQ(ends[1] - before, 120);
 }
 
+// What a group is asked for was rounded up to whole CUs, so a lone workgroup's part of the rate fell with their room.
+TEST_F(SharedWay, MoreRoomInFlightLeavesALoneWorkgroupItsRate) {
+  system.node.gpu.compute.port_queue = Bytes{1e9};
+  system.node.gpu.compute.load_per_group = BytesPerSecond{1e12};
+  system.node.gpu.compute.bytes_in_flight_per_cu = Bytes{1e9};
+  build();
+  run_on({1});
+  EXPECT_EQ(ends[1], 120);
+}
+
 // Clock 1 GHz, 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
 class ClockTest : public ::testing::Test, public core::EventSink {
  protected:

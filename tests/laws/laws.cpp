@@ -1,0 +1,340 @@
+#include "tests/laws/laws.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/config/load.hpp"
+#include "tests/laws/limits.hpp"
+
+namespace moire::laws {
+
+namespace {
+
+bool any(const std::string&) { return true; }
+bool has_size(const std::string& op) { return op != "wg_trace"; }
+bool moves_bytes(const std::string& op) { return op != "gemm" && op != "stream" && op != "delay"; }
+bool is_collective(const std::string& op) {
+  Workload work;
+  work.op = op;
+  return work.collective();
+}
+
+}  // namespace
+
+Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario) {
+  // An algorithm of the user's may hang, and the report says where.
+  if (outcome.kind == Outcome::Kind::deadlocked && (one.op == "msccl" || one.op == "mscclpp"))
+    return {Found::refused, "", outcome.text, {scenario}};
+  if (outcome.kind == Outcome::Kind::refused) return {Found::refused, "", outcome.text, {scenario}};
+  if (outcome.kind == Outcome::Kind::cut) return {Found::cut, "", "", {scenario}};
+  return {Found::broken, name_of(outcome.kind), fmt::format("{}: {}", name_of(outcome.kind), outcome.text), {scenario}};
+}
+
+namespace {
+
+Scenario with(Scenario scenario, const std::vector<Change>& changes) {
+  scenario.changes.insert(scenario.changes.end(), changes.begin(), changes.end());
+  return scenario;
+}
+
+// Other kernels: another grid, or phases of another protocol.
+bool same_kernels(const Outcome& a, const Outcome& b) {
+  if (a.metric("workgroups") != b.metric("workgroups") || a.result.metrics.size() != b.result.metrics.size())
+    return false;
+  for (std::size_t i = 0; i < a.result.metrics.size(); ++i)
+    if (a.result.metrics[i].name != b.result.metrics[i].name) return false;
+  return true;
+}
+
+// --- It runs, or is refused where the user can see why
+
+bool has_place(const std::string& line) {
+  if (line.starts_with("--set ")) return true;
+  std::size_t at = line.find(':');
+  for (int number = 0; number < 2; ++number) {
+    if (at == std::string::npos) return false;
+    std::size_t end = at + 1;
+    while (end < line.size() && line[end] >= '0' && line[end] <= '9') ++end;
+    if (end == at + 1 || end >= line.size() || line[end] != ':') return false;
+    at = end;
+  }
+  return line.size() > at + 2;
+}
+
+Verdict runs(const Case& one, Random, const Cost& cost) {
+  const Scenario scenario = one.scenario();
+  const Outcome outcome = simulate(scenario, cost.most_spans);
+  if (outcome.ran()) return {};
+  if (outcome.kind != Outcome::Kind::refused) return not_run(one, outcome, scenario);
+  for (std::size_t at = 0; at < outcome.text.size();) {
+    const std::size_t end = outcome.text.find('\n', at);
+    const std::string line = outcome.text.substr(at, end - at);
+    if (!has_place(line)) return {Found::broken, "place", "refused without a place: " + line, {scenario}};
+    at = end + 1;
+  }
+  return {Found::refused};
+}
+
+// --- More is never slower
+
+bool one_wave(const Case& one, const Outcome& outcome) {
+  double cus = 0, group = 0;
+  for (const Parameter& number : hardware_of(one.system)) {
+    if (number.name == "cu_group.cus") cus += group = number.value;
+    if (number.name == "cu_group.count") cus += group * (number.value - 1);
+  }
+  return outcome.metric("workgroups") <= cus * outcome.ranks;
+}
+
+// Decides how many workgroups are there at once, and who is next.
+bool of_places(const std::string& name) {
+  for (const char* place :
+       {"cu_group.cus", "cu_array.threads_per_cu", "cu_array.workgroups_per_cu", "cu_array.registers_per_cu",
+        "cu_array.lds_per_cu", "cu_array.launch_interval", "cu_array.slot_refill", "cu_array.refill_interval"})
+    if (name == place) return true;
+  return false;
+}
+
+Verdict capacity(const Case& one, Random random, const Cost& cost) {
+  const std::vector<Parameter>& all = hardware_of(one.system);
+  std::optional<std::vector<Change>> changes;
+  const Parameter* changed = nullptr;
+  double factor = 1;
+  for (int attempt = 0; attempt < 50 && !changes; ++attempt) {
+    changed = &random.of(all);
+    factor = changed->whole || changed->name == "host.poll_interval"
+                 ? random.of({2., 3., 4., 10.})
+                 : random.of({1.01, 1.1, 1.5, 2., 3., 4., 10., 1000.});
+    changes = made_better(all, *changed, factor);
+  }
+  if (!changes) return {Found::incomparable};
+  const Scenario base = one.scenario();
+  const Scenario better = with(base, *changes);
+  const Outcome before = simulate(base, cost.most_spans);
+  if (!before.ran()) return not_run(one, before, base);
+  const Outcome after = simulate(better, 2 * cost.most_spans);
+  if (!after.ran()) return not_run(one, after, better);
+  if (!same_kernels(before, after) || (of_places(changed->name) && !one_wave(one, before)))
+    return {Found::incomparable};
+  if (after.ps() <= before.ps() + rounding(before, after)) return {};
+  if (moves_bytes(one.op) && after.ps() <= before.ps() * (1 + most_reordered)) return {Found::reordered};
+  return {Found::broken,
+          changed->name,
+          fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
+                      changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6,
+                      100 * (after.ps() / before.ps() - 1)),
+          {base, better}};
+}
+
+Verdict bytes(const Case& one, Random random, const Cost& cost) {
+  Workload more = one.work;
+  const double factor = random.of({1.01, 1.5, 2., 4., 16.});
+  more.size = std::max(one.work.size + 1, std::floor(one.work.size * factor));
+  if (one.op == "mscclpp") more.size = one.work.size * std::ceil(factor);
+  const Scenario small = one.scenario(), large = one.scenario(more);
+  const Outcome before = simulate(small, cost.most_spans);
+  if (!before.ran()) return not_run(one, before, small);
+  const Outcome after = simulate(large, 4 * cost.most_spans);
+  if (!after.ran()) return not_run(one, after, large);
+  if (!same_kernels(before, after)) return {Found::incomparable};
+  // A library cuts what is larger into more pieces, and moves them side by side: twice the bytes are no less work.
+  if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
+  if (before.ps() <= after.ps() + rounding(before, after)) return {};
+  return {Found::broken,
+          one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
+          fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
+                      after.ps() / 1e6, 100 * (after.ps() / before.ps() - 1)),
+          {small, large}};
+}
+
+// --- No more than the wire
+
+// Bytes that the busiest rank must receive, whatever the algorithm.
+double received_at_least(const Workload& work, double ranks) {
+  const double others = (ranks - 1) / ranks;
+  if (work.op == "all_gather") return (ranks - 1) * work.size;
+  if (work.op == "all_reduce") return 2 * others * work.size;
+  if (work.op == "reduce_scatter" || work.op == "all_to_all") return others * work.size;
+  return work.size;
+}
+
+Verdict wire(const Case& one, Random, const Cost& cost) {
+  const Scenario scenario = one.scenario();
+  const Outcome outcome = simulate(scenario, cost.most_spans);
+  if (!outcome.ran()) return not_run(one, outcome, scenario);
+  for (const study::Metric& metric : outcome.result.metrics) {
+    if (!metric.name.ends_with("_percent") || metric.value <= 100 + 1e-5) continue;
+    return {Found::broken, metric.name, fmt::format("{} is {}", metric.name, metric.value), {scenario}};
+  }
+  if (!one.work.collective() || one.nodes > 1 || !wired(one.system) || one.work.is("engine", "nic")) return {};
+  const double wire = number_of(one.system, "system.node.gpu.port.links", 1) *
+                      number_of(one.system, "system.node.gpu.port.link_bandwidth", 1);
+  // A sum in the wires would halve an all-reduce; nothing here sums in a switch.
+  const double rate = received_at_least(one.work, outcome.ranks) / (outcome.ps() * 1e-12);
+  if (rate <= wire * (1 + 1e-9)) return {};
+  return {Found::broken,
+          "busbw",
+          fmt::format("{:.4g} GB/s a rank over a port of {:.4g} GB/s", rate / 1e9, wire / 1e9),
+          {scenario}};
+}
+
+// --- Ranks that are alike
+
+// Whose ranks do the same. Between nodes those of equal number in their nodes: turns of peers go by rank, so that a
+// first peer may be in the same node or in another one.
+bool symmetric(const Case& one) {
+  const Workload& work = one.work;
+  if (work.op == "broadcast" || work.op == "wg_trace" || work.op == "msccl" || work.op == "mscclpp") return false;
+  if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
+      work.is("algorithm", "tree"))
+    return false;
+  return one.nodes == 1 ||
+         !(work.is("engine", "cu") || work.group == "embedding" || work.is("schedule", "bulk_synchronous") ||
+           work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one
+}
+
+// Of messages that come to a port at once one is first, and the others wait for its chunk.
+double ties(const Case& one) {
+  if (one.nodes == 1) return 0;
+  const double chunk = number_of(one.system, "system.network.chunk", 0);
+  const double slowest = std::min(number_of(one.system, "system.node.nic.bandwidth", 1),
+                                  number_of(one.system, "system.fabric.torus.link.bandwidth", 1e30));
+  return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
+}
+
+Verdict alike(const Case& one, Random, const Cost& cost) {
+  if (!symmetric(one)) return {Found::incomparable};
+  const Scenario scenario = one.scenario();
+  const Outcome outcome = simulate(scenario, cost.most_spans);
+  if (!outcome.ran()) return not_run(one, outcome, scenario);
+  const std::size_t step = one.nodes == 1 ? 1 : static_cast<std::size_t>(one.gpus);
+  for (std::size_t rank = step; rank < outcome.rank_end.size(); ++rank) {
+    const Time end = outcome.rank_end[rank], other = outcome.rank_end[rank - step];
+    if (std::abs(static_cast<double>(end.ps - other.ps)) <= rounding(outcome, outcome) + ties(one)) continue;
+    return {Found::broken,
+            one.work.find("engine") ? *one.work.find("engine") : "",
+            fmt::format("rank {} ends at {:.6f} us, rank {} at {:.6f} us", rank - step, other.us(), rank, end.us()),
+            {scenario}};
+  }
+  return {};
+}
+
+// --- What is sent is received
+
+Verdict conserved(const Case& one, Random, const Cost& cost) {
+  const Scenario scenario = one.scenario();
+  const Outcome outcome = simulate(scenario, cost.most_spans);
+  if (!outcome.ran()) return not_run(one, outcome, scenario);
+  double sent = 0, received = 0;
+  for (const double bytes : outcome.sent) sent += bytes;
+  for (const double bytes : outcome.received) received += bytes;
+  const auto equal = [](double a, double b) { return std::abs(a - b) <= 1 + 1e-9 * std::max(a, b); };
+  const auto wrong = [&](const char* what, double a, double b) {
+    return Verdict{Found::broken, what, fmt::format("{}: {} B and {} B", what, a, b), {scenario}};
+  };
+  if (!equal(sent, received)) return wrong("sent and received", sent, received);
+  const double counted = outcome.metric("scale_up_bytes") + outcome.metric("put_bytes");
+  if (!equal(sent, counted)) return wrong("sent and counted", sent, counted);
+  if (outcome.metric("network_bytes") + 1 < outcome.metric("put_bytes") * (1 - 1e-9))
+    return wrong("put and delivered", outcome.metric("put_bytes"), outcome.metric("network_bytes"));
+  if (!one.work.collective()) return {};
+  // Every rank gets at least what the definition says, and without a library's FIFOs no more. The root of a broadcast
+  // needs nothing, and a leaf of a tree no sums but its own.
+  const double needed = received_at_least(one.work, outcome.ranks) / (one.op == "all_reduce" ? 2 : 1);
+  const bool exact = !one.work.is("engine", "cu");
+  for (std::size_t rank = one.op == "broadcast" ? 1 : 0; rank < outcome.received.size(); ++rank) {
+    const double got = outcome.received[rank];
+    if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums go on to the next rank
+    if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed)))
+      return wrong("received and needed", got, needed);
+    if (exact && one.op != "broadcast" && !equal(got, outcome.sent[rank]))
+      return wrong("received and sent by a rank", got, outcome.sent[rank]);
+  }
+  return {};
+}
+
+// --- A slower world
+
+Verdict scaled(const Case& one, Random random, const Cost& cost) {
+  const double k = random.of({2., 3., 5., 10.});
+  std::vector<Change> changes;
+  for (const Parameter& number : numbers_of_run(one)) {
+    const double value = number.dimension == config::Dimension::time ? number.value * k
+                         : number.dimension == config::Dimension::bytes_per_second ||
+                                 number.dimension == config::Dimension::flop_per_second ||
+                                 number.dimension == config::Dimension::per_second
+                             ? number.value / k
+                             : number.value;
+    if (value != number.value) changes.push_back({number.path, number.text(value)});
+  }
+  const Scenario base = one.scenario();
+  const Scenario slow = with(one.scenario(one.work, k), changes);
+  const Outcome before = simulate(base, cost.most_spans);
+  if (!before.ran()) return not_run(one, before, base);
+  const Outcome after = simulate(slow, 2 * cost.most_spans);
+  if (!after.ran()) return not_run(one, after, slow);
+  if (std::abs(after.ps() - k * before.ps()) <= k * rounding(before, after)) return {};
+  Verdict broken{Found::broken,
+                 "",
+                 fmt::format("times {}: {:.6f} us -> {:.6f} us, {:.8g} times as long", k, before.ps() / 1e6,
+                             after.ps() / 1e6, after.ps() / before.ps()),
+                 {base}};
+  broken.why += fmt::format(" (all times x {0}, all rates / {0})", k);
+  return broken;
+}
+
+// --- Together is not faster than alone
+
+Verdict together(const Case& one, Random random, const Cost& cost) {
+  Case other = one;
+  other.op = random.of<const char*>({"gemm", "stream", "all_to_all", "all_gather", "delay"});
+  draw(other, random, Draw::strict, cost.most_ranks);
+  other.nodes = one.nodes;
+  other.gpus = one.gpus;
+  const std::string a = one.work.text(), b = other.work.text();
+  const auto program = [&](const std::string& queues) {
+    return Scenario{one.system, "{queues: {" + queues + "}}", one.machine()};
+  };
+  const Scenario both = program("a: [" + a + "], b: [" + b + "]");
+  const Outcome outcome = simulate(both, 2 * cost.most_spans);
+  if (!outcome.ran()) return not_run(one, outcome, both);
+  for (const std::string& queue : {"a: [" + a + "]", "b: [" + b + "]"}) {
+    const Scenario alone = program(queue);
+    const Outcome lone = simulate(alone, cost.most_spans);
+    if (!lone.ran()) return not_run(one, lone, alone);
+    if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
+    return {Found::broken,
+            "",
+            fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
+            {both, alone}};
+  }
+  return {};
+}
+
+}  // namespace
+
+double rounding(const Outcome& a, const Outcome& b) {
+  return static_cast<double>(std::max(a.result.stats.events, b.result.stats.events)) + 1e-8 * std::max(a.ps(), b.ps());
+}
+
+const std::vector<Law>& all_laws() {
+  static const std::vector<Law> laws = {
+      {"runs", "it runs, or is refused with a place", 1, Draw::loose, any, runs},
+      {"capacity", "more of a capacity, less of a latency, is never slower", 6, Draw::strict, any, capacity},
+      {"bytes", "more bytes are never faster", 1, Draw::strict, has_size, bytes},
+      {"floor", "with rates without limit latencies are left", 1, Draw::strict, any, floor_law},
+      {"rate", "of many bytes, twice as many take twice as long", 1, Draw::strict, is_collective, rate_law},
+      {"bottleneck", "where one capacity alone limits, the time is the work over it", 2, Draw::strict, has_bottleneck,
+       bottleneck_law},
+      {"wire", "no part is busier than always, no bus bandwidth above the port's", 1, Draw::strict, any, wire},
+      {"alike", "ranks that are alike end together", 1, Draw::strict, any, alike},
+      {"scaled", "all rates / k and all times x k: k times as long", 2, Draw::strict, any, scaled},
+      {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
+      {"together", "beside another queue nothing is faster than alone", 1, Draw::strict, any, together},
+  };
+  return laws;
+}
+
+}  // namespace moire::laws

@@ -1,0 +1,52 @@
+// What must hold for every machine and every program. Each law draws a case of its own and says whether it is kept.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/laws/workload.hpp"
+
+namespace moire::laws {
+
+enum class Found { kept, reordered, refused, cut, incomparable, broken };
+inline constexpr const char* found_names[] = {"kept", "reordered", "refused", "cut", "not comparable", "broken"};
+inline constexpr std::size_t kinds_found = std::size(found_names);
+
+struct Verdict {
+  Found found = Found::kept;
+  std::string detail{};  // of what kind the case is: the parameter that was changed
+  std::string why{};     // what was found
+  std::vector<Scenario> runs{};
+};
+
+// Where ranks or workgroups wait for each other and meet on the way, what is sooner by itself may come in another
+// order, and the whole end later: Graham's anomaly (Bounds on multiprocessing timing anomalies, 1969, allows up to a
+// factor of 2 for any work-conserving order). A machine has it as the model has. At most this much is called reordered
+// and counted by itself; more is broken. Kernels that meet nobody have no such room.
+inline constexpr double most_reordered = 0.02;
+
+// How much a case may cost.
+struct Cost {
+  std::int64_t most_ranks = 16;  // of laws of time
+  std::size_t most_spans = 60'000;
+};
+
+struct Law {
+  const char* name;
+  const char* meaning;
+  int share;  // of the cases: how many parameters it draws from
+  Draw draw;
+  bool (*applies)(const std::string& op);
+  Verdict (*check)(const Case& one, Random random, const Cost& cost);
+};
+
+const std::vector<Law>& all_laws();
+
+// Of a case that could not be judged, or that broke by itself.
+Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario);
+
+// Simulations round times to picoseconds, once an event, and the sharing law is solved to 1e-9: what two runs may
+// differ by without a reason, in picoseconds.
+double rounding(const Outcome& a, const Outcome& b);
+
+}  // namespace moire::laws

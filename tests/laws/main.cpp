@@ -1,0 +1,291 @@
+// Cases of every law, operator, system and size in turn, simulated one after the other.
+//
+//   laws [CASES] [SEED] [--law NAME] [--operator NAME] [--system NAME] [--only NUMBER] [--ci OPEN_FILE] [--ranks MOST]
+//
+// The same arguments are the same cases on every machine. Without --ci the record goes to stdout, and cases that
+// open.txt knows are told as the others. With it the exit status is 1 where a case is broken that the file does not
+// list, or where one is listed that nothing broken stands for any more.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "models/workload/operators/registry.hpp"
+#include "tests/laws/laws.hpp"
+
+namespace moire::laws {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Stratum {
+  const Law* law;
+  std::string op, system;
+  Size size;
+};
+
+struct Arguments {
+  std::uint64_t cases = 1000, seed = 1;
+  std::string law, op, system, open;
+  std::optional<std::uint64_t> only;
+  Cost cost;
+  bool times = false;
+};
+
+// A line of open.txt: law; operator; system; words of the report, each separated by a blank; reason.
+struct Open {
+  std::string line;
+  std::array<std::string, 4> fields;
+  std::string reason;
+  std::size_t met = 0;
+};
+
+std::vector<Stratum> strata(const Arguments& arguments) {
+  std::vector<Stratum> all;
+  for (const Law& law : all_laws()) {
+    if (!arguments.law.empty() && arguments.law != law.name) continue;
+    for (const builder::Operator& op : operators::all()) {
+      if (!law.applies(op.name) || (!arguments.op.empty() && arguments.op != op.name)) continue;
+      for (const std::string& system : system_names()) {
+        if (!arguments.system.empty() && arguments.system != system) continue;
+        for (int size = 0; size < 5 * law.share; ++size)
+          all.push_back({&law, op.name, system, static_cast<Size>(size % 5)});
+      }
+    }
+  }
+  return all;
+}
+
+// One that visits all of `n` before it comes back.
+std::uint64_t stride(std::uint64_t n) {
+  std::uint64_t step = 7919;
+  while (n % step == 0) step += 2;
+  const auto gcd = [](std::uint64_t a, std::uint64_t b) {
+    while (b != 0) std::swap(a %= b, b);
+    return a;
+  };
+  while (gcd(step, n) != 1) step += 2;
+  return step;
+}
+
+// What is told where the process dies.
+std::string current;
+void died(int signal) {
+  const char* what = signal == SIGALRM ? "\nhangs (60 s):\n" : "\ncrashed:\n";
+  (void)!write(2, what, std::strlen(what));
+  (void)!write(2, current.data(), current.size());
+  _exit(1);
+}
+
+std::string report(const Case& one, const Verdict& verdict) {
+  std::string text = fmt::format("{} of {} on {} ({}), case {} of seed {}: {}\n", one.law, one.op, one.system,
+                                 verdict.detail.empty() ? "-" : verdict.detail, one.number, one.seed, verdict.why);
+  const std::string* last = nullptr;
+  for (const Scenario& run : verdict.runs) {
+    if (last == nullptr || *last != run.program) text += run.yaml();
+    last = &run.program;
+    text += "# moire run configs/scenarios/law.yaml" + run.command() + "\n";
+  }
+  return text;
+}
+
+Verdict checked(const Law& law, const Case& one, const Cost& cost) {
+  current = report(one, {Found::kept, "", "", {one.scenario()}});
+  alarm(60);
+  const Verdict verdict = law.check(one, Random(one.seed + 1, one.number), cost);
+  alarm(0);
+  return verdict;
+}
+
+// The same failure of something smaller.
+void shrink(const Law& law, Case& one, Verdict& verdict, const Cost& cost) {
+  const auto smaller = [&](auto change) {
+    Case less = one;
+    change(less);
+    if (less.nodes == one.nodes && less.gpus == one.gpus && less.work.size == one.work.size) return false;
+    Verdict found = checked(law, less, cost);
+    if (found.found != Found::broken || found.detail != verdict.detail) return false;
+    one = less;
+    verdict = std::move(found);
+    return true;
+  };
+  for (int round = 0; round < 12; ++round) {
+    bool any = smaller([](Case& less) { less.nodes = std::max<std::int64_t>(1, less.nodes / 2); });
+    any = smaller([](Case& less) { less.gpus = std::max<std::int64_t>(1, less.gpus / 2); }) || any;
+    if (one.op != "mscclpp")
+      any = smaller([](Case& less) { less.work.size = std::max(1., std::floor(less.work.size / 4)); }) || any;
+    if (!any) return;
+  }
+}
+
+std::vector<Open> read_open(const std::string& file) {
+  std::vector<Open> all;
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error("cannot read " + file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    Open& one = all.emplace_back();
+    one.line = line;
+    std::size_t at = 0;
+    for (std::string& field : one.fields) {
+      const std::size_t end = line.find(';', at);
+      if (end == std::string::npos)
+        throw std::runtime_error(file + ": a line has law; operator; system; words; reason: " + line);
+      field = line.substr(at, end - at);
+      field.erase(0, field.find_first_not_of(' '));
+      at = end + 1;
+    }
+    one.reason = line.substr(at);
+  }
+  return all;
+}
+
+bool stands_for(const Open& open, const Case& one, const std::string& text) {
+  const auto fits = [](const std::string& field, const std::string& value) { return field == "*" || field == value; };
+  if (!fits(open.fields[0], one.law) || !fits(open.fields[1], one.op) || !fits(open.fields[2], one.system))
+    return false;
+  for (std::size_t at = 0; at < open.fields[3].size();) {
+    const std::size_t end = std::min(open.fields[3].find(' ', at), open.fields[3].size());
+    if (text.find(open.fields[3].substr(at, end - at)) == std::string::npos) return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+using Counts = std::map<std::string, std::array<std::size_t, kinds_found>>;
+
+void print(const char* title, const Counts& counts) {
+  std::cout << fmt::format("\n{:<24}{:>8}", title, "cases");
+  for (const char* name : found_names) std::cout << fmt::format("{:>16}", name);
+  std::cout << "\n";
+  for (const auto& [name, found] : counts) {
+    std::size_t all = 0;
+    for (const std::size_t count : found) all += count;
+    std::cout << fmt::format("{:<24}{:>8}", name, all);
+    for (const std::size_t count : found) std::cout << fmt::format("{:>16}", count);
+    std::cout << "\n";
+  }
+}
+
+int run(const Arguments& arguments) {
+  for (const std::string& wrong : undeclared()) std::cout << wrong << "\n";
+  if (!undeclared().empty()) return 1;
+  std::vector<Open> open = arguments.open.empty() ? std::vector<Open>{} : read_open(arguments.open);
+  const std::vector<Stratum> all = strata(arguments);
+  if (all.empty()) throw std::runtime_error("no law has such cases");
+  Counts by_law, by_op, by_system, by_size;
+  std::map<std::string, double> seconds;
+  std::size_t broken = 0;
+  const auto begin = Clock::now();
+  for (std::uint64_t number = arguments.only.value_or(0); number < arguments.only.value_or(arguments.cases - 1) + 1;
+       ++number) {
+    const Stratum& stratum = all[(number * stride(all.size()) + arguments.seed) % all.size()];
+    Case one{.law = stratum.law->name,
+             .op = stratum.op,
+             .system = stratum.system,
+             .size = stratum.size,
+             .number = number,
+             .seed = arguments.seed,
+             .work = {}};
+    const auto case_begin = Clock::now();
+    Verdict verdict;
+    // A draw that is refused, or whose two runs are not comparable, says little: a few others are drawn.
+    Random random(arguments.seed, number);
+    for (int attempt = 0; attempt < 6; ++attempt) {
+      draw(one, random, stratum.law->draw, stratum.law->draw == Draw::loose ? 512 : arguments.cost.most_ranks);
+      verdict = checked(*stratum.law, one, arguments.cost);
+      if (verdict.found == Found::kept || verdict.found == Found::broken || stratum.law->draw == Draw::loose) break;
+    }
+    if (arguments.only)
+      std::cout << report(one, verdict) << found_names[static_cast<std::size_t>(verdict.found)] << "\n";
+    if (verdict.found == Found::broken) {
+      shrink(*stratum.law, one, verdict, arguments.cost);
+      const std::string text = report(one, verdict);
+      const auto known =
+          std::find_if(open.begin(), open.end(), [&](const Open& each) { return stands_for(each, one, text); });
+      if (known != open.end()) {
+        if (++known->met == 1) std::cout << "open:" << known->reason << "\n" << text;
+      } else {
+        ++broken;
+        std::cout << text << std::flush;
+      }
+    }
+    const auto found = static_cast<std::size_t>(verdict.found);
+    ++by_law[one.law][found], ++by_op[one.op][found], ++by_system[one.system][found],
+        ++by_size[size_names[static_cast<int>(one.size)]][found];
+    const double taken = std::chrono::duration<double>(Clock::now() - case_begin).count();
+    seconds[one.law] += taken;
+    if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken);
+  }
+  std::cout << fmt::format("\n{} cases of seed {}, {} strata (law x operator x system x size), each {} to {} times\n",
+                           arguments.cases, arguments.seed, all.size(), arguments.cases / all.size(),
+                           (arguments.cases + all.size() - 1) / all.size());
+  print("law", by_law);
+  print("operator", by_op);
+  print("system", by_system);
+  print("size", by_size);
+  if (arguments.times) {
+    for (const auto& [law, time] : seconds) std::cout << fmt::format("{:<24}{:>8.1f} s\n", law, time);
+    std::cout << fmt::format("{:.0f} s in all\n", std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  std::cout << fmt::format("\n{} broken and not listed\n", broken);
+  for (const Open& one : open) {
+    if (one.met > 0) continue;
+    std::cout << "listed as open, and no case is broken like that: take it out of open.txt: " << one.line << "\n";
+    ++broken;
+  }
+  return broken == 0 ? 0 : 1;
+}
+
+Arguments read(int count, char** words) {
+  Arguments arguments;
+  int numbers = 0;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const auto next = [&]() -> std::string {
+      if (i + 1 >= count) throw std::runtime_error(word + " needs a value");
+      return words[++i];
+    };
+    if (word == "--law")
+      arguments.law = next();
+    else if (word == "--operator")
+      arguments.op = next();
+    else if (word == "--system")
+      arguments.system = next();
+    else if (word == "--only")
+      arguments.only = std::stoull(next());
+    else if (word == "--ci")
+      arguments.open = next();
+    else if (word == "--ranks")
+      arguments.cost.most_ranks = std::stoll(next());
+    else if (word == "--times")
+      arguments.times = true;
+    else if (word[0] == '-')
+      throw std::runtime_error("unknown option " + word);
+    else
+      (numbers++ == 0 ? arguments.cases : arguments.seed) = std::stoull(word);
+  }
+  if (arguments.cases == 0) throw std::runtime_error("no cases are asked for");
+  return arguments;
+}
+
+}  // namespace
+}  // namespace moire::laws
+
+int main(int count, char** words) {
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGALRM}) std::signal(signal, moire::laws::died);
+  try {
+    return moire::laws::run(moire::laws::read(count, words));
+  } catch (const std::exception& problem) {
+    std::cerr << problem.what() << "\n";
+    return 2;
+  }
+}

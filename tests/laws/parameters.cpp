@@ -1,0 +1,304 @@
+#include "tests/laws/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "models/workload/operators/registry.hpp"
+#include "sim/config/reading.hpp"
+
+namespace moire::laws {
+
+namespace {
+
+using config::Shape;
+
+constexpr Direction directions[] = {
+    {"system.nodes", Better::neither, "another program"},
+    {"node.gpus", Better::neither, "another program"},
+    {"node.nics", Better::neither, "changes who shares a NIC with whom, and a library's rings"},
+
+    {"cu_group.cus", Better::more},  // every group so many times, with the arithmetic of its CUs
+    {"cu_group.count", Better::neither, "as cus"},
+    {"cu_group.filled_first", Better::neither, "an order, no capacity"},
+    {"cu_array.wavefront", Better::neither, "a unit, no capacity"},
+    {"cu_array.threads_per_cu", Better::more},
+    {"cu_array.workgroups_per_cu", Better::more},
+    {"cu_array.registers_per_cu", Better::more},
+    {"cu_array.register_granularity", Better::neither, "a unit, no capacity"},
+    {"cu_array.lds_per_cu", Better::more},
+    {"cu_array.cluster_max", Better::neither, "what kernels may ask for, and a library that does gets other places"},
+    {"cu_array.partition_step", Better::neither, "what may be reserved, no capacity"},
+    {"cu_array.clock", Better::more},
+    {"cu_array.vector_fp32", Better::more},
+    {"cu_array.matrix_16bit", Better::more},
+    {"cu_array.matrix_efficiency", Better::more},
+    {"cu_array.matrix_clock", Better::more},
+    {"cu_array.bytes_in_flight_per_cu", Better::more},
+    {"cu_array.ports", Better::neither, "an order, no capacity"},
+    {"cu_array.port_queue", Better::more},
+    {"cu_array.load_per_group", Better::more},
+    {"cu_array.load_store_per_cu", Better::more},
+    {"cu_array.load_per_wavefront", Better::more},
+    {"cu_array.store_cost", Better::less},
+    {"cu_array.peer_store_cost", Better::less},
+    {"cu_array.launch_interval", Better::less},
+    {"cu_array.slot_refill", Better::less},
+    {"cu_array.refill_interval", Better::less},
+
+    {"hbm.capacity", Better::more},
+    {"hbm.peak", Better::more},
+    {"hbm.bandwidth", Better::more},
+    {"hbm.write_cost", Better::less},
+    {"hbm.turnaround", Better::less},
+    {"hbm.turnaround_exponent", Better::more},  // of a number below 1
+    {"hbm.turnaround_in_order", Better::less},
+    {"hbm.access_granularity", Better::less},  // by whole factors: rows need not be whole numbers of it
+    {"hbm.random_access_cost", Better::less},
+    {"hbm.unloaded_latency", Better::less},
+    {"hbm.latency_spread", Better::less},
+    {"hbm.latency_growth", Better::less},
+    {"hbm.latency_exponent", Better::more},  // of a load below 1
+
+    {"cache.capacity", Better::more},
+    {"cache.usable_share", Better::more},
+    {"cache.bandwidth", Better::more},
+    {"cache.hit_latency", Better::less},
+    {"cache.line", Better::neither, "long lines help neighbours and cost rows read at random"},
+
+    {"dma.engines", Better::more},
+    {"dma.peer_concurrency", Better::more},
+    {"dma.bandwidth", Better::more},
+    {"dma.first_command", Better::less},
+    {"dma.next_command", Better::less},
+    {"dma.switch_command", Better::less},
+    {"dma.completion", Better::less},
+    {"dma.local_command", Better::less},
+    {"dma.queued_enqueue", Better::less},
+    {"dma.bytes_in_flight", Better::neither, "a weight against other traffic, no capacity"},
+
+    {"scale_up_port.links", Better::more},
+    {"scale_up_port.link_bandwidth", Better::more},
+    {"scale_up_port.payload_efficiency", Better::more},
+    {"scale_up_port.copy_efficiency", Better::more},
+    {"scale_up_port.load_latency", Better::less},
+    {"scale_up_port.store_latency", Better::less},
+    {"scale_up_port.store_window_per_cu", Better::more},
+    {"scale_up_port.store_return", Better::less},
+    {"scale_up_port.fence", Better::less},
+
+    {"host.enqueue", Better::less},
+    {"host.kernel_start", Better::less},
+    {"host.queue_gap", Better::less},
+    {"host.poll_interval", Better::less},  // by whole factors: who looks at other times may look later
+    {"host.event_pair", Better::less},
+
+    {"nic.bandwidth", Better::more},
+    {"nic.payload_efficiency", Better::more},
+    {"nic.latency", Better::less},
+    {"nic.message_rate", Better::more},
+    {"nic.queue_pair_message_rate", Better::more},
+    {"nic.queue_pairs", Better::neither, "messages of several queue pairs take turns, so that each ends later"},
+    {"nic.wqe_build", Better::less},
+    {"nic.doorbell", Better::less},
+    {"nic.pcie_bandwidth", Better::more},
+    {"nic.pcie_latency", Better::less},
+    {"nic.flag_latency", Better::less},
+    {"nic.proxy_latency", Better::less},
+    {"nic.proxy_time", Better::less},
+
+    {"direct.link_latency", Better::less},
+    {"star.link_latency", Better::less},
+    {"star.switch_latency", Better::less},
+    {"fat_tree.nodes_per_leaf", Better::neither, "another wiring"},
+    {"fat_tree.spines", Better::neither, "the same uplinks in other pieces"},
+    {"fat_tree.oversubscription", Better::less},
+    {"fat_tree.link_latency", Better::less},
+    {"fat_tree.switch_latency", Better::less},
+    {"rail_fat_tree.nodes_per_leaf", Better::neither, "another wiring"},
+    {"rail_fat_tree.spines", Better::neither, "the same uplinks in other pieces"},
+    {"rail_fat_tree.oversubscription", Better::less},
+    {"rail_fat_tree.link_latency", Better::less},
+    {"rail_fat_tree.switch_latency", Better::less},
+    {"torus.dimensions", Better::neither, "another wiring"},
+    {"torus_link.bandwidth", Better::more},
+    {"torus_link.latency", Better::less},
+    {"network.chunk", Better::neither, "the model's resolution"},
+};
+
+bool is_number(const Shape& shape) {
+  return shape.form == Shape::Form::quantity || shape.form == Shape::Form::integer || shape.form == Shape::Form::number;
+}
+
+const config::Description* spec_of(const Shape& shape) {
+  if (shape.form != Shape::Form::spec) return nullptr;
+  if (shape.spec != nullptr) return &shape.spec();
+  static const config::Catalogue catalogue = [] {
+    config::Catalogue made;
+    operators::describe(made);
+    return made;
+  }();
+  return catalogue.find(shape.elsewhere);
+}
+
+// A value stands alone or beside its source.
+const config::Node& value_of(const config::Node& node) {
+  const config::Node* value = config::is_sourced_form(node) ? node.find("value") : nullptr;
+  return value ? *value : node;
+}
+
+struct Walk {
+  std::vector<Parameter>& found;
+
+  void value(const config::Node& written, const Shape& shape, const config::Field& field, const std::string& name,
+             const std::string& path) {
+    const config::Node& node = value_of(written);
+    if (const config::Description* spec = spec_of(shape)) {
+      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: its own defaults
+    } else if (shape.form == Shape::Form::list || shape.form == Shape::Form::map) {
+      for (std::size_t i = 0; i < node.items.size(); ++i)
+        value(node.items[i], shape.element.front(), field, name, fmt::format("{}.{}", path, i));
+      for (const config::Node::Entry& entry : node.entries)
+        value(entry.value, shape.element.front(), field, name, path + "." + entry.key);
+    } else if (is_number(shape) && node.is_scalar()) {
+      Parameter parameter{path, name, &field, 0, shape.form == Shape::Form::integer, shape.dimension};
+      if (!config::parse_quantity(node.text, shape.dimension, parameter.value)) found.push_back(std::move(parameter));
+    }
+  }
+
+  void map(const config::Node& node, const config::Description& spec, const std::string& path) {
+    for (const config::Field& field : spec.fields) {
+      const config::Node* entry = node.find(field.key);
+      const std::string name = spec.name + "." + field.key, at = path + "." + field.key;
+      if (entry != nullptr) {
+        value(*entry, field.type.shape, field, name, at);
+      } else if (field.has_default) {
+        config::Node usual;
+        usual.kind = config::Node::Kind::scalar;
+        usual.text = field.default_text;
+        value(usual, field.type.shape, field, name, at);
+      }
+    }
+  }
+};
+
+// Hardware alone: the numbers of a library are software's.
+void names_of(const config::Description& spec, std::set<std::string>& names) {
+  for (const config::Field& field : spec.fields) {
+    const Shape& shape = field.type.shape.innermost();
+    if (shape.form == Shape::Form::spec && shape.spec != nullptr) names_of(shape.spec(), names);
+    if (is_number(shape)) names.insert(spec.name + "." + field.key);
+  }
+}
+
+const Parameter* find(const std::vector<Parameter>& all, const std::string& name) {
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Parameter& one) { return one.name == name; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+// As they are written, without brackets.
+std::string groups_of(const std::vector<Parameter>& all) {
+  std::string text;
+  for (const Parameter& one : all) {
+    if (one.name.find("cu_group.") != 0) continue;
+    const std::string key = one.name.substr(one.name.find('.') + 1);
+    text += (key == "cus" ? (text.empty() ? "{" : "}, {") : ", ") + key + ": " + one.text(one.value);
+  }
+  return text + "}";
+}
+
+std::string ports_of(const std::vector<Parameter>& all) {
+  std::string text;
+  for (const Parameter& one : all)
+    if (one.name == "cu_array.ports") text += (text.empty() ? "" : ", ") + one.text(one.value);
+  return text;
+}
+
+std::string repeated(const std::string& text, std::int64_t times) {
+  std::string list = text;
+  for (std::int64_t i = 1; i < times; ++i) list += ", " + text;
+  return "[" + list + "]";
+}
+
+}  // namespace
+
+std::string Parameter::text(double number) const {
+  if (whole) return fmt::format("{}", static_cast<std::int64_t>(std::llround(number)));
+  switch (dimension) {
+    case config::Dimension::time:
+      return fmt::format("{} ps", static_cast<std::int64_t>(std::llround(number)));
+    case config::Dimension::bytes:
+      return fmt::format("{} B", number);
+    case config::Dimension::bytes_per_second:
+      return fmt::format("{} B/s", number);
+    case config::Dimension::flop:
+      return fmt::format("{} FLOP", number);
+    case config::Dimension::flop_per_second:
+      return fmt::format("{} FLOP/s", number);
+    case config::Dimension::per_second:
+      return fmt::format("{} /s", number);
+    case config::Dimension::ratio:
+      break;
+  }
+  return fmt::format("{}", number);
+}
+
+std::vector<Parameter> parameters_of(const config::Node& tree, const config::Description& spec,
+                                     const std::string& path) {
+  std::vector<Parameter> found;
+  Walk{found}.map(tree, spec, path);
+  return found;
+}
+
+const Direction* direction_of(const std::string& name) {
+  const auto at = std::find_if(std::begin(directions), std::end(directions),
+                               [&](const Direction& one) { return name == one.name; });
+  return at == std::end(directions) ? nullptr : at;
+}
+
+std::vector<std::string> undeclared() {
+  std::set<std::string> names;
+  names_of(config::description<machine::SystemSpec>(), names);
+  std::vector<std::string> wrong;
+  for (const std::string& name : names) {
+    if (direction_of(name) == nullptr)
+      wrong.push_back(fmt::format("{} has no direction in tests/laws/parameters.cpp: is more of it better?", name));
+  }
+  for (const Direction& direction : directions) {
+    if (names.count(direction.name) == 0)
+      wrong.push_back(fmt::format("tests/laws/parameters.cpp knows {}, which no spec has", direction.name));
+  }
+  return wrong;
+}
+
+std::optional<std::vector<Change>> made_better(const std::vector<Parameter>& all, const Parameter& one, double factor) {
+  const Direction* direction = direction_of(one.name);
+  if (direction == nullptr || direction->better == Better::neither) return std::nullopt;
+  const double better = direction->better == Better::more ? one.value * factor : one.value / factor;
+  const config::Limits& limits = one.field->limits;
+  // At a limit there is no better; and a time of 0 is as good as it gets.
+  double value = std::clamp(better, limits.low, limits.high);
+  if (one.whole) value = std::round(value);
+  if (one.dimension == config::Dimension::time && limits.above_low) value = std::max(value, 1.0);
+  if (value == one.value) return std::nullopt;
+  std::vector<Change> changes{{one.path, one.text(value)}};
+  const auto along = [&](const char* name) {
+    if (const Parameter* other = find(all, name)) changes.push_back({other->path, other->text(other->value * factor)});
+  };
+  if (one.name == "hbm.bandwidth") along("hbm.peak");
+  if (one.name == "hbm.access_granularity" && std::fmod(one.value, value) != 0) return std::nullopt;
+  if (one.name == "cu_group.cus") {
+    const auto times = static_cast<std::int64_t>(factor);
+    if (static_cast<double>(times) != factor || one.path.find(".groups.0.") == std::string::npos) return std::nullopt;
+    changes = {{"system.node.gpu.compute.groups", repeated(groups_of(all), times)}};
+    const std::string ports = ports_of(all);
+    if (!ports.empty()) changes.push_back({"system.node.gpu.compute.ports", repeated(ports, times)});
+    along("cu_array.vector_fp32");
+    along("cu_array.matrix_16bit");
+  }
+  return changes;
+}
+
+}  // namespace moire::laws

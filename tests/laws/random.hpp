@@ -1,0 +1,36 @@
+// Numbers drawn from a seed, the same on every machine (the distributions of the standard library are not).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace moire::laws {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  Random(std::uint64_t seed, std::uint64_t number) : state_(seed * 0x9E3779B97F4A7C15U + number) { next(); }
+
+  std::uint64_t next() {  // splitmix64
+    std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBU;
+    return z ^ z >> 31;
+  }
+  std::uint64_t below(std::uint64_t n) { return next() % n; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  template <class T>
+  T of(std::initializer_list<T> values) {
+    return values.begin()[below(values.size())];
+  }
+  template <class T>
+  const T& of(const std::vector<T>& values) {
+    return values[below(values.size())];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace moire::laws

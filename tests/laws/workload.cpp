@@ -1,0 +1,304 @@
+#include "tests/laws/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/algorithms/mscclang/programs/registry.hpp"
+
+namespace moire::laws {
+
+namespace {
+
+constexpr std::int64_t primes[] = {1,       2,        3,        5,         7,         13,        31,
+                                   127,     1021,     8191,     65521,     131071,    524287,    1048573,
+                                   4194301, 16777213, 67108859, 134217689, 268435399, 536870909, 1073741789};
+
+double bytes_between(double low, double high, Random& random) {
+  const double share = static_cast<double>(random.below(1001)) / 1000;
+  double bytes = std::floor(low * std::exp2(share * std::log2(high / low)));
+  switch (random.below(4)) {
+    case 0:
+      bytes = std::exp2(std::floor(std::log2(bytes)));
+      break;
+    case 1:
+      bytes = bytes + 1 - std::fmod(bytes, 2);  // odd
+      break;
+    case 2:
+      for (const std::int64_t prime : primes)
+        if (static_cast<double>(prime) >= low && static_cast<double>(prime) <= high) bytes = static_cast<double>(prime);
+      break;
+    default:
+      break;
+  }
+  return std::clamp(bytes, low, high);
+}
+
+bool one_of(const std::string& word, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
+}
+
+void draw_collective(Case& one, Random& random, Draw how) {
+  Workload& work = one.work;
+  const bool message = one_of(one.op, {"all_to_all", "send_recv"});
+  const bool reduces = one_of(one.op, {"all_reduce", "reduce_scatter"});
+  const auto add = [&work](const char* key, std::string text) { work.keys.push_back({key, std::move(text)}); };
+  std::string engine = random.of<const char*>({"cu", "cu", "dma", "nic"});
+  if (how == Draw::strict) {
+    if (reduces || (engine == "dma" && (one.nodes > 1 || !wired(one.system)))) engine = "cu";
+    if (engine == "nic" && number_of(one.system, "system.node.nics", 0) == 0) engine = "cu";
+  }
+  add("engine", engine);
+  if (engine == "cu" && !message) {
+    if (how == Draw::loose) {
+      add("algorithm", random.of<const char*>({"auto", "ring", "tree", "direct", "recursive"}));
+      add("protocol", random.of<const char*>({"auto", "simple", "ll", "ll128"}));
+      if (random.one_in(3)) add("channels", random.of<const char*>({"1", "3", "8", "32", "1024"}));
+    } else {
+      const bool two = ((one.nodes * one.gpus) & (one.nodes * one.gpus - 1)) == 0;
+      std::string algorithm = random.of<const char*>({"ring", "ring", "tree", "direct", "recursive"});
+      if (algorithm == "tree" && one.op != "all_reduce") algorithm = "ring";
+      if (one.op == "broadcast" || (algorithm == "recursive" && !two)) algorithm = "ring";
+      add("algorithm", algorithm);
+      add("protocol", random.of<const char*>({"simple", "simple", "ll", "ll128"}));
+      add("channels", random.of<const char*>({"1", "2", "4", "8", "16"}));
+    }
+  } else if (how == Draw::loose && random.one_in(3)) {
+    add("channels", random.of<const char*>({"1", "2", "7", "64"}));
+  }
+  if (engine != "cu" && random.one_in(2)) add("order", how == Draw::strict ? "rotated" : "ascending");
+  if (engine == "dma" && random.one_in(2)) add("streams", random.of<const char*>({"1", "per_peer"}));
+  if (random.one_in(4)) add("own_share", random.of<const char*>({"copied", "left"}));
+  if (reduces && random.one_in(2)) add("dtype", random.of<const char*>({"fp32", "fp16", "bf16"}));
+  if (one.op == "broadcast" && how == Draw::loose && random.one_in(2))
+    add("root", random.of<const char*>({"1", "3", "77"}));
+  if (one.op == "send_recv" && how == Draw::loose && random.one_in(2))
+    add("peer_offset", random.of<const char*>({"1", "2", "7", "8"}));
+}
+
+void draw_gemm(Case& one, Random& random, Draw how) {
+  constexpr std::int64_t most[] = {64, 512, 1024, 2048, 4096};
+  const auto side = [&] {
+    const auto edge = static_cast<std::int64_t>(most[static_cast<std::size_t>(one.size)]);
+    const std::int64_t length = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(edge)));
+    return std::to_string(random.one_in(2) ? length : std::max<std::int64_t>(1, length / 64) * 64);
+  };
+  one.work.keys = {{"m", side()}, {"n", side()}, {"dtype", random.of<const char*>({"bf16", "fp16", "fp32"})}};
+  if (how == Draw::strict) {
+    one.work.keys.push_back(
+        {"tile", random.of<const char*>({"{m: 128, n: 128, k: 32, stages: 3}", "{m: 64, n: 64, k: 32, stages: 2}"})});
+    one.work.keys.push_back({"split_k", "1"});
+    one.work.keys.push_back({"cluster", "{m: 1, n: 1}"});
+    one.work.keys.push_back({"schedule", "one_tile"});
+  } else if (random.one_in(2)) {
+    if (random.one_in(2)) one.work.keys.push_back({"split_k", random.of<const char*>({"1", "2", "7"})});
+    if (random.one_in(2))
+      one.work.keys.push_back(
+          {"schedule", random.of<const char*>({"one_tile", "persistent", "persistent_stride", "stream_k"})});
+    if (random.one_in(3)) one.work.keys.push_back({"cus", random.of<const char*>({"1", "7", "64", "400"})});
+  }
+}
+
+void draw_stream(Case& one, Random& random) {
+  one.work.keys.clear();
+  switch (random.below(4)) {
+    case 0:
+      one.work.keys.push_back({"inputs", random.of<const char*>({"1", "2", "3"})});
+      break;
+    case 1:
+      one.work.keys.push_back({"half", "read"});
+      break;
+    case 2:
+      one.work.keys.push_back({"half", "write"});
+      break;
+    default:
+      one.work.keys.push_back({"half", "both"});
+      break;
+  }
+  if (random.one_in(2)) one.work.keys.push_back({"schedule", "grid_stride"});
+  if (random.one_in(3)) one.work.keys.push_back({"block", random.of<const char*>({"4 KiB", "16 KiB", "100 kB"})});
+}
+
+void draw_embedding(Case& one, Random& random, Draw how) {
+  const std::int64_t ranks = one.nodes * one.gpus;
+  constexpr std::int64_t batches[] = {1, 4, 16, 64, 256};
+  const std::int64_t batch = ranks * batches[static_cast<std::size_t>(one.size)];
+  auto& keys = one.work.keys;
+  keys.push_back(
+      {"schedule", random.of<const char*>({"bulk_synchronous", "fused", "fused", "unfused_kernel", "all_to_all"})});
+  if (one.op == "dlrm_iteration") keys.back().text = random.of<const char*>({"bulk_synchronous", "fused"});
+  const std::string bags = random.of<const char*>({"1", "4", "16", "32"});
+  keys.push_back({"global_batch", std::to_string(how == Draw::loose && random.one_in(4) ? batch + 1 : batch)});
+  keys.push_back({"pooling", random.of<const char*>({"1", "8", "70"})});
+  keys.push_back({"dim", random.of<const char*>({"16", "92", "256"})});
+  keys.push_back({"rows_per_table", random.of<const char*>({"1000", "100000"})});
+  keys.push_back({"bags_per_workgroup", bags});
+  keys.push_back({"slice_vectors", how == Draw::loose && random.one_in(4) ? "33" : random.one_in(2) ? bags : "64"});
+  keys.push_back({"in_flight", random.of<const char*>({"4 KiB", "16 KiB", "32 KiB"})});
+  keys.push_back({"order", random.of<const char*>({"slices_in_turn", "peer_by_peer", "by_destination", "by_table"})});
+  keys.push_back({"library", "../libraries/nccl.yaml"});
+  keys.push_back({"fence", "", random.of({0., 700'000., 1'000'000.})});
+  if (random.one_in(2)) keys.push_back({"start_up", "", 2'000'000});
+  if (random.one_in(2)) keys.push_back({"task_overhead", "", 300'000});
+  if (how == Draw::strict && number_of(one.system, "system.node.gpus", 1) > 1 && one.nodes == 1 && random.one_in(4))
+    keys.push_back({"engine", "dma"});
+  if (one.op == "dlrm_iteration") one.work.group = "embedding";
+}
+
+void draw_msccl(Case& one, Random& random) {
+  std::vector<std::string> names;
+  for (const mscclang::ProgramEntry& entry : mscclang::programs()) names.push_back(entry.name);
+  std::string keys = random.one_in(2) ? "protocol: ll" : "";
+  if (random.one_in(2)) keys += fmt::format("{}instances: {}", keys.empty() ? "" : ", ", random.of({2, 3, 4}));
+  one.work.keys = {{"program", fmt::format("{{{}: {{{}}}}}", random.of(names), keys)}};
+}
+
+void draw_plan(Case& one, Random& random) {
+  const bool two = one.gpus == 2;
+  one.work.keys = {{"plan", two ? random.of<const char*>({"../algorithms/2gpu_all_gather_get.plan.json",
+                                                          "../algorithms/2gpu_all_gather_packets.plan.json",
+                                                          "../algorithms/2gpu_all_gather_port.plan.json",
+                                                          "../algorithms/2gpu_all_gather_put.plan.json"})
+                                : "../algorithms/8gpu_all_reduce_packets.plan.json"},
+                   {"library", "../libraries/mscclpp.yaml"}};
+}
+
+// A size that a plan's units divide.
+constexpr double plan_unit = 49152;
+
+void draw_ranks(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
+  const bool network = number_of(one.system, "system.node.nics", 0) > 0;
+  const auto own_gpus = static_cast<std::int64_t>(number_of(one.system, "system.node.gpus", 1));
+  one.nodes = network || how == Draw::loose ? random.of<std::int64_t>({1, 1, 2, 2, 3, 4, 8, 16, 64}) : 1;
+  one.gpus = how == Draw::loose ? random.of<std::int64_t>({1, 2, 3, 4, 5, 6, 7, 8})
+                                : std::min(own_gpus, random.of<std::int64_t>({1, 2, 3, 4, 6, 8, 8}));
+  if (how == Draw::strict) {
+    if (network && one_of(one.system, {"128x1xmi210_torus"})) one.nodes = random.of<std::int64_t>({4, 8, 16});
+    if (one_of(one.op, {"wg_trace", "mscclpp"})) one.nodes = 1;
+    if (one.op == "wg_trace") one.gpus = 2;
+    if (one.op == "mscclpp") one.gpus = own_gpus >= 8 && random.one_in(2) ? 8 : 2;
+    if (!one_of(one.op, {"gemm", "stream", "delay"}) && one.nodes * one.gpus < 2) {
+      if (own_gpus >= 2)
+        one.gpus = 2;
+      else
+        one.nodes = 2;
+    }
+  }
+  while (one.nodes > 1 && one.nodes * one.gpus > most_ranks) one.nodes /= 2;
+}
+
+}  // namespace
+
+const std::string* Workload::find(const std::string& key) const {
+  const auto at = std::find_if(keys.begin(), keys.end(), [&](const Key& own) { return own.name == key; });
+  return at == keys.end() ? nullptr : &at->text;
+}
+
+bool Workload::is(const std::string& key, const std::string& text) const {
+  const std::string* own = find(key);
+  return own != nullptr && *own == text;
+}
+
+bool Workload::collective() const {
+  return one_of(op, {"all_gather", "all_reduce", "reduce_scatter", "all_to_all", "broadcast", "send_recv"});
+}
+
+std::string Workload::text(double times) const {
+  std::string inner;
+  const auto add = [&inner](const std::string& key, const std::string& value) {
+    inner += fmt::format("{}{}: {}", inner.empty() ? "" : ", ", key, value);
+  };
+  const std::string bytes = fmt::format("{} B", size);
+  if (collective()) add("bytes_per_rank", bytes);
+  if (op == "msccl" || op == "mscclpp") add("bytes", bytes);
+  if (op == "gemm") add("k", fmt::format("{}", size));
+  if (op == "delay") add("time", fmt::format("{} ns", size * times));
+  if (op == "embedding_all_to_all" || op == "dlrm_iteration") add("tables_per_gpu", fmt::format("{}", size));
+  if (op == "stream") {
+    const std::string* half = find("half");
+    if (half == nullptr) add("bytes", bytes);
+    if (half != nullptr && *half != "write") add("read", bytes);
+    if (half != nullptr && *half != "read") add("write", bytes);
+  }
+  for (const Key& key : keys) {
+    if (op == "stream" && key.name == "half") continue;
+    add(key.name, key.ps < 0 ? key.text : fmt::format("{} ps", key.ps * times));
+  }
+  if (op == "dlrm_iteration")
+    return fmt::format("{{{}: {{{}: {{{}}}, bottom_layers: 2, top_layers: 1, width: 96}}}}", op, group, inner);
+  return fmt::format("{{{}: {{{}}}}}", op, inner);
+}
+
+std::vector<Change> Case::machine() const {
+  std::vector<Change> changes;
+  const auto set = [&changes](const char* path, std::int64_t value) {
+    changes.push_back({path, std::to_string(value)});
+  };
+  set("system.nodes", nodes);
+  set("system.node.gpus", gpus);
+  const auto nics = static_cast<std::int64_t>(number_of(system, "system.node.nics", 0));
+  if (nics > gpus) set("system.node.nics", gpus);
+  // Much traffic between nodes in coarser pieces, or a run would take minutes.
+  constexpr double most_pieces = 2e5;
+  const auto ranks = static_cast<double>(nodes * gpus);
+  const double traffic = work.size * ranks * (op == "all_gather" || op == "broadcast" ? ranks : 2);
+  double chunk = number_of(system, "system.network.chunk", 4096);
+  const bool coarser = nodes > 1 && (work.collective() || op == "msccl") && traffic / chunk > most_pieces;
+  while (coarser && traffic / chunk > most_pieces) chunk *= 2;
+  if (coarser) changes.push_back({"system.network.chunk", fmt::format("{} B", chunk)});
+  if (number_of(system, "system.fabric.torus.dimensions.0", 0) > 0) {
+    std::int64_t down = 1;
+    for (std::int64_t d = 2; d * d <= nodes; ++d)
+      if (nodes % d == 0) down = d;
+    if (down > 1)
+      changes.push_back({"system.fabric.torus.dimensions", fmt::format("[{}, {}]", nodes / down, down)});
+    else
+      changes.push_back({"system.fabric.torus.dimensions", fmt::format("[{}]", nodes)});
+  }
+  return changes;
+}
+
+Scenario Case::scenario(const Workload& workload, double times) const {
+  return {system, fmt::format("{{queues: {{main: [{}]}}}}", workload.text(times)), machine()};
+}
+
+double draw_size(const std::string& op, Size size, Random& random) {
+  const auto s = static_cast<std::size_t>(size);
+  if (op == "gemm") {
+    constexpr std::uint64_t most[] = {16, 128, 512, 2048, 8192};
+    return static_cast<double>(1 + random.below(most[s]));
+  }
+  if (op == "embedding_all_to_all" || op == "dlrm_iteration") return static_cast<double>(random.of({1, 2, 3, 8}));
+  if (op == "mscclpp") return plan_unit * static_cast<double>(1 + random.below(std::uint64_t{1} << 2 * s));
+  constexpr double limits[] = {1, 65, 65536, 4194304, 67108864, 1073741824};
+  return bytes_between(limits[s], limits[s + 1] - (s < 4 ? 1 : 0), random);
+}
+
+void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
+  one.work = {};
+  one.work.op = one.op;
+  draw_ranks(one, random, how, most_ranks);
+  one.work.size = draw_size(one.op, one.size, random);
+  if (one.work.collective()) draw_collective(one, random, how);
+  if (one.op == "gemm") draw_gemm(one, random, how);
+  if (one.op == "stream") draw_stream(one, random);
+  if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") draw_embedding(one, random, how);
+  if (one.op == "msccl") draw_msccl(one, random);
+  if (one.op == "mscclpp") draw_plan(one, random);
+  if (one.op == "wg_trace") one.work.keys = {{"file", "../../tests/data/tiny_trace.csv"}, {"row", "512 B"}};
+}
+
+double number_of(const std::string& system, const std::string& path, double absent) {
+  for (const Parameter& one : all_numbers_of(system))
+    if (one.path == path) return one.value;
+  return absent;
+}
+
+bool wired(const std::string& system) {
+  const config::Node* node = system_tree(system).find("node");
+  const config::Node* wiring = node ? node->find("wiring") : nullptr;
+  return wiring != nullptr && wiring->text != "none";
+}
+
+}  // namespace moire::laws

@@ -1,0 +1,56 @@
+// Generated machines and programs: an operator with keys, a size, and so many nodes and GPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/laws/random.hpp"
+#include "tests/laws/simulation.hpp"
+
+namespace moire::laws {
+
+enum class Size { tiny, small, medium, large, huge };
+inline constexpr const char* size_names[] = {"tiny", "small", "medium", "large", "huge"};
+
+// How freely a case is drawn. loose: any keys and ranks, right or wrong, what the library chooses included. strict: of
+// one algorithm, protocol and tile, on a machine that fits together.
+enum class Draw { loose, strict };
+
+struct Key {
+  std::string name, text;
+  double ps = -1;  // of a time
+};
+
+struct Workload {
+  std::string op;
+  std::vector<Key> keys;
+  double size = 1;         // bytes, k of a GEMM, tables of an embedding, ns of a delay
+  std::string group = {};  // a key that the keys stand below (dlrm_iteration: embedding)
+
+  const std::string* find(const std::string& key) const;
+  bool is(const std::string& key, const std::string& text) const;
+  bool collective() const;
+  bool sized() const { return op != "wg_trace"; }
+  std::string text(double times = 1) const;  // {op: {...}}, with its times `times` as long
+};
+
+struct Case {
+  std::string law, op, system;
+  Size size = Size::tiny;
+  std::uint64_t number = 0, seed = 0;
+
+  Workload work;
+  std::int64_t nodes = 1, gpus = 1;
+  std::vector<Change> machine() const;  // makes the system so large
+  Scenario scenario(const Workload& workload, double times = 1) const;
+  Scenario scenario() const { return scenario(work); }
+};
+
+void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks);
+double draw_size(const std::string& op, Size size, Random& random);
+
+// Of the system as it is shipped.
+double number_of(const std::string& system, const std::string& path, double absent);
+bool wired(const std::string& system);
+
+}  // namespace moire::laws
