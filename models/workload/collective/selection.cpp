@@ -86,7 +86,8 @@ ProtocolSpec fitted(ProtocolSpec protocol, const machine::SystemSpec& system, co
   if (!algorithm_of(choice.algorithm).is_tree || !protocol.tree_chunk) return protocol;
   const libraries::TreeChunkSpec& rule = *protocol.tree_chunk;
   const auto gpus = static_cast<double>(system.node.gpus);
-  const double levels = std::bit_width(static_cast<std::uint64_t>(system.nodes)) + gpus / 10;  // 1 + log2(nodes) + ...
+  const double levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(system.nodes))) +
+                        gpus / 10;  // 1 + log2(nodes) + ...
   double chunk = rule.most.value;
   const auto halve = [&](double wanted, const std::optional<Bytes>& least) {
     if (!least) return;
