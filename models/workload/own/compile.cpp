@@ -1,3 +1,4 @@
+// Over 400 lines: what becomes of each kind of step stands in one place.
 #include "models/workload/own/compile.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,6 @@ namespace {
 using Op = Instruction::Op;
 
 constexpr std::uint32_t deepest = 16;  // loops in loops
-constexpr double most = 1e18;          // of a demand
 
 double element_bytes(Element element) { return element == Element::fp32 ? 4 : 2; }
 
@@ -115,7 +115,7 @@ class Compiler {
     return formula(text.value_or(FormulaText{usual, place}), key);
   }
   double demand(const std::optional<FormulaText>& text, std::string_view key) {
-    return text ? constant(*text, key, constants_, 0, most, diagnostics_).value_or(0) : 0;
+    return text ? constant(*text, key, constants_, 0, most_demand, diagnostics_).value_or(0) : 0;
   }
 
   void steps(const std::vector<StepSpec>& list, const config::Node& node, std::uint32_t depth) {
@@ -409,42 +409,6 @@ class Compiler {
 };
 
 }  // namespace
-
-std::optional<double> constant(const FormulaText& text, std::string_view key, const Names& constants, double low,
-                               double high, config::Diagnostics& diagnostics) {
-  const auto formula = Formula::compile(text, key, constants, diagnostics);
-  if (!formula) return std::nullopt;
-  const double value = formula->value();
-  if (value >= low && value <= high) return value;
-  diagnostics.error(text.place, fmt::format("'{}' is {:.10g}", key, value),
-                    fmt::format("{:.10g} to {:.10g}", low, high));
-  return std::nullopt;
-}
-
-std::optional<Names> constants_of(const OwnKernelSpec& spec, const builder::Builder& build,
-                                  const program::WorkgroupResources& resources, const config::Node& node,
-                                  config::Diagnostics& diagnostics) {
-  std::optional<Names> made(std::in_place);
-  std::string why;
-  const auto add = [&](const char* name, auto value) { made->add(name, static_cast<double>(value), why); };
-  add("ranks", build.ranks());
-  add("nodes", build.system.nodes);
-  add("gpus", build.system.node.gpus);
-  add("cus", build.cus());
-  add("resident", builder::resident_workgroups(build, resources));
-  const config::Node* let = node.find("let");
-  bool good = true;
-  for (std::size_t i = 0; i < spec.let.size(); ++i) {
-    const auto& [name, text] = spec.let[i];
-    const auto value = constant(text, name, *made, -most, most, diagnostics);
-    good = good && value.has_value();
-    if (!value || made->add(name, *value, why) != nullptr) continue;
-    diagnostics.error(let->entries[i].key_place, why, "another name");
-    good = false;
-  }
-  if (!good) made.reset();
-  return made;
-}
 
 std::optional<Compiled> compile(const OwnKernelSpec& spec, const builder::Builder& build, const Names& constants,
                                 std::int64_t workgroups, const std::vector<NamedFlags>& flags, const config::Node& node,

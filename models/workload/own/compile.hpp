@@ -27,6 +27,8 @@ std::optional<Names> constants_of(const OwnKernelSpec& spec, const builder::Buil
                                   const program::WorkgroupResources& resources, const config::Node& node,
                                   config::Diagnostics& diagnostics);
 
+inline constexpr double most_demand = 1e18;  // of a phase, or a name
+
 // What a formula of constants is, between `low` and `high`.
 std::optional<double> constant(const FormulaText& text, std::string_view key, const Names& constants, double low,
                                double high, config::Diagnostics& diagnostics);
