@@ -142,6 +142,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   // A library cuts what is larger into more pieces, and moves them side by side: twice the bytes are no less work.
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
+  if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_reordered)) return {Found::reordered};
   return {Found::broken,
           one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
           fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
@@ -305,6 +306,7 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
+    if (lone.ps() <= outcome.ps() * (1 + most_reordered)) return {Found::reordered};
     return {Found::broken,
             "",
             fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <set>
 
+#include "models/hardware/fabric/networks.hpp"
 #include "models/hardware/fabric/topologies.hpp"
 #include "sim/config/config.hpp"
 #include "sim/core/queue_network.hpp"
@@ -260,6 +261,20 @@ TEST(Torus, AllToAllIsBoundByTheBisection) {
   EXPECT_GE(loop.now().seconds(), bound);
   RecordProperty("over_bound_percent", std::to_string(100 * (loop.now().seconds() / bound - 1)));
   EXPECT_LE(loop.now().seconds(), 1.25 * bound);
+}
+
+// An All-to-All over three ranks has shares of thirds; whose sums, compared to the last bit, differed: status 70.
+TEST(Networks, ConserveMessagesOfFractionsOfBytes) {
+  core::RunLoop loop;
+  part::Site site(loop, 3, part::Reach(1, false), {});
+  Networks networks(site, make("star: {switch_latency: 100 ns}", 3), false, Bytes{65536});
+  Counter counter;
+  for (std::uint32_t k = 1; k < 3; ++k) {
+    for (EndpointId s = 0; s < 3; ++s) networks.network(0).send({s, (s + k) % 3, 0, Bytes{524288.0 / 3}, &counter, 0});
+  }
+  loop.run();
+  EXPECT_EQ(counter.seen, 6);
+  EXPECT_NO_THROW(networks.check_conservation());
 }
 
 TEST(FabricSpec, SaysWhatIsWrong) {
