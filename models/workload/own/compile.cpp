@@ -347,24 +347,23 @@ class Compiler {
     script_->instructions[enter].to = here();
   }
 
-  // Turns 1, 2, ... behind the own rank, within its node, over all ranks, or over those of other nodes.
+  // Every rank meets its peers in the same order seen from itself, so that no two senders meet at one receiver: turns
+  // 1, 2, ... behind the own rank, within the node or over all ranks; of other nodes the GPUs of one after the other.
   void peers(const ForPeersSpec& peers, const config::Node& node, std::uint32_t depth) {
     const std::size_t names = script_->names.count();
     const std::string turn = fmt::format("turn_{}", turns_++);
     const auto text = [&](std::string formula) { return FormulaText{std::move(formula), node.place}; };
-    const bool in_node = peers.of == Peers::node;
-    auto from = formula(text("1"), "from");
-    auto below = formula(text(in_node ? "gpus" : "ranks"), "below");
+    const bool in_node = peers.of == Peers::node, others = peers.of == Peers::others;
+    auto from = formula(text(others ? "0" : "1"), "from");
+    auto below = formula(text(in_node ? "gpus" : others ? "ranks - gpus" : "ranks"), "below");
     auto step = formula(text("1"), "step");
+    const std::string peer =
+        in_node  ? fmt::format("node * gpus + mod(gpu + {}, gpus)", turn)
+        : others ? fmt::format("mod(node + 1 + div({0}, gpus), nodes) * gpus + mod(gpu + {0}, gpus)", turn)
+                 : fmt::format("mod(rank + {}, ranks)", turn);
     around(turn, std::move(from), std::move(below), std::move(step), node, [&] {
-      let({{peers.each, text(in_node ? fmt::format("node * gpus + mod(gpu + {}, gpus)", turn)
-                                     : fmt::format("mod(rank + {}, ranks)", turn))}},
-          node);
-      const std::uint32_t skip = here();
-      if (peers.of == Peers::others)
-        add(Op::unless, node.place).first = formula(text(fmt::format("div({}, gpus) != node", peers.each)), "of");
+      let({{peers.each, text(peer)}}, node);
       steps(peers.steps, *node.find("do"), depth + 1);
-      if (peers.of == Peers::others) script_->instructions[skip].to = here();
     });
     script_->names.hide_from(names);
   }
