@@ -209,6 +209,14 @@ void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
   d.field("unit", &WgTraceSpec::unit, "Version 1: units that its FLOPs run on (version 2 says so itself)")
       .choices({{"vector", TraceUnit::vector}, {"matrix", TraceUnit::matrix}})
       .or_default();
+  d.field("ranks", &WgTraceSpec::ranks,
+          "Version 1, where the system has so many times more ranks than the trace. Rank r does what rank r modulo the "
+          "recorded "
+          "ones did, its peers rotate with it, and its tasks for a peer are: split, shared out among the peers in its "
+          "place "
+          "(as much work a rank as recorded); or repeat, done again for each of them")
+      .choices({{"as_recorded", RankRule::as_recorded}, {"split", RankRule::split}, {"repeat", RankRule::repeat}})
+      .or_default();
   d.field("math_efficiency", &WgTraceSpec::math_efficiency,
           "Share of the units' rate that the kernel's arithmetic reaches where nothing else holds it up: measure it on "
           "the "
@@ -238,9 +246,9 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   if (!trace) return false;
   const program::WgTraceHeader& header = trace->header;
   const Rank ranks = build.ranks();
-  if (header.ranks != ranks) {
-    diagnostics.error(node.place, fmt::format("the trace has {} ranks, the system {}", header.ranks, ranks),
-                      fmt::format("set system.nodes and system.node.gpus to {} ranks in all", header.ranks));
+  const TraceRanks by_rank(*trace, ranks, header.ranks == ranks ? RankRule::as_recorded : spec.ranks);
+  if (auto problem = by_rank.problem()) {
+    diagnostics.error(node.place, *problem);
     return false;
   }
   program::Kernel kernel;
@@ -279,16 +287,17 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
       spec.unit == TraceUnit::matrix ? program::Arithmetic::matrix_16bit : program::Arithmetic::vector_fp32;
   TraceShapes shapes;
   std::vector<std::vector<std::pair<std::uint32_t, Task>>> in_order(ranks);
-  for (const WgTraceRow& row : trace->rows) {
-    if (row.kind == WgTraceRow::Kind::wait) continue;
-    const auto use = shapes.use({.bytes = static_cast<double>(row.read_bytes),
-                                 .flop = static_cast<double>(row.flop) / spec.math_efficiency,
-                                 .unit = unit},
-                                gather, kernel.shapes);
-    if (!use) return too_many_shapes(node, diagnostics);
-    in_order[row.rank].push_back({row.wg,
-                                  {row.peer, false, *use, static_cast<double>(row.store_bytes),
-                                   program::whole_ns(row.compute_end_ns - row.start_ns)}});
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    for (const WgTraceRow& row : by_rank.tasks_of(rank)) {
+      const auto use = shapes.use({.bytes = static_cast<double>(row.read_bytes),
+                                   .flop = static_cast<double>(row.flop) / spec.math_efficiency,
+                                   .unit = unit},
+                                  gather, kernel.shapes);
+      if (!use) return too_many_shapes(node, diagnostics);
+      in_order[rank].push_back({row.wg,
+                                {row.peer, false, *use, static_cast<double>(row.store_bytes),
+                                 program::whole_ns(row.compute_end_ns - row.start_ns)}});
+    }
   }
 
   Deal dealt;
@@ -313,7 +322,8 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
                                  return std::pair{source, name};
                                }});
 
-  if (build.recorded != nullptr) {
+  if (build.notes != nullptr && !by_rank.told().empty()) build.notes->push_back(by_rank.told());
+  if (build.recorded != nullptr && header.ranks == ranks) {
     build.recorded->push_back({kernel.name,
                                program::whole_ns(header.recorded_end_ns),
                                std::int64_t{header.wgs_per_rank} * ranks,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/workload/builder/builder.hpp"
+#include "models/workload/kernel/wg_trace_ranks.hpp"
 #include "sim/config/diagnostics.hpp"
 #include "sim/config/node.hpp"
 
@@ -31,6 +32,7 @@ struct WgTraceSpec {
   TraceGaps gaps = TraceGaps::left_out;  // version 2
   bool pipelined = false;                // version 2
   double math_efficiency = 1;
+  RankRule ranks = RankRule::as_recorded;
   double cache_miss = 1;      // share of the gathered bytes that no cache holds
   std::optional<Time> fence;  // release of a workgroup's stores before its ready flag; absent: the port's
   static void describe(config::Describer<WgTraceSpec>& d);

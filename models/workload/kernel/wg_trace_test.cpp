@@ -117,6 +117,36 @@ TEST_F(WgTraceReplay, BeyondTheNodeStoresArePutWithTheirFlag) {
   EXPECT_EQ(far.traffic.put_bytes, Bytes{3000});
 }
 
+// Two ranks, of which each has two tasks for the other and two for itself.
+constexpr const char* four_tasks =
+    "task,0,0,0,0,1,0,9,10,4096,0,512\ntask,0,1,1,0,1,0,9,10,4096,0,512\ntask,0,0,2,0,0,10,19,20,4096,0,512\n"
+    "task,0,1,3,0,0,10,19,20,4096,0,512\ntask,1,0,0,0,0,0,9,10,4096,0,512\ntask,1,1,1,0,0,0,9,10,4096,0,512\n"
+    "task,1,0,2,0,1,10,19,20,4096,0,512\ntask,1,1,3,0,1,10,19,20,4096,0,512\n";
+
+TEST_F(WgTraceReplay, OnMoreRanksTasksAreSplitOrRepeatedAsTheRuleSays) {
+  write(1, four_tasks);
+  const replay::Result recorded = run(", row: 256 B");
+  EXPECT_EQ(recorded.traffic.scale_up_bytes, Bytes{2 * 2 * 512});
+  const EquippedSystem four = example_equipped(4);
+  const replay::Result split = run(", row: 256 B, ranks: split", four);
+  EXPECT_EQ(split.deadlock, "");
+  EXPECT_EQ(split.traffic.scale_up_bytes, Bytes{4 * 3 * 512});
+  const replay::Result repeated = run(", row: 256 B, ranks: repeat", four);
+  EXPECT_EQ(repeated.deadlock, "");
+  EXPECT_EQ(repeated.traffic.scale_up_bytes, Bytes{4 * 6 * 512});
+}
+
+TEST_F(WgTraceReplay, WhereTheRuleDoesNotSayWhatARankDoesItIsRefused) {
+  write(1, four_tasks);
+  EXPECT_THAT(errors_of(", row: 256 B", example_equipped(4)),
+              HasSubstr("the trace has 2 ranks, the system 4; write ranks: split or ranks: repeat"));
+  EXPECT_THAT(errors_of(", row: 256 B, ranks: split", example_equipped(3)), HasSubstr("which is no multiple"));
+  EXPECT_THAT(errors_of(", row: 256 B, ranks: split", example_equipped(8)),
+              HasSubstr("rank 0 has 2 tasks for rank 1, which cannot be split among 4 ranks alike"));
+  write(2, "work,0,0,0,0,0,0,10,64,0,-,-1,0\nwork,1,0,0,0,1,0,10,64,0,-,-1,0\n", 1);
+  EXPECT_THAT(errors_of(", ranks: split", example_equipped(4)), HasSubstr("run it in groups of 2 ranks (group:)"));
+}
+
 TEST_F(WgTraceReplay, WhatCannotBeReplayedIsRefused) {
   write(2, "wait,0,0,0,0,1,0,10,0,0,-,0,2\nsignal,1,0,0,0,0,0,0,0,0,-,0,0\n", 1);
   EXPECT_THAT(errors_of(), HasSubstr("rank 0 waits until flag 0 was raised 2 times, and the trace raises it 1 times"));
