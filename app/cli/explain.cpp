@@ -60,18 +60,6 @@ std::string operators_text(const config::Catalogue& catalogue) {
   return report::text_of(table);
 }
 
-int write_pages(const std::string& folder) {
-  make_folder(folder);
-  const config::Catalogue catalogue = everything();
-  write_quietly(fs::path(folder) / "components.md", catalogue.markdown());
-  for (const std::string& name : catalogue.names()) {
-    write_quietly(fs::path(folder) / (name + ".md"),
-                  catalogue.markdown(*catalogue.find(name)) + (name == "gpu" ? follows_markdown() : ""));
-  }
-  write_quietly(fs::path(folder) / "metrics.md", metrics_markdown());
-  return done;
-}
-
 // One line a value: "compute.vector_fp32  x compute.clock x compute.cus  operations per CU and clock stay".
 report::Table follows_table() {
   report::Table table{.columns = {report::left("value"), report::left("goes with"), report::left("because")}};
@@ -100,6 +88,18 @@ std::string follows_markdown() {
   for (const auto& row : follows_table().rows)
     out += fmt::format("| `{}` | `{}` | {} |\n", shown(row[0]), shown(row[1]), shown(row[2]));
   return out;
+}
+
+int write_pages(const std::string& folder) {
+  make_folder(folder);
+  const config::Catalogue catalogue = everything();
+  write_quietly(fs::path(folder) / "components.md", catalogue.markdown());
+  for (const std::string& name : catalogue.names()) {
+    write_quietly(fs::path(folder) / (name + ".md"),
+                  catalogue.markdown(*catalogue.find(name)) + (name == "gpu" ? follows_markdown() : ""));
+  }
+  write_quietly(fs::path(folder) / "metrics.md", metrics_markdown());
+  return done;
 }
 
 std::string lower(std::string_view text) {
