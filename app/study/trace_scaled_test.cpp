@@ -10,7 +10,7 @@ namespace {
 double kernel_us(const std::string& file, const std::vector<std::string>& sets) {
   config::Diagnostics diagnostics;
   auto overrides = config::parse_sets(sets, diagnostics);
-  auto tree = config::load_file(support::source_dir() + "/configs/scenarios/" + file, diagnostics);
+  auto tree = config::load(support::source_dir() + "/configs/scenarios/" + file, overrides, diagnostics);
   Preparer preparer;
   const auto study =
       prepare_runs(scenario_of(file, std::move(*tree), std::move(overrides), diagnostics), preparer, diagnostics);
