@@ -116,10 +116,12 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (!before.ran()) return not_run(one, before, base);
   const Outcome after = simulate(better, 2 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, better);
-  if (!same_kernels(before, after) || (of_places(changed->name) && !one_wave(one, before)))
-    return {Found::incomparable};
+  // With a second wave the order in which places become free decides, and what meets whom.
+  const bool ordered = of_places(changed->name) || !moves_bytes(one.op);
+  if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
-  if (moves_bytes(one.op) && after.ps() <= before.ps() * (1 + most_reordered)) return {Found::reordered};
+  const bool meets = moves_bytes(one.op) || of_places(changed->name);
+  if (meets && after.ps() <= before.ps() * (1 + most_reordered)) return {Found::reordered};
   return {Found::broken,
           changed->name,
           fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
