@@ -202,7 +202,9 @@ int run(const Arguments& arguments) {
     for (int attempt = 0; attempt < 6; ++attempt) {
       draw(one, random, stratum.law->draw, stratum.law->draw == Draw::loose ? 512 : arguments.cost.most_ranks);
       verdict = checked(*stratum.law, one, arguments.cost);
-      if (verdict.found == Found::kept || verdict.found == Found::broken || stratum.law->draw == Draw::loose) break;
+      const bool judged =
+          verdict.found == Found::kept || verdict.found == Found::reordered || verdict.found == Found::broken;
+      if (judged || stratum.law->draw == Draw::loose) break;
     }
     if (arguments.only)
       std::cout << report(one, verdict) << found_names[static_cast<std::size_t>(verdict.found)] << "\n";
