@@ -56,19 +56,20 @@ std::optional<config::Problem> does_not_fit(const program::Program& program, con
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "cu",
-      .blame = {
-          {.key = "cus",
-           .lost = "cu_share",
-           .meaning =
-               "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
-          {.key = "clock",
-           .lost = "clock",
-           .meaning = "To the clock that the power of other queues' arithmetic lowers"},
-          {.key = "slots",
-           .lost = "extra_waves",
-           .meaning = "To places on CUs that others hold, after that",
-           .waited = "cu_wait",
-           .waited_meaning = "To waiting for places on CUs, until each kernel's first workgroup has one"}}};
+      .blame =
+          {{.key = "cus",
+            .lost = "cu_share",
+            .meaning =
+                "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
+           {.key = "clock",
+            .lost = "clock",
+            .meaning = "To the clock that the power of other queues' arithmetic lowers"},
+           {.key = "slots",
+            .lost = "extra_waves",
+            .meaning = "To places on CUs that others hold, after that",
+            .waited = "cu_wait",
+            .waited_meaning = "To waiting for places on CUs, until each kernel's first workgroup has one"}},
+      .timeline = {{program::SpanKind::workgroup, "CUs", "CU"}}};
   return declared;
 }
 

@@ -7,7 +7,8 @@ namespace moire::nic {
 const part::Declaration& declaration() {
   static const part::Declaration declared{.name = "nic",
                                           .traffic = {{"puts", "NIC messages that workgroups or host proxies posted"},
-                                                      {"put_bytes", "Payload of the puts"}}};
+                                                      {"put_bytes", "Payload of the puts"}},
+                                          .timeline = {{program::SpanKind::put, "puts", "to rank"}}};
   return declared;
 }
 

@@ -1,5 +1,6 @@
-// What a part says about itself, without a machine: the metrics it adds to a run, and what a queue can lose time to when
-// it shares the part with others. In a timeline every capacity of a part is a track by its name.
+// What a part says about itself, without a machine: the metrics it adds to a run, and what a queue can lose time to
+// when it shares the part with others, and its section of a timeline. Every capacity of a part is a track there by its
+// name.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "sim/core/quantity.hpp"
+#include "sim/program/observer.hpp"
 
 namespace moire::part {
 
@@ -27,11 +29,19 @@ struct BlameKind {
   std::string_view waited_meaning = {};
 };
 
+// Where a timeline shows what happens on the part: a section of every GPU's tracks, with a track for each unit.
+struct TimelineSection {
+  program::SpanKind spans;
+  std::string_view name;  // "CUs"
+  std::string_view unit;  // before a track's number: "CU"
+};
+
 struct Declaration {
   std::string_view name;
   std::vector<MetricInfo> traffic{};   // what was moved; printed before what was busy
   std::vector<MetricInfo> occupied{};  // shares of the time in which something was used
   std::vector<BlameKind> blame{};
+  std::vector<TimelineSection> timeline{};
 };
 
 // Of which kinds every queue of the program has a copy of its own: nothing in a real machine.
