@@ -2,19 +2,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "app/advise/space.hpp"
-#include "app/cli/check_algorithm.hpp"
-#include "app/cli/check_plan.hpp"
+#include "app/cli/checked.hpp"
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
-#include "app/cli/exit_status.hpp"
 #include "app/cli/file_kind.hpp"
 #include "app/evidence/measurements/measurements.hpp"
 #include "app/evidence/validate/validation.hpp"
 #include "app/import/nccl_graph.hpp"
 #include "app/import/nccl_topology.hpp"
+#include "app/report/formats.hpp"
 #include "app/study/prepare.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/workload/libraries/plan_library.hpp"
@@ -170,31 +168,15 @@ std::string check_topology(const std::string& file, config::Diagnostics& diagnos
 }
 
 // One file of any kind: what is wrong goes to `diagnostics`.
-struct FileCheck {
-  int status = done;
-  std::string table;
-  nlohmann::ordered_json json;
-};
-
-FileCheck check_file(const CheckArguments& arguments, const std::string& file, config::Diagnostics& diagnostics) {
-  if (is_topology(file)) {
-    const std::string what = check_topology(file, diagnostics);
-    if (!diagnostics.ok()) return {bad_input, {}, {{"file", file}, {"ok", false}}};
-    return {done, fmt::format("{}: ok ({})\n", file, what), {{"file", file}, {"kind", what}, {"ok", true}}};
-  }
-  if (is_plan(file)) {
-    PlanCheck checked = check_plan(file, diagnostics);
-    return {checked.status, std::move(checked.table), std::move(checked.json)};
-  }
-  if (msccl::is_xml(file)) {
-    AlgorithmCheck checked = check_algorithm(file, arguments.bytes, diagnostics);
-    return {checked.status, std::move(checked.table), std::move(checked.json)};
-  }
-  const std::string what = measurements::is_measurements(file) ? check_measurements(file, diagnostics)
-                           : is_wg_trace(file)                 ? check_trace(file, diagnostics)
-                                                               : check_yaml(file, arguments.sets, diagnostics);
-  if (!diagnostics.ok()) return {bad_input, {}, {{"file", file}, {"ok", false}}};
-  return {done, fmt::format("{}: ok ({})\n", file, what), {{"file", file}, {"kind", what}, {"ok", true}}};
+Checked check_file(const CheckArguments& arguments, const std::string& file, config::Diagnostics& diagnostics) {
+  const bool topology = is_topology(file);
+  if (!topology && is_plan(file)) return check_plan(file, diagnostics);
+  if (!topology && msccl::is_xml(file)) return check_algorithm(file, arguments.bytes, diagnostics);
+  const std::string what = topology                              ? check_topology(file, diagnostics)
+                           : measurements::is_measurements(file) ? check_measurements(file, diagnostics)
+                           : is_wg_trace(file)                   ? check_trace(file, diagnostics)
+                                                                 : check_yaml(file, arguments.sets, diagnostics);
+  return diagnostics.ok() ? judged(file, what) : refused(file);
 }
 
 // The worst: what cannot be read, before what fails a check.
@@ -203,21 +185,20 @@ int worse(int a, int b) { return a == bad_input || b == done ? a : b; }
 int check(const CheckArguments& arguments) {
   const bool as_json = arguments.format == "json";
   int status = done;
-  auto all = nlohmann::ordered_json::array();
+  std::vector<report::Document> all;
   for (const std::string& file : arguments.files) {
     config::Diagnostics diagnostics;
-    FileCheck checked = check_file(arguments, file, diagnostics);
+    Checked checked = check_file(arguments, file, diagnostics);
     status = worse(status, checked.status);
     if (as_json) {
-      all.push_back(std::move(checked.json));
+      all.push_back(std::move(checked.document));
     } else {
-      fmt::print("{}", checked.table);
+      fmt::print("{}", report::write_text(checked.document));
     }
     print_warnings(diagnostics);
     if (!diagnostics.ok()) print_errors(diagnostics);
   }
-  // Names in a file may be no UTF-8.
-  if (as_json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (as_json) fmt::print("{}", report::write_json(all));
   return status;
 }
 

@@ -1,8 +1,6 @@
-#include "app/cli/check_algorithm.hpp"
-
 #include <fmt/format.h>
 
-#include "app/cli/exit_status.hpp"
+#include "app/cli/checked.hpp"
 #include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "sim/config/units.hpp"
@@ -10,6 +8,11 @@
 namespace moire::cli {
 
 namespace {
+
+using report::Cell;
+using List = Cell::List;
+using Record = Cell::Record;
+using Found = std::vector<std::pair<std::string, std::string>>;
 
 std::string size_text(std::uint64_t bytes) {
   return config::format_quantity(static_cast<double>(bytes), config::Dimension::bytes);
@@ -34,77 +37,73 @@ std::string deadlock_text(const msccl::Verdict& verdict, const msccl::Algorithm&
   return text;
 }
 
-std::string table_of(const std::string& file, const msccl::Algorithm& algorithm, const msccl::Verdict& verdict,
-                     bool accepted) {
+Found found_in(const msccl::Algorithm& algorithm, const msccl::Verdict& verdict) {
   const msccl::Counts& counts = verdict.counts;
-  std::string text = fmt::format("{}: {} (MSCCL algorithm)\n", file, accepted ? "ok" : "refused");
-  const auto row = [&](std::string_view name, const std::string& value) {
-    text += fmt::format("  {:<14}{}\n", name, value);
-  };
-  row("collective",
-      fmt::format("{}, {}, {}, {}, {}", msccl::to_string(algorithm.collective),
-                  plural(static_cast<std::uint64_t>(algorithm.ranks()), "rank"), msccl::to_string(algorithm.protocol),
-                  plural(static_cast<std::uint64_t>(algorithm.channels), "channel"),
-                  plural(static_cast<std::uint64_t>(algorithm.chunks), "chunk")));
-  row("thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks));
-  row("steps", fmt::format("{}, at most {} a thread block", counts.steps, counts.most_steps));
-  row("connections", std::to_string(counts.connections));
+  Found found = {{"collective", fmt::format("{}, {}, {}, {}, {}", msccl::to_string(algorithm.collective),
+                                            plural(static_cast<std::uint64_t>(algorithm.ranks()), "rank"),
+                                            msccl::to_string(algorithm.protocol),
+                                            plural(static_cast<std::uint64_t>(algorithm.channels), "channel"),
+                                            plural(static_cast<std::uint64_t>(algorithm.chunks), "chunk"))},
+                 {"thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks)},
+                 {"steps", fmt::format("{}, at most {} a thread block", counts.steps, counts.most_steps)},
+                 {"connections", std::to_string(counts.connections)}};
   for (const msccl::PatternVerdict& p : verdict.patterns)
-    row(p.pattern == msccl::CallPattern::in_place ? "in place" : "out of place", result_text(p.result, algorithm));
-  if (!verdict.patterns.empty()) row("races", verdict.races() == 0 ? "none" : std::to_string(verdict.races()));
-  row("deadlock", deadlock_text(verdict, algorithm));
+    found.emplace_back(p.pattern == msccl::CallPattern::in_place ? "in place" : "out of place",
+                       result_text(p.result, algorithm));
+  if (!verdict.patterns.empty())
+    found.emplace_back("races", verdict.races() == 0 ? "none" : std::to_string(verdict.races()));
+  found.emplace_back("deadlock", deadlock_text(verdict, algorithm));
   if (!verdict.deadlock.always() && !verdict.hangs_at_bytes) {
-    for (const std::string& line : describe(algorithm, verdict, verdict.deadlock)) row("", line);
+    for (const std::string& line : describe(algorithm, verdict, verdict.deadlock)) found.emplace_back("", line);
   }
-  return text;
+  return found;
 }
 
-nlohmann::ordered_json step_json(const msccl::Algorithm& algorithm, const proof::StepAt& at) {
+Record step_of(const msccl::Algorithm& algorithm, const proof::StepAt& at) {
   return {{"gpu", at.gpu},
           {"tb", at.block},
           {"step", at.step},
           {"line", algorithm.gpus[at.gpu].blocks[at.block].steps[at.step].line}};
 }
 
-nlohmann::ordered_json access_json(const msccl::Algorithm& algorithm, const proof::Access& access) {
-  auto json = step_json(algorithm, access.at);
-  json["buffer"] = msccl::to_string(access.buffer);
-  json["chunk"] = access.chunk;
-  json["access"] = access.writes ? "write" : "read";
-  return json;
+Record access_of(const msccl::Algorithm& algorithm, const proof::Access& access) {
+  Record record = step_of(algorithm, access.at);
+  record.push_back({"buffer", msccl::to_string(access.buffer)});
+  record.push_back({"chunk", access.chunk});
+  record.push_back({"access", access.writes ? "write" : "read"});
+  return record;
 }
 
-nlohmann::ordered_json contributions_json(const std::vector<proof::Contribution>& contributions) {
-  auto list = nlohmann::ordered_json::array();
+List list_of(const std::vector<proof::Contribution>& contributions) {
+  List list;
   for (const proof::Contribution& c : contributions)
-    list.push_back({{"gpu", c.gpu}, {"chunk", c.chunk}, {"times", c.times}});
+    list.emplace_back(Record{{"gpu", c.gpu}, {"chunk", c.chunk}, {"times", c.times}});
   return list;
 }
 
-nlohmann::ordered_json pattern_json(const msccl::Algorithm& algorithm, const msccl::PatternVerdict& p) {
-  nlohmann::ordered_json json = {{"inplace", p.pattern == msccl::CallPattern::in_place ? 1 : 0},
-                                 {"result", p.result.correct() ? (p.result.stated ? "correct" : "unchecked") : "wrong"},
-                                 {"wrong_chunks", p.result.wrong_chunks},
-                                 {"unwritten_reads", p.result.unwritten_reads},
-                                 {"races", p.races.count}};
+Record pattern_of(const msccl::Algorithm& algorithm, const msccl::PatternVerdict& p) {
+  Record record = {{"inplace", p.pattern == msccl::CallPattern::in_place ? 1 : 0},
+                   {"result", p.result.correct() ? (p.result.stated ? "correct" : "unchecked") : "wrong"},
+                   {"wrong_chunks", p.result.wrong_chunks},
+                   {"unwritten_reads", p.result.unwritten_reads},
+                   {"races", p.races.count}};
   if (const auto& wrong = p.result.first_wrong) {
-    nlohmann::ordered_json first = {{"gpu", wrong->gpu},
-                                    {"chunk", wrong->chunk},
-                                    {"expected", contributions_json(wrong->expected)},
-                                    {"found", contributions_json(wrong->found)}};
-    if (wrong->by.known()) first["by"] = step_json(algorithm, wrong->by);
-    if (wrong->sender.known()) first["sender"] = step_json(algorithm, wrong->sender);
-    json["first_wrong"] = first;
+    Record first = {{"gpu", wrong->gpu},
+                    {"chunk", wrong->chunk},
+                    {"expected", list_of(wrong->expected)},
+                    {"found", list_of(wrong->found)}};
+    if (wrong->by.known()) first.push_back({"by", step_of(algorithm, wrong->by)});
+    if (wrong->sender.known()) first.push_back({"sender", step_of(algorithm, wrong->sender)});
+    record.push_back({"first_wrong", std::move(first)});
   }
-  auto races = nlohmann::ordered_json::array();
+  List races;
   for (const proof::Race& race : p.races.told)
-    races.push_back({access_json(algorithm, race.first), access_json(algorithm, race.second)});
-  if (!races.empty()) json["first_races"] = races;
-  return json;
+    races.emplace_back(List{access_of(algorithm, race.first), access_of(algorithm, race.second)});
+  if (!races.empty()) record.push_back({"first_races", std::move(races)});
+  return record;
 }
 
-nlohmann::ordered_json json_of(const std::string& file, const msccl::Algorithm& algorithm,
-                               const msccl::Verdict& verdict, bool accepted) {
+Record fields_of(const msccl::Algorithm& algorithm, const msccl::Verdict& verdict) {
   const msccl::Counts& counts = verdict.counts;
   std::string result = verdict.correct() ? "correct" : "wrong";
   if (verdict.deadlock.always()) {
@@ -112,49 +111,48 @@ nlohmann::ordered_json json_of(const std::string& file, const msccl::Algorithm& 
   } else if (!stated_shape(algorithm)) {
     result = fmt::format("unchecked({})", msccl::to_string(algorithm.collective));
   }
-  nlohmann::ordered_json json = {{"file", file},
-                                 {"kind", "MSCCL algorithm"},
-                                 {"ok", accepted},
-                                 {"name", algorithm.name},
-                                 {"coll", msccl::to_string(algorithm.collective)},
-                                 {"proto", msccl::to_string(algorithm.protocol)},
-                                 {"ngpus", algorithm.ranks()},
-                                 {"nchannels", algorithm.channels},
-                                 {"nchunksperloop", algorithm.chunks},
-                                 {"inplace", algorithm.in_place ? 1 : 0},
-                                 {"outofplace", algorithm.out_of_place ? 1 : 0},
-                                 {"max_tbs_per_gpu", counts.most_blocks},
-                                 {"steps", counts.steps},
-                                 {"max_steps_per_tb", counts.most_steps},
-                                 {"connections", counts.connections},
-                                 {"types", counts.types},
-                                 {"result", result},
-                                 {"races", verdict.races()},
-                                 {"fifo_calls", verdict.fifo.calls},
-                                 {"hangs_if_chunks_per_call_le", verdict.deadlock.chunks_per_call_le},
-                                 {"hangs_above_bytes", nullptr}};
-  if (verdict.deadlock.above_bytes) json["hangs_above_bytes"] = *verdict.deadlock.above_bytes;
+  Record types;
+  for (const auto& [type, steps] : counts.types) types.push_back({type, steps});
+  const auto& above = verdict.deadlock.above_bytes;
+  Record fields = {{"name", algorithm.name},
+                   {"coll", msccl::to_string(algorithm.collective)},
+                   {"proto", msccl::to_string(algorithm.protocol)},
+                   {"ngpus", algorithm.ranks()},
+                   {"nchannels", algorithm.channels},
+                   {"nchunksperloop", algorithm.chunks},
+                   {"inplace", algorithm.in_place ? 1 : 0},
+                   {"outofplace", algorithm.out_of_place ? 1 : 0},
+                   {"max_tbs_per_gpu", counts.most_blocks},
+                   {"steps", counts.steps},
+                   {"max_steps_per_tb", counts.most_steps},
+                   {"connections", counts.connections},
+                   {"types", std::move(types)},
+                   {"result", result},
+                   {"races", verdict.races()},
+                   {"fifo_calls", verdict.fifo.calls},
+                   {"hangs_if_chunks_per_call_le", verdict.deadlock.chunks_per_call_le},
+                   {"hangs_above_bytes", above ? Cell(*above) : Cell(nullptr)}};
   if (verdict.bytes) {
-    json["bytes"] = *verdict.bytes;
-    json["hangs_at_bytes"] = verdict.hangs_at_bytes;
+    fields.push_back({"bytes", *verdict.bytes});
+    fields.push_back({"hangs_at_bytes", verdict.hangs_at_bytes});
   }
-  json["patterns"] = nlohmann::ordered_json::array();
-  for (const msccl::PatternVerdict& p : verdict.patterns) json["patterns"].push_back(pattern_json(algorithm, p));
-  json["cycle"] = describe(algorithm, verdict, verdict.deadlock);
-  return json;
+  List patterns;
+  for (const msccl::PatternVerdict& p : verdict.patterns) patterns.emplace_back(pattern_of(algorithm, p));
+  fields.push_back({"patterns", std::move(patterns)});
+  fields.push_back({"cycle", describe(algorithm, verdict, verdict.deadlock)});
+  return fields;
 }
 
 }  // namespace
 
-AlgorithmCheck check_algorithm(const std::string& file, std::optional<std::uint64_t> bytes,
-                               config::Diagnostics& diagnostics) {
+Checked check_algorithm(const std::string& file, std::optional<std::uint64_t> bytes, config::Diagnostics& diagnostics) {
+  constexpr const char* kind = "MSCCL algorithm";
   const auto algorithm = msccl::read_xml(file, diagnostics);
-  if (!algorithm) return {bad_input, {}, {{"file", file}, {"kind", "MSCCL algorithm"}, {"ok", false}}};
+  if (!algorithm) return refused(file, kind);
   const msccl::Verdict verdict = msccl::check(*algorithm, {bytes, {}});
-  report(*algorithm, verdict, diagnostics);
-  const bool accepted = verdict.accepted(*algorithm);
-  return {accepted ? done : check_failed, table_of(file, *algorithm, verdict, accepted),
-          json_of(file, *algorithm, verdict, accepted)};
+  msccl::report(*algorithm, verdict, diagnostics);
+  return judged(file, kind, verdict.accepted(*algorithm), found_in(*algorithm, verdict),
+                fields_of(*algorithm, verdict));
 }
 
 }  // namespace moire::cli

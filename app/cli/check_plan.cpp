@@ -1,11 +1,9 @@
-#include "app/cli/check_plan.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "app/cli/exit_status.hpp"
+#include "app/cli/checked.hpp"
 #include "models/algorithms/mscclpp/check.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
 #include "sim/formats/file.hpp"
@@ -50,61 +48,58 @@ std::string result_of(const mscclpp::Plan& plan, const mscclpp::Verdict& verdict
   return "correct";
 }
 
-std::string table_of(const std::string& file, const mscclpp::Plan& plan, const mscclpp::Verdict& verdict) {
-  const Counts counts = count(plan);
-  std::string text = fmt::format("{}: {} (MSCCL++ plan)\n", file, verdict.faults.empty() ? "ok" : "refused");
-  const auto row = [&](std::string_view name, const std::string& value) {
-    text += fmt::format("  {:<14}{}\n", name, value);
-  };
-  row("collective", fmt::format("{}, {} rank{}, {}, {}", msccl::to_string(plan.collective), plan.ranks(),
-                                plan.ranks() == 1 ? "" : "s", plan.packets ? "LL" : "Simple",
-                                plan.in_place ? "in place" : "out of place"));
-  row("thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks));
-  row("operations", fmt::format("{}, at most {} a thread block", counts.operations, counts.most_operations));
-  row("result", result_of(plan, verdict));
-  row("races", !verdict.has(Fault::Kind::race) ? "none" : inside_call(verdict) ? "yes" : "with what follows the call");
-  row("deadlock", verdict.has(Fault::Kind::deadlock) ? "yes" : "never");
-  return text;
-}
+constexpr const char* kind = "MSCCL++ plan";
 
-nlohmann::ordered_json json_of(const std::string& file, const mscclpp::Plan& plan, const mscclpp::Verdict& verdict) {
+Checked checked_of(const std::string& file, const mscclpp::Plan& plan, const mscclpp::Verdict& verdict) {
   const Counts counts = count(plan);
-  nlohmann::ordered_json json = {{"file", file},
-                                 {"kind", "MSCCL++ plan"},
-                                 {"ok", verdict.faults.empty()},
-                                 {"name", plan.name},
-                                 {"schema", plan.schema},
-                                 {"coll", msccl::to_string(plan.collective)},
-                                 {"proto", plan.packets ? "LL" : "Simple"},
-                                 {"ngpus", plan.ranks()},
-                                 {"inplace", plan.in_place ? 1 : 0},
-                                 {"max_tbs_per_gpu", counts.most_blocks},
-                                 {"operations", counts.operations},
-                                 {"max_operations_per_tb", counts.most_operations},
-                                 {"result", result_of(plan, verdict)},
-                                 {"races", verdict.has(Fault::Kind::race)},
-                                 {"races_inside_call", inside_call(verdict)},
-                                 {"deadlock", verdict.has(Fault::Kind::deadlock)},
-                                 {"faults", nlohmann::ordered_json::array()}};
-  for (const Fault& fault : verdict.faults) json["faults"].push_back({{"line", fault.line}, {"what", fault.what}});
-  return json;
+  const std::string_view collective = msccl::to_string(plan.collective);
+  const char* protocol = plan.packets ? "LL" : "Simple";
+  const std::string result = result_of(plan, verdict);
+  const bool races = verdict.has(Fault::Kind::race);
+  const bool deadlock = verdict.has(Fault::Kind::deadlock);
+  report::Cell::List faults;
+  for (const Fault& fault : verdict.faults)
+    faults.emplace_back(report::Cell::Record{{"line", fault.line}, {"what", fault.what}});
+  return judged(
+      file, kind, verdict.faults.empty(),
+      {{"collective", fmt::format("{}, {} rank{}, {}, {}", collective, plan.ranks(), plan.ranks() == 1 ? "" : "s",
+                                  protocol, plan.in_place ? "in place" : "out of place")},
+       {"thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks)},
+       {"operations", fmt::format("{}, at most {} a thread block", counts.operations, counts.most_operations)},
+       {"result", result},
+       {"races", !races                 ? "none"
+                 : inside_call(verdict) ? "yes"
+                                        : "with what follows the call"},
+       {"deadlock", deadlock ? "yes" : "never"}},
+      {{"name", plan.name},
+       {"schema", plan.schema},
+       {"coll", collective},
+       {"proto", protocol},
+       {"ngpus", plan.ranks()},
+       {"inplace", plan.in_place ? 1 : 0},
+       {"max_tbs_per_gpu", counts.most_blocks},
+       {"operations", counts.operations},
+       {"max_operations_per_tb", counts.most_operations},
+       {"result", result},
+       {"races", races},
+       {"races_inside_call", inside_call(verdict)},
+       {"deadlock", deadlock},
+       {"faults", std::move(faults)}});
 }
 
 }  // namespace
 
 bool is_plan(const std::string& file) { return std::filesystem::path(file).extension() == ".json"; }
 
-PlanCheck check_plan(const std::string& file, config::Diagnostics& diagnostics) {
-  const nlohmann::ordered_json refused = {{"file", file}, {"kind", "MSCCL++ plan"}, {"ok", false}};
+Checked check_plan(const std::string& file, config::Diagnostics& diagnostics) {
   const auto text = formats::read_file({.file = file}, mscclpp::most_plan_bytes, diagnostics);
-  if (!text) return {bad_input, {}, refused};
+  if (!text) return refused(file, kind);
   const auto plan = mscclpp::read_plan(file, *text, diagnostics);
-  if (!plan) return {bad_input, {}, refused};
+  if (!plan) return refused(file, kind);
   const mscclpp::Verdict verdict = mscclpp::check(*plan, diagnostics);
   const bool keeps_rules = diagnostics.ok();
-  report(*plan, verdict, diagnostics);
-  if (!keeps_rules) return {bad_input, {}, refused};
-  return {verdict.faults.empty() ? done : check_failed, table_of(file, *plan, verdict), json_of(file, *plan, verdict)};
+  mscclpp::report(*plan, verdict, diagnostics);
+  return keeps_rules ? checked_of(file, *plan, verdict) : refused(file, kind);
 }
 
 }  // namespace moire::cli

@@ -23,6 +23,7 @@ std::string write_text(const Document& document);
 // One line a row; tables of the same columns that follow each other are one table.
 std::string write_csv(const Document& document);
 std::string write_json(const Document& document);
+std::string write_json(const std::vector<Document>& documents);  // an array
 // A self-contained page with figures. Throws core::RunFailure where gnuplot is missing.
 std::string write_html(const Document& document);
 

@@ -57,13 +57,23 @@ struct Object {
   }
 };
 
-}  // namespace
-
-// Names in a file may be no UTF-8: what is none becomes the replacement character.
-std::string write_json(const Document& document) {
+Json json_of(const Document& document) {
   Object object;
   write_parts(document, in::json, object);
-  return object.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return std::move(object.json);
+}
+
+// Names in a file may be no UTF-8: what is none becomes the replacement character.
+std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+std::string write_json(const Document& document) { return text_of(json_of(document)); }
+
+std::string write_json(const std::vector<Document>& documents) {
+  Json all = Json::array();
+  for (const Document& document : documents) all.push_back(json_of(document));
+  return text_of(all);
 }
 
 }  // namespace moire::report

@@ -27,33 +27,19 @@ template <MaybeConst<Metric> T, class Each>
 void each_field(T& metric, const Each& each) {
   // Its kind by number: a process may be forked before the kinds are listed.
   auto kind = metric.info == nullptr ? 0 : metric.info - metric_infos().data();
-  each(kind);
-  each(metric.value);
-  each(metric.subject);
-  each(metric.phase);
-  each(metric.recorded);
+  each(kind, metric.value, metric.subject, metric.phase, metric.recorded);
   if constexpr (!std::is_const_v<T>) {
     metric.info = &metric_infos()[static_cast<std::size_t>(kind)];
     metric.rename(metric.subject);
   }
 }
 
-template <MaybeConst<QueueResult> T, class Each>
-void each_field(T& queue, const Each& each) {
-  each(queue.name);
-  each(queue.number);
-  each(queue.end);
-  each(queue.waited);
+void each_field(MaybeConst<QueueResult> auto& queue, const auto& each) {
+  each(queue.name, queue.number, queue.end, queue.waited);
 }
 
-template <MaybeConst<RunResult> T, class Each>
-void each_field(T& result, const Each& each) {
-  each(result.time);
-  each(result.queues);
-  each(result.metrics);
-  each(result.notes);
-  each(result.deadlock);
-  each(result.stats);
+void each_field(MaybeConst<RunResult> auto& result, const auto& each) {
+  each(result.time, result.queues, result.metrics, result.notes, result.deadlock, result.stats);
 }
 
 }  // namespace moire::study

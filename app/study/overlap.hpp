@@ -31,19 +31,10 @@ void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun&
 // Adds the metrics of it. `isolated`: the run whose queues alone are the ideal's.
 void add_overlap(const Scenario& scenario, const Simulated& isolated, Simulated& own);
 
-template <MaybeConst<QueueBlame> T, class Each>
-void each_field(T& blame, const Each& each) {
-  each(blame.queue);
-  each(blame.lost);
-}
+void each_field(MaybeConst<QueueBlame> auto& blame, const auto& each) { each(blame.queue, blame.lost); }
 
-template <MaybeConst<Simulated> T, class Each>
-void each_field(T& simulated, const Each& each) {
-  each(simulated.result);
-  each(simulated.held);
-  each(simulated.alone);
-  each(simulated.alone_deadlock);
-  each(simulated.blame);
+void each_field(MaybeConst<Simulated> auto& simulated, const auto& each) {
+  each(simulated.result, simulated.held, simulated.alone, simulated.alone_deadlock, simulated.blame);
 }
 
 }  // namespace moire::study

@@ -25,7 +25,7 @@ class Packer {
     if constexpr (std::is_trivially_copyable_v<T>) {
       append(&value, sizeof value);
     } else {
-      each_field(value, [this](const auto& field) { put(field); });
+      each_field(value, [this](const auto&... fields) { (put(fields), ...); });
     }
   }
   void put(const std::string& text) {
@@ -56,7 +56,7 @@ class Unpacker {
     if constexpr (std::is_trivially_copyable_v<T>) {
       take(&value, sizeof value);
     } else {
-      each_field(value, [this](auto& field) { get(field); });
+      each_field(value, [this](auto&... fields) { (get(fields), ...); });
     }
   }
   void get(std::string& text) {

@@ -115,31 +115,34 @@ constexpr std::size_t most_kept = std::size_t{128} << 20;
 }  // namespace
 
 PreparedRun PreparedRun::only(std::uint32_t queue) const {
-  return {system, std::make_shared<program::Program>(program->only(queue))};
+  return {system, std::make_shared<program::Program>(program->only(queue)), {}, machine};
 }
 
-void check_system(const machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics) {
-  // SimGrid allows one engine per process, and building it says nothing more about the parts.
-  machine::SystemSpec without_engine = system;
+std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
+                                               config::Diagnostics& diagnostics) {
+  const bool engine = system.network.model == machine::NetworkModel::flow;
+  machine::SystemSpec without_engine = system;  // building the engine says nothing more about the parts
   without_engine.network.model = machine::NetworkModel::queue;
-  core::RunLoop loop;
   config::Problem error;
-  if (!machine::Machine::build(without_engine, loop, error)) diagnostics.error(node.place, error);
+  auto machine = machine::Machine::build(without_engine, error);
+  if (!machine) diagnostics.error(node.place, error);
+  return engine ? nullptr : std::move(machine);
 }
 
 Preparer::Preparer() : memory_before_(memory_in_use()) {}
 
 bool Preparer::has_room() const { return memory_in_use() < memory_before_ + most_kept; }
 
-std::shared_ptr<const libraries::EquippedSystem> Preparer::system_of(const config::Node& node,
-                                                                     config::Diagnostics& diagnostics) {
+Preparer::System Preparer::system_of(const config::Node& node, config::Diagnostics& diagnostics) {
   std::string text = text_of(node, Overrides::count);
   if (const auto known = systems_.find(text); known != systems_.end()) return known->second;
   const std::size_t before = diagnostics.size();
   auto parsed = libraries::read_system(node, diagnostics, nullptr, "system");
-  if (!parsed) return nullptr;
-  auto system = std::make_shared<const libraries::EquippedSystem>(std::move(*parsed));
-  check_system(*system, node, diagnostics);
+  if (!parsed) return {};
+  System system{std::make_shared<const libraries::EquippedSystem>(std::move(*parsed)), nullptr};
+  auto machine = check_system(*system.spec, node, diagnostics);
+  if (has_room()) system.machine = std::make_shared<std::unique_ptr<machine::Machine>>(std::move(machine));
+  machine.reset();
   if (diagnostics.size() == before && has_room()) systems_.emplace(std::move(text), system);
   return system;
 }
@@ -152,7 +155,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
   if (!system_node || !program_node) return nullptr;  // told when the scenario was loaded
-  const auto system = system_of(*system_node, diagnostics);
+  const auto [system, machine] = system_of(*system_node, diagnostics);
   if (!system) return nullptr;
   std::pair same{system.get(), text_of(*program_node, Overrides::ignore)};
   const auto known = runs_.find(same);
@@ -169,7 +172,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
     }
     prepared =
         std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program), std::move(built.recorded),
-                                                        std::move(built.exchanges), std::move(built.notes)});
+                                                        std::move(built.exchanges), std::move(built.notes), machine});
     if (has_room()) runs_.emplace(std::move(same), prepared);
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/study/scenario.hpp"
+#include "models/hardware/machine/machine.hpp"
 #include "models/workload/builder/builder.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
@@ -17,12 +18,17 @@
 
 namespace moire::study {
 
+// The machine that was built to check a system. It has a state, so the first simulation of a process takes it;
+// processes forked before that have one each. Null where it was taken or is not kept: a simulation then builds its own.
+using SpareMachine = std::shared_ptr<std::unique_ptr<machine::Machine>>;
+
 struct PreparedRun {
   std::shared_ptr<const libraries::EquippedSystem> system;
   std::shared_ptr<const program::Program> program;
   std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
   std::vector<builder::Exchange> exchanges{};       // operations whose bandwidth is told
   std::vector<std::string> notes{};                 // what operators decided and why
+  SpareMachine machine{};
 
   PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
 };
@@ -44,12 +50,15 @@ class Preparer {
   program::WgTraceFiles& traces() { return traces_; }
 
  private:
-  std::shared_ptr<const libraries::EquippedSystem> system_of(const config::Node& node,
-                                                             config::Diagnostics& diagnostics);
+  struct System {
+    std::shared_ptr<const libraries::EquippedSystem> spec;  // null where it cannot be built
+    SpareMachine machine;
+  };
+  System system_of(const config::Node& node, config::Diagnostics& diagnostics);
 
   std::size_t memory_before_;  // bytes
   program::WgTraceFiles traces_;
-  std::map<std::string, std::shared_ptr<const libraries::EquippedSystem>> systems_;  // by what is written
+  std::map<std::string, System> systems_;  // by what is written
   std::map<std::pair<const libraries::EquippedSystem*, std::string>, PreparedRunPtr> runs_;
 };
 
@@ -66,8 +75,10 @@ struct PreparedStudy {
 // which.
 std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics);
 
-// Reports what keeps a system from being built, at `node`.
-void check_system(const machine::SystemSpec& system, const config::Node& node, config::Diagnostics& diagnostics);
+// Builds the system, or reports at `node` what keeps it from being built. SimGrid has one engine per process: with its
+// flow model the machine is another one, and only checked.
+std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
+                                               config::Diagnostics& diagnostics);
 
 // What the run changes, path to value, in the order of the changes: axes, variant, --set. The last change of a path
 // counts.

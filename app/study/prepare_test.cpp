@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 
 #include "app/report/formats.hpp"
+#include "app/study/child_run.hpp"
 #include "app/study/report.hpp"
+#include "app/study/study.hpp"
+#include "sim/core/log.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::study {
@@ -78,6 +81,38 @@ TEST(Prepare, WhatWasNotKeptIsPreparedAgain) {
   const RunResult kept = simulate(*study->run(0), nullptr);
   study->runs[0] = nullptr;
   EXPECT_EQ(simulate(*study->run(0), nullptr).time, kept.time);
+}
+
+int built = 0;  // machines
+
+// The first simulation of each process has the machine that the check has built, also where others come after it.
+TEST(Prepare, AMachineIsBuiltOnce) {
+  core::log_state = {core::LogLevel::debug, [](core::LogLevel, const std::string& text) {
+                       if (text == "a machine of 4 ranks is built") ++built;
+                     }};
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  const auto study =
+      prepared(system_line + two + "variants: {base: {}, serial: {program.order: serial}}\n", preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  EXPECT_EQ(built, 1);
+  const std::vector<RunResult> forked = run_study(*study, {}).runs;
+  EXPECT_EQ(built, 1);
+  for (std::size_t r = 0; r < 2; ++r) {
+    const RunResult first = simulate_in_child([&] { return simulate(*study->run(r), nullptr); }, [] {});
+    const RunResult own =
+        simulate_in_child([&] { return simulate_more(*study->run(r)), simulate_more(*study->run(r)); }, [] {});
+    EXPECT_EQ(first.time, forked[r].time);
+    EXPECT_EQ(own.time, first.time);
+  }
+  EXPECT_EQ(built, 3);
+  simulate(*study->run(0), nullptr, {.queues = 2});
+  EXPECT_EQ(built, 4) << "a counterfactual has its own";
+  simulate(*study->run(0), nullptr);
+  EXPECT_EQ(built, 4);
+  simulate(*study->run(1), nullptr);
+  EXPECT_EQ(built, 5) << "the process has used it";
+  core::log_state = {};
 }
 
 TEST(Prepare, QueuesThatMetricsCannotTellApartAreRefused) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
@@ -178,6 +179,15 @@ std::vector<QueueResult> queues_of(const replay::Result& result, const program::
   return queues;
 }
 
+std::unique_ptr<machine::Machine> machine_for(const PreparedRun& run, const machine::Apart& apart) {
+  if (run.machine && *run.machine && apart.queues == 1 && apart.kinds.empty())
+    return std::exchange(*run.machine, nullptr);
+  config::Problem error;
+  auto machine = machine::Machine::build(*run.system, error, apart);
+  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
+  return machine;
+}
+
 // The part that was busiest is what limits.
 void log_busy(const RunResult& result) {
   if (!core::logs(core::LogLevel::info)) return;
@@ -193,15 +203,12 @@ void log_busy(const RunResult& result) {
 double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
-  core::RunLoop loop;
-  config::Problem error;
-  const auto machine = machine::Machine::build(*run.system, loop, error, apart);
-  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
+  const auto machine = machine_for(run, apart);
   replay::Replay replay(*machine, *run.program, observer);
   const replay::Result replayed = replay.run();
   RunResult result;
-  result.stats.events = loop.calendar().fired();
-  result.stats.instants = loop.instants();
+  result.stats.events = machine->loop().calendar().fired();
+  result.stats.instants = machine->loop().instants();
   result.stats.solves = machine->sharing().solves();
   result.deadlock = replayed.deadlock;
   if (!result.deadlock.empty()) return result;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "app/study/child.hpp"
+#include "models/hardware/machine/parts.hpp"
 
 namespace moire::study {
 
@@ -34,6 +35,7 @@ TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run)
   if (!out_) cannot_write(path_);
   timeline::Layout layout;
   layout.gpus_per_node = static_cast<std::uint32_t>(run.system->node.gpus);
+  layout.sections = machine::timeline_sections();
   layout.cu_groups = cu_groups(run.system->node.gpu.compute);
   timeline_ = std::make_unique<timeline::PerfettoTimeline>(out_, *run.program, layout);
 }

@@ -93,7 +93,7 @@ void PerfettoTimeline::workgroup(const program::WorkgroupSpan& span) {
   // A workgroup's number is its own among those that a queue has in flight.
   const std::uint64_t owner = (std::uint64_t{span.queue} << 48) ^ (std::uint64_t{span.strand} << 40) ^
                               static_cast<std::uint64_t>(span.workgroup);
-  const TrackId track = gpu(span.rank).cu(span.cu).place(span.begin, span.end, owner);
+  const TrackId track = gpu(span.rank).workgroups(span.cu).place(span.begin, span.end, owner);
   if (span.reason == WaitReason::none) {
     begin_slice(track, "workgroup", span.phase, span.begin, span.end);
   } else {
@@ -130,7 +130,7 @@ void PerfettoTimeline::put(const program::PutSpan& span) {
 
 void PerfettoTimeline::copy(const program::CopySpan& span) {
   ++totals_.copies;
-  const TrackId track = gpu(span.rank).engine(span.engine).place(span.begin, span.end);
+  const TrackId track = gpu(span.rank).copies(span.engine).place(span.begin, span.end);
   begin_slice(track, "copy", span.name, span.begin, span.end);
   writer_.annotate("to_rank", std::int64_t{span.peer});
   writer_.annotate("bytes", static_cast<std::int64_t>(span.bytes.value));

@@ -22,6 +22,11 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
+// As parts declare them.
+const std::vector<part::TimelineSection> sections = {{program::SpanKind::workgroup, "CUs", "CU"},
+                                                     {program::SpanKind::copy, "DMA engines", "DMA"},
+                                                     {program::SpanKind::put, "puts", "to rank"}};
+
 struct Event {
   std::uint64_t track;
   TrackEvent::Type type;
@@ -173,7 +178,7 @@ class PerfettoTimelineTest : public ::testing::Test {
 
   const program::Program program = two_queues(16);
   std::ostringstream out;
-  PerfettoTimeline timeline{out, program, {8, {"GPC 0", "GPC 0", "GPC 1", "GPC 1"}}, {.max_events = 1000}};
+  PerfettoTimeline timeline{out, program, {8, sections, {"GPC 0", "GPC 0", "GPC 1", "GPC 1"}}, {.max_events = 1000}};
 };
 
 TEST_F(PerfettoTimelineTest, OperationsAreOnTheirQueue) {
@@ -310,7 +315,7 @@ TEST_F(PerfettoTimelineTest, PastTheCapOnlyWorkgroupsAreLeftOut) {
 std::string random_run(std::uint64_t cap) {
   const program::Program program = two_queues(4);
   std::ostringstream out;
-  PerfettoTimeline timeline(out, program, {}, {cap});
+  PerfettoTimeline timeline(out, program, {1, sections}, {cap});
   std::mt19937 random(42);
   std::int64_t now = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -354,7 +359,7 @@ TEST(PerfettoTimeline, TheSameRunHasTheSameBytes) { EXPECT_EQ(random_run(2000), 
 TEST(PerfettoTimeline, MoreTextsThanAreInternedAreWrittenOut) {
   const program::Program program = two_queues(1);
   std::ostringstream out;
-  PerfettoTimeline timeline(out, program);
+  PerfettoTimeline timeline(out, program, {1, sections});
   for (int i = 0; i < 70000; ++i) {
     const std::string name = "op " + std::to_string(i);
     timeline.operation({0, 0, name, WaitReason::none, us(2 * i), us(2 * i + 1)});
@@ -369,7 +374,7 @@ TEST(PerfettoTimeline, AStreamThatTakesNoBytesIsTold) {
   const program::Program program = two_queues(1);
   std::ostringstream out;
   out.setstate(std::ios::badbit);
-  PerfettoTimeline timeline(out, program);
+  PerfettoTimeline timeline(out, program, {1, sections});
   EXPECT_FALSE(timeline.finish());
 }
 

@@ -1,5 +1,5 @@
-// The tracks of a timeline, made when something first happens on them: a process for each GPU, with queues, CUs, DMA
-// engines, puts, flags and loads below it.
+// The tracks of a timeline, made when something first happens on them: a process for each GPU, with queues, the
+// sections that parts declare, flags and loads below it.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "app/timeline/lanes.hpp"
 #include "app/timeline/packet_writer.hpp"
+#include "models/hardware/part/declaration.hpp"
 #include "sim/program/observer.hpp"
 
 namespace moire::timeline {
@@ -19,6 +20,7 @@ namespace moire::timeline {
 // How the hardware is named.
 struct Layout {
   std::uint32_t gpus_per_node = 1;
+  std::vector<part::TimelineSection> sections{};  // of the parts, in the order they are shown
   // The group of each CU, such as "GPC 2" or "XCD 0"; empty when CUs are not grouped.
   std::vector<std::string> cu_groups;
 };
@@ -44,22 +46,24 @@ class GpuTracks {
   GpuTracks(PacketWriter& writer, const program::Program& program, const Layout& layout, program::Rank rank);
 
   LanedTrack& queue(std::uint32_t number);
-  LanedTrack& cu(std::uint32_t number);
-  LanedTrack& engine(std::uint32_t number);
+  LanedTrack& workgroups(std::uint32_t cu);
+  LanedTrack& copies(std::uint32_t engine);
   LanedTrack& puts(std::string_view path, program::Rank peer);
   TrackId flags(std::string_view array);
   TrackId load(std::string_view capacity, double rate);
 
  private:
-  // In the order they are shown.
-  enum Section { queues, cus, engines, put_paths, flag_arrays, loads, sections };
-  TrackId section(Section which);
+  const part::TimelineSection& declared(program::SpanKind spans) const;
+  // In the order they are shown: queues, those of the parts, flags, loads.
+  TrackId section(std::size_t place, std::string_view name);
+  TrackId section(const part::TimelineSection& of);
+  LanedTrack unit(const part::TimelineSection& of, TrackId parent, std::uint32_t number);
 
   PacketWriter& writer_;
   const program::Program& program_;
   const Layout& layout_;
   TrackId process_;
-  TrackId sections_[sections] = {};
+  std::vector<TrackId> sections_;
   std::map<std::uint32_t, LanedTrack> queues_;
   std::map<std::uint32_t, LanedTrack> cus_;
   std::map<std::string, TrackId, std::less<>> cu_groups_;

@@ -97,6 +97,12 @@ TEST_F(Include, FoldersEmptyFilesAndMissingRoots) {
             "no such file 'none.txt'; files there: dir.yaml, empty.yaml, s.yaml\n");
 }
 
+// What is no regular file has no size that tells it, and no end.
+TEST_F(Include, AFileWithoutEndIsTooLarge) {
+  EXPECT_FALSE(load("/dev/zero", {}, diagnostics_, {.bytes = 1 << 20}));
+  EXPECT_EQ(diagnostics_.str(), "'/dev/zero' is larger than 1 MiB; large inputs belong in trace files\n");
+}
+
 TEST_F(Include, OverridesIncludeToo) {
   write("conf/s.yaml", "gpu: a.yaml\nv: {gpu: other/b.yaml}\n");
   write("conf/a.yaml", "name: a\n");

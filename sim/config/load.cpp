@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <system_error>
 
+#include "sim/config/file.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/log.hpp"
@@ -118,35 +118,12 @@ class Loader {
   }
 
   std::optional<std::string> contents(const fs::path& path, const Place& asked) {
-    std::error_code error;
-    const auto status = fs::status(path, error);
-    if (!fs::exists(status)) {
-      const std::string near = suggestion(path.filename().string(), yaml_files(path.parent_path()), "files there");
-      diagnostics_.error(asked, "no such file " + in_quotes(path.string()),
-                         near.empty() ? "there is no .yaml file in that folder" : near);
-      return std::nullopt;
+    FileAsked file{.file = path, .place = asked, .when_large = "large inputs belong in trace files"};
+    if (std::error_code error; !fs::exists(path, error)) {
+      file.remedy = suggestion(path.filename().string(), yaml_files(path.parent_path()), "files there");
+      if (file.remedy.empty()) file.remedy = "there is no .yaml file in that folder";
     }
-    if (fs::is_directory(status)) {
-      diagnostics_.error(asked, in_quotes(path.string()) + " is a folder", "name a file in it");
-      return std::nullopt;
-    }
-    if (fs::is_regular_file(status) && fs::file_size(path, error) > options_.bytes) {
-      diagnostics_.error(asked, fmt::format("{} is larger than {} MiB", in_quotes(path.string()), options_.bytes >> 20),
-                         "large inputs belong in trace files");
-      return std::nullopt;
-    }
-    std::ifstream stream(path, std::ios::binary);
-    std::string content{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    if (!stream.good() && !stream.eof()) {
-      diagnostics_.error(asked, "cannot read " + in_quotes(path.string()), "check its permissions");
-      return std::nullopt;
-    }
-    if (content.starts_with("\x1f\x8b")) {
-      diagnostics_.error(asked, in_quotes(path.string()) + " is compressed with gzip, which is not read",
-                         "unpack it (gunzip)");
-      return std::nullopt;
-    }
-    return content;
+    return read_plain(file, options_.bytes, diagnostics_);
   }
 
   Diagnostics& diagnostics_;

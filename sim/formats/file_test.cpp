@@ -52,7 +52,7 @@ TEST_F(FileTest, SaysWhyItCannotBeRead) {
 TEST_F(FileTest, IsBlamedWhereItsNameIsWritten) {
   const auto source = std::make_shared<const config::Source>(config::Source{"s.yaml", {}, true, {}});
   EXPECT_EQ(refusal({.file = "gone.csv", .place = config::Place{source, 3, 7}}),
-            "s.yaml:3:7: 'gone.csv' does not exist; a path is relative to the file it is written in\n");
+            "s.yaml:3:7: no such file 'gone.csv'; a path is relative to the file it is written in\n");
 }
 
 }  // namespace

@@ -65,6 +65,9 @@ struct PutSpan {
   Time end;
 };
 
+// Spans that happen on hardware.
+enum class SpanKind : std::uint8_t { workgroup, copy, put };
+
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -19,64 +19,19 @@ seconds=50
 only=micro,algorithms,held_out,shared
 algorithms=$here/algorithms
 grid=$here/grid.csv
-out=
-usage() {
-  sed -n '2,/^set /p' "$0" | sed -n 's/^# \{0,1\}//p' >&2
-  exit 2
-}
-while [ $# -gt 0 ]; do
-  case $1 in
-    --gpus | --build | --only | --rounds | --seconds | --algorithms | --grid)
-      [ $# -ge 2 ] || usage
-      declare "${1#--}=$2"
-      shift 2
-      ;;
-    -*) usage ;;
-    *)
-      [ -z "$out" ] || usage
-      out=$1
-      shift
-      ;;
-  esac
-done
-[ -n "$out" ] || usage
-for number in "$gpus" "$rounds" "$seconds"; do case $number in '' | *[!0-9]*) usage ;; esac; done
-for part in ${only//,/ }; do case $part in micro | algorithms | held_out | shared) ;; *) usage ;; esac; done
-
-began=$SECONDS
-say() { echo "msccl: $((SECONDS - began)) s: $*" >&2; }
-PATH=$PATH:/usr/local/cuda/bin
-for tool in nvcc cmake nvidia-smi python3; do
-  command -v "$tool" >/dev/null || { echo "msccl: $tool is missing" >&2; exit 1; }
-done
-architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader -i 0 | tr -d '. ')
-case $architecture in '' | *[!0-9]*) architecture=90 ;; esac
-mkdir -p "$build/msccl_plans" "$out" || exit 2
-log=$build/msccl.log
-if ! { cmake -S "$here/.." -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES="$architecture" &&
-  cmake --build "$build" -j --target msccl_micro msccl_algorithms microbench_machine; } >"$log" 2>&1; then
-  grep -iE 'error|fatal|no rule' "$log" >&2
-  exit 1
-fi
+. "$here/../common/measuring.sh"
+options "" "algorithms grid" "$@"
+need nvcc cmake nvidia-smi python3
+build_programs msccl_micro msccl_algorithms
 plans=$build/msccl_plans
+mkdir -p "$plans" || exit 2
 python3 "$here/micro.py" "$plans" || exit 1
 python3 "$here/flatten.py" "$plans"/*.xml >"$plans/micro.txt" || exit 1
-say "built"
 
 command="validation/msccl/run.sh --gpus $gpus --rounds $rounds --seconds $seconds"
-failed=
-wanted() { case ,$only, in *,"$1",*) return 0 ;; esac; return 1; }
-run() { # part, seconds at most, file, program, options
-  local part=$1 limit=$2 file=$3 program=$build/msccl/$4
-  shift 4
-  timeout -k 5 "$limit" "$program" --gpus "$gpus" --out "$file" "$@" || failed="$failed $part"
-  say "$part: $(grep -vc '^#' "$file") lines in $(basename "$file")"
-}
-
 if wanted micro; then
   file=$out/msccl_micro.measurements.csv
-  "$build/microbench/microbench_machine" --header "$file" "$gpus" "validation/msccl/run.sh --gpus $gpus --only micro" ||
-    exit 1
+  header "$file" "validation/msccl/run.sh --gpus $gpus --only micro"
   run micro 120 "$file" msccl_micro --plans "$plans/micro.txt" --grid "$plans/micro.csv"
 fi
 if wanted algorithms || wanted held_out || wanted shared; then
@@ -101,4 +56,4 @@ for ranks in 4 8; do
     --plans "$plans/algorithms.txt" --grid "$grid" --command "$command (shared)" || failed="$failed shared"
   say "shared: $(grep -vc '^#' "$once") lines in $(basename "$once")"
 done
-[ -z "$failed" ] || { say "failed:$failed"; exit 1; }
+finish

@@ -169,9 +169,8 @@ std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::C
 }
 
 replay::Result simulate(const SystemSpec& system, const program::Program& program, program::Observer* observer) {
-  core::RunLoop loop;
   config::Problem error;
-  const auto machine = machine::Machine::build(system, loop, error);
+  const auto machine = machine::Machine::build(system, error);
   MOIRE_INVARIANT(machine != nullptr, error.str());
   replay::Result result = replay::Replay(*machine, program, observer).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);

@@ -9,22 +9,13 @@ namespace moire::wg_compare {
 
 using study::MaybeConst;
 
-template <MaybeConst<Record> T, class Each>
-void each_field(T& record, const Each& each) {
-  each(record.kernel);
-  each(record.ranks);
-  each(record.workgroups_per_rank);
-  each(record.makespan);
-  each(record.knows_arrivals);
-  each(record.tasks);
-  each(record.stores);
+void each_field(MaybeConst<Record> auto& record, const auto& each) {
+  each(record.kernel, record.ranks, record.workgroups_per_rank, record.makespan, record.knows_arrivals, record.tasks,
+       record.stores);
 }
 
-template <MaybeConst<Recorded> T, class Each>
-void each_field(T& recorded, const Each& each) {
-  each(recorded.record);
-  each(recorded.deadlock);
-  each(recorded.kernels);
+void each_field(MaybeConst<Recorded> auto& recorded, const auto& each) {
+  each(recorded.record, recorded.deadlock, recorded.kernels);
 }
 
 Recorded simulate_recorded(const study::PreparedRun& run, const std::string& kernel) {

@@ -1,7 +1,8 @@
 #include "models/algorithms/msccl/check.hpp"
 
 #include <algorithm>
-#include <mutex>
+
+#include "models/algorithms/proof/kept.hpp"
 
 namespace moire::msccl {
 
@@ -100,19 +101,8 @@ Verdict check(const Algorithm& algorithm, const CheckOptions& options) {
 }
 
 std::shared_ptr<const Verdict> proved(const Algorithm& algorithm, const Fifo& fifo) {
-  struct Proof {
-    Algorithm algorithm;
-    std::shared_ptr<const Verdict> verdict;
-  };
-  static std::mutex mutex;
-  static std::vector<Proof> proofs;  // as many as a process has files
-  const std::lock_guard lock(mutex);
-  const auto known = std::find_if(proofs.begin(), proofs.end(), [&](const Proof& proof) {
-    return proof.verdict->fifo == fifo && proof.algorithm == algorithm;
-  });
-  if (known != proofs.end()) return known->verdict;
-  proofs.push_back({algorithm, std::make_shared<const Verdict>(check(algorithm, {{}, fifo}))});
-  return proofs.back().verdict;
+  static proof::Kept<std::pair<Algorithm, Fifo>, Verdict> kept;
+  return kept.get({algorithm, fifo}, algorithm.name, [&] { return check(algorithm, {{}, fifo}); });
 }
 
 }  // namespace moire::msccl

@@ -55,8 +55,7 @@ struct Verdict {
 // The algorithm keeps the rules (rules.hpp), as one from read_xml does.
 Verdict check(const Algorithm& algorithm, const CheckOptions& options = {});
 
-// The same for the FIFOs of the library that runs it, made once for each content and FIFO in a process: a study that
-// runs many variants of a scenario, or forks its runs behind their preparation, proves a file once.
+// The same for the FIFOs of the library that runs it, made once for each content and FIFO in a process.
 std::shared_ptr<const Verdict> proved(const Algorithm& algorithm, const Fifo& fifo);
 
 // What is wrong as errors, one a fault; what is odd (races of a collective that states no result) as warnings.

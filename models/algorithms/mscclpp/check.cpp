@@ -7,7 +7,9 @@
 #include "models/algorithms/mscclpp/memory.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"
 #include "models/algorithms/mscclpp/rules.hpp"
+#include "models/algorithms/proof/kept.hpp"
 #include "sim/config/units.hpp"
+#include "sim/formats/complaints.hpp"
 
 namespace moire::mscclpp {
 
@@ -67,14 +69,19 @@ Verdict check(const Plan& plan, config::Diagnostics& diagnostics) {
 }
 
 void report(const Plan& plan, const Verdict& verdict, config::Diagnostics& diagnostics) {
-  for (const Fault& fault : verdict.faults) {
-    diagnostics.error({plan.source, fault.line, fault.col}, fault.what, fault.remedy);
-  }
-  if (verdict.more > 0) {
-    const Fault& last = verdict.faults.back();
-    diagnostics.error({plan.source, last.line, last.col}, fmt::format("{} more faults are not shown", verdict.more),
-                      "correct those above");
-  }
+  formats::Complaints complaints(diagnostics);
+  for (const Fault& fault : verdict.faults)
+    complaints.error(config::Place{plan.source, fault.line, fault.col}, fault.what, fault.remedy);
+  for (std::size_t i = 0; i < verdict.more; ++i) complaints.error(config::Place{plan.source, 0, 0}, {}, {});  // counted
+}
+
+std::shared_ptr<const config::Diagnostics> proved(const Plan& plan, const std::string& text) {
+  static proof::Kept<std::pair<std::string, std::string>, config::Diagnostics> kept;
+  return kept.get({plan.source->name, text}, plan.name, [&] {
+    config::Diagnostics found;
+    report(plan, check(plan, found), found);
+    return found;
+  });
 }
 
 std::string check_plan_text(const std::string& name, const std::string& text, config::Diagnostics& diagnostics) {

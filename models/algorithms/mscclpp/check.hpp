@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ Verdict check(const Plan& plan, config::Diagnostics& diagnostics);
 
 // Its faults as errors.
 void report(const Plan& plan, const Verdict& verdict, config::Diagnostics& diagnostics);
+
+// What check() and report() say of the plan that was read from `text`, made once for each text in a process.
+std::shared_ptr<const config::Diagnostics> proved(const Plan& plan, const std::string& text);
 
 // Reads, checks and reports a file's text. What is right with it, for people: "MSCCL++ plan, allreduce, 8 GPUs, ...".
 std::string check_plan_text(const std::string& name, const std::string& text, config::Diagnostics& diagnostics);

@@ -348,6 +348,13 @@ TEST(Check, ACollectiveWithoutAStatedResultIsJudgedWithoutIt) {
   EXPECT_THAT(check_plan_text("p.json", example.text(), diagnostics), HasSubstr("which states no result"));
 }
 
+TEST(Check, OfManyFaultsTheFirstAreTold) {
+  Example example = all_gather(enter(), leave());
+  auto& operations = example.gpus[0][0];
+  for (int i = 0; i < 30; ++i) operations.insert(operations.begin(), move("copy", {at("s", 0)}, {at("o", 0)}));
+  EXPECT_THAT(errors_of(example), HasSubstr("more errors; the first ones may be their cause"));
+}
+
 TEST(Check, WhatIsTooLargeIsNotRun) {
   Example example = all_gather(enter(), leave());
   example.scratch_chunks = 1 << 18;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "models/algorithms/proof/clock.hpp"
+#include "sim/formats/complaints.hpp"
 
 namespace moire::mscclpp {
 
@@ -18,7 +19,6 @@ namespace {
 using proof::Clock;
 using proof::Knowledge;
 
-constexpr std::size_t most_faults = 10;
 constexpr std::size_t most_terms = 4096;  // of a sum: nobody adds as many chunks into one
 
 // An operation at work: for messages, and to tell two accesses of one operation from others.
@@ -179,7 +179,7 @@ class Execution {
   void fault(Fault::Kind kind, const Site& at, std::string what, std::string remedy, const std::string& key,
              bool after_call = false) {
     if (!told_.insert(key).second) return;
-    if (outcome_.faults.size() == most_faults) {
+    if (outcome_.faults.size() == formats::Complaints::told) {
       ++outcome_.more;
       return;
     }

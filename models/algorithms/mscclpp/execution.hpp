@@ -25,7 +25,7 @@ struct Fault {
 };
 
 struct Outcome {
-  std::vector<Fault> faults;     // one an operation and kind
+  std::vector<Fault> faults;     // one an operation and kind, as many as are told
   std::size_t more = 0;          // faults beyond those
   std::uint64_t operations = 0;  // that were run
 };

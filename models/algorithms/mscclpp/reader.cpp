@@ -94,10 +94,6 @@ void place_of(const JsonValue& value, Gpu& gpu) {
 
 }  // namespace
 
-void add_channels(const std::vector<std::uint32_t>& peers, std::vector<Channel>& channels) {
-  for (const std::uint32_t peer : peers) channels.push_back({static_cast<std::int32_t>(peer), 0});
-}
-
 bool looks_like_plan(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   return first != std::string::npos && text[first] == '{';

@@ -1,6 +1,12 @@
 // What the readers of both schemas share.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "models/algorithms/mscclpp/fields.hpp"
 #include "models/algorithms/mscclpp/plan.hpp"
 
@@ -15,7 +21,38 @@ inline constexpr std::size_t most_listed = 1 << 16;
 void read_gpu_v1(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 void read_gpu_v2(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 
+// The GPUs that channels of GPU `id` lead to.
+std::vector<std::uint32_t> peers_of(const Fields& channel, std::string_view key, std::size_t id, std::size_t gpus);
 // Appends channels to `peers`, in order.
 void add_channels(const std::vector<std::uint32_t>& peers, std::vector<Channel>& channels);
+// Appends the groups of a switch channel.
+void add_groups(const Fields& channel, std::string_view key, Buffer buffer, std::size_t gpus, Gpu& gpu);
+
+struct NamedOperation {
+  std::string_view name;
+  OpType type;
+};
+// Fills in what the operation is and where it stands.
+bool is_known(const Fields& fields, const JsonValue& value, std::span<const NamedOperation> names, Operation& op);
+
+// The thread blocks of a GPU; `reader_of(block, number, added)` reads their operations.
+template <class ReaderOf>
+void read_blocks(const Fields& fields, Gpu& gpu, ReaderOf reader_of) {
+  const auto& blocks = fields.list("threadblocks", most_blocks);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const Fields block = fields.within(blocks[b], fmt::format("{} tb {}", fields.where(), b));
+    if (block.number("id", most_listed) != b) {
+      block.wrong("id", "its id is not its place in the list", fmt::format("{}", b));
+    }
+    Block& added = gpu.blocks.emplace_back();
+    added.line = blocks[b].line;
+    added.col = blocks[b].col;
+    const auto reader = reader_of(block, b, added);
+    const auto& ops = block.list("ops", most_listed);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      added.operations.push_back(reader.read(block.within(ops[i], fmt::format("{} op {}", block.where(), i)), ops[i]));
+    }
+  }
+}
 
 }  // namespace moire::mscclpp

@@ -12,31 +12,27 @@ namespace moire::mscclpp {
 
 namespace {
 
-struct Name {
-  std::string_view name;
-  OpType type;
-};
 constexpr std::array names = {
-    Name{"nop", OpType::nop},
-    Name{"barrier", OpType::barrier},
-    Name{"signal", OpType::signal},
-    Name{"wait", OpType::wait},
-    Name{"put", OpType::put},
-    Name{"pws", OpType::put_signal},
-    Name{"pwsf", OpType::put_signal_flush},
-    Name{"get", OpType::get},
-    Name{"flush", OpType::flush},
-    Name{"copy", OpType::copy},
-    Name{"re", OpType::reduce},
-    Name{"rs", OpType::reduce},
-    Name{"rrc", OpType::reduce},
-    Name{"rrcs", OpType::reduce},
-    Name{"ppkt", OpType::put_packets},
-    Name{"cpkt", OpType::unpack_packets},  // later called upkt
-    Name{"tpkt", OpType::copy_to_packets},
-    Name{"rpkt", OpType::reduce_packets},
-    Name{"rspkt", OpType::reduce_packets},
-    Name{"glres", OpType::multicast_reduce},
+    NamedOperation{"nop", OpType::nop},
+    NamedOperation{"barrier", OpType::barrier},
+    NamedOperation{"signal", OpType::signal},
+    NamedOperation{"wait", OpType::wait},
+    NamedOperation{"put", OpType::put},
+    NamedOperation{"pws", OpType::put_signal},
+    NamedOperation{"pwsf", OpType::put_signal_flush},
+    NamedOperation{"get", OpType::get},
+    NamedOperation{"flush", OpType::flush},
+    NamedOperation{"copy", OpType::copy},
+    NamedOperation{"re", OpType::reduce},
+    NamedOperation{"rs", OpType::reduce},
+    NamedOperation{"rrc", OpType::reduce},
+    NamedOperation{"rrcs", OpType::reduce},
+    NamedOperation{"ppkt", OpType::put_packets},
+    NamedOperation{"cpkt", OpType::unpack_packets},  // later called upkt
+    NamedOperation{"tpkt", OpType::copy_to_packets},
+    NamedOperation{"rpkt", OpType::reduce_packets},
+    NamedOperation{"rspkt", OpType::reduce_packets},
+    NamedOperation{"glres", OpType::multicast_reduce},
 };
 
 using Key = std::tuple<Buffer, Buffer, ChannelType>;
@@ -48,26 +44,12 @@ struct Tables {
 
 class OperationReader {
  public:
-  OperationReader(std::size_t gpu_id, const Gpu& gpu, const Tables& tables, std::size_t block)
-      : gpu_id_(static_cast<std::int32_t>(gpu_id)), gpu_(gpu), tables_(tables), block_(block) {}
+  OperationReader(std::size_t gpu_id, const Gpu& gpu, Tables tables, std::size_t block)
+      : gpu_id_(static_cast<std::int32_t>(gpu_id)), gpu_(gpu), tables_(std::move(tables)), block_(block) {}
 
   Operation read(const Fields& fields, const JsonValue& value) const {
     Operation op;
-    op.line = value.line;
-    op.col = value.col;
-    op.name = fields.text("name");
-    const Name* known = nullptr;
-    for (const Name& name : names) {
-      if (name.name == op.name) known = &name;
-    }
-    if (!known) {
-      if (fields.has("name")) {
-        fields.wrong("name", fmt::format("unknown operation {}", config::in_quotes(op.name)),
-                     "one of put, get, copy, signal, wait, ... (models/algorithms/mscclpp/README.md)");
-      }
-      return op;
-    }
-    op.type = known->type;
+    if (!is_known(fields, value, names, op)) return op;
     if (fields.has("ctype")) op.channel_type = fields.channel_type("ctype");
     switch (op.type) {
       case OpType::nop:
@@ -196,7 +178,7 @@ class OperationReader {
 
   std::int32_t gpu_id_;
   const Gpu& gpu_;
-  const Tables& tables_;
+  Tables tables_;
   std::size_t block_;
 };
 
@@ -206,27 +188,18 @@ Tables read_channels(const Fields& fields, std::size_t id, std::size_t gpus, Gpu
   for (const JsonValue& value : fields.list("channels", most_listed)) {
     const Fields channel = fields.within(value, fields.where() + " channel");
     const ChannelType type = channel.channel_type("type");
-    const auto last = static_cast<std::uint32_t>(gpus - 1);
     if (type == ChannelType::multicast) {
       const Buffer buffer = channel.buffer("buff");
-      for (const JsonValue& group : channel.list("rankGroups", most_listed)) {
-        tables.groups[buffer].push_back(static_cast<std::uint32_t>(gpu.groups.size()));
-        Group& added = gpu.groups.emplace_back();
-        added.buffer = buffer;
-        for (const std::uint32_t member :
-             channel.within(group, channel.where() + " rankGroups").counts("ranks", last, most_gpus)) {
-          added.gpus.push_back(static_cast<std::int32_t>(member));
-        }
-      }
+      auto& named = tables.groups[buffer];
+      const std::size_t before = gpu.groups.size();
+      add_groups(channel, "rankGroups", buffer, gpus, gpu);
+      for (std::size_t g = before; g < gpu.groups.size(); ++g) named.push_back(static_cast<std::uint32_t>(g));
       continue;
     }
-    const auto peers = channel.counts("connectedTo", last, most_listed);
+    const auto peers = peers_of(channel, "connectedTo", id, gpus);
     auto& into = type == ChannelType::port ? gpu.ports : gpu.memory;
     auto& named = tables.channels[{channel.buffer("srcbuff"), channel.buffer("dstbuff"), type}];
-    for (std::size_t i = 0; i < peers.size(); ++i) {
-      if (peers[i] == id) channel.wrong("connectedTo", "a channel to itself", "another GPU");
-      named.push_back(static_cast<std::uint32_t>(into.size() + i));
-    }
+    for (std::size_t i = 0; i < peers.size(); ++i) named.push_back(static_cast<std::uint32_t>(into.size() + i));
     add_channels(peers, into);
   }
   return tables;
@@ -269,22 +242,9 @@ void read_gpu_v1(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gp
   gpu.output_chunks = fields.count("outputChunks", most_chunks);
   gpu.scratch_chunks = fields.count("scratchChunks", most_chunks);
   const Tables channels = read_channels(fields, id, gpus, gpu);
-  const auto& blocks = fields.list("threadblocks", most_blocks);
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const Fields block = fields.within(blocks[b], fmt::format("{} tb {}", fields.where(), b));
-    if (block.number("id", most_listed) != b) {
-      block.wrong("id", "its id is not its place in the list", fmt::format("{}", b));
-    }
-    Block& added = gpu.blocks.emplace_back();
-    added.line = blocks[b].line;
-    added.col = blocks[b].col;
-    const Tables tables = read_tables(block, channels, added);
-    const OperationReader reader(id, gpu, tables, b);
-    const auto& ops = block.list("ops", most_listed);
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      added.operations.push_back(reader.read(block.within(ops[i], fmt::format("{} op {}", block.where(), i)), ops[i]));
-    }
-  }
+  read_blocks(fields, gpu, [&](const Fields& block, std::size_t b, Block& added) {
+    return OperationReader(id, gpu, read_tables(block, channels, added), b);
+  });
 }
 
 }  // namespace moire::mscclpp

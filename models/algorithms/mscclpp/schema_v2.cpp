@@ -9,41 +9,37 @@ namespace moire::mscclpp {
 
 namespace {
 
-struct Name {
-  std::string_view name;
-  OpType type;
-};
 constexpr std::array names = {
-    Name{"nop", OpType::nop},
-    Name{"barrier", OpType::barrier},
-    Name{"signal", OpType::signal},
-    Name{"wait", OpType::wait},
-    Name{"rlxsignal", OpType::relaxed_signal},
-    Name{"rlxwait", OpType::relaxed_wait},
-    Name{"put", OpType::put},
-    Name{"pws", OpType::put_signal},
-    Name{"pwsf", OpType::put_signal_flush},
-    Name{"get", OpType::get},
-    Name{"flush", OpType::flush},
-    Name{"copy", OpType::copy},
-    Name{"re", OpType::reduce},
-    Name{"res", OpType::reduce},
-    Name{"rre", OpType::reduce},
-    Name{"rres", OpType::reduce},
-    Name{"ppkt", OpType::put_packets},
-    Name{"rppkt", OpType::read_put_packets},
-    Name{"cpkt", OpType::copy_to_packets},
-    Name{"upkt", OpType::unpack_packets},
-    Name{"repkt", OpType::reduce_packets},
-    Name{"respkt", OpType::reduce_packets},
-    Name{"recpkt", OpType::reduce_packets},
-    Name{"recspkt", OpType::reduce_packets},
-    Name{"glres", OpType::multicast_reduce},
-    Name{"gstore", OpType::multicast_store},
-    Name{"gstorepkt", OpType::multicast_store_packets},
-    Name{"pipeline", OpType::pipeline},
-    Name{"sem_acquire", OpType::acquire},
-    Name{"sem_release", OpType::release},
+    NamedOperation{"nop", OpType::nop},
+    NamedOperation{"barrier", OpType::barrier},
+    NamedOperation{"signal", OpType::signal},
+    NamedOperation{"wait", OpType::wait},
+    NamedOperation{"rlxsignal", OpType::relaxed_signal},
+    NamedOperation{"rlxwait", OpType::relaxed_wait},
+    NamedOperation{"put", OpType::put},
+    NamedOperation{"pws", OpType::put_signal},
+    NamedOperation{"pwsf", OpType::put_signal_flush},
+    NamedOperation{"get", OpType::get},
+    NamedOperation{"flush", OpType::flush},
+    NamedOperation{"copy", OpType::copy},
+    NamedOperation{"re", OpType::reduce},
+    NamedOperation{"res", OpType::reduce},
+    NamedOperation{"rre", OpType::reduce},
+    NamedOperation{"rres", OpType::reduce},
+    NamedOperation{"ppkt", OpType::put_packets},
+    NamedOperation{"rppkt", OpType::read_put_packets},
+    NamedOperation{"cpkt", OpType::copy_to_packets},
+    NamedOperation{"upkt", OpType::unpack_packets},
+    NamedOperation{"repkt", OpType::reduce_packets},
+    NamedOperation{"respkt", OpType::reduce_packets},
+    NamedOperation{"recpkt", OpType::reduce_packets},
+    NamedOperation{"recspkt", OpType::reduce_packets},
+    NamedOperation{"glres", OpType::multicast_reduce},
+    NamedOperation{"gstore", OpType::multicast_store},
+    NamedOperation{"gstorepkt", OpType::multicast_store_packets},
+    NamedOperation{"pipeline", OpType::pipeline},
+    NamedOperation{"sem_acquire", OpType::acquire},
+    NamedOperation{"sem_release", OpType::release},
 };
 
 struct RemoteBuffer {
@@ -62,26 +58,12 @@ std::size_t index_of(ChannelType type) { return type == ChannelType::port ? 1 : 
 
 class OperationReader {
  public:
-  OperationReader(std::size_t gpu_id, const Gpu& gpu, const BlockTables& tables)
-      : gpu_id_(static_cast<std::int32_t>(gpu_id)), gpu_(gpu), tables_(tables) {}
+  OperationReader(std::size_t gpu_id, const Gpu& gpu, BlockTables tables)
+      : gpu_id_(static_cast<std::int32_t>(gpu_id)), gpu_(gpu), tables_(std::move(tables)) {}
 
-  Operation read(const Fields& fields, const JsonValue& value, bool inside) const {
+  Operation read(const Fields& fields, const JsonValue& value, bool inside = false) const {
     Operation op;
-    op.line = value.line;
-    op.col = value.col;
-    op.name = fields.text("name");
-    const Name* known = nullptr;
-    for (const Name& name : names) {
-      if (name.name == op.name) known = &name;
-    }
-    if (!known) {
-      if (fields.has("name")) {
-        fields.wrong("name", fmt::format("unknown operation {}", config::in_quotes(op.name)),
-                     "one of put, get, copy, signal, wait, ... (models/algorithms/mscclpp/README.md)");
-      }
-      return op;
-    }
-    op.type = known->type;
+    if (!is_known(fields, value, names, op)) return op;
     if (fields.has("channel_type")) op.channel_type = fields.channel_type("channel_type");
     if (fields.has("channel_ids") && op.channel_type != ChannelType::multicast) read_channels(fields, op);
     if (fields.has("tbg_info")) read_part(fields, op);
@@ -191,16 +173,8 @@ class OperationReader {
 
   std::int32_t gpu_id_;
   const Gpu& gpu_;
-  const BlockTables& tables_;
+  BlockTables tables_;
 };
-
-std::vector<std::uint32_t> peers_of(const Fields& fields, std::string_view key, std::size_t id, std::size_t gpus) {
-  const auto peers = fields.counts(key, static_cast<std::uint32_t>(gpus - 1), most_listed);
-  for (const std::uint32_t peer : peers) {
-    if (peer == id) fields.wrong(key, "a channel to itself", "another GPU");
-  }
-  return peers;
-}
 
 void read_channels(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu) {
   for (const JsonValue& value : fields.list("channels", most_listed)) {
@@ -210,15 +184,7 @@ void read_channels(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& 
       add_channels(peers_of(channel, "connected_to", id, gpus), type == ChannelType::port ? gpu.ports : gpu.memory);
       continue;
     }
-    const Buffer buffer = channel.buffer(channel.has("buff") ? "buff" : "buffer_type");
-    for (const JsonValue& group : channel.list("rank_groups", most_listed)) {
-      Group& added = gpu.groups.emplace_back();
-      added.buffer = buffer;
-      for (const std::uint32_t member : channel.within(group, channel.where() + " rank_groups")
-                                            .counts("ranks", static_cast<std::uint32_t>(gpus - 1), most_gpus)) {
-        added.gpus.push_back(static_cast<std::int32_t>(member));
-      }
-    }
+    add_groups(channel, "rank_groups", channel.buffer(channel.has("buff") ? "buff" : "buffer_type"), gpus, gpu);
   }
 }
 
@@ -274,25 +240,12 @@ void read_gpu_v2(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gp
   for (const JsonValue& value : fields.list_or_none("semaphores", most_listed)) {
     gpu.semaphores.push_back(fields.within(value, fields.where() + " semaphore").count("init_value", 1 << 20));
   }
-  const auto& blocks = fields.list("threadblocks", most_blocks);
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const Fields block = fields.within(blocks[b], fmt::format("{} tb {}", fields.where(), b));
-    if (block.number("id", most_listed) != b) {
-      block.wrong("id", "its id is not its place in the list", fmt::format("{}", b));
-    }
-    Block& added = gpu.blocks.emplace_back();
-    added.line = blocks[b].line;
-    added.col = blocks[b].col;
-    const BlockTables tables = read_tables(block, gpu, buffers);
+  read_blocks(fields, gpu, [&](const Fields& block, std::size_t, Block& added) {
+    BlockTables tables = read_tables(block, gpu, buffers);
     added.memory_channels = tables.channels[0].size();
     added.port_channels = tables.channels[1].size();
-    const OperationReader reader(id, gpu, tables);
-    const auto& ops = block.list("ops", most_listed);
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      added.operations.push_back(
-          reader.read(block.within(ops[i], fmt::format("{} op {}", block.where(), i)), ops[i], false));
-    }
-  }
+    return OperationReader(id, gpu, std::move(tables));
+  });
 }
 
 }  // namespace moire::mscclpp

@@ -70,18 +70,19 @@ const part::Declaration& declaration() {
             .meaning = "To places on CUs that others hold, after that",
             .waited = "cu_wait",
             .waited_meaning = "To waiting for places on CUs, until each kernel's first workgroup has one"}},
-      .follows = {
-          {"gpu.compute.vector_fp32", "gpu.compute.clock", 1, "operations per CU and clock stay"},
-          {"gpu.compute.vector_fp32", "gpu.compute.cus", 1, "operations per CU and clock stay"},
-          {"gpu.compute.matrix_16bit", "gpu.compute.clock", 1, "operations per CU and clock stay"},
-          {"gpu.compute.matrix_16bit", "gpu.compute.cus", 1, "operations per CU and clock stay"},
-          {"gpu.compute.matrix_clock", "gpu.compute.clock", 1,
-           "power leaves the same share of the clock: a faster GPU has the power for it. Set it to say otherwise"},
-          {"gpu.compute.load_store_per_cu", "gpu.compute.clock", 1, "bytes per clock stay"},
-          {"gpu.compute.load_per_wavefront", "gpu.compute.clock", 1, "bytes per clock stay"},
-          {"gpu.compute.load_per_group", "gpu.compute.clock", 1, "bytes per clock stay"},
-          {"gpu.compute.launch_interval", "gpu.compute.clock", -1, "clocks from one launch to the next stay"},
-          {"gpu.compute.ports", "gpu.compute.cus", 1, "the pattern goes on to the last CU"}}};
+      .follows =
+          {{"gpu.compute.vector_fp32", "gpu.compute.clock", 1, "operations per CU and clock stay"},
+           {"gpu.compute.vector_fp32", "gpu.compute.cus", 1, "operations per CU and clock stay"},
+           {"gpu.compute.matrix_16bit", "gpu.compute.clock", 1, "operations per CU and clock stay"},
+           {"gpu.compute.matrix_16bit", "gpu.compute.cus", 1, "operations per CU and clock stay"},
+           {"gpu.compute.matrix_clock", "gpu.compute.clock", 1,
+            "power leaves the same share of the clock: a faster GPU has the power for it. Set it to say otherwise"},
+           {"gpu.compute.load_store_per_cu", "gpu.compute.clock", 1, "bytes per clock stay"},
+           {"gpu.compute.load_per_wavefront", "gpu.compute.clock", 1, "bytes per clock stay"},
+           {"gpu.compute.load_per_group", "gpu.compute.clock", 1, "bytes per clock stay"},
+           {"gpu.compute.launch_interval", "gpu.compute.clock", -1, "clocks from one launch to the next stay"},
+           {"gpu.compute.ports", "gpu.compute.cus", 1, "the pattern goes on to the last CU"}},
+      .timeline = {{program::SpanKind::workgroup, "CUs", "CU"}}};
   return declared;
 }
 

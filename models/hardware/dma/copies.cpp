@@ -12,7 +12,8 @@ const part::Declaration& declaration() {
       .name = "dma",
       .blame = {{.key = "engines",
                  .lost = "engine_queue",
-                 .meaning = "To waiting for DMA engines behind copies of other queues"}}};
+                 .meaning = "To waiting for DMA engines behind copies of other queues"}},
+      .timeline = {{program::SpanKind::copy, "DMA engines", "DMA"}}};
   return declared;
 }
 

@@ -8,7 +8,7 @@ Engines::Engines(const DmaSpec& spec, core::RunLoop& loop, core::Sharing& sharin
     : spec_(spec), loop_(loop), sharing_(sharing), engines_(static_cast<std::size_t>(spec.engines)) {}
 
 void Engines::submit(const CopyRequest& request) {
-  if (request.local && local_by_kernel()) return start_kernel(request);
+  if (request.local && spec_.local_command) return start_kernel(request);
   queue_.push_back(request);
   dispatch();
 }

@@ -35,8 +35,6 @@ class Engines final : public core::EventSink {
   void submit(const CopyRequest& request);
   using Finished = part::Copies::Finished;
   const Finished& finished() const { return finished_; }
-  // Does a copy within the GPU need no engine?
-  bool local_by_kernel() const { return spec_.local_command.has_value(); }
   std::size_t waiting() const { return queue_.size(); }
   void fire(std::uint64_t payload) override;
 

@@ -1,6 +1,7 @@
 #include "models/hardware/machine/machine.hpp"
 
 #include "models/hardware/machine/parts.hpp"
+#include "sim/core/log.hpp"
 
 namespace moire::machine {
 
@@ -13,6 +14,14 @@ std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& l
     machine->site_.add(std::move(part));
   }
   for (const auto& part : machine->site_.parts()) part->connect();
+  core::log_debug("a machine of {} ranks is built", machine->ranks());
+  return machine;
+}
+
+std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, config::Problem& error, const Apart& apart) {
+  auto loop = std::make_unique<core::RunLoop>();
+  auto machine = build(spec, *loop, error, apart);
+  if (machine) machine->own_loop_ = std::move(loop);
   return machine;
 }
 

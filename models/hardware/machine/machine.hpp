@@ -17,7 +17,9 @@ using program::Rank;
 
 class Machine {
  public:
-  // Fails with a message that says what would be right where parts do not fit together (torus size, say).
+  // Fails with a message that says what would be right where parts do not fit together (torus size, say). Without a
+  // `loop` the machine has its own.
+  static std::unique_ptr<Machine> build(const SystemSpec& spec, config::Problem& error, const Apart& apart = {});
   static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
                                         const Apart& apart = {});
 
@@ -44,6 +46,7 @@ class Machine {
   Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart);
 
   SystemSpec spec_;
+  std::unique_ptr<core::RunLoop> own_loop_;
   part::Site site_;
 };
 

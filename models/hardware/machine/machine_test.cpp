@@ -148,6 +148,15 @@ TEST(Parts, DeclareWhatTheyTell) {
   }
 }
 
+// Each kind of span that observers are told has one section of a timeline.
+TEST(Parts, DeclareWhereTimelinesShowThem) {
+  std::vector<std::pair<program::SpanKind, std::string_view>> sections;
+  for (const part::TimelineSection& section : timeline_sections()) sections.emplace_back(section.spans, section.name);
+  EXPECT_THAT(sections, testing::ElementsAre(std::pair(program::SpanKind::workgroup, "CUs"),
+                                             std::pair(program::SpanKind::copy, "DMA engines"),
+                                             std::pair(program::SpanKind::put, "puts")));
+}
+
 TEST(Machine, WithoutWiringGpusReachOnlyThemselvesByStores) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(2, 1, link::Wiring::none), loop);

@@ -107,6 +107,15 @@ const std::vector<RegisteredPart>& parts() {
   return registered;
 }
 
+std::vector<part::TimelineSection> timeline_sections() {
+  std::vector<part::TimelineSection> sections;
+  for (auto part = parts().rbegin(); part != parts().rend(); ++part) {
+    const auto& declared = part->declaration().timeline;
+    sections.insert(sections.end(), declared.begin(), declared.end());
+  }
+  return sections;
+}
+
 std::optional<config::Problem> does_not_fit(const Program& program, const SystemSpec& spec) {
   for (const RegisteredPart& part : parts()) {
     if (part.refuses == nullptr) continue;

@@ -27,6 +27,9 @@ struct RegisteredPart {
 // In the order of their metrics and of the kinds of blame: what is taken apart first is charged first.
 const std::vector<RegisteredPart>& parts();
 
+// Of all parts as a timeline shows them, from the compute units outwards.
+std::vector<part::TimelineSection> timeline_sections();
+
 // The first part that refuses says why.
 std::optional<config::Problem> does_not_fit(const program::Program& program, const SystemSpec& spec);
 

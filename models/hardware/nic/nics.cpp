@@ -10,7 +10,8 @@ const part::Declaration& declaration() {
                                           .traffic = {{"puts", "NIC messages that workgroups or host proxies posted"},
                                                       {"put_bytes", "Payload of the puts"}},
                                           .follows = {{"nics", "gpus", 1, "NICs per GPU stay"}},
-                                          .felt_by_metrics = {"node.nic"}};
+                                          .felt_by_metrics = {"node.nic"},
+                                          .timeline = {{program::SpanKind::put, "puts", "to rank"}}};
   return declared;
 }
 

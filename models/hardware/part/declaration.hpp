@@ -1,5 +1,6 @@
 // What a part says about itself, without a machine: the metrics it adds to a run, and what a queue can lose time to
-// when it shares the part with others. In a timeline every capacity of a part is a track by its name.
+// when it shares the part with others, and its section of a timeline. Every capacity of a part is a track there by its
+// name.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "sim/core/quantity.hpp"
+#include "sim/program/observer.hpp"
 
 namespace moire::part {
 
@@ -46,6 +48,13 @@ struct Limit {
   std::string at;   // what that allows: "53.6 GB/s"
 };
 
+// Where a timeline shows what happens on the part: a section of every GPU's tracks, with a track for each unit.
+struct TimelineSection {
+  program::SpanKind spans;
+  std::string_view name;  // "CUs"
+  std::string_view unit;  // before a track's number: "CU"
+};
+
 struct Declaration {
   std::string_view name;
   std::vector<MetricInfo> traffic{};   // what was moved; printed before what was busy
@@ -54,6 +63,7 @@ struct Declaration {
   std::vector<Follow> follows{};
   // Keys from the system down that are for this part alone: nothing of them is felt where its metrics are all zero.
   std::vector<std::string_view> felt_by_metrics{};
+  std::vector<TimelineSection> timeline{};
 };
 
 // Of which kinds every queue of the program has a copy of its own: nothing in a real machine.

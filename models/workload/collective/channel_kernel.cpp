@@ -45,7 +45,7 @@ constexpr std::array<const char*, ir::ops> names = {"nothing",
 
 class ChannelKernel final : public program::KernelBody {
  public:
-  struct Plan {
+  struct Terms {
     std::shared_ptr<const ChannelProgram> steps;
     part::Reach reach;
     std::uint32_t slices = 1;
@@ -74,10 +74,10 @@ class ChannelKernel final : public program::KernelBody {
     program::FlagBlock order;   // semaphores of the rank
   };
 
-  explicit ChannelKernel(Plan plan) : plan_(std::move(plan)), moves_(plan_.steps->moves()) {}
+  explicit ChannelKernel(Terms terms) : terms_(std::move(terms)), moves_(terms_.steps->moves()) {}
 
-  std::int64_t workgroups(Rank rank) const override { return plan_.steps->channels_of(rank); }
-  std::uint32_t strands(Rank) const override { return plan_.steps->strands(); }
+  std::int64_t workgroups(Rank rank) const override { return terms_.steps->channels_of(rank); }
+  std::uint32_t strands(Rank) const override { return terms_.steps->strands(); }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     return strand_phase(rank, workgroup, 0, step, phase);
   }
@@ -86,14 +86,15 @@ class ChannelKernel final : public program::KernelBody {
                     Phase& phase) const override {
     if (number == 0) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.setup;
+      phase.duration = terms_.setup;
       return true;
     }
     --number;
     const std::uint32_t part = number % parts;
-    const std::uint32_t slice = number / parts % plan_.slices;
+    const std::uint32_t slice = number / parts % terms_.slices;
     Step step;
-    if (!plan_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, number / (parts * plan_.slices), step))
+    if (!terms_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, number / (parts * terms_.slices),
+                            step))
       return false;
     if (step.op == Op::none || step.op == Op::one_sided || step.op == Op::hand_over) {
       if (slice == 0) without_fifo(rank, step, part, phase);
@@ -101,7 +102,7 @@ class ChannelKernel final : public program::KernelBody {
     }
     const ir::Effect needs = effect(step.op);
     // A chunk too small for all its slices: the others pass empty.
-    const double whole = std::max(std::ceil(step.bytes / plan_.slices), plan_.smallest_slice);
+    const double whole = std::max(std::ceil(step.bytes / terms_.slices), terms_.smallest_slice);
     const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
     if (needs.receives) {
       receive(rank, step, bytes, slice, part, phase);
@@ -114,14 +115,14 @@ class ChannelKernel final : public program::KernelBody {
     if (bytes <= 0) {
       if (part == think && (needs.receives || needs.sends)) {
         phase.kind = Phase::Kind::delay;
-        phase.duration = plan_.empty_slice;
+        phase.duration = terms_.empty_slice;
       }
       return true;
     }
     if (part == think) {
       phase.kind = Phase::Kind::delay;
       if (!needs.receives && !needs.sends) {
-        phase.duration = slice == 0 ? plan_.local_overhead : Time{};
+        phase.duration = slice == 0 ? terms_.local_overhead : Time{};
       } else if (is_part(step)) {
         phase.kind = Phase::Kind::nothing;
       } else {
@@ -131,7 +132,7 @@ class ChannelKernel final : public program::KernelBody {
       phase.kind = Phase::Kind::work;
       phase.shape = shape_number(step, needs.sends && !reaches(rank, step.to));
       phase.peer = needs.sends ? step.to : rank;
-      phase.amount = bytes / plan_.unit;
+      phase.amount = bytes / terms_.unit;
     }
     return true;
   }
@@ -140,19 +141,19 @@ class ChannelKernel final : public program::KernelBody {
   // Even over its spread, and the same of the same slice: splitmix64 of its number. Channels get out of step, ranks do
   // not.
   Time overhead(std::uint32_t channel, std::uint32_t strand, std::uint32_t number) const {
-    if (plan_.spread == 0) return plan_.overhead;
+    if (terms_.spread == 0) return terms_.overhead;
     std::uint64_t z = (std::uint64_t{channel} << 33 ^ std::uint64_t{strand} << 32 ^ number) + 0x9E3779B97F4A7C15ULL;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
     z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
     const double even = static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-52 - 1;  // -1 to 1
-    return Time{plan_.overhead.ps + std::llround(static_cast<double>(plan_.overhead.ps) * plan_.spread * even)};
+    return Time{terms_.overhead.ps + std::llround(static_cast<double>(terms_.overhead.ps) * terms_.spread * even)};
   }
 
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
-  bool reaches(Rank a, Rank b) const { return plan_.reach.stores(a, b); }
+  bool reaches(Rank a, Rank b) const { return terms_.reach.stores(a, b); }
   // The receiver sees every line as it comes, so it works while the sender does.
-  bool line_by_line(Rank a, Rank b) const { return plan_.lines && reaches(a, b); }
+  bool line_by_line(Rank a, Rank b) const { return terms_.lines && reaches(a, b); }
 
   void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
@@ -170,7 +171,7 @@ class ChannelKernel final : public program::KernelBody {
   }
 
   program::FlagRef semaphore(Rank rank, const Step& step, std::uint32_t number) const {
-    return plan_.order.at(step.far ? step.to : rank, number);
+    return terms_.order.at(step.far ? step.to : rank, number);
   }
 
   void without_fifo(Rank rank, const Step& step, std::uint32_t part, Phase& phase) const {
@@ -178,7 +179,7 @@ class ChannelKernel final : public program::KernelBody {
       wait(semaphore(rank, step, step.wait), step.wait_count, phase);
     } else if (part == think && !step.more) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = plan_.effort[static_cast<std::size_t>(step.effort)];
+      phase.duration = terms_.effort[static_cast<std::size_t>(step.effort)];
       if (step.op == Op::one_sided) phase.duration = phase.duration + last_round(step);
     } else if (part == move && step.op == Op::one_sided) {
       phase.kind = Phase::Kind::work;
@@ -188,7 +189,7 @@ class ChannelKernel final : public program::KernelBody {
     } else if (part == tell_data && step.op == Op::hand_over) {
       tell(rank, step.to, semaphore(rank, step, step.raise), step.bytes, step.out, phase);
       phase.kind = Phase::Kind::put;
-      phase.duration = plan_.host;
+      phase.duration = terms_.host;
     } else if (part == tell_data && step.raise != ir::no_semaphore) {
       phase.kind = Phase::Kind::signal;
       phase.peer = step.far ? step.to : rank;
@@ -198,36 +199,36 @@ class ChannelKernel final : public program::KernelBody {
 
   // A round in which some threads have nothing takes the others as long as a whole one.
   Time last_round(const Step& step) const {
-    const Plan::Round& round = plan_.rounds[step.move];
+    const Terms::Round& round = terms_.rounds[step.move];
     const double rounds = step.bytes / round.bytes;
     const Time idle{std::llround((std::ceil(rounds) - rounds) * static_cast<double>(round.latency.ps))};
     return std::max(idle, round.seen) - round.seen;
   }
 
   void receive(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
-    const std::int64_t before = std::int64_t{step.received} * plan_.slices + slice;
+    const std::int64_t before = std::int64_t{step.received} * terms_.slices + slice;
     const bool by_line = line_by_line(step.from, rank);
     if (part == wait_data) {
-      wait(plan_.filled.at(rank, step.in), by_line ? 2 * before + 1 : before + 1, phase);
+      wait(terms_.filled.at(rank, step.in), by_line ? 2 * before + 1 : before + 1, phase);
     } else if (part == wait_end && by_line && bytes > 0) {
-      wait(plan_.filled.at(rank, step.in), 2 * before + 2, phase);
+      wait(terms_.filled.at(rank, step.in), 2 * before + 2, phase);
     } else if (part == tell_credit) {
-      tell(rank, step.from, plan_.credit.at(step.from, step.in), 0, step.in, phase);
+      tell(rank, step.from, terms_.credit.at(step.from, step.in), 0, step.in, phase);
     }
   }
 
   void send(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, std::uint32_t channel,
             Phase& phase) const {
-    const std::int64_t before = std::int64_t{step.sent} * plan_.slices + slice;
+    const std::int64_t before = std::int64_t{step.sent} * terms_.slices + slice;
     if (part == wait_credit) {
-      if (before >= plan_.slots) wait(plan_.credit.at(rank, step.out), before - plan_.slots + 1, phase);
+      if (before >= terms_.slots) wait(terms_.credit.at(rank, step.out), before - terms_.slots + 1, phase);
     } else if ((part == begun && line_by_line(rank, step.to)) || part == tell_data) {
-      tell(rank, step.to, plan_.filled.at(step.to, step.out), bytes * plan_.wire, channel, phase);
-      if (phase.kind == Phase::Kind::signal && part == tell_data && bytes > 0) phase.duration = plan_.posting;
+      tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, channel, phase);
+      if (phase.kind == Phase::Kind::signal && part == tell_data && bytes > 0) phase.duration = terms_.posting;
     }
   }
 
-  Plan plan_;
+  Terms terms_;
   std::vector<ir::Move> moves_;
 };
 
@@ -321,20 +322,20 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
 }
 
 // Flags of the program and the body, the same whatever the steps are.
-void append(builder::Builder& build, program::Kernel kernel, ChannelKernel::Plan plan,
+void append(builder::Builder& build, program::Kernel kernel, ChannelKernel::Terms terms,
             std::shared_ptr<const ChannelProgram> steps) {
-  plan.reach = build.reach();
+  terms.reach = build.reach();
   const auto flags = [&](const char* what, std::uint32_t count, auto other_end) {
     return build.program.add_flags(
         {kernel.name + what, count, [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t number) {
            return std::pair{(steps.get()->*other_end)(rank, number), kernel_name};
          }});
   };
-  plan.filled = flags(".filled", steps->connections(), &ChannelProgram::sender);
-  plan.credit = flags(".credit", steps->connections(), &ChannelProgram::receiver);
-  plan.order = flags(".order", steps->semaphores(), &ChannelProgram::raiser);
-  plan.steps = std::move(steps);
-  kernel.body = std::make_shared<ChannelKernel>(std::move(plan));
+  terms.filled = flags(".filled", steps->connections(), &ChannelProgram::sender);
+  terms.credit = flags(".credit", steps->connections(), &ChannelProgram::receiver);
+  terms.order = flags(".order", steps->semaphores(), &ChannelProgram::raiser);
+  terms.steps = std::move(steps);
+  kernel.body = std::make_shared<ChannelKernel>(std::move(terms));
   build.queue.operations.emplace_back(std::move(kernel));
 }
 
@@ -367,24 +368,24 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   kernel.name = build.unique(name);
   kernel.resources = resources_of(library, build.gpu(), protocol.threads, steps->channels());
 
-  ChannelKernel::Plan plan;
-  plan.slices = static_cast<std::uint32_t>(protocol.slices);
-  plan.slots = static_cast<std::uint32_t>(protocol.slots);
-  plan.smallest_slice = protocol.smallest_slice.value;
-  plan.wire = protocol.wire;
-  plan.lines = protocol.lines;
+  ChannelKernel::Terms terms;
+  terms.slices = static_cast<std::uint32_t>(protocol.slices);
+  terms.slots = static_cast<std::uint32_t>(protocol.slots);
+  terms.smallest_slice = protocol.smallest_slice.value;
+  terms.wire = protocol.wire;
+  terms.lines = protocol.lines;
   // A whole batch, so that its pause is a whole time.
-  plan.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
-  plan.setup = channels.setup;
-  plan.overhead = protocol.step_overhead;
-  plan.posting = protocol.posting;
-  plan.empty_slice = protocol.empty_slice;
-  plan.local_overhead = channels.local_overhead;
-  plan.effort[static_cast<std::size_t>(ir::Effort::order)] = channels.order_overhead;
-  plan.spread = protocol.step_spread;
+  terms.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
+  terms.setup = channels.setup;
+  terms.overhead = protocol.step_overhead;
+  terms.posting = protocol.posting;
+  terms.empty_slice = protocol.empty_slice;
+  terms.local_overhead = channels.local_overhead;
+  terms.effort[static_cast<std::size_t>(ir::Effort::order)] = channels.order_overhead;
+  terms.spread = protocol.step_spread;
   const auto add_shape = [&](Op op, std::uint32_t sources, bool staged, bool part = false) {
     kernel.shapes.push_back(
-        shape_of(op, sources, staged, part, channels, protocol, plan.unit, element_bytes, steps->strands()));
+        shape_of(op, sources, staged, part, channels, protocol, terms.unit, element_bytes, steps->strands()));
   };
   for (const bool staged : {false, true}) {
     for (std::uint32_t op = 0; op < ir::ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
@@ -392,7 +393,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   for (std::uint32_t sources = 2; sources <= ir::most_sources; ++sources) add_shape(Op::reduce, sources, false);
   add_shape(Op::recv_reduce_copy, 1, false, true);
   for (const bool staged : {false, true}) add_shape(Op::send, 1, staged, true);
-  append(build, std::move(kernel), std::move(plan), std::move(steps));
+  append(build, std::move(kernel), std::move(terms), std::move(steps));
 }
 
 void append_plan_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
@@ -402,21 +403,21 @@ void append_plan_kernel(builder::Builder& build, std::shared_ptr<const ChannelPr
   program::Kernel kernel;
   kernel.name = build.unique(name);
   kernel.resources = resources_of(library, gpu, threads);
-  ChannelKernel::Plan plan;
-  plan.setup = library.setup;
-  const auto effort = [&](ir::Effort what) -> Time& { return plan.effort[static_cast<std::size_t>(what)]; };
+  ChannelKernel::Terms terms;
+  terms.setup = library.setup;
+  const auto effort = [&](ir::Effort what) -> Time& { return terms.effort[static_cast<std::size_t>(what)]; };
   effort(ir::Effort::operation) = library.operation;
   effort(ir::Effort::meet) = library.operation + library.meet;
   effort(ir::Effort::fence) = library.operation + library.fence;
   effort(ir::Effort::expect) = library.operation + library.expect;
-  plan.host = library.proxy_latency + library.copy_call;
+  terms.host = library.proxy_latency + library.copy_call;
   for (const ir::Move& move : steps->moves()) {
     kernel.shapes.push_back(shape_of(move, library, gpu, threads, element_bytes));
     const Bytes each = move.of_packets() ? library.packet_data : library.vector;
-    plan.rounds.push_back({static_cast<double>(threads) * each.value, latency_of(move, gpu),
-                           move.packet_loads > 0 ? gpu.l2.hit_latency : Time{}});
+    terms.rounds.push_back({static_cast<double>(threads) * each.value, latency_of(move, gpu),
+                            move.packet_loads > 0 ? gpu.l2.hit_latency : Time{}});
   }
-  append(build, std::move(kernel), std::move(plan), std::move(steps));
+  append(build, std::move(kernel), std::move(terms), std::move(steps));
 }
 
 }  // namespace moire::collective

@@ -34,10 +34,9 @@ class Appending {
     const std::optional<Plan> plan = read();
     if (!plan || !fits(*plan)) return false;
     // Nobody wants the time of a wrong result.
-    config::Diagnostics found;
-    mscclpp::report(*plan, mscclpp::check(*plan, found), found);
-    for (const config::Diagnostic& error : found.sorted()) diagnostics_.error(error.place, error.what, error.remedy);
-    return found.ok() && append(*plan);
+    const auto found = mscclpp::proved(*plan, text_);
+    for (const config::Diagnostic& error : found->sorted()) diagnostics_.error(error.place, error.what, error.remedy);
+    return found->ok() && append(*plan);
   }
 
  private:
@@ -47,10 +46,10 @@ class Appending {
   }
 
   std::optional<Plan> read() {
-    const auto text =
-        formats::read_file({.file = spec_.plan, .place = node_.place}, mscclpp::most_plan_bytes, diagnostics_);
+    auto text = formats::read_file({.file = spec_.plan, .place = node_.place}, mscclpp::most_plan_bytes, diagnostics_);
     if (!text) return std::nullopt;
-    return mscclpp::read_plan(spec_.plan.string(), *text, diagnostics_);
+    text_ = std::move(*text);
+    return mscclpp::read_plan(spec_.plan.string(), text_, diagnostics_);
   }
 
   bool fits(const Plan& plan) {
@@ -93,6 +92,7 @@ class Appending {
   const MscclppSpec& spec_;
   const config::Node& node_;
   config::Diagnostics& diagnostics_;
+  std::string text_;
   std::uint64_t bytes_ = 0;
 };
 

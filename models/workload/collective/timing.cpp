@@ -15,9 +15,8 @@ Time time_of(libraries::EquippedSystem system, const Collective& collective) {
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
   append(build, collective, name_of(collective.kind));
-  core::RunLoop loop;
   config::Problem error;
-  const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, loop, error);
+  const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, error);
   MOIRE_INVARIANT(machine != nullptr, error.str());
   const replay::Result result = replay::Replay(*machine, program).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "models/algorithms/mscclang/programs/entry.hpp"
+#include "models/algorithms/mscclang/programs/pairs.hpp"
 
 namespace moire::mscclang {
 
@@ -21,7 +21,6 @@ struct Ring : CommonSpec {
         .range(1, 32)
         .or_default();
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const { return options_of(*this, name, Collective::all_gather, ranks, 1); }
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t n = ranks.all();
@@ -42,18 +41,8 @@ struct AllPairs : PeersSpec {
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 512); }
-  Options options(const Ranks& ranks) const {
-    Options made = options_of(*this, name, Collective::all_gather, ranks, 1);
-    made.blocks = Blocks::manual;
-    return made;
-  }
-  void write(Program& p, const Ranks& ranks) const {
-    for (std::int32_t from = 0; from < ranks.all(); ++from) {
-      for (std::int32_t to = 0; to < ranks.all(); ++to) {
-        if (from != to) p.chunk(from, output, from).copy(to, with_peer(from, to, ranks.all()));
-      }
-    }
-  }
+  Options options(const Ranks& ranks) const { return options_of(*this, name, Collective::all_gather, ranks, 1); }
+  void write(Program& p, const Ranks& ranks) const { PairsInNodes::among_all(p, ranks, 1, *this).gather(output); }
 };
 
 struct RecursiveDoubling : PeersSpec {
@@ -67,11 +56,7 @@ struct RecursiveDoubling : PeersSpec {
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
-  Options options(const Ranks& ranks) const {
-    Options made = options_of(*this, name, Collective::all_gather, ranks, 1);
-    made.blocks = Blocks::manual;
-    return made;
-  }
+  Options options(const Ranks& ranks) const { return options_of(*this, name, Collective::all_gather, ranks, 1); }
   void write(Program& p, const Ranks& ranks) const {
     for (std::int32_t distance = 1; distance < ranks.all(); distance *= 2) {
       for (std::int32_t r = 0; r < ranks.all(); ++r) {
@@ -92,11 +77,8 @@ struct Bruck : CommonSpec {
         "of GPUs. Parts are gathered in scratch from the own on and copied to their places. Out of place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
-    Options made = options_of(*this, name, Collective::all_gather, ranks, 1);
-    made.in_place = false;
-    return made;
+    return out_of_place(options_of(*this, name, Collective::all_gather, ranks, 1));
   }
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t n = ranks.all();

@@ -1,7 +1,7 @@
 // All-reduce among equal GPUs.
 #include <algorithm>
 
-#include "models/algorithms/mscclang/programs/entry.hpp"
+#include "models/algorithms/mscclang/programs/pairs.hpp"
 
 namespace moire::mscclang {
 
@@ -22,7 +22,6 @@ struct Ring : CommonSpec {
         .range(1, 32)
         .or_default();
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
     return options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
   }
@@ -58,29 +57,16 @@ struct AllPairs : PeersSpec {
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all() * ranks.all());
-    made.blocks = Blocks::manual;
     made.replication = Replication::blocked;
     made.gather_waits = true;
     return made;
   }
   void write(Program& p, const Ranks& ranks) const {
-    const std::int32_t n = ranks.all();
     const Buffer parts = p.scratch("parts");
-    for (std::int32_t from = 0; from < n; ++from) {
-      for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, to * n, n).copy(to, parts, with_peer(from, to, n));
-      }
-    }
-    for (std::int32_t r = 0; r < n; ++r) {
-      for (std::int32_t i = 0; i < n * (n - 1); ++i) {
-        p.chunk(r, input, r * n + i % n).reduce(p.chunk(r, parts, i), {.send_block = i % n});
-      }
-    }
-    for (std::int32_t from = 0; from < n; ++from) {
-      for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, from * n, n).copy(to, with_peer(from, to, n));
-      }
-    }
+    const auto pairs = PairsInNodes::among_all(p, ranks, ranks.all(), *this);
+    pairs.scatter(parts);
+    pairs.reduce(parts, ranks.all());
+    pairs.gather();
   }
 };
 
@@ -97,18 +83,14 @@ struct AllPairsPacked : PeersSpec {
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
-    made.blocks = Blocks::manual;
     made.replication = Replication::blocked;
     return made;
   }
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t n = ranks.all();
     const Buffer parts = p.scratch("parts");
-    for (std::int32_t from = 0; from < n; ++from) {
-      for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, to).copy(to, parts, with_peer(from, to, n));
-      }
-    }
+    const auto pairs = PairsInNodes::among_all(p, ranks, 1, *this);
+    pairs.scatter(parts);
     for (std::int32_t r = 0; r < n; ++r) {
       const auto summand = [&](std::int32_t i) { return i == 0 ? p.chunk(r, input, r) : p.chunk(r, parts, i - 1); };
       for (std::int32_t open = n; open > 1; open = (open + 1) / 2) {
@@ -116,11 +98,7 @@ struct AllPairsPacked : PeersSpec {
         for (std::int32_t i = 0; i + half < open; ++i) summand(i).reduce(summand(i + half), {.send_block = i});
       }
     }
-    for (std::int32_t from = 0; from < n; ++from) {
-      for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, from).copy(to, with_peer(from, to, n));
-      }
-    }
+    pairs.gather();
   }
 };
 
@@ -136,7 +114,6 @@ struct OneStep : PeersSpec {
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 64); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
-    made.blocks = Blocks::manual;
     made.replication = Replication::blocked;
     made.gather_waits = true;
     return made;
@@ -144,11 +121,9 @@ struct OneStep : PeersSpec {
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t n = ranks.all();
     const Buffer theirs = p.scratch("theirs");
-    for (std::int32_t from = 0; from < n; ++from) {
-      for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, 0, n).copy(to, theirs, with_peer(from, to, n));
-      }
-    }
+    PairsInNodes::among_all(p, ranks, n, *this).each([&](std::int32_t, std::int32_t from, std::int32_t to) {
+      p.chunk(from, input, 0, n).copy(to, theirs, with_peer(from, to, n));
+    });
     for (std::int32_t r = 0; r < n; ++r) {
       for (std::int32_t i = 0; i < n * (n - 1); ++i) {
         p.chunk(r, input, i % n).reduce(p.chunk(r, theirs, i), {.send_block = i % n});
@@ -170,7 +145,6 @@ struct HalvingDoubling : PeersSpec {
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
-    made.blocks = Blocks::manual;
     made.replication = Replication::blocked;
     return made;
   }

@@ -1,5 +1,5 @@
 // All-reduce that knows nodes: little goes over the network.
-#include "models/algorithms/mscclang/programs/entry.hpp"
+#include "models/algorithms/mscclang/programs/pairs.hpp"
 
 namespace moire::mscclang {
 
@@ -40,7 +40,6 @@ struct Hierarchical : CommonSpec {
         "same place in all nodes, all-gather inside each node. In place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
     made.replication = Replication::blocked;
@@ -72,44 +71,6 @@ struct Hierarchical : CommonSpec {
   }
 };
 
-// The first and the last phase of all-pairs inside every node; GPU g sums chunks [g * size, (g + 1) * size).
-struct PairsInNodes {
-  Program& p;
-  const Ranks& ranks;
-  std::int32_t size;
-  std::function<Placement(std::int32_t from, std::int32_t to)> placed;
-
-  template <class Visit>
-  void each(Visit&& visit) const {
-    for (std::int32_t n = 0; n < ranks.nodes; ++n) {
-      for (std::int32_t from = 0; from < ranks.gpus; ++from) {
-        for (std::int32_t to = 0; to < ranks.gpus; ++to) {
-          if (from != to) visit(n, from, to);
-        }
-      }
-    }
-  }
-
-  void scatter(Buffer parts) const {
-    each([&](std::int32_t n, std::int32_t from, std::int32_t to) {
-      p.chunk(ranks.of(n, from), input, to * size, size).copy(ranks.of(n, to), parts, placed(from, to));
-    });
-  }
-  void reduce(Buffer parts, std::int32_t blocks) const {
-    for (std::int32_t r = 0; r < ranks.all(); ++r) {
-      const std::int32_t first = r % ranks.gpus * size;
-      for (std::int32_t i = 0; i < size * (ranks.gpus - 1); ++i) {
-        p.chunk(r, input, first + i % size).reduce(p.chunk(r, parts, i), {.send_block = i % blocks});
-      }
-    }
-  }
-  void gather() const {
-    each([&](std::int32_t n, std::int32_t from, std::int32_t to) {
-      p.chunk(ranks.of(n, from), input, from * size, size).copy(ranks.of(n, to), placed(from, to));
-    });
-  }
-};
-
 struct TwoNodePairs : PeersSpec {
   static constexpr const char* name = "all_reduce_two_node_all_pairs";
 
@@ -126,7 +87,6 @@ struct TwoNodePairs : PeersSpec {
   }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.gpus * ranks.gpus);
-    made.blocks = Blocks::manual;
     made.replication = Replication::blocked;
     made.gather_waits = true;
     return made;
@@ -159,7 +119,6 @@ struct TwoDimensional : CommonSpec {
                 "nodes, all pairs inside each node. In place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.all());
     made.replication = Replication::blocked;

@@ -7,11 +7,8 @@ namespace {
 using config::Describer;
 using ir::Collective;
 
-template <class Spec>
-Options out_of_place(const Spec& spec, const Ranks& ranks) {
-  Options made = options_of(spec, Spec::name, Collective::all_to_all, ranks, 1);
-  made.in_place = false;
-  return made;
+Options options_for(const CommonSpec& spec, const char* name, const Ranks& ranks) {
+  return out_of_place(options_of(spec, name, Collective::all_to_all, ranks, 1));
 }
 
 struct OneStep : CommonSpec {
@@ -21,8 +18,7 @@ struct OneStep : CommonSpec {
     d.component(name, "All-to-All by direct messages between all pairs. Out of place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
-  Options options(const Ranks& ranks) const { return out_of_place(*this, ranks); }
+  Options options(const Ranks& ranks) const { return options_for(*this, name, ranks); }
   void write(Program& p, const Ranks& ranks) const {
     for (std::int32_t from = 0; from < ranks.all(); ++from) {
       for (std::int32_t to = 0; to < ranks.all(); ++to) p.chunk(from, input, to).copy(to, output, from);
@@ -50,8 +46,7 @@ struct TwoStep : CommonSpec {
                 "node; then it sends that as one message. Out of place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
-  Options options(const Ranks& ranks) const { return out_of_place(*this, ranks); }
+  Options options(const Ranks& ranks) const { return options_for(*this, name, ranks); }
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t across = ranks.nodes;
     const std::int32_t gpus = ranks.gpus;
@@ -88,8 +83,7 @@ struct ThreeStep : CommonSpec {
         "as one message, and the GPU that gets it hands it out. Out of place.");
     describe_common(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
-  Options options(const Ranks& ranks) const { return out_of_place(*this, ranks); }
+  Options options(const Ranks& ranks) const { return options_for(*this, name, ranks); }
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t across = ranks.nodes;
     const std::int32_t gpus = ranks.gpus;

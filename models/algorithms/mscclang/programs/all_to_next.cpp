@@ -41,7 +41,6 @@ struct ToNext : CommonSpec {
       }
     }
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
 };
 
 struct Forward : ToNext {

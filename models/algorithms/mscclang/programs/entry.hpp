@@ -10,6 +10,17 @@
 
 namespace moire::mscclang {
 
+// The ranks a program is written for.
+struct Ranks {
+  std::int32_t nodes = 1;
+  std::int32_t gpus = 8;  // of a node
+  std::int32_t all() const { return nodes * gpus; }
+  std::int32_t of(std::int32_t node, std::int32_t gpu) const { return node * gpus + gpu; }
+};
+
+// "a ring of 3 GPUs; ..." where the program cannot be written for so many.
+using Refusal = std::optional<std::string>;
+
 struct CommonSpec {
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> gpus_per_node;
@@ -17,6 +28,8 @@ struct CommonSpec {
   ir::Protocol protocol = ir::Protocol::simple;
   std::optional<Bytes> min_bytes;
   std::optional<Bytes> max_bytes;
+
+  Refusal refuse(const Ranks&) const { return std::nullopt; }
 };
 
 // Of programs whose GPUs deal with many peers, each on a thread block of its own.
@@ -29,16 +42,6 @@ struct PeersSpec : CommonSpec {
   }
 };
 
-// The ranks a program is written for.
-struct Ranks {
-  std::int32_t nodes = 1;
-  std::int32_t gpus = 8;  // of a node
-  std::int32_t all() const { return nodes * gpus; }
-  std::int32_t of(std::int32_t node, std::int32_t gpu) const { return node * gpus + gpu; }
-};
-
-// "a ring of 3 GPUs; ..." where the program cannot be written for so many.
-using Refusal = std::optional<std::string>;
 Refusal power_of_two(const Ranks& ranks);
 Refusal at_most(const Ranks& ranks, std::int32_t most);
 
@@ -46,6 +49,18 @@ std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config:
                               config::Diagnostics& diagnostics);
 Options options_of(const CommonSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                    std::int32_t chunk_factor);
+// With thread blocks by hand.
+inline Options options_of(const PeersSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
+                          std::int32_t chunk_factor) {
+  const CommonSpec& common = spec;
+  Options made = options_of(common, std::move(name), collective, ranks, chunk_factor);
+  made.blocks = Blocks::manual;
+  return made;
+}
+inline Options out_of_place(Options options) {
+  options.in_place = false;
+  return options;
+}
 std::optional<msccl::Algorithm> report(const std::function<msccl::Algorithm()>& make, const config::Node& node,
                                        config::Diagnostics& diagnostics);
 
@@ -74,8 +89,8 @@ void describe_peers(config::Describer<Spec>& d) {
       .or_default();
 }
 
-// Spec has: describe; name; static Refusal refuse(const Spec&, Ranks); Options options(Ranks) const;
-// void write(Program&, Ranks) const.
+// Spec has: describe; name; refuse where it is not for all Ranks; Options options(Ranks) const; void write(Program&,
+// Ranks) const.
 template <class Spec>
 ProgramEntry entry() {
   return {Spec::name, [](const config::Node& node, config::Diagnostics& diagnostics, Shape shape) {

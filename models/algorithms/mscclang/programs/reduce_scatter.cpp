@@ -1,4 +1,4 @@
-#include "models/algorithms/mscclang/programs/entry.hpp"
+#include "models/algorithms/mscclang/programs/pairs.hpp"
 
 namespace moire::mscclang {
 
@@ -18,7 +18,6 @@ struct Ring : CommonSpec {
         .range(1, 32)
         .or_default();
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
     return options_of(*this, name, Collective::reduce_scatter, ranks, static_cast<std::int32_t>(channels));
   }
@@ -47,23 +46,14 @@ struct AllPairs : PeersSpec {
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::reduce_scatter, ranks, ranks.all());
-    made.blocks = Blocks::manual;
     made.gather_waits = true;
     return made;
   }
   void write(Program& p, const Ranks& ranks) const {
-    const std::int32_t n = ranks.all();
     const Buffer parts = p.scratch("parts");
-    for (std::int32_t from = 0; from < n; ++from) {
-      for (std::int32_t to = 0; to < n; ++to) {
-        if (from != to) p.chunk(from, input, to * n, n).copy(to, parts, with_peer(from, to, ranks.all()));
-      }
-    }
-    for (std::int32_t r = 0; r < n; ++r) {
-      for (std::int32_t i = 0; i < n * (n - 1); ++i) {
-        p.chunk(r, input, r * n + i % n).reduce(p.chunk(r, parts, i), {.send_block = i % n});
-      }
-    }
+    const auto pairs = PairsInNodes::among_all(p, ranks, ranks.all(), *this);
+    pairs.scatter(parts);
+    pairs.reduce(parts, ranks.all());
   }
 };
 
@@ -75,11 +65,7 @@ struct Halving : PeersSpec {
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
-  Options options(const Ranks& ranks) const {
-    Options made = options_of(*this, name, Collective::reduce_scatter, ranks, 1);
-    made.blocks = Blocks::manual;
-    return made;
-  }
+  Options options(const Ranks& ranks) const { return options_of(*this, name, Collective::reduce_scatter, ranks, 1); }
   void write(Program& p, const Ranks& ranks) const {
     for (std::int32_t distance = ranks.all() / 2; distance >= 1; distance /= 2) {
       for (std::int32_t r = 0; r < ranks.all(); ++r) {

@@ -22,11 +22,8 @@ struct BroadcastChain : CommonSpec {
     describe_common(d);
     describe_chunks(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
-    Options made = options_of(*this, name, Collective::broadcast, ranks, static_cast<std::int32_t>(chunks));
-    made.in_place = false;
-    return made;
+    return out_of_place(options_of(*this, name, Collective::broadcast, ranks, static_cast<std::int32_t>(chunks)));
   }
   void write(Program& p, const Ranks& ranks) const {
     for (std::int32_t i = 0; i < chunks; ++i) {
@@ -46,11 +43,8 @@ struct BroadcastBinomial : CommonSpec {
     describe_common(d);
     describe_chunks(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
-    Options made = options_of(*this, name, Collective::broadcast, ranks, static_cast<std::int32_t>(chunks));
-    made.in_place = false;
-    return made;
+    return out_of_place(options_of(*this, name, Collective::broadcast, ranks, static_cast<std::int32_t>(chunks)));
   }
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t n = ranks.all();
@@ -76,7 +70,6 @@ struct ReduceChain : CommonSpec {
     describe_common(d);
     describe_chunks(d);
   }
-  Refusal refuse(const Ranks&) const { return std::nullopt; }
   Options options(const Ranks& ranks) const {
     return options_of(*this, name, Collective::reduce, ranks, static_cast<std::int32_t>(chunks));
   }

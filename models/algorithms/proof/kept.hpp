@@ -1,0 +1,35 @@
+// Proofs are made once for each content in a process: a study that runs many variants of a scenario proves a file once,
+// and processes forked behind its preparation have the proof.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/core/log.hpp"
+
+namespace moire::proof {
+
+template <class Content, class Proof>
+class Kept {
+ public:
+  template <class Make>
+  std::shared_ptr<const Proof> get(const Content& content, const std::string& name, Make make) {
+    const std::lock_guard lock(mutex_);
+    const auto known =
+        std::find_if(proofs_.begin(), proofs_.end(), [&](const auto& proof) { return proof.first == content; });
+    if (known != proofs_.end()) return known->second;
+    core::log_debug("proved {}", name);
+    proofs_.emplace_back(content, std::make_shared<const Proof>(make()));
+    return proofs_.back().second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<Content, std::shared_ptr<const Proof>>> proofs_;  // as many as a process has files
+};
+
+}  // namespace moire::proof

@@ -1,0 +1,90 @@
+#include "sim/config/file.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace moire::config {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string or_else(const std::string& remedy, const char* general) { return remedy.empty() ? general : remedy; }
+
+}  // namespace
+
+void refuse(const FileAsked& asked, const std::string& what, const std::string& remedy, Diagnostics& diagnostics) {
+  if (asked.place) {
+    diagnostics.error(*asked.place, in_quotes(asked.file.string()) + " " + what, remedy);
+  } else {
+    const auto source = std::make_shared<const Source>(Source{asked.file.string(), {}, false, {}});
+    diagnostics.error({source, 0, 0}, what, remedy);
+  }
+}
+
+std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& diagnostics) {
+  std::error_code error;
+  const fs::file_status status = fs::status(asked.file, error);
+  if (!fs::exists(status)) {
+    if (asked.place) {
+      diagnostics.error(*asked.place, "no such file " + in_quotes(asked.file.string()),
+                        or_else(asked.remedy, "a path is relative to the file it is written in"));
+    } else {
+      refuse(asked, "does not exist", or_else(asked.remedy, "name a file that is there"), diagnostics);
+    }
+    return nullptr;
+  }
+  if (fs::is_directory(status)) {
+    refuse(asked, "is a folder", asked.place ? "name a file in it" : or_else(asked.remedy, "name a file in it"),
+           diagnostics);
+    return nullptr;
+  }
+  errno = 0;
+  auto in = std::make_unique<std::ifstream>(asked.file, std::ios::binary);
+  if (*in) {
+    std::array<char, 2> first{};
+    in->read(first.data(), first.size());
+    const bool gzip = in->gcount() == 2 && first == std::array{'\x1f', '\x8b'};
+    in->clear();
+    in->seekg(0);
+    if (!gzip) return in;
+    refuse(asked, "is compressed with gzip, which is not read", "unpack it (gunzip), or compress it with zstd",
+           diagnostics);
+    return nullptr;
+  }
+  refuse(asked, fmt::format("cannot be read: {}", std::strerror(errno == 0 ? EIO : errno)), "check its permissions",
+         diagnostics);
+  return nullptr;
+}
+
+std::optional<std::string> read_plain(const FileAsked& asked, std::uintmax_t most, Diagnostics& diagnostics) {
+  const std::unique_ptr<std::istream> in = open_file(asked, diagnostics);
+  if (!in) return std::nullopt;
+  const auto next = [&in](char* block, std::size_t size) {
+    in->read(block, static_cast<std::streamsize>(size));
+    return static_cast<std::size_t>(in->gcount());
+  };
+  return read_blocks(asked, *in, most, next, diagnostics);
+}
+
+std::optional<std::string> read_blocks(const FileAsked& asked, std::istream& in, std::uintmax_t most,
+                                       const std::function<std::size_t(char*, std::size_t)>& next,
+                                       Diagnostics& diagnostics) {
+  std::string text;
+  std::array<char, 65536> block{};
+  while (const std::size_t got = next(block.data(), block.size())) {
+    text.append(block.data(), got);
+    if (text.size() <= most) continue;
+    refuse(asked, fmt::format("is larger than {} MiB", most >> 20), asked.when_large, diagnostics);
+    return std::nullopt;
+  }
+  if (!in.bad()) return text;
+  refuse(asked, "cannot be read on", "check the disk or the connection", diagnostics);
+  return std::nullopt;
+}
+
+}  // namespace moire::config
