@@ -115,7 +115,7 @@ constexpr std::size_t most_kept = std::size_t{128} << 20;
 }  // namespace
 
 PreparedRun PreparedRun::only(std::uint32_t queue) const {
-  return {system, std::make_shared<program::Program>(program->only(queue)), {}, machine};
+  return {system, std::make_shared<program::Program>(program->only(queue)), {}, {}, {}, machine};
 }
 
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,

@@ -22,7 +22,7 @@ struct Layout {
   std::uint32_t gpus_per_node = 1;
   std::vector<part::TimelineSection> sections{};  // of the parts, in the order they are shown
   // The group of each CU, such as "GPC 2" or "XCD 0"; empty when CUs are not grouped.
-  std::vector<std::string> cu_groups;
+  std::vector<std::string> cu_groups{};
 };
 
 // One line on the screen: lanes of the same name and parent, which viewers show as one track.
