@@ -56,8 +56,8 @@ TEST(WhatIf, APowerLimitThatStaysKeepsAGemmAsItIs) {
   const Ran ran = run("4xh200.yaml", gemm, "sweep: {system.node.gpu.compute.clock: [1.7 GHz, 1.98 GHz, 2.5 GHz]}\n",
                       {"system.node.gpu.compute.matrix_clock=1.7 GHz"});
   ASSERT_EQ(ran.errors, "");
-  for (const std::size_t faster : {1, 2})  // clocks are kept in steps of 1 %
-    EXPECT_NEAR(ran.metric(faster, "time_us"), ran.metric(0, "time_us"), 0.01 * ran.metric(0, "time_us"));
+  for (const std::size_t faster : {1, 2})  // clocks are kept in steps of 1 %, and loads go with the clock
+    EXPECT_NEAR(ran.metric(faster, "time_us"), ran.metric(0, "time_us"), 0.015 * ran.metric(0, "time_us"));
 }
 
 TEST(WhatIf, MoreCusNeverSlowAGemm) {

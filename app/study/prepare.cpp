@@ -141,8 +141,10 @@ Preparer::System Preparer::system_of(const config::Node& node, config::Diagnosti
   if (!parsed) return {};
   System system{std::make_shared<const libraries::EquippedSystem>(std::move(*parsed)), nullptr};
   auto machine = check_system(*system.spec, node, diagnostics);
-  if (has_room()) system.machine = std::make_shared<std::unique_ptr<machine::Machine>>(std::move(machine));
+  const bool first = systems_.empty();
+  if (first || has_room()) system.machine = std::make_shared<std::unique_ptr<machine::Machine>>(std::move(machine));
   machine.reset();
+  if (first) memory_before_ = memory_in_use();
   if (diagnostics.size() == before && has_room()) systems_.emplace(std::move(text), system);
   return system;
 }

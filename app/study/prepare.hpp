@@ -44,7 +44,7 @@ class Preparer {
   PreparedRunPtr prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
 
   // Whether more may be kept. Every process that is forked from this one pays for the size of it, so what goes beyond
-  // is prepared again where it is simulated.
+  // is prepared again where it is simulated. The first system does not count: nearly always all runs have it.
   bool has_room() const;
 
   program::WgTraceFiles& traces() { return traces_; }

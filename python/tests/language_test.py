@@ -194,7 +194,7 @@ class Compiled(unittest.TestCase):
         said = io.StringIO()
         with program(AllReduce(2, 1, True), protocol="LL128", min_bytes=4, max_bytes=8):
             chunk(0, Buffer.input, 0).reduce(chunk(1, Buffer.input, 0)).copy(1, Buffer.input, 0)
-            with contextlib.redirect_stderr(said):
+            with contextlib.redirect_stdout(said):
                 XML()
         root = ElementTree.fromstring(said.getvalue())
         for key, value in {

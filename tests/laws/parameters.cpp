@@ -79,6 +79,7 @@ constexpr Direction directions[] = {
     {"dma.queued_enqueue", Better::less},
     {"dma.bytes_in_flight", Better::neither, "a weight against other traffic, no capacity"},
 
+    {"node.links_per_pair", Better::more},
     {"scale_up_port.links", Better::more},
     {"scale_up_port.link_bandwidth", Better::more},
     {"scale_up_port.payload_efficiency", Better::more},

@@ -59,7 +59,7 @@ TEST(Follow, WhatTheSameChangesSayStands) {
 }
 
 TEST(Follow, MoreCusBringTheirRatesAndPorts) {
-  const Followed larger = with("4xh200.yaml", {"node.gpu.compute.groups.3.cus=18"});
+  const Followed larger = with("4xh200.yaml", {"node.gpu.compute.groups.3.cus=23"});
   const cu::CuArraySpec& is = larger.spec.node.gpu.compute;
   EXPECT_EQ(is.total_cus(), 142);
   EXPECT_NEAR(is.matrix_16bit.value, 989.4e12 * 142 / 132, 1e3);
