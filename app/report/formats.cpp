@@ -8,10 +8,10 @@ namespace moire::report {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> all = {
-      {"table", ".txt", write_text},
-      {"json", ".json", write_json},
-      {"csv", ".csv", write_csv},
-      {"html", ".html", write_html},
+      {"table", ".txt", write_text},  // for the terminal
+      {"json", ".json", write_json},  // for programs
+      {"csv", ".csv", write_csv},     // for spreadsheets
+      {"html", ".html", write_html},  // a page of its own
   };
   return all;
 }
