@@ -105,6 +105,36 @@ TEST(Document, APageEscapesAndMarks) {
   EXPECT_THAT(page, Not(HasSubstr("example")));
 }
 
+TEST(Document, MarkdownHasTablesAndNoMarkupByAccident) {
+  EXPECT_EQ(write_markdown(example()),
+            "# Fused & plain\n"
+            "\n"
+            "| variant | time | worst | of ideal |\n"
+            "| --- | ---: | ---: | ---: |\n"
+            "| fused, \"a\" | 43.12 us | - | 50.0 % |\n"
+            "| plain | 1000.00 us | 25.0 % |  |\n"
+            "\n"
+            "left out: one\n"
+            "\n"
+            "## A group\n"
+            "\n"
+            "2 cases\n"
+            "\n"
+            "All is held.\n");
+  Document document;
+  document.add(Note{"_all_ of all_to_all is 2 * 3 | 4"});
+  document.add(Note{"# two\n  lines\n"});
+  document.add(List{{"-j 2", "<none>"}});
+  EXPECT_EQ(write_markdown(document),
+            "\\_all\\_ of all_to_all is 2 \\* 3 \\| 4\n"
+            "\n"
+            "    # two\n"
+            "      lines\n"
+            "\n"
+            "- \\-j 2\n"
+            "- \\<none>\n");
+}
+
 TEST(Document, WidthsAreOfCharactersAndNoLineEndsInBlanks) {
   Table table{.columns = {left("n"), right("v"), left("w")}};
   table.row({"µs", 1});

@@ -8,10 +8,11 @@ namespace moire::report {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> all = {
-      {"table", ".txt", write_text},  // for the terminal
-      {"json", ".json", write_json},  // for programs
-      {"csv", ".csv", write_csv},     // for spreadsheets
-      {"html", ".html", write_html},  // a page of its own
+      {"table", ".txt", write_text},        // for the terminal
+      {"json", ".json", write_json},        // for programs
+      {"csv", ".csv", write_csv},           // for spreadsheets
+      {"html", ".html", write_html},        // a page of its own
+      {"markdown", ".md", write_markdown},  // for a pull request or a wiki
   };
   return all;
 }

@@ -26,6 +26,8 @@ std::string write_json(const Document& document);
 std::string write_json(const std::vector<Document>& documents);  // an array
 // A self-contained page with figures. Throws core::RunFailure where gnuplot is missing.
 std::string write_html(const Document& document);
+// Text for a pull request or a wiki.
+std::string write_markdown(const Document& document);
 
 std::string text_of(const Table& table);
 
