@@ -1,0 +1,130 @@
+// What architects change, one step off what was measured. Each was wrong once: the comment says what came out then.
+#include <gmock/gmock.h>
+
+#include "tests/what_ifs/ran.hpp"
+
+namespace moire::study {
+namespace {
+
+using testing::Contains;
+
+constexpr const char* gemm = "gemm: {m: 4096, n: 4096, k: 4096}";
+constexpr const char* fast_pcie = "system.node.nic.pcie_bandwidth=1000 GB/s";
+
+std::string collective(const std::string& name, const std::string& bytes) {
+  return name + ": {bytes_per_rank: " + bytes + "}";
+}
+
+Sets with_nic(const std::string& gigabits, const std::string& nodes) {
+  return {"system.nodes=" + nodes, "system.node.nic.bandwidth=" + gigabits + " Gb/s", fast_pcie};
+}
+
+// All of these ended with "internal error: nic.cpp: a put needs a byte and a sink" after `check` had said ok.
+TEST(WhatIf, CollectivesBetweenNodesTakeAnySize) {
+  const auto runs = [](const std::string& system, const std::string& operation, const Sets& sets = {}) {
+    const Ran ran = run(system, operation, "", sets);
+    EXPECT_EQ(ran.errors, "") << system << ": " << operation;
+    if (ran.errors.empty()) {
+      EXPECT_GT(ran.time_us(), 0);
+    }
+  };
+  runs("8xmi300x.yaml", collective("all_reduce", "16 MiB"), {"system.nodes=2"});
+  runs("2x8xh100_200gbe.yaml", collective("all_reduce", "10 MiB"));
+  for (const char* bytes : {"1 B", "15 B", "1000 B", "100003 B"}) {
+    for (const char* system : {"2x4xh200.yaml", "2x8xh100_200gbe.yaml"}) {
+      for (const char* name : {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"})
+        runs(system, collective(name, bytes));
+      runs(system, std::string("all_to_all: {bytes_per_rank: ") + bytes + ", engine: nic}");
+    }
+    runs("ndv4.yaml", collective("all_reduce", bytes), {"system.nodes=4"});
+    runs("128x8xh100_rail.yaml", collective("reduce_scatter", bytes), {"system.nodes=4"});
+  }
+  runs("128x8xh100_rail.yaml", "all_reduce: {bytes_per_rank: 1 MiB, algorithm: direct}", {"system.nodes=4"});
+}
+
+// 256 MiB on 8 x 8 H100 took 2,686 / 1,601 / 1,601 / 3,250 us, 128 KiB on 4 x 8 94 / 131 / 257 us.
+TEST(WhatIf, AFasterNicNeverSlowsAnAllReduce) {
+  const auto falls = [](const std::string& bytes, const std::string& nodes, const std::vector<const char*>& gigabits) {
+    double before = 1e12;
+    for (const char* rate : gigabits) {
+      const Ran ran = run("128x8xh100_rail.yaml", collective("all_reduce", bytes), "", with_nic(rate, nodes));
+      ASSERT_EQ(ran.errors, "");
+      EXPECT_LE(ran.time_us(), before) << bytes << ", " << rate << " Gb/s";
+      before = ran.time_us();
+    }
+  };
+  falls("256 MiB", "8", {"200", "400", "800", "1600"});
+  falls("128 KiB", "4", {"100", "200", "400"});
+}
+
+// Links without limit took 1 GiB on 4 H200 from 5.0 to 13.45 ms.
+TEST(WhatIf, LinksWithoutLimitNeverSlowAnAllReduce) {
+  const Ran ran = run("4xh200.yaml", collective("all_reduce", "1 GiB"),
+                      "sweep: {system.node.gpu.port.link_bandwidth: [26.5625 GB/s, 100 GB/s, 100000 GB/s]}\n");
+  ASSERT_EQ(ran.errors, "");
+  EXPECT_GT(ran.time_us(0), ran.time_us(1));
+  EXPECT_GE(ran.time_us(1), ran.time_us(2));
+}
+
+// 64 MiB on 8 x 8 H100 took 1,762 us and 128 MiB 1,193 us.
+TEST(WhatIf, MoreBytesAreNeverFaster) {
+  const auto time = [](const char* bytes) {
+    return run("128x8xh100_rail.yaml", collective("all_reduce", bytes), "", {"system.nodes=8", fast_pcie}).time_us();
+  };
+  EXPECT_GT(time("64 MiB"), 0);
+  EXPECT_LT(time("64 MiB"), time("128 MiB"));
+}
+
+// Twice the SMs took an all-reduce alone from 1,302 to 1,404 us.
+TEST(WhatIf, MoreSmsNeverSlowAnAllReduce) {
+  const Ran ran = run("4xh200.yaml", collective("all_reduce", "256 MiB"),
+                      "sweep: {system.node.gpu.compute.groups.2.count: [5, 10, 14]}\n");
+  ASSERT_EQ(ran.errors, "");
+  EXPECT_GE(ran.time_us(0), ran.time_us(1));
+  EXPECT_GE(ran.time_us(1), ran.time_us(2));
+}
+
+// 1.7, 1.98 and 2.5 GHz once took 1,255, 1,431 and 1,790 us: the matrix clock stayed.
+TEST(WhatIf, AHigherClockNeverSlowsAGemm) {
+  const Ran ran = run("4xh200.yaml", gemm, "sweep: {system.node.gpu.compute.clock: [1.7 GHz, 1.98 GHz, 2.5 GHz]}\n");
+  ASSERT_EQ(ran.errors, "");
+  EXPECT_GT(ran.metric(0, "time_us"), ran.metric(1, "time_us"));
+  EXPECT_GT(ran.metric(1, "time_us"), ran.metric(2, "time_us"));
+  EXPECT_EQ(ran.metric(1, "time_us"), run("4xh200.yaml", gemm).metric(0, "time_us")) << "the file's own clock";
+  EXPECT_THAT(ran.result.notes,
+              Contains("compute.matrix_clock 2.146 GHz instead of 1.7 GHz, with compute.clock (in run "
+                       "'2.5 GHz')"));
+}
+
+TEST(WhatIf, APowerLimitThatStaysKeepsAGemmAsItIs) {
+  const Ran ran = run("4xh200.yaml", gemm, "sweep: {system.node.gpu.compute.clock: [1.7 GHz, 1.98 GHz, 2.5 GHz]}\n",
+                      {"system.node.gpu.compute.matrix_clock=1.7 GHz"});
+  ASSERT_EQ(ran.errors, "");
+  for (const std::size_t faster : {1, 2})  // clocks are kept in steps of 1 %, and loads go with the clock
+    EXPECT_NEAR(ran.metric(faster, "time_us"), ran.metric(0, "time_us"), 0.015 * ran.metric(0, "time_us"));
+}
+
+TEST(WhatIf, MoreCusNeverSlowAGemm) {
+  const Ran ran = run("8xmi300x.yaml", gemm, "sweep: {system.node.gpu.compute.groups.0.count: [6, 8, 10]}\n");
+  ASSERT_EQ(ran.errors, "");
+  EXPECT_GE(ran.metric(0, "time_us"), ran.metric(1, "time_us"));
+  EXPECT_GE(ran.metric(1, "time_us"), ran.metric(2, "time_us"));
+}
+
+// Half of the GPUs once had 7 / 3 of the links a pair.
+TEST(WhatIf, HalfOfAMeshHasTheLinksItHadBefore) {
+  const Ran ran = run("8xmi300x.yaml", "all_to_all: {bytes_per_peer: 64 MiB, engine: dma, streams: per_peer}",
+                      "sweep: {system.node.gpus: [4, 8]}\n");
+  ASSERT_EQ(ran.errors, "");
+  EXPECT_NEAR(ran.metric(0, "time_us"), ran.metric(1, "time_us"), 0.05 * ran.metric(1, "time_us"));
+}
+
+TEST(WhatIf, AnOperatorTakesTheSystemsLibrary) {
+  const std::string embedding =
+      "embedding_all_to_all: {tables_per_gpu: 4, global_batch: 1024, pooling: 8, dim: 64, in_flight: 4 KiB, "
+      "rows_per_table: 10000}";
+  EXPECT_EQ(run("4xh200.yaml", embedding).errors, "");
+}
+
+}  // namespace
+}  // namespace moire::study
