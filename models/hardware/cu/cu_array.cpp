@@ -1,5 +1,7 @@
 #include "models/hardware/cu/cu_array.hpp"
 
+#include <algorithm>
+
 namespace moire::cu {
 
 CuArray::CuArray(const CuArraySpec& spec)
@@ -44,13 +46,21 @@ void CuArray::release(CuId cu, const Footprint& footprint) {
   unit.used.lds -= footprint.lds;
 }
 
+std::uint32_t CuArray::least_resident(const Footprint& footprint, const Mask& mask) const {
+  std::uint32_t least = UINT32_MAX;
+  for (CuId cu = 0; cu < cus() && least > 0; ++cu) {
+    if ((mask.empty() || mask[cu]) && fits(units_[cu], footprint)) least = std::min(least, units_[cu].resident);
+  }
+  return least;
+}
+
 bool CuArray::place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
-                    const Mask& mask) {
+                    const Mask& mask, std::uint32_t resident) {
   const std::size_t before = where.size();
   for (std::int64_t i = 0; i < size; ++i) {
     CuId best = groups_[group].end;
     for (CuId cu = groups_[group].begin; cu < groups_[group].end; ++cu) {
-      if ((!mask.empty() && !mask[cu]) || !fits(units_[cu], footprint)) continue;
+      if ((!mask.empty() && !mask[cu]) || units_[cu].resident > resident || !fits(units_[cu], footprint)) continue;
       if (best == groups_[group].end || units_[cu].resident < units_[best].resident) best = cu;
       if (units_[best].resident == 0) break;
     }

@@ -22,13 +22,15 @@ class CuArray {
 
   // By CU: may a workgroup be placed there? Empty: anywhere.
   using Mask = std::vector<bool>;
-  // Places a cluster of `size` workgroups in group `group`, each on its least loaded CU (lowest number first).
-  // False, and nothing changed, if they do not all fit. Appends the CUs to `where`.
+  // Places a cluster of `size` workgroups in group `group`, each on its least loaded CU (lowest number first) of those
+  // with at most `resident` workgroups. False, and nothing changed, if they do not all fit. Appends the CUs to `where`.
   bool place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
-             const Mask& mask = {});
+             const Mask& mask = {}, std::uint32_t resident = UINT32_MAX);
   // The same on the group's CUs that an empty GPU fills first, each while it is empty.
   bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
                              const Mask& mask = {});
+  // Workgroups on the emptiest CU where one more fits; UINT32_MAX where none does.
+  std::uint32_t least_resident(const Footprint& footprint, const Mask& mask = {}) const;
   void release(CuId cu, const Footprint& footprint);
 
   // The order in which the dispatcher visits groups: those with CUs that are filled first, then the others.

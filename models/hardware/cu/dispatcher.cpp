@@ -18,7 +18,7 @@ void Dispatcher::add(const Grid& grid) {
   if (grid.workgroups == 0) return;
   const auto behind = std::find_if(queue_.begin(), queue_.end(),
                                    [&](const Queued& other) { return other.grid.priority < grid.priority; });
-  queue_.insert(behind, {grid, 0, {}, false});
+  queue_.insert(behind, {grid, 0, {}, false, {}});
   find_free_ground();
 }
 
@@ -26,8 +26,12 @@ bool Dispatcher::place_cluster(Queued& queued, std::uint32_t group, bool first_f
   where_.clear();
   const std::int64_t size = std::min(queued.grid.cluster, queued.grid.workgroups - queued.next);
   const CuArray::Mask& mask = queued.ground;
-  const bool done = first_filled ? array_.place_on_first_filled(group, queued.grid.footprint, where_, mask)
-                                 : array_.place(group, queued.grid.footprint, size, where_, mask);
+  const Footprint& footprint = queued.grid.footprint;
+  const bool lone = !first_filled && queued.grid.cluster == 1;
+  if (lone && !queued.emptiest) queued.emptiest = array_.least_resident(footprint, mask);
+  const bool done = first_filled
+                        ? array_.place_on_first_filled(group, footprint, where_, mask)
+                        : array_.place(group, footprint, size, where_, mask, lone ? *queued.emptiest : UINT32_MAX);
   if (!done) return false;
   for (const CuId cu : where_) placed.push_back({queued.grid.id, queued.next++, cu});
   return true;
@@ -39,6 +43,7 @@ void Dispatcher::find_free_ground() {
   bool all = false;
   for (Queued& queued : queue_) {
     const CuArray::Mask& mask = masks_[queued.grid.mask];
+    queued.emptiest.reset();
     queued.blocked = all;
     if (all) continue;
     const bool first = &queued == &queue_.front();
@@ -57,6 +62,7 @@ void Dispatcher::find_free_ground() {
 }
 
 void Dispatcher::place(std::vector<Placement>& placed) {
+  for (Queued& queued : queue_) queued.emptiest.reset();
   // A turn in which a group of "filled first" CUs still has an empty one serves only those.
   for (const bool first_filled : {true, false}) {
     const std::size_t before = placed.size();

@@ -3,10 +3,12 @@
 // Grids (running kernels) are served by priority, then by the time they became ready; a grid behind another one gets
 // CUs only once all workgroups of the one before have been placed (measured on NVIDIA: later kernels get leftovers).
 // On CUs that no grid before it may use, a grid waits for nobody.
-// One call of place() is one turn: every group of CUs receives at most one cluster.
+// One call of place() is one turn: every group of CUs receives at most one cluster, and no CU a workgroup while one
+// that would do is emptier: small groups take part in as many turns as large ones, and would fill up before the others.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/hardware/cu/cu_array.hpp"
@@ -33,8 +35,9 @@ class Dispatcher final : public part::Dispatcher {
   struct Queued {
     Grid grid;
     std::int64_t next = 0;
-    CuArray::Mask ground;  // where it may be placed as long as those before it wait; empty: anywhere
-    bool blocked = false;  // nowhere
+    CuArray::Mask ground;                   // where it may be placed as long as those before it wait; empty: anywhere
+    bool blocked = false;                   // nowhere
+    std::optional<std::uint32_t> emptiest;  // in this turn: workgroups on the emptiest CU that it may have
   };
   bool place_cluster(Queued& queued, std::uint32_t group, bool first_filled, std::vector<Placement>& placed);
 

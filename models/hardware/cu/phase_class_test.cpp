@@ -124,7 +124,7 @@ TEST_F(H200, TheMemoryServesReadsWritesAndTheirMixAsMeasured) {
   const auto most = [&](const PhaseShape& shape) {
     return machine->gpu().hbm.bandwidth.value / demands(*machine, class_of(shape))["rank 0 HBM"] * 1e-9;
   };
-  EXPECT_NEAR(most({.name = "read", .read = 1, .in_flight = {32768}}), 4595, 0.02 * 4595);
+  EXPECT_NEAR(most({.name = "read", .read = 1, .in_flight = {32768}}), 4595, 0.025 * 4595);
   EXPECT_NEAR(most({.name = "write", .write = 1, .in_flight = {32768}}), 4298, 0.03 * 4298);
   EXPECT_NEAR(most(copy(32768)), 1818, 0.04 * 1818);
   const double overfetch = memory::row_overfetch(machine->gpu().hbm, Bytes{512});
