@@ -331,7 +331,7 @@ const std::vector<Law>& all_laws() {
       {"capacity", "more of a capacity, less of a latency, is never slower", 6, Draw::strict, any, capacity},
       {"bytes", "more bytes are never faster", 1, Draw::strict, has_size, bytes},
       {"floor", "with rates without limit latencies are left", 1, Draw::strict, any, floor_law},
-      {"rate", "of many bytes, twice as many take twice as long", 1, Draw::strict, is_collective, rate_law},
+      {"rate", "of many bytes, the next ones take the same time each", 1, Draw::strict, is_collective, rate_law},
       {"bottleneck", "where one capacity alone limits, the time is the work over it", 2, Draw::strict, has_bottleneck,
        bottleneck_law},
       {"wire", "no part is busier than always, no bus bandwidth above the port's", 1, Draw::strict, any, wire},

@@ -225,7 +225,7 @@ int run(const Arguments& arguments) {
         ++by_size[size_names[static_cast<int>(one.size)]][found];
     const double taken = std::chrono::duration<double>(Clock::now() - case_begin).count();
     seconds[one.law] += taken;
-    if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken);
+    if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken) << std::flush;
   }
   std::cout << fmt::format("\n{} cases of seed {}, {} strata (law x operator x system x size), each {} to {} times\n",
                            arguments.cases, arguments.seed, all.size(), arguments.cases / all.size(),
