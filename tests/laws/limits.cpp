@@ -19,10 +19,14 @@ bool is_rate(const Parameter& one) {
          one.dimension == config::Dimension::per_second;
 }
 
+// Times are named so that they stay: some go with the clock.
 Scenario with_rates(const Case& one, double factor) {
   Scenario scenario = one.scenario();
-  for (const Parameter& number : numbers_of_run(one))
+  for (const Parameter& number : numbers_of_run(one)) {
     if (is_rate(number)) scenario.changes.push_back({number.path, number.text(number.value * factor)});
+    if (number.dimension == config::Dimension::time)
+      scenario.changes.push_back({number.path, number.text(number.value)});
+  }
   return scenario;
 }
 
@@ -95,7 +99,8 @@ double round_of(const Case& one, const Outcome& few) {
 // Of whole rounds, and of more of them until it holds: a pipeline has to fill, and messages get more channels the
 // larger they are.
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
-  constexpr double least = 2, most = 256;  // rounds
+  constexpr double least = 2, most = 256;                              // rounds
+  if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // they would take too many steps
   const std::size_t most_spans = 4 * cost.most_spans;
   Case own = one;
   own.work.size = std::exp2(22);
@@ -185,7 +190,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
         const double links = number(gpu + "port.links");
         // On a mesh each peer has links of its own, and copies of one queue follow each other.
         seconds = peers * work.size * share /
-                  (number(limit) * efficiency * (mesh ? std::floor(links / static_cast<double>(own.gpus - 1)) : links));
+                  (number(limit) * efficiency * (mesh ? number("system.node.links_per_pair") : links));
       } else {
         seconds = peers * work.size * share / number(limit);
       }
