@@ -27,7 +27,7 @@ inline constexpr double most_reordered = 0.02;
 
 // How much a case may cost.
 struct Cost {
-  std::int64_t most_ranks = 16;  // of laws of time
+  std::int64_t most_ranks = 64;  // of laws of time; few cases have more than few_ranks
   std::size_t most_spans = 60'000;
 };
 

@@ -19,10 +19,14 @@ bool is_rate(const Parameter& one) {
          one.dimension == config::Dimension::per_second;
 }
 
+// Times are named so that they stay: some go with the clock.
 Scenario with_rates(const Case& one, double factor) {
   Scenario scenario = one.scenario();
-  for (const Parameter& number : numbers_of_run(one))
+  for (const Parameter& number : numbers_of_run(one)) {
     if (is_rate(number)) scenario.changes.push_back({number.path, number.text(number.value * factor)});
+    if (number.dimension == config::Dimension::time)
+      scenario.changes.push_back({number.path, number.text(number.value)});
+  }
   return scenario;
 }
 
@@ -78,23 +82,48 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   return {};
 }
 
-// Beyond what fills the pipeline, which may be the whole of a small message.
+namespace {
+
+// What all channels move in one round of whole chunks, in bytes of a rank: a library cuts what it moves into such
+// rounds, and a part of one may take as long as a whole one.
+double round_of(const Case& one, const Outcome& few) {
+  const auto number = [&](const std::string& path) { return number_of(one.system, "system.library." + path, 4096); };
+  const std::string* protocol = one.work.find("protocol");
+  if (!protocol) return few.ranks * number("max_channels") * number("node.slot");
+  const double channels = std::max(1.0, few.metric("workgroups"));  // of all ranks
+  return channels * number("channels." + *protocol + ".chunk") / (one.op == "all_gather" ? few.ranks : 1);
+}
+
+}  // namespace
+
+// Of whole rounds, and of more of them until it holds: a pipeline has to fill, and messages get more channels the
+// larger they are.
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
-  Verdict broken{Found::broken, one.work.find("engine") ? *one.work.find("engine") : "", "", {}};
-  double ps[3] = {};
-  const double most = std::exp2(30);
+  constexpr double least = 2, most = 256;                              // rounds
+  if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // they would take too many steps
+  const std::size_t most_spans = 4 * cost.most_spans;
   Case own = one;
-  own.work.size = most;
-  for (int i = 0; i < 3; ++i) {
-    Workload work = one.work;
-    work.size = most / std::exp2(2 - i) + std::floor(std::fmod(one.work.size, 4096)) * (1 << i);
+  own.work.size = std::exp2(22);
+  const Outcome few = simulate(own.scenario(), most_spans);
+  if (!few.ran()) return not_run(one, few, own.scenario());
+  const double round = std::ceil(round_of(one, few));
+  Verdict broken{Found::broken, one.work.find("engine") ? *one.work.find("engine") : "", "", {}};
+  std::vector<double> ps;
+  Workload work = one.work;
+  own.work.size = 8 * least * round;  // the network in the same pieces for all
+  for (double rounds = least; rounds <= most; rounds *= 2) {
+    work.size = rounds * round;
     const Scenario& scenario = broken.runs.emplace_back(own.scenario(work));
-    const Outcome outcome = simulate(scenario, static_cast<std::size_t>(4 << i) * cost.most_spans);
+    const Outcome outcome = simulate(scenario, most_spans);
     if (!outcome.ran()) return not_run(one, outcome, scenario);
-    ps[i] = outcome.ps();
-    broken.why += fmt::format("{}{} B: {:.3f} us", i == 0 ? "" : ", ", work.size, outcome.ps() / 1e6);
+    broken.why += fmt::format("{}{} B: {:.3f} us", ps.empty() ? "" : ", ", work.size, outcome.ps() / 1e6);
+    ps.push_back(outcome.ps());
+    if (ps.size() > 2) {
+      const double last = ps.back() - ps.end()[-2], before = ps.end()[-2] - ps.end()[-3];
+      if (std::abs(last - 2 * before) <= 0.01 * last) return {};
+    }
+    if (2 * outcome.steps > most_spans) return {Found::cut};
   }
-  if (std::abs((ps[2] - ps[1]) - 2 * (ps[1] - ps[0])) <= 0.01 * (ps[2] - ps[1])) return {};
   return broken;
 }
 
@@ -161,7 +190,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
         const double links = number(gpu + "port.links");
         // On a mesh each peer has links of its own, and copies of one queue follow each other.
         seconds = peers * work.size * share /
-                  (number(limit) * efficiency * (mesh ? std::floor(links / static_cast<double>(own.gpus - 1)) : links));
+                  (number(limit) * efficiency * (mesh ? number("system.node.links_per_pair") : links));
       } else {
         seconds = peers * work.size * share / number(limit);
       }

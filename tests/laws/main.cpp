@@ -200,7 +200,10 @@ int run(const Arguments& arguments) {
     // A draw that is refused, or whose two runs are not comparable, says little: a few others are drawn.
     Random random(arguments.seed, number);
     for (int attempt = 0; attempt < 6; ++attempt) {
-      draw(one, random, stratum.law->draw, stratum.law->draw == Draw::loose ? 512 : arguments.cost.most_ranks);
+      const std::int64_t most_ranks = stratum.law->draw == Draw::loose ? 512
+                                      : random.one_in(8)               ? arguments.cost.most_ranks
+                                                                       : std::min(few_ranks, arguments.cost.most_ranks);
+      draw(one, random, stratum.law->draw, most_ranks);
       verdict = checked(*stratum.law, one, arguments.cost);
       const bool judged =
           verdict.found == Found::kept || verdict.found == Found::reordered || verdict.found == Found::broken;
@@ -225,7 +228,7 @@ int run(const Arguments& arguments) {
         ++by_size[size_names[static_cast<int>(one.size)]][found];
     const double taken = std::chrono::duration<double>(Clock::now() - case_begin).count();
     seconds[one.law] += taken;
-    if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken);
+    if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken) << std::flush;
   }
   std::cout << fmt::format("\n{} cases of seed {}, {} strata (law x operator x system x size), each {} to {} times\n",
                            arguments.cases, arguments.seed, all.size(), arguments.cases / all.size(),

@@ -154,8 +154,11 @@ struct Walk {
   std::vector<Parameter>& found;
 
   void value(const config::Node& written, const Shape& shape, const config::Field& field, const std::string& name,
-             const std::string& path) {
+             const std::string& own_path) {
     const config::Node& node = value_of(written);
+    // --set replaces a number with its source, and only an item of a list.
+    const bool within = &node != &written && !node.is_scalar();
+    const std::string path = within ? own_path + ".value" : own_path;
     if (const config::Description* spec = spec_of(shape)) {
       if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: its own defaults
     } else if (shape.form == Shape::Form::list || shape.form == Shape::Form::map) {

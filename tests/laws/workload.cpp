@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/algorithms/mscclang/programs/registry.hpp"
+#include "tests/laws/own_kernel.hpp"
 
 namespace moire::laws {
 
@@ -62,7 +63,8 @@ void draw_collective(Case& one, Random& random, Draw how) {
       if (one.op == "broadcast" || (algorithm == "recursive" && !two)) algorithm = "ring";
       add("algorithm", algorithm);
       add("protocol", random.of<const char*>({"simple", "simple", "ll", "ll128"}));
-      add("channels", random.of<const char*>({"1", "2", "4", "8", "16"}));
+      const bool many = one.nodes * one.gpus > few_ranks;
+      add("channels", random.of<const char*>({"1", "2", many ? "1" : "4", many ? "2" : "8", many ? "3" : "16"}));
     }
   } else if (how == Draw::loose && random.one_in(3)) {
     add("channels", random.of<const char*>({"1", "2", "7", "64"}));
@@ -164,6 +166,9 @@ void draw_plan(Case& one, Random& random) {
                    {"library", "../libraries/mscclpp.yaml"}};
 }
 
+// Of many ranks few bytes by few channels, or the case would be cut.
+constexpr double most_of_many = 4194304;
+
 // A size that a plan's units divide.
 constexpr double plan_unit = 49152;
 
@@ -171,6 +176,7 @@ void draw_ranks(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   const bool network = number_of(one.system, "system.node.nics", 0) > 0;
   const auto own_gpus = static_cast<std::int64_t>(number_of(one.system, "system.node.gpus", 1));
   one.nodes = network || how == Draw::loose ? random.of<std::int64_t>({1, 1, 2, 2, 3, 4, 8, 16, 64}) : 1;
+  if (how == Draw::loose && random.one_in(4)) one.nodes = 1 + static_cast<std::int64_t>(random.below(64));
   one.gpus = how == Draw::loose ? random.of<std::int64_t>({1, 2, 3, 4, 5, 6, 7, 8})
                                 : std::min(own_gpus, random.of<std::int64_t>({1, 2, 3, 4, 6, 8, 8}));
   if (how == Draw::strict) {
@@ -213,6 +219,7 @@ std::string Workload::text(double times) const {
   if (collective()) add("bytes_per_rank", bytes);
   if (op == "msccl" || op == "mscclpp") add("bytes", bytes);
   if (op == "gemm") add("k", fmt::format("{}", size));
+  if (op == "kernel") add("let", fmt::format("{{size: {}, slower: {}}}", size, times));
   if (op == "delay") add("time", fmt::format("{} ns", size * times));
   if (op == "embedding_all_to_all" || op == "dlrm_iteration") add("tables_per_gpu", fmt::format("{}", size));
   if (op == "stream") {
@@ -238,13 +245,14 @@ std::vector<Change> Case::machine() const {
   set("system.nodes", nodes);
   set("system.node.gpus", gpus);
   const auto nics = static_cast<std::int64_t>(number_of(system, "system.node.nics", 0));
-  if (nics > gpus) set("system.node.nics", gpus);
+  if (nics > 0) set("system.node.nics", std::min(nics, gpus));  // else as many for a GPU as before
   // Much traffic between nodes in coarser pieces, or a run would take minutes.
   constexpr double most_pieces = 2e5;
   const auto ranks = static_cast<double>(nodes * gpus);
   const double traffic = work.size * ranks * (op == "all_gather" || op == "broadcast" ? ranks : 2);
   double chunk = number_of(system, "system.network.chunk", 4096);
-  const bool coarser = nodes > 1 && (work.collective() || op == "msccl") && traffic / chunk > most_pieces;
+  const bool coarser =
+      nodes > 1 && (work.collective() || op == "msccl" || op == "kernel") && traffic / chunk > most_pieces;
   while (coarser && traffic / chunk > most_pieces) chunk *= 2;
   if (coarser) changes.push_back({"system.network.chunk", fmt::format("{} B", chunk)});
   if (number_of(system, "system.fabric.torus.dimensions.0", 0) > 0) {
@@ -280,12 +288,15 @@ void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   one.work.op = one.op;
   draw_ranks(one, random, how, most_ranks);
   one.work.size = draw_size(one.op, one.size, random);
+  const bool many = how == Draw::strict && one.nodes * one.gpus > few_ranks;
+  if (many && one.op != "mscclpp") one.work.size = std::min(one.work.size, most_of_many);
   if (one.work.collective()) draw_collective(one, random, how);
   if (one.op == "gemm") draw_gemm(one, random, how);
   if (one.op == "stream") draw_stream(one, random);
   if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") draw_embedding(one, random, how);
   if (one.op == "msccl") draw_msccl(one, random);
   if (one.op == "mscclpp") draw_plan(one, random);
+  if (one.op == "kernel") draw_own_kernel(one, random, how);
   if (one.op == "wg_trace") one.work.keys = {{"file", "../../tests/data/tiny_trace.csv"}, {"row", "512 B"}};
 }
 

@@ -16,6 +16,9 @@ inline constexpr const char* size_names[] = {"tiny", "small", "medium", "large",
 // one algorithm, protocol and tile, on a machine that fits together.
 enum class Draw { loose, strict };
 
+// Most cases have so many ranks at most.
+inline constexpr std::int64_t few_ranks = 16;
+
 struct Key {
   std::string name, text;
   double ps = -1;  // of a time

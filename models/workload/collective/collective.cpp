@@ -113,6 +113,7 @@ Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& 
     Collective tried = c;
     tried.method.algorithm = candidate.algorithm;
     tried.method.protocol = candidate.protocol;
+    tried.method.channels = candidate.channels;
     const Time time = time_of(system, tried);
     if (best != nullptr && time >= soonest) continue;
     best = &candidate;

@@ -1,6 +1,10 @@
 // What a machine between nodes may be changed to: more of it is not slower, and the wire is reached, not passed.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <set>
+#include <tuple>
+
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/collective.hpp"
 #include "models/workload/collective/selection.hpp"
@@ -34,9 +38,11 @@ double time_us(const EquippedSystem& system, Kind kind, double bytes, Method met
 }
 
 // Flows that share ports fairly may meet at worse times when they come faster: 2 % at most, with 8 channels and more.
-// The best of all algorithms is 6.3 % slower at 1 MiB from 400 to 1600 Gb/s, and the library's own choice 18.3 %: open.
+// The library's own choice goes by its tables: at 1 MiB a ring of LL128 with 16 channels at 400 Gb/s, a tree at 800,
+// and the ring with 32 channels at 1600, which takes 16.6 % longer than with 16 (18.3 % alone). `best` is there for
+// that.
 double meetings(const Method& method) {
-  return method.algorithm == Algorithm::best ? 1.065 : method.algorithm == Algorithm::automatic ? 1.185 : 1.02;
+  return method.algorithm == Algorithm::best ? 1.005 : method.algorithm == Algorithm::automatic ? 1.185 : 1.02;
 }
 
 TEST(Machine, AFasterNicIsNotSlower) {
@@ -50,11 +56,28 @@ TEST(Machine, AFasterNicIsNotSlower) {
       double before = 1e9;
       for (const double gigabits : {100, 200, 400, 1600}) {
         const double time = time_us(with_nic(two, gigabits), Kind::all_reduce, bytes, method);
-        EXPECT_LE(time, before * meetings(method)) << name_of(method.algorithm) << ", " << name_of(method.protocol) << ", "
-                                           << bytes << " B, " << gigabits << " Gb/s";
+        EXPECT_LE(time, before * meetings(method)) << name_of(method.algorithm) << ", " << name_of(method.protocol)
+                                                   << ", " << bytes << " B, " << gigabits << " Gb/s";
         before = time;
       }
     }
+  }
+}
+
+TEST(Machine, TheBestIsTakenOfAllThatSlowerNicsHave) {
+  const EquippedSystem two = read("2x4xh200.yaml", 2);
+  const auto offered = [&](double gigabits) {
+    std::set<std::tuple<Algorithm, Protocol, std::uint32_t>> all;
+    for (const Choice& choice : candidates(*two.software.library->channels, with_nic(two, gigabits),
+                                           {Kind::all_reduce, 1048576., Algorithm::best, Protocol::automatic}))
+      all.emplace(choice.algorithm, choice.protocol, choice.channels);
+    return all;
+  };
+  auto before = offered(50);
+  for (const double gigabits : {100, 200, 250, 400, 800, 1000, 1200, 1600, 3200}) {
+    const auto now = offered(gigabits);
+    EXPECT_TRUE(std::includes(now.begin(), now.end(), before.begin(), before.end())) << gigabits << " Gb/s";
+    before = now;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "models/workload/collective/algorithms.hpp"
 #include "sim/core/log.hpp"
@@ -101,14 +102,37 @@ ProtocolSpec fitted(ProtocolSpec protocol, const machine::SystemSpec& system, co
   return protocol;
 }
 
-Rings rings_of(const ChannelsSpec& channels, const machine::SystemSpec& system) {
-  if (system.nodes == 1 || !channels.network || !system.node.nic)
-    return {static_cast<double>(channels.channels) / 2, channels.channels};
-  const libraries::NetworkRingsSpec& rule = *channels.network;
-  const double nic = system.node.nic->bandwidth.value;
-  double rings = static_cast<double>(system.node.nics) * std::max(1.0, std::floor(nic / rule.rate.value));
+namespace {
+
+Rings rings_through(const libraries::NetworkRingsSpec& rule, std::int64_t nics, double nic) {
+  double rings = static_cast<double>(nics) * std::max(1.0, std::floor(nic / rule.rate.value));
   if (rings <= static_cast<double>(rule.few) && nic >= rule.doubled_from.value) rings *= 2;
   return {rings, static_cast<std::int64_t>(std::min(2 * rings, 1024.0))};
+}
+
+bool through_nics(const ChannelsSpec& channels, const machine::SystemSpec& system) {
+  return system.nodes > 1 && channels.network && system.node.nic;
+}
+
+// As many as the library would take with these NICs or with slower ones, so that more bandwidth takes no choice away.
+std::set<std::int64_t> channels_up_to(const ChannelsSpec& channels, const machine::SystemSpec& system) {
+  std::set<std::int64_t> counts{rings_of(channels, system).channels};
+  if (!through_nics(channels, system)) return counts;
+  const libraries::NetworkRingsSpec& rule = *channels.network;
+  const double own = system.node.nic->bandwidth.value;
+  constexpr double most_rates = 16;  // of a NIC: it would be 800 GB/s
+  std::vector<double> slower{0, rule.doubled_from.value};
+  for (double rates = 1; rates <= most_rates; ++rates) slower.push_back(rates * rule.rate.value);
+  for (const double nic : slower)
+    if (nic <= own) counts.insert(rings_through(rule, system.node.nics, nic).channels);
+  return counts;
+}
+
+}  // namespace
+
+Rings rings_of(const ChannelsSpec& channels, const machine::SystemSpec& system) {
+  if (!through_nics(channels, system)) return {static_cast<double>(channels.channels) / 2, channels.channels};
+  return rings_through(*channels.network, system.node.nics, system.node.nic->bandwidth.value);
 }
 
 double expected(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
@@ -147,10 +171,11 @@ double least_time(const ProtocolSpec& protocol, const machine::SystemSpec& syste
   return time;
 }
 
+namespace {
+
 std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::SystemSpec& system,
-                               const Question& question) {
+                               const Question& question, std::int64_t most) {
   std::vector<Choice> all;
-  const std::int64_t most = rings_of(channels, system).channels;
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
     const auto algorithm = static_cast<Algorithm>(i + 1);
     const bool asked = question.algorithm == algorithm;
@@ -174,8 +199,25 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
   return all;
 }
 
+}  // namespace
+
+std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::SystemSpec& system,
+                               const Question& question) {
+  std::vector<Choice> all;
+  for (const std::int64_t most : channels_up_to(channels, system)) {
+    for (const Choice& choice : candidates(channels, system, question, most)) {
+      const auto same = [&](const Choice& other) {
+        return other.algorithm == choice.algorithm && other.protocol == choice.protocol &&
+               other.channels == choice.channels;
+      };
+      if (std::none_of(all.begin(), all.end(), same)) all.push_back(choice);
+    }
+  }
+  return all;
+}
+
 Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question) {
-  const std::vector<Choice> all = candidates(channels, system, question);
+  const std::vector<Choice> all = candidates(channels, system, question, rings_of(channels, system).channels);
   // Where the library expects nothing, the first one: of rings, or of what was asked for.
   const auto* best = all.data();
   for (const Choice& choice : all) {

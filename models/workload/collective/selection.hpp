@@ -36,7 +36,8 @@ const libraries::ProtocolSpec* protocol_of(const libraries::ChannelsSpec& channe
 // expects to end first. Then as many channels as have their smallest share.
 Choice choose(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question);
 
-// Of what was asked for, all that the machine can run, with what the library expects.
+// Of what was asked for, all that the machine can run, also with fewer channels as of slower NICs, with what the
+// library expects.
 std::vector<Choice> candidates(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system,
                                const Question& question);
 

@@ -1,0 +1,10 @@
+// The keys of a `kernel`: steps of all kinds, drawn so that every wait ends.
+#pragma once
+
+#include "tests/laws/workload.hpp"
+
+namespace moire::laws {
+
+void draw_own_kernel(Case& one, Random& random, Draw how);
+
+}  // namespace moire::laws
