@@ -7,10 +7,12 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
+#include "app/cli/files.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/scenario_file.hpp"
 #include "app/report/formats.hpp"
 #include "app/study/report.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -25,11 +27,16 @@ struct RunArguments {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-void print_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
-  const std::string label = run_of(scenario, result.runs.size() - 1).label();
-  if (!label.empty()) fmt::print(stderr, "run {} of {} ({})\n", result.runs.size(), scenario.runs(), label);
-  const std::string& report = result.runs.back().deadlock;
-  fmt::print(stderr, "{}{}", report, report.ends_with('\n') ? "" : "\n");
+// The status of a study with runs that did not end well is that of the first one.
+int first_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
+  const auto first = std::find_if(result.runs.begin(), result.runs.end(),
+                                  [](const study::RunResult& run) { return !run.ended_well(); });
+  if (first == result.runs.end()) return done;
+  const auto number = static_cast<std::size_t>(first - result.runs.begin());
+  const std::string label = run_of(scenario, number).label();
+  if (!label.empty()) core::tell("run {} of {} ({})\n", number + 1, result.runs.size(), label);
+  core::tell("{}{}", first->deadlock, first->deadlock.ends_with('\n') ? "" : "\n");
+  return deadlock;
 }
 
 int run(const RunArguments& arguments) {
@@ -42,19 +49,16 @@ int run(const RunArguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  prepare(arguments.output);
   const study::Scenario& scenario = prepared->scenario;
+  Destination destination(arguments.output, scenario.name);
   study::StudyOptions options;
   options.at_once = arguments.jobs;
   if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
   const study::StudyResult result = study::run_study(*prepared, options);
-  if (arguments.stats) fmt::print(stderr, "{}", report::text_of(stats_table(scenario, result)));
-  if (result.deadlocked()) {
-    print_deadlock(scenario, result);
-    return deadlock;
-  }
-  write(document_of(scenario, result), arguments.output, scenario.name);
-  return done;
+  if (arguments.stats) core::tell("{}", report::text_of(stats_table(scenario, result)));
+  if (result.ended_well() > 0) destination.write(document_of(scenario, result));
+  if (result.failure) std::rethrow_exception(result.failure);
+  return first_deadlock(scenario, result);
 }
 
 }  // namespace
@@ -74,6 +78,7 @@ void add_run(CLI::App& app, Action& action) {
       ->add_option("--timeline", arguments->timeline,
                    "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
                    "extension: out.pftrace, out.fused.pftrace")
+      ->check(a_name())
       ->type_name("FILE");
   command
       ->add_option("-j,--jobs", arguments->jobs,
