@@ -148,7 +148,8 @@ ChildReport run_in_child(const std::function<std::string()>& work, const std::fu
 
 std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
                                       const std::function<void(std::size_t)>& begin, const std::function<void()>& tick,
-                                      OnFailure on_failure) {
+                                      OnFailure on_failure,
+                                      const std::function<void(std::size_t, const ChildReport&)>& ended) {
   const core::SignalsNoted noted;
   std::vector<ChildEnd> ends(works.size());
   std::vector<std::string> logs(works.size());  // in the order of the works, whichever ends first
@@ -181,6 +182,7 @@ std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::strin
       if (ready[at].revents == 0 || here->second.read_more()) continue;
       try {
         ends[here->first].report = here->second.report();
+        if (ended) ended(here->first, *ends[here->first].report);
       } catch (...) {
         fails(here->first);
       }

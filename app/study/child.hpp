@@ -34,10 +34,12 @@ enum class OnFailure { stop, go_on };  // whether further works begin when one h
 
 // The same for many, `at_once` of them side by side; ends in the order of the works. What the works log is logged when
 // all have ended, in the same order. `begin` is called in this process with the number of a work that starts. Works
-// start in their order. A signal that asks this process to end is the failure of all that have no report.
+// start in their order. `ended` is called in this process with each report, as it comes. A signal that asks this
+// process to end is the failure of all that have no report.
 std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
                                       const std::function<void(std::size_t)>& begin, const std::function<void()>& tick,
-                                      OnFailure on_failure);
+                                      OnFailure on_failure,
+                                      const std::function<void(std::size_t, const ChildReport&)>& ended = {});
 
 // Reports of works that are of use only together: of several that failed the first one is thrown.
 std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,

@@ -73,6 +73,16 @@ std::exception_ptr first_failure(const std::vector<ChildEnd>& ends, const StudyR
   return first ? ends[*first].failure : nullptr;
 }
 
+// A timeline that was asked for has to be there, too.
+const ChildReport* known_run(const StudyOptions& options, std::size_t number, const std::filesystem::path* timeline) {
+  if (options.kept == nullptr) return nullptr;
+  const auto known = options.kept->known().find(number);
+  if (known == options.kept->known().end()) return nullptr;
+  std::error_code error;
+  if (timeline != nullptr && !std::filesystem::exists(*timeline, error)) return nullptr;
+  return &known->second;
+}
+
 // Letters of other scripts stay as they are.
 std::string file_word(const std::string& label) {
   std::string word;
@@ -140,19 +150,30 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   std::vector<std::filesystem::path> timelines;
   if (options.timeline) timelines = timeline_paths(*options.timeline, scenario);
   for (const std::filesystem::path& file : timelines) core::check_can_write(file);
+  std::vector<ChildEnd> ends(scenario.runs());
   std::vector<std::function<std::string()>> works;
-  for (std::size_t number = 0; number < scenario.runs(); ++number)
-    works.emplace_back([&, number] {
-      return packed(simulate_whole(study, number, timelines.empty() ? nullptr : &timelines[number]));
-    });
-  std::vector<ChildEnd> ends;
-  {
-    Progress progress;
-    ends = try_in_children(
-        works, options.at_once,
-        [&](std::size_t number) { progress.run(number + 1, works.size(), run_of(scenario, number).label()); },
-        [&] { progress.tick(); }, OnFailure::go_on);
+  std::vector<std::size_t> numbers;  // of the works
+  for (std::size_t number = 0; number < ends.size(); ++number) {
+    const std::filesystem::path* timeline = timelines.empty() ? nullptr : &timelines[number];
+    if (const ChildReport* known = known_run(options, number, timeline)) {
+      ends[number].report = *known;
+      continue;
+    }
+    numbers.push_back(number);
+    works.emplace_back([&study, number, timeline] { return packed(simulate_whole(study, number, timeline)); });
   }
+  Progress progress;
+  const auto begin = [&](std::size_t work) {
+    progress.run(numbers[work] + 1, ends.size(), run_of(scenario, numbers[work]).label());
+  };
+  const auto ended = [&](std::size_t work, const ChildReport& report) {
+    if (options.kept != nullptr) options.kept->keep(numbers[work], report);
+  };
+  std::vector<ChildEnd> simulated = try_in_children(
+      works, options.at_once, begin, [&] { progress.tick(); }, OnFailure::go_on, ended);
+  for (std::size_t work = 0; work < works.size(); ++work) ends[numbers[work]] = std::move(simulated[work]);
+  progress.clear();
+
   std::vector<Simulated> runs;
   for (const ChildEnd& end : ends) runs.push_back(simulated_of(end));
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/study/kept_runs.hpp"
 #include "app/study/simulate.hpp"
 
 namespace moire::study {
@@ -45,7 +46,8 @@ struct StudyResult {
 
 struct StudyOptions {
   std::optional<std::filesystem::path> timeline{};
-  std::size_t at_once = 1;  // runs side by side
+  std::size_t at_once = 1;   // runs side by side
+  KeptRuns* kept = nullptr;  // runs that were simulated before, and where those that are go
 };
 
 // Where the timelines of runs go, by number: the given name where there is one run; else the run's label is put before

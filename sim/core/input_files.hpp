@@ -3,22 +3,33 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <utility>
+#include <vector>
 
 namespace moire::core {
 
 namespace detail {
-inline std::set<std::pair<dev_t, ino_t>> files_read;
+inline std::map<std::pair<dev_t, ino_t>, std::filesystem::path> files_read;
 }  // namespace detail
 
 inline void note_input(const std::filesystem::path& file) {
   struct stat known {};
-  if (stat(file.c_str(), &known) == 0 && S_ISREG(known.st_mode)) detail::files_read.emplace(known.st_dev, known.st_ino);
+  if (stat(file.c_str(), &known) == 0 && S_ISREG(known.st_mode))
+    detail::files_read.try_emplace({known.st_dev, known.st_ino}, file);
 }
 
 inline bool is_input(const struct stat& file) { return detail::files_read.contains({file.st_dev, file.st_ino}); }
+
+// In the order of their names, so that the same command has the same ones.
+inline std::vector<std::filesystem::path> inputs() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& [file, path] : detail::files_read) files.push_back(path);
+  std::sort(files.begin(), files.end());
+  return files;
+}
 
 // What the command makes anew: it may take the place of what was read.
 inline void may_be_replaced(const std::filesystem::path& file) {
