@@ -60,6 +60,7 @@ void sync_folder(const fs::path& folder) {  // the new name; a system that canno
 }  // namespace
 
 OutputFile::OutputFile(fs::path path) : path_(std::move(path)), process_(getpid()) {
+  stream_.exceptions(std::ios::badbit);  // what the buffer throws comes through
   struct stat old {};
   const bool there = stat(path_.c_str(), &old) == 0;
   if (path_.empty()) fail("the name is empty");
@@ -132,7 +133,7 @@ std::streamsize OutputFile::Buffer::xsputn(const char* text, std::streamsize siz
   if (file_.error_ != 0) return 0;
   if (write_all(file_.descriptor_, {text, static_cast<std::size_t>(size)})) return size;
   file_.error_ = errno;
-  return 0;
+  file_.fail(file_.error_);
 }
 
 int OutputFile::Buffer::overflow(int c) {

@@ -25,7 +25,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();  // leaves nothing of a file that was not committed
 
-  // Does not throw: commit() tells what could not be written.
+  // Throws RunFailure where it does not take all bytes, and commit() does then, too.
   std::ostream& stream() { return stream_; }
   // The file is on the disk, under its name. Throws RunFailure; what had the name before is then still there.
   void commit();

@@ -54,7 +54,7 @@ int noted_signal() { return noted; }
 void end_with_parent(pid_t parent) {
   works_for_another = true;
   noting = 0;
-  noted = 0;
+  if (noted != 0) _exit(1);  // it was meant for both, or came before the line above
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // elsewhere a child of a killed parent ends with its work
 #endif
