@@ -27,13 +27,14 @@ int advise(const AdviseArguments& arguments) {
   config::Diagnostics diagnostics;
   std::optional<advise::Advice> advice;
   const auto scenario = load_scenario_file(arguments.file, arguments.sets, diagnostics);
+  std::optional<Destination> destination;
+  if (scenario && diagnostics.ok()) destination.emplace(arguments.output, scenario->name + ".advice");
   if (scenario && diagnostics.ok()) advice = advise::advise(*scenario, arguments.jobs, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
     return bad_input;
   }
-  prepare(arguments.output);
-  write(document_of(*scenario, *advice), arguments.output, scenario->name + ".advice");
+  destination->write(document_of(*scenario, *advice));
   return done;
 }
 

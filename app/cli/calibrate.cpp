@@ -15,6 +15,8 @@
 #include "app/evidence/calibrate/library_file.hpp"
 #include "app/evidence/calibrate/report.hpp"
 #include "app/report/formats.hpp"
+#include "sim/core/input_files.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -39,12 +41,16 @@ const std::map<std::string, Wiring> wirings = {
 
 int print(const CalibrateArguments& arguments, const std::string& yaml, const report::Document& document) {
   const bool to_file = !arguments.out.empty();
-  if (to_file) write_file(arguments.out, yaml);
+  if (to_file) {
+    // What is fitted may take the place of what it began with.
+    core::may_be_replaced(arguments.library.empty() ? arguments.hardware : arguments.library);
+    write_file(arguments.out, yaml);
+  }
   if (to_file || !arguments.output.formats.empty()) {
-    write(document, arguments.output, "");
+    Destination(arguments.output, "").write(document);
   } else {
-    fmt::print("{}", yaml);
-    fmt::print(stderr, "{}", report::write_text(document));
+    core::print(yaml);
+    core::tell("{}", report::write_text(document));
   }
   return done;
 }
@@ -58,7 +64,7 @@ int calibrate_by_validation(const CalibrateArguments& arguments) {
     return bad_input;
   }
   if (!found->deadlock.empty()) {
-    fmt::print(stderr, "{}{}", found->deadlock, found->deadlock.ends_with('\n') ? "" : "\n");
+    core::tell("{}{}", found->deadlock, found->deadlock.ends_with('\n') ? "" : "\n");
     return deadlock;
   }
   return print(arguments, found->yaml, document_of(*found));
@@ -119,6 +125,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("--out", arguments->out,
                    "Write what was fitted there, also over an old one; without it and --format it goes to stdout")
+      ->check(a_name())
       ->type_name("FILE");
   add_format(*command, arguments->output, "Print what was found; csv has every point or case: ");
   command

@@ -3,13 +3,17 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <sstream>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/exit_status.hpp"
-#include "app/study/child.hpp"
+#include "app/cli/files.hpp"
 #include "sim/config/diagnostics.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/failure.hpp"
 #include "sim/core/log_output.hpp"
+#include "sim/core/signals.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -27,8 +31,7 @@ std::string shell_word(const std::string& word) {
 int report_bug(const char* what, int argc, char** argv) {
   std::vector<std::string> words = {"moire"};
   for (int i = 1; i < argc; ++i) words.push_back(shell_word(argv[i]));
-  fmt::print(
-      stderr,
+  core::tell(
       "moire: internal error: {}\nThis is a bug in Moire, not in your input; please report it with the command\n  {}\n",
       what, config::join(words, " "));
   return our_bug;
@@ -40,9 +43,9 @@ int unknown_kind(const CLI::App& command, const std::vector<std::string>& words)
     kinds.push_back(kind->get_name());
   const std::string& name = command.get_name();
   if (words.empty()) {
-    fmt::print(stderr, "moire: nothing to {}; kinds: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
+    core::tell("moire: nothing to {}; kinds: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
   } else {
-    fmt::print(stderr, "moire: unknown kind {}; {}; see 'moire {} --help'\n", config::in_quotes(words.front()),
+    core::tell("moire: unknown kind {}; {}; see 'moire {} --help'\n", config::in_quotes(words.front()),
                config::suggestion(words.front(), kinds, "kinds"), name);
   }
   return bad_input;
@@ -56,16 +59,16 @@ int wrong_command_line(const CLI::App& app, const CLI::ParseError& error) {
     const auto kinds = command->get_subcommands(all);
     if (!kinds.empty() && command->get_subcommands().empty()) return unknown_kind(*command, app.remaining(true));
     const std::string name = kinds.empty() ? "" : " " + command->get_subcommands().front()->get_name();
-    fmt::print(stderr, "moire: {}; see 'moire {}{} --help'\n", error.what(), command->get_name(), name);
+    core::tell("moire: {}; see 'moire {}{} --help'\n", error.what(), command->get_name(), name);
     return bad_input;
   }
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands(all)) commands.push_back(command->get_name());
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
-    fmt::print(stderr, "moire: no command; commands: {}; see 'moire --help'\n", config::join(commands));
+    core::tell("moire: no command; commands: {}; see 'moire --help'\n", config::join(commands));
   } else {
-    fmt::print(stderr, "moire: unknown command {}; {}; see 'moire --help'\n", config::in_quotes(words.front()),
+    core::tell("moire: unknown command {}; {}; see 'moire --help'\n", config::in_quotes(words.front()),
                config::suggestion(words.front(), commands, "commands"));
   }
   return bad_input;
@@ -83,7 +86,7 @@ void add_log(CLI::App& app, LogArguments& arguments) {
                  "--log-file")
       ->check(CLI::IsMember({"off", "error", "warn", "info", "debug"}))
       ->type_name("LEVEL");
-  app.add_option("--log-file", arguments.file, "Tell it there, not on stderr")->type_name("FILE");
+  app.add_option("--log-file", arguments.file, "Tell it there, not on stderr")->check(a_name())->type_name("FILE");
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->fallthrough();
     for (CLI::App* kind : command->get_subcommands([](const CLI::App*) { return true; })) kind->fallthrough();
@@ -103,12 +106,14 @@ void start_log(const LogArguments& arguments) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  core::reserve_standard_streams();
+  core::handle_signals();
   CLI::App app("Moire, a discrete-event simulator of multi-node GPU systems.", "moire");
   app.require_subcommand(1);
   app.set_version_flag("--version", "moire " MOIRE_VERSION);
   app.footer(
-      "Exit status: 0 done, 1 a check failed, 2 the input is wrong, 3 the simulated program deadlocked, "
-      "70 a bug in Moire.");
+      "Exit status: 0 done, 1 a check failed or standard output was lost, 2 the input is wrong or a file cannot be "
+      "written, 3 the simulated program deadlocked, 70 a bug in Moire, 130 and 143 interrupted.");
   Action action;
   add_run(app, action);
   add_advise(app, action);
@@ -121,19 +126,36 @@ int run_command_line(int argc, char** argv) {
   LogArguments log;
   add_log(app, log);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? app.exit(error) : wrong_command_line(app, error);
-  }
-  try {
-    start_log(log);
-    return action();
+    int status = done;
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() != 0) return wrong_command_line(app, error);
+      std::ostringstream help;
+      status = app.exit(error, help, help);
+      core::print(help.str());
+      action = nullptr;
+    }
+    if (action) {
+      start_log(log);
+      status = action();
+    }
+    core::close_output();
+    core::end_log();
+    return status;
   } catch (const core::RunFailure& failure) {
     core::log_error("{}", failure.what());
-    fmt::print(stderr, "moire: {}\n", failure.what());
+    core::tell("moire: {}\n", failure.what());
     return bad_input;
+  } catch (const core::OutputLost& lost) {
+    core::log_error("{}", lost.what());
+    core::tell("moire: {}\n", lost.what());
+    return output_lost;
+  } catch (const core::Interrupted& interrupted) {
+    core::tell("moire: interrupted\n");
+    return by_signal + interrupted.signal;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "moire: this needs more memory than there is; simulate fewer ranks\n");
+    core::tell("moire: this needs more memory than there is; simulate fewer ranks\n");
     return bad_input;
   } catch (const std::exception& bug) {
     return report_bug(bug.what(), argc, argv);

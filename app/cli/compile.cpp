@@ -7,10 +7,11 @@
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
 #include "app/cli/files.hpp"
-#include "app/study/child.hpp"
 #include "models/algorithms/msccl/xml_writer.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/failure.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -33,7 +34,7 @@ int list_programs() {
   for (const ProgramEntry& entry : programs()) width = std::max(width, entry.name.size());
   for (const ProgramEntry& entry : programs()) {
     const config::Description* known = catalogue.find(entry.name);
-    fmt::print("{:<{}}  {}\n", entry.name, width, known == nullptr ? "" : known->meaning);
+    core::print(fmt::format("{:<{}}  {}\n", entry.name, width, known == nullptr ? "" : known->meaning));
   }
   return done;
 }
@@ -58,7 +59,7 @@ int compile(const CompileArguments& arguments) {
   }
   const std::string xml = msccl::to_xml(*algorithm);
   if (arguments.out.empty()) {
-    fmt::print("{}", xml);
+    core::print(xml);
   } else {
     write_file(arguments.out, xml);
   }
@@ -77,7 +78,9 @@ void add_compile(CLI::App& app, Action& action) {
           "A parameter, gpus_per_node=4; 'moire explain NAME' lists them; 1 node of 8 GPUs where nothing is said")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_option("--out", arguments->out, "Write it there; without it, it goes to stdout")->type_name("FILE");
+  command->add_option("--out", arguments->out, "Write it there; without it, it goes to stdout")
+      ->check(a_name())
+      ->type_name("FILE");
   command->add_flag("--list", arguments->list, "List the programs");
   command->callback([arguments, &action] { action = [arguments] { return compile(*arguments); }; });
 }

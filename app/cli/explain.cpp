@@ -19,6 +19,7 @@
 #include "models/hardware/machine/follow.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -93,12 +94,12 @@ std::string follows_markdown() {
 int write_pages(const std::string& folder) {
   make_folder(folder);
   const config::Catalogue catalogue = everything();
-  write_quietly(fs::path(folder) / "components.md", catalogue.markdown());
+  core::write_file(fs::path(folder) / "components.md", catalogue.markdown());
   for (const std::string& name : catalogue.names()) {
-    write_quietly(fs::path(folder) / (name + ".md"),
-                  catalogue.markdown(*catalogue.find(name)) + (name == "gpu" ? follows_markdown() : ""));
+    core::write_file(fs::path(folder) / (name + ".md"),
+                     catalogue.markdown(*catalogue.find(name)) + (name == "gpu" ? follows_markdown() : ""));
   }
-  write_quietly(fs::path(folder) / "metrics.md", metrics_markdown());
+  core::write_file(fs::path(folder) / "metrics.md", metrics_markdown());
   return done;
 }
 
@@ -170,29 +171,29 @@ std::vector<std::string> words_of_names(const config::Catalogue& catalogue) {
 int explain(const std::string& topic) {
   const config::Catalogue catalogue = everything();
   if (topic.empty()) {
-    fmt::print(
+    core::print(fmt::format(
         "{}\nmoire explain COMPONENT, COMPONENT.KEY, operators or metrics tells more; any other WORD is looked for.\n",
-        catalogue.list());
+        catalogue.list()));
     return done;
   }
   if (topic == "metrics") {
-    fmt::print("{}", metrics_text());
+    core::print(metrics_text());
     return done;
   }
   if (topic == "operators") {
-    fmt::print("{}", operators_text(catalogue));
+    core::print(operators_text(catalogue));
     return done;
   }
   config::Diagnostics diagnostics;
   if (const auto text = catalogue.explain(topic, diagnostics)) {
-    fmt::print("{}", *text);
-    if (topic == "gpu") fmt::print("\n{}", follows_text());
+    core::print(*text);
+    if (topic == "gpu") core::print("\n" + follows_text());
     return done;
   }
   if (catalogue.find(topic.substr(0, topic.find('.'))) == nullptr) {
     const std::string text = search(catalogue, topic);
     if (!text.empty()) {
-      fmt::print("{}", text);
+      core::print(text);
       return done;
     }
     const std::vector<std::string> words = words_of_names(catalogue);
@@ -221,6 +222,7 @@ void add_explain(CLI::App& app, Action& action) {
           "COMPONENT, COMPONENT.KEY, operators, metrics, or any word to look for; none: the list of components")
       ->type_name("");
   command->add_option("--markdown", arguments->markdown, "Write the reference pages of all components into DIR")
+      ->check(a_name())
       ->type_name("DIR");
   command->callback([arguments, &action] {
     action = [arguments] {

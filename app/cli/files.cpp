@@ -2,32 +2,32 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
-#include "app/study/child.hpp"
+#include "sim/core/failure.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
 namespace fs = std::filesystem;
 
-void write_quietly(const fs::path& path, const std::string& text) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw core::RunFailure(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+void write_file(const fs::path& path, const std::string& text) {
+  core::OutputFile file(path);
+  write_file(file, text);
 }
 
-void write_file(const fs::path& path, const std::string& text) {
-  write_quietly(path, text);
-  fmt::print(stderr, "wrote {}\n", path.string());
+void write_file(core::OutputFile& file, const std::string& text) {
+  file.stream() << text;
+  file.commit();
+  core::tell("wrote {}\n", file.path().string());
 }
 
 void make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw core::RunFailure(fmt::format("cannot make the folder '{}': {}", folder, error.message()));
+}
+
+CLI::Validator a_name() {
+  return {[](const std::string& text) { return std::string(text.empty() ? "the name is empty" : ""); }, ""};
 }
 
 }  // namespace moire::cli

@@ -1,17 +1,23 @@
 // Files that commands write.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 
+#include "sim/core/output_file.hpp"
+
 namespace moire::cli {
 
-// Throws core::RunFailure.
-void write_quietly(const std::filesystem::path& path, const std::string& text);
-// The same, and says on stderr what was written.
+// Says on stderr what was written. Throws core::RunFailure.
 void write_file(const std::filesystem::path& path, const std::string& text);
+// The same, of a file that was opened before the work, so that nobody waits for a result that cannot be kept.
+void write_file(core::OutputFile& file, const std::string& text);
 
-// Before the simulation, so that nobody waits for a result that cannot be kept. Throws core::RunFailure.
+// Before the simulation. Throws core::RunFailure.
 void make_folder(const std::string& folder);
+
+// For options that name what is written: an empty name is a mistake, not nothing said.
+CLI::Validator a_name();
 
 }  // namespace moire::cli

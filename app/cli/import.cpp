@@ -6,6 +6,7 @@
 #include "app/cli/exit_status.hpp"
 #include "app/cli/files.hpp"
 #include "app/import/importer.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -27,9 +28,9 @@ int import_file(const Importer& importer, const Arguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  for (const std::string& note : imported->notes) fmt::print(stderr, "{}: note: {}\n", arguments.file, note);
+  for (const std::string& note : imported->notes) core::tell("{}: note: {}\n", arguments.file, note);
   if (arguments.out.empty()) {
-    fmt::print("{}", imported->yaml);
+    core::print(imported->yaml);
   } else {
     write_file(arguments.out, imported->yaml);
   }
@@ -51,6 +52,7 @@ void add_importer(const Importer& importer, CLI::App& import, Action& action) {
       ->add_option("--out", arguments->out,
                    "Write the system file there, also over an old one. Without it it goes to stdout, with paths that "
                    "start at the current folder")
+      ->check(a_name())
       ->type_name("FILE");
   command->callback(
       [importer, arguments, &action] { action = [importer, arguments] { return import_file(importer, *arguments); }; });

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <exception>
+
 #include "app/cli/files.hpp"
-#include "app/report/formats.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -35,22 +38,43 @@ CLI::Option* add_out(CLI::App& command, Output& output, const std::string& name)
       .add_option(
           "--out", output.out,
           fmt::format("Write each format to DIR/{}.<{}> instead of printing it", name, config::join(endings, "|")))
+      ->check(a_name())
       ->type_name("DIR");
 }
 
-void prepare(const Output& output) {
+Destination::Destination(const Output& output, const std::string& stem) {
   if (!output.out.empty()) make_folder(output.out);
-}
-
-void write(const report::Document& document, const Output& output, const std::string& stem) {
   for (const std::string& name : output.formats.empty() ? std::vector{names().front()} : output.formats) {
     const report::Format& format = report::format(name);
     if (output.out.empty()) {
-      fmt::print("{}", format.write(document));
-    } else {
-      write_file(std::filesystem::path(output.out) / (stem + format.extension), format.write(document));
+      targets_.push_back({&format, nullptr});
+      continue;
+    }
+    const auto same = [&format](const Target& other) { return other.format == &format; };
+    if (std::any_of(targets_.begin(), targets_.end(), same)) continue;
+    add(format, std::filesystem::path(output.out) / (stem + format.extension));
+  }
+}
+
+void Destination::add(const report::Format& format, const std::filesystem::path& file) {
+  targets_.push_back({&format, std::make_unique<core::OutputFile>(file)});
+}
+
+void Destination::write(const report::Document& document) {
+  std::exception_ptr failure;
+  for (const Target& target : targets_) {
+    try {
+      const std::string text = target.format->write(document);
+      if (target.file) {
+        write_file(*target.file, text);
+      } else {
+        core::print(text);
+      }
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
     }
   }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace moire::cli

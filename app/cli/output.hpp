@@ -2,10 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "app/report/document.hpp"
+#include "app/report/formats.hpp"
+#include "sim/core/output_file.hpp"
 
 namespace moire::cli {
 
@@ -19,12 +21,23 @@ CLI::Option* add_format(CLI::App& command, Output& output, const std::string& he
 // --out DIR, into which each format goes as `name`: "<scenario>".
 CLI::Option* add_out(CLI::App& command, Output& output, const std::string& name);
 
-// Makes the folder, before the simulation, so that nobody waits for a result that cannot be kept. Throws
-// core::RunFailure.
-void prepare(const Output& output);
+// Where a document goes: each format to stdout, one after the other, or to <out>/<stem>.<extension>; the first format
+// there is where none is named. Made before the simulation, so that nobody waits for a result that cannot be kept. All
+// throw core::RunFailure, write() also core::OutputLost.
+class Destination {
+ public:
+  Destination(const Output& output, const std::string& stem);
+  // One more file.
+  void add(const report::Format& format, const std::filesystem::path& file);
+  // What cannot be written keeps none of the others from being written.
+  void write(const report::Document& document);
 
-// Prints the formats one after the other, the first one there is where none is named, or writes each to
-// <out>/<stem>.<extension>. Throws core::RunFailure.
-void write(const report::Document& document, const Output& output, const std::string& stem);
+ private:
+  struct Target {
+    const report::Format* format;
+    std::unique_ptr<core::OutputFile> file;  // none: stdout
+  };
+  std::vector<Target> targets_;
+};
 
 }  // namespace moire::cli

@@ -7,14 +7,18 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/errors.hpp"
 #include "app/cli/exit_status.hpp"
+#include "app/cli/files.hpp"
 #include "app/cli/output.hpp"
 #include "app/cli/scenario_file.hpp"
 #include "app/report/formats.hpp"
 #include "app/study/report.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 struct RunArguments {
   std::string file;
@@ -22,14 +26,26 @@ struct RunArguments {
   Output output;
   std::string timeline;
   bool stats = false;
+  bool resume = false;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-void print_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
-  const std::string label = run_of(scenario, result.runs.size() - 1).label();
-  if (!label.empty()) fmt::print(stderr, "run {} of {} ({})\n", result.runs.size(), scenario.runs(), label);
-  const std::string& report = result.runs.back().deadlock;
-  fmt::print(stderr, "{}{}", report, report.ends_with('\n') ? "" : "\n");
+// The status of a study with runs that did not end well is that of the first one.
+int first_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
+  const auto first = std::find_if(result.runs.begin(), result.runs.end(),
+                                  [](const study::RunResult& run) { return !run.ended_well(); });
+  if (first == result.runs.end()) return done;
+  const auto number = static_cast<std::size_t>(first - result.runs.begin());
+  const std::string label = run_of(scenario, number).label();
+  if (!label.empty()) core::tell("run {} of {} ({})\n", number + 1, result.runs.size(), label);
+  core::tell("{}{}", first->deadlock, first->deadlock.ends_with('\n') ? "" : "\n");
+  return deadlock;
+}
+
+std::string key_of(const RunArguments& arguments) {
+  std::vector<std::string> words = {MOIRE_VERSION, arguments.file, arguments.timeline};
+  words.insert(words.end(), arguments.sets.begin(), arguments.sets.end());
+  return study::key_of_study(words);
 }
 
 int run(const RunArguments& arguments) {
@@ -42,19 +58,27 @@ int run(const RunArguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  prepare(arguments.output);
   const study::Scenario& scenario = prepared->scenario;
+  Destination destination(arguments.output, scenario.name);
   study::StudyOptions options;
   options.at_once = arguments.jobs;
   if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
-  const study::StudyResult result = study::run_study(*prepared, options);
-  if (arguments.stats) fmt::print(stderr, "{}", report::text_of(stats_table(scenario, result)));
-  if (result.deadlocked()) {
-    print_deadlock(scenario, result);
-    return deadlock;
+  std::optional<study::KeptRuns> kept;
+  if (!arguments.output.out.empty() && scenario.runs() > 1) {
+    options.kept =
+        &kept.emplace(fs::path(arguments.output.out) / (scenario.name + ".runs"), key_of(arguments), arguments.resume);
+    if (arguments.resume) {
+      core::tell("{} of {} runs are taken up{}\n", kept->known().size(), scenario.runs(),
+                 kept->known().empty() ? "; none was kept of these inputs, options and this Moire" : "");
+    }
   }
-  write(document_of(scenario, result), arguments.output, scenario.name);
-  return done;
+  const study::StudyResult result = study::run_study(*prepared, options);
+  if (arguments.stats) core::tell("{}", report::text_of(stats_table(scenario, result)));
+  if (result.ended_well() > 0) destination.write(document_of(scenario, result));
+  const auto has_result = [](const study::RunResult& one) { return one.ended_well() || !one.deadlock.empty(); };
+  if (kept && std::all_of(result.runs.begin(), result.runs.end(), has_result)) kept->not_needed();
+  if (result.failure) std::rethrow_exception(result.failure);
+  return first_deadlock(scenario, result);
 }
 
 }  // namespace
@@ -69,17 +93,23 @@ void add_run(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
   add_format(*command, arguments->output);
-  add_out(*command, arguments->output, "<scenario>");
+  auto* out = add_out(*command, arguments->output, "<scenario>");
   command
       ->add_option("--timeline", arguments->timeline,
                    "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
                    "extension: out.pftrace, out.fused.pftrace")
+      ->check(a_name())
       ->type_name("FILE");
   command
       ->add_option("-j,--jobs", arguments->jobs,
                    "Runs simulated side by side; the machine's processors if nothing is said. Changes no result")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  command
+      ->add_flag("--resume", arguments->resume,
+                 "Take up a study that was interrupted or failed: runs that the same command finished, with the same "
+                 "inputs, are not simulated again")
+      ->needs(out);
   command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

@@ -13,6 +13,7 @@
 #include "app/evidence/validate/expected.hpp"
 #include "app/evidence/validate/report.hpp"
 #include "app/report/formats.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -47,26 +48,25 @@ int validate_file(const ValidateArguments& arguments) {
     print_errors(is_a_validation(arguments, plain) ? diagnostics : plain);
     return bad_input;
   }
-  prepare(arguments.output);
+  Destination destination(arguments.output, validation->name);
+  if (!arguments.report.empty()) destination.add(report::format("html"), arguments.report);
   const validate::ValidationResult result = run_validation(*validation, arguments.jobs, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
     return bad_input;
   }
   if (!result.deadlock.empty()) {
-    fmt::print(stderr, "{}{}", result.deadlock, result.deadlock.ends_with('\n') ? "" : "\n");
+    core::tell("{}{}", result.deadlock, result.deadlock.ends_with('\n') ? "" : "\n");
     return deadlock;
   }
   if (arguments.predict) {
-    fmt::print("{}", predictions_csv(*validation, result));
+    core::print(predictions_csv(*validation, result));
     return done;
   }
   const report::Document document = document_of(*validation, result, MOIRE_VERSION);
-  write(document, arguments.output, validation->name);
-  if (!arguments.report.empty()) write_file(arguments.report, report::write_html(document));
+  destination.write(document);
   if (result.passed()) return done;
-  std::fflush(stdout);
-  for (const std::string& line : beyond_limits(result)) fmt::print(stderr, "{}\n", line);
+  for (const std::string& line : beyond_limits(result)) core::tell("{}\n", line);
   return check_failed;
 }
 
@@ -85,6 +85,7 @@ void add_validate(CLI::App& app, Action& action) {
   auto* format = add_format(*command, arguments->output);
   auto* out = add_out(*command, arguments->output, "<validation>");
   auto* report = command->add_option("--report", arguments->report, "Write a page with tables and figures")
+                     ->check(a_name())
                      ->type_name("FILE.html");
   command
       ->add_option("-j,--jobs", arguments->jobs,

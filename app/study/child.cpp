@@ -11,14 +11,14 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <new>
 
+#include "sim/core/descriptor.hpp"
 #include "sim/core/invariant.hpp"
 #include "sim/core/log_output.hpp"
+#include "sim/core/signals.hpp"
 
 // There in coverage builds only. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" void __gcov_dump() __attribute__((weak));
@@ -46,21 +46,13 @@ std::string message_of(const std::function<std::string()>& work) {
   }
 }
 
-void write_all(int to, const std::string& text) {
-  for (std::size_t sent = 0; sent < text.size();) {
-    const ssize_t n = write(to, text.data() + sent, text.size() - sent);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // the parent is gone
-    sent += static_cast<std::size_t>(n);
-  }
-}
-
 // The length of its log, the log, the message.
-[[noreturn]] void be_the_child(int to, const std::function<std::string()>& work) {
+[[noreturn]] void be_the_child(int to, pid_t parent, const std::function<std::string()>& work) {
+  core::end_with_parent(parent);
   core::keep_log();
   const std::string message = message_of(work);
   const std::string log = core::kept_log();
-  write_all(to, fmt::format("{}\n{}{}", log.size(), log, message));
+  core::write_all(to, fmt::format("{}\n{}{}", log.size(), log, message));  // refused where the parent is gone
   close(to);
   if (__gcov_dump != nullptr) __gcov_dump();
   _exit(0);  // not exit(): the parent's static objects and output buffers are not ours to end
@@ -72,7 +64,7 @@ class Child {
   explicit Child(const std::function<std::string()>& work) {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) throw core::RunFailure(fmt::format("cannot open a pipe: {}", std::strerror(errno)));
-    std::fflush(nullptr);  // or the child would print it again
+    const pid_t parent = getpid();
     process_ = fork();
     if (process_ < 0) {
       const std::string why = std::strerror(errno);
@@ -82,7 +74,7 @@ class Child {
     }
     if (process_ == 0) {
       close(ends[0]);
-      be_the_child(ends[1], work);
+      be_the_child(ends[1], parent, work);
     }
     close(ends[1]);
     from_ = ends[0];
@@ -93,8 +85,9 @@ class Child {
     if (from_ >= 0) close(from_);
     if (!ended_) {
       int status = 0;
-      kill(process_, SIGKILL);
-      waitpid(process_, &status, 0);
+      kill(process_, SIGTERM);
+      while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+      }
     }
   }
 
@@ -122,6 +115,8 @@ class Child {
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin_;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
       throw core::RunFailure("the system ended the run (out of memory?)");
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT))
+      throw core::RunFailure(fmt::format("the run was ended from outside: {}", strsignal(WTERMSIG(status))));
     if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));
     if (message_.empty())
       throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));
@@ -151,22 +146,31 @@ ChildReport run_in_child(const std::function<std::string()>& work, const std::fu
       .front();
 }
 
-std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
-                                         const std::function<void(std::size_t)>& begin,
-                                         const std::function<void()>& tick,
-                                         const std::function<bool(std::size_t, const ChildReport&)>& ended) {
-  std::vector<ChildReport> reports(works.size());
-  std::vector<std::exception_ptr> failures(works.size());
+std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
+                                      const std::function<void(std::size_t)>& begin, const std::function<void()>& tick,
+                                      OnFailure on_failure,
+                                      const std::function<void(std::size_t, const ChildReport&)>& ended) {
+  const core::SignalsNoted noted;
+  std::vector<ChildEnd> ends(works.size());
   std::vector<std::string> logs(works.size());  // in the order of the works, whichever ends first
   if (works.size() > 1) core::log_debug("{} processes, at most {} at once", works.size(), at_once);
   std::map<std::size_t, Child> running;  // by number of the work
   bool goes_on = true;
-  for (std::size_t next = 0; (goes_on && next < works.size()) || !running.empty();) {
+  const auto fails = [&](std::size_t number) {
+    ends[number].failure = std::current_exception();
+    goes_on = goes_on && on_failure == OnFailure::go_on;
+  };
+  for (std::size_t next = 0; core::noted_signal() == 0 && ((goes_on && next < works.size()) || !running.empty());) {
     while (goes_on && next < works.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
       begin(next);
-      running.try_emplace(next, works[next]);
+      try {
+        running.try_emplace(next, works[next]);
+      } catch (const core::RunFailure&) {
+        fails(next);
+      }
       ++next;
     }
+    if (running.empty()) continue;
     std::vector<pollfd> ready;
     for (const auto& [number, child] : running) ready.push_back({child.from(), POLLIN, 0});
     const int events = poll(ready.data(), ready.size(), tick_ms);
@@ -177,19 +181,32 @@ std::vector<ChildReport> run_in_children(const std::vector<std::function<std::st
       const auto here = it++;
       if (ready[at].revents == 0 || here->second.read_more()) continue;
       try {
-        reports[here->first] = here->second.report();
-        goes_on = ended(here->first, reports[here->first]) && goes_on;
+        ends[here->first].report = here->second.report();
+        if (ended) ended(here->first, *ends[here->first].report);
       } catch (...) {
-        failures[here->first] = std::current_exception();
-        goes_on = false;
+        fails(here->first);
       }
       logs[here->first] = here->second.log();
       running.erase(here);
     }
   }
+  running.clear();  // ends them, if a signal came
+  if (const int signal = core::noted_signal()) {
+    for (ChildEnd& end : ends)
+      if (!end.report) end.failure = std::make_exception_ptr(core::Interrupted(signal));
+  }
   for (const std::string& log : logs) core::replay_log(log);
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  return ends;
+}
+
+std::vector<ChildReport> run_in_children(const std::vector<std::function<std::string()>>& works, std::size_t at_once,
+                                         const std::function<void(std::size_t)>& begin,
+                                         const std::function<void()>& tick) {
+  std::vector<ChildEnd> ends = try_in_children(works, at_once, begin, tick, OnFailure::stop);
+  for (const ChildEnd& end : ends)
+    if (end.failure) std::rethrow_exception(end.failure);
+  std::vector<ChildReport> reports;
+  for (ChildEnd& end : ends) reports.push_back(std::move(*end.report));
   return reports;
 }
 

@@ -90,6 +90,26 @@ TEST(Children, TheFirstFailureIsToldWhenAllHaveEnded) {
       ThrowsMessage<core::RunFailure>("first"));
 }
 
+TEST(Children, OneThatFailsLeavesTheOthers) {
+  const std::vector<std::function<std::string()>> works = {
+      []() -> std::string { throw core::RunFailure("disk full"); }, [] { return std::string("good"); },
+      []() -> std::string { throw std::logic_error("wrong"); }, [] { return std::string("good, too"); }};
+  const auto ends = try_in_children(
+      works, 1, [](std::size_t) {}, no_tick, OnFailure::go_on);
+  EXPECT_THAT([&] { std::rethrow_exception(ends[0].failure); }, ThrowsMessage<core::RunFailure>("disk full"));
+  EXPECT_EQ(ends[1].report->text, "good");
+  EXPECT_THAT([&] { std::rethrow_exception(ends[2].failure); }, ThrowsMessage<core::InvariantError>("wrong"));
+  EXPECT_EQ(ends[3].report->text, "good, too");
+}
+
+TEST(Children, OneThatIsEndedFromOutsideIsNoBug) {
+  const auto ended = []() -> std::string {
+    std::raise(SIGTERM);
+    return {};
+  };
+  EXPECT_THAT([&] { run_in_child(ended, no_tick); }, ThrowsMessage<core::RunFailure>(HasSubstr("ended from outside")));
+}
+
 TEST(Children, LogInTheirOrder) {
   static std::string lines;
   core::log_state = {core::LogLevel::info, [](core::LogLevel, const std::string& text) { lines += text + ";"; }};

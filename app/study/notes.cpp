@@ -85,7 +85,7 @@ class Alike {
     for (std::size_t v = 1; v < scenario_.variants.size(); ++v) {
       for (std::size_t other = 0; other < v; ++other) {
         const Count count = pairs(1, variants_, other, v);
-        if (count.alike < count.all) continue;
+        if (count.alike < count.all || count.all == 0) continue;
         tell("variants", scenario_.variants[other].name, scenario_.variants[v].name, count, all);
         break;
       }
@@ -104,8 +104,11 @@ class Alike {
     Count count;
     for (std::size_t run = 0; run < result_.runs.size(); ++run) {
       if (run / stride % points != a) continue;
+      const RunResult& one = result_.runs[run];
+      const RunResult& other = result_.runs[run + (b - a) * stride];
+      if (!one.ended_well() || !other.ended_well()) continue;
       ++count.all;
-      if (same(result_.runs[run], result_.runs[run + (b - a) * stride])) ++count.alike;
+      if (same(one, other)) ++count.alike;
     }
     return count;
   }
@@ -157,14 +160,15 @@ std::vector<std::string> notes_of(const Scenario& scenario, const Run& run, cons
 }
 
 std::vector<std::string> notes_of(const PreparedStudy& study, const StudyResult& result) {
-  if (result.deadlocked()) return {};
   struct Seen {
     std::size_t runs = 0;
     std::size_t first = 0;
   };
   std::map<std::string, Seen> seen;
   std::vector<std::string> order;
+  const std::size_t runs = result.ended_well();
   for (std::size_t number = 0; number < result.runs.size(); ++number) {
+    if (!result.runs[number].ended_well()) continue;
     std::vector<std::string> own = study.notes[number];
     for (std::string& text : not_felt(study.scenario, run_of(study.scenario, number), result.runs[number]))
       own.push_back(std::move(text));
@@ -177,13 +181,13 @@ std::vector<std::string> notes_of(const PreparedStudy& study, const StudyResult&
   std::vector<std::string> notes;
   for (const std::string& text : order) {
     const Seen& one = seen.at(text);
-    if (one.runs == result.runs.size()) {
+    if (one.runs == runs) {
       notes.push_back(text);
     } else if (one.runs == 1) {
       notes.push_back(
           fmt::format("{} (in run {})", text, config::in_quotes(run_of(study.scenario, one.first).label())));
     } else {
-      notes.push_back(fmt::format("{} (in {} of {} runs)", text, one.runs, result.runs.size()));
+      notes.push_back(fmt::format("{} (in {} of {} runs)", text, one.runs, runs));
     }
   }
   for (std::string& text : Alike(study.scenario, result).notes()) notes.push_back(std::move(text));

@@ -83,7 +83,7 @@ TEST(Overlap, ComparedVariantsShareTheIdealOfTheirReference) {
   EXPECT_LT(serial.time.us(), metric(serial, "serial_us"));
   EXPECT_NEAR(serial.time.us(), metric(serial, "serial_us"), 6);
   EXPECT_NEAR(metric(serial, "fraction_of_ideal"), 0, 0.2);
-  EXPECT_EQ(result.comparison[0].fraction_of_ideal, value_of(half.metrics, "fraction_of_ideal"));
+  EXPECT_EQ(result.comparison[0]->fraction_of_ideal, value_of(half.metrics, "fraction_of_ideal"));
 }
 
 TEST(Overlap, IsLeftOutWhereItIsNotAskedFor) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::study {
 
@@ -27,15 +27,13 @@ void Progress::tick() {
   const auto now = Clock::now();
   if (!terminal_ || now - begin_ < quiet) return;
   const std::chrono::duration<double> in_run = now - run_begin_;
-  fmt::print(stderr, "{}{}  {:.1f} s", back_and_erase, text_, in_run.count());
-  std::fflush(stderr);
+  core::tell("{}{}  {:.1f} s", back_and_erase, text_, in_run.count());
   shown_ = true;
 }
 
 void Progress::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "{}", back_and_erase);
-  std::fflush(stderr);
+  core::tell("{}", back_and_erase);
   shown_ = false;
 }
 

@@ -67,6 +67,8 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
       std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) { return !run.notes.empty(); });
   table.columns.push_back(left("notes", noted ? in::json : 0));
   for (const std::string& name : names) table.columns.push_back(left(name, in::csv));
+  const bool failed = result.ended_well() < result.runs.size();
+  table.columns.push_back(left("failure", failed ? in::programs : 0));
   const unsigned compared = result.comparison.empty() ? 0 : in::csv;
   // A run that is held against an ideal has a speedup of its own.
   const bool taken = std::find(names.begin(), names.end(), "speedup") != names.end();
@@ -81,13 +83,14 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
     cells.emplace_back(run.point);
     cells.push_back(run.variant ? Cell(scenario.variants[*run.variant].name) : Cell());
     cells.emplace_back(parameters(scenario, run));
-    cells.emplace_back(number(microseconds(one.time)));
-    cells.emplace_back(metrics(one));
-    cells.emplace_back(one.notes);
+    cells.push_back(one.ended_well() ? Cell(number(microseconds(one.time))) : Cell());
+    cells.push_back(one.ended_well() ? Cell(metrics(one)) : Cell());
+    cells.push_back(one.ended_well() ? Cell(one.notes) : Cell());
     for (const std::string& name : names) cells.emplace_back(value_of(one.metrics, name));
-    if (compared != 0) {
-      cells.emplace_back(result.comparison[r].reduction_percent);
-      cells.emplace_back(result.comparison[r].speedup);
+    cells.push_back(one.ended_well() ? Cell() : Cell(one.reason));
+    if (compared != 0 && result.comparison[r]) {
+      cells.emplace_back(result.comparison[r]->reduction_percent);
+      cells.emplace_back(result.comparison[r]->speedup);
     }
     table.row(std::move(cells));
   }
@@ -112,6 +115,25 @@ void add_notes(const Scenario& scenario, const StudyResult& result, report::Docu
   if (!known.empty()) document.add(std::move(list), in::people);
 }
 
+// Which runs did not end well, and why.
+void add_failures(const Scenario& scenario, const StudyResult& result, report::Document& document) {
+  constexpr std::size_t most = 12;
+  report::List list;
+  list.mark = report::Mark::beyond;
+  std::size_t failed = 0;
+  for (std::size_t r = 0; r < result.runs.size(); ++r) {
+    if (result.runs[r].ended_well() || ++failed > most) continue;
+    list.items.push_back(fmt::format("{}: {}", run_of(scenario, r).label(), result.runs[r].reason));
+  }
+  if (failed == 0) return;
+  if (failed > most) list.items.push_back(fmt::format("and {} more, in JSON and CSV", failed - most));
+  document.add(report::Note{fmt::format("{} of {} runs did not end well{}:", failed, result.runs.size(),
+                                        result.summary.empty() ? "" : ", and mean and max leave them out"),
+                            report::Mark::beyond},
+               in::people);
+  document.add(std::move(list), in::people);
+}
+
 std::optional<report::Number> number(const std::optional<double>& value) {
   return value ? std::optional(number(*value)) : std::nullopt;
 }
@@ -121,9 +143,10 @@ report::Table comparison_table(const Scenario& scenario, const StudyResult& resu
       .key = "comparison",
       .columns = {left("point", scenario.axes.empty() ? 0 : in::json), left("variant"), right("time_us"),
                   right("reduction_percent"), right("speedup"), right("fraction_of_ideal")}};
-  for (const ComparisonRow& row : result.comparison)
-    table.row({row.point, scenario.variants[row.variant].name, number(row.time_us), number(row.reduction_percent),
-               number(row.speedup), number(row.fraction_of_ideal)});
+  for (const std::optional<ComparisonRow>& row : result.comparison)
+    if (row)
+      table.row({row->point, scenario.variants[row->variant].name, number(row->time_us), number(row->reduction_percent),
+                 number(row->speedup), number(row->fraction_of_ideal)});
   return table;
 }
 
@@ -152,6 +175,7 @@ report::Document document_of(const Scenario& scenario, const StudyResult& result
   }
   if (!result.summary.empty()) document.add(summary_table(scenario, result), in::json);
   document.add(results_table(scenario, result), in::people);
+  add_failures(scenario, result, document);
   if (!result.notes.empty()) {
     document.add(Field{"notes", Cell(result.notes)}, in::json);
     document.add(report::List{result.notes, report::Mark::note}, in::people);

@@ -1,5 +1,5 @@
-// The result of a study as a document: tables for people, every metric of every run for programs. A study that
-// deadlocked has no result.
+// The result of a study as a document: tables for people, every metric of every run for programs. A run that did not
+// end well says so in its row, and why below.
 #pragma once
 
 #include <string>

@@ -89,6 +89,20 @@ report::Number in_its_unit(Time time, report::TimeUnit unit) {
   return shared.value < 0.1 ? in_unit(time, report::unit_for(time)) : shared;
 }
 
+Cell time_cell(const RunResult& run, report::TimeUnit unit) {
+  switch (run.end) {
+    case RunEnd::well:
+      return in_its_unit(run.time, unit);
+    case RunEnd::deadlock:
+      return "deadlock";
+    case RunEnd::failure:
+      return "failed";
+    case RunEnd::interrupted:
+      return "not finished";
+  }
+  return {};
+}
+
 // Variants at one point: a row each.
 report::Table variant_rows(const Scenario& scenario, const StudyResult& result) {
   const report::TimeUnit unit = unit_for(result.runs.data(), result.runs.size());
@@ -98,10 +112,10 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
                                   right("of ideal", any_ideal(result) ? report::in::people : 0)}};
   add_bandwidth_columns(result, table);
   for (std::size_t v = 0; v < scenario.variants.size(); ++v) {
-    std::vector<Cell> cells = {scenario.variants[v].name, in_its_unit(result.runs[v].time, unit), {}, {}};
-    if (scenario.compare_to && v != *scenario.compare_to) {
-      cells[2] = percent(result.comparison[v].reduction_percent);
-      cells[3] = report::factor(result.comparison[v].speedup);
+    std::vector<Cell> cells = {scenario.variants[v].name, time_cell(result.runs[v], unit), {}, {}};
+    if (scenario.compare_to && v != *scenario.compare_to && result.comparison[v]) {
+      cells[2] = percent(result.comparison[v]->reduction_percent);
+      cells[3] = report::factor(result.comparison[v]->speedup);
     }
     cells.push_back(ideal_cell(result.runs[v]));
     add_bandwidth_cells(result.runs[v], cells);
@@ -128,7 +142,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   for (std::size_t point = 0; point < scenario.points(); ++point) {
     const RunResult& run = result.runs[point];
     std::vector<Cell> cells = point_cells(scenario, point);
-    cells.emplace_back(in_unit(run.time, unit_for(&run, 1)));
+    cells.push_back(time_cell(run, unit_for(&run, 1)));
     const auto skew = value_of(run.metrics, "skew_percent");
     cells.push_back(skew ? Cell(percent(*skew)) : Cell());
     cells.push_back(ideal_cell(run));
@@ -157,23 +171,29 @@ report::Table comparison_table(const Scenario& scenario, const StudyResult& resu
     std::vector<Cell> cells = point_cells(scenario, point);
     const auto run = [&](std::size_t v) -> const RunResult& { return result.runs[point * variants + v]; };
     const report::TimeUnit unit = unit_for(&run(0), variants);
-    for (std::size_t v = 0; v < variants; ++v) cells.emplace_back(in_its_unit(run(v).time, unit));
-    for (std::size_t v = 0; v < variants; ++v)
-      if (compared(v)) cells.emplace_back(percent(result.comparison[point * variants + v].reduction_percent));
+    for (std::size_t v = 0; v < variants; ++v) cells.push_back(time_cell(run(v), unit));
+    for (std::size_t v = 0; v < variants; ++v) {
+      if (!compared(v)) continue;
+      const auto& row = result.comparison[point * variants + v];
+      cells.push_back(row ? Cell(percent(row->reduction_percent)) : Cell());
+    }
     for (std::size_t v = 0; ideal && v < variants; ++v) cells.push_back(ideal_cell(run(v)));
     table.row(std::move(cells));
   }
   if (!result.summary.empty()) table.rule();
   for (const SummaryKind kind : scenario.summary) {
+    if (result.summary.empty()) break;
+    const auto summary = [&](std::size_t v) {
+      return std::find_if(result.summary.begin(), result.summary.end(),
+                          [&](const SummaryRow& one) { return one.kind == kind && one.variant == v; });
+    };
+    const auto none = result.summary.end();
     std::vector<Cell> cells = {to_string(kind)};
     cells.resize(scenario.axes.size() + variants);
-    for (const SummaryRow& row : result.summary)
-      if (row.kind == kind) cells.emplace_back(percent(row.reduction_percent));
-    for (std::size_t v = 0; ideal && v < variants; ++v) {
-      const auto row = std::find_if(result.summary.begin(), result.summary.end(),
-                                    [&](const SummaryRow& one) { return one.kind == kind && one.variant == v; });
-      cells.push_back(row == result.summary.end() ? Cell() : share_of(row->fraction_of_ideal));
-    }
+    for (std::size_t v = 0; v < variants; ++v)
+      if (compared(v)) cells.push_back(summary(v) == none ? Cell() : Cell(percent(summary(v)->reduction_percent)));
+    for (std::size_t v = 0; ideal && v < variants; ++v)
+      cells.push_back(summary(v) == none ? Cell() : share_of(summary(v)->fraction_of_ideal));
     table.row(std::move(cells));
   }
   return table;
@@ -192,6 +212,7 @@ report::Table stats_table(const Scenario& scenario, const StudyResult& result) {
   report::Table table{.columns = {left("run"), right("events"), right("events/s"), right("instants"), right("solves"),
                                   right("wall"), right("peak memory")}};
   for (std::size_t number = 0; number < result.runs.size(); ++number) {
+    if (!result.runs[number].ended_well()) continue;
     const RunStats& stats = result.runs[number].stats;
     const std::string label = run_of(scenario, number).label();
     table.row({label.empty() ? scenario.name : label, stats.events,

@@ -135,9 +135,9 @@ TEST(Scenario, OneRunWithoutVariantsAndAxes) {
 
 TEST(Scenario, TimelinesOfSeveralRunsGetTheirLabels) {
   const Read got = read(swept);
-  EXPECT_EQ(timeline_path("out/t.pftrace", *got.scenario, run_of(*got.scenario, 3)), "out/t.2_far_other.pftrace");
+  EXPECT_EQ(timeline_paths("out/t.pftrace", *got.scenario)[3], "out/t.2_far_other.pftrace");
   const Read one = read("description: x\nsystem: {}\nprogram: {}\n");
-  EXPECT_EQ(timeline_path("out/t.pftrace", *one.scenario, run_of(*one.scenario, 0)), "out/t.pftrace");
+  EXPECT_EQ(timeline_paths("out/t.pftrace", *one.scenario)[0], "out/t.pftrace");
 }
 
 TEST(Comparison, IsMadeWithinAPointAndSummarisedOverPoints) {
@@ -152,10 +152,10 @@ TEST(Comparison, IsMadeWithinAPointAndSummarisedOverPoints) {
   }
   compare(*got.scenario, result);
   ASSERT_EQ(result.comparison.size(), 4);
-  EXPECT_DOUBLE_EQ(result.comparison[0].reduction_percent, 0);
-  EXPECT_DOUBLE_EQ(result.comparison[1].reduction_percent, 25);
-  EXPECT_DOUBLE_EQ(result.comparison[3].reduction_percent, 5);
-  EXPECT_DOUBLE_EQ(result.comparison[1].speedup, 100.0 / 75);
+  EXPECT_DOUBLE_EQ(result.comparison[0]->reduction_percent, 0);
+  EXPECT_DOUBLE_EQ(result.comparison[1]->reduction_percent, 25);
+  EXPECT_DOUBLE_EQ(result.comparison[3]->reduction_percent, 5);
+  EXPECT_DOUBLE_EQ(result.comparison[1]->speedup, 100.0 / 75);
   ASSERT_EQ(result.summary.size(), 2);
   EXPECT_DOUBLE_EQ(result.summary[0].reduction_percent, 15);
   EXPECT_DOUBLE_EQ(result.summary[0].speedup, std::sqrt(100.0 / 75 * 200 / 190));

@@ -31,6 +31,8 @@ struct QueueResult {
   bool operator==(const QueueResult&) const = default;
 };
 
+enum class RunEnd { well, deadlock, failure, interrupted };
+
 struct RunResult {
   Time time;
   std::vector<QueueResult> queues;
@@ -38,6 +40,11 @@ struct RunResult {
   std::vector<std::string> notes;  // what operators decided and why
   std::string deadlock;            // the report; empty where every operation ended
   RunStats stats;
+  // Of a run of a study. One that did not end well has neither time nor metrics.
+  RunEnd end = RunEnd::well;
+  std::string reason;  // why it did not end well
+
+  bool ended_well() const { return end == RunEnd::well; }
 };
 
 double microseconds(Time time);  // exact to the last digit of its decimal form

@@ -1,6 +1,10 @@
 #include "app/study/study.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "app/study/child.hpp"
 #include "app/study/notes.hpp"
@@ -8,17 +12,19 @@
 #include "app/study/progress.hpp"
 #include "app/study/timeline_file.hpp"
 #include "sim/core/log.hpp"
+#include "sim/core/output_file.hpp"
+#include "sim/core/signals.hpp"
 
 namespace moire::study {
 
 namespace {
 
-Simulated simulate_whole(const PreparedStudy& study, std::size_t number, const StudyOptions& options) {
+Simulated simulate_whole(const PreparedStudy& study, std::size_t number, const std::filesystem::path* timeline_file) {
   const Run run = run_of(study.scenario, number);
   const PreparedRunPtr prepared = study.run(number);
   Simulated simulated;
-  if (options.timeline) {
-    TimelineFile timeline(timeline_path(*options.timeline, study.scenario, run), *prepared);
+  if (timeline_file != nullptr) {
+    TimelineFile timeline(*timeline_file, *prepared);
     simulated.result = simulate(*prepared, timeline.observer());
     timeline.finish();
   } else {
@@ -35,35 +41,96 @@ Simulated simulated_of(const ChildReport& report) {
   return simulated;
 }
 
+// An end that is no report: what kind, and why in a line.
+Simulated simulated_of(const ChildEnd& end) {
+  Simulated simulated;
+  RunResult& result = simulated.result;
+  try {
+    if (end.failure) std::rethrow_exception(end.failure);
+    simulated = simulated_of(*end.report);
+    if (result.deadlock.empty()) return simulated;
+    result.end = RunEnd::deadlock;
+    result.reason = result.deadlock.substr(0, result.deadlock.find('\n'));
+  } catch (const core::Interrupted& interrupted) {
+    result.end = RunEnd::interrupted;
+    result.reason = interrupted.what();
+  } catch (const core::RunFailure& failure) {
+    result.end = RunEnd::failure;
+    result.reason = failure.what();
+  } catch (const std::exception& bug) {
+    result.end = RunEnd::failure;
+    result.reason = std::string("internal error: ") + bug.what();
+  }
+  return simulated;
+}
+
+std::exception_ptr first_failure(const std::vector<ChildEnd>& ends, const StudyResult& result) {
+  std::optional<std::size_t> first;
+  for (std::size_t number = 0; number < ends.size(); ++number) {
+    if (result.runs[number].end == RunEnd::interrupted) return ends[number].failure;
+    if (!first && !result.runs[number].ended_well()) first = number;
+  }
+  return first ? ends[*first].failure : nullptr;
+}
+
+// A timeline that was asked for has to be there, too.
+const ChildReport* known_run(const StudyOptions& options, std::size_t number, const std::filesystem::path* timeline) {
+  if (options.kept == nullptr) return nullptr;
+  const auto known = options.kept->known().find(number);
+  if (known == options.kept->known().end()) return nullptr;
+  std::error_code error;
+  if (timeline != nullptr && !std::filesystem::exists(*timeline, error)) return nullptr;
+  return &known->second;
+}
+
+// Letters of other scripts stay as they are.
 std::string file_word(const std::string& label) {
   std::string word;
   for (const char c : label) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain = std::isalnum(byte) != 0 || c == '-' || c == '.';
+    const bool plain = byte >= 0x80 || std::isalnum(byte) != 0 || c == '-' || c == '.';
     if (plain) {
       word += c;
     } else if (!word.empty() && word.back() != '_') {
       word += '_';
     }
   }
-  return word;
+  if (word.empty()) return "run";
+  constexpr std::size_t longest = 180;  // of 255 bytes that a name may have
+  if (word.size() <= longest) return word;
+  std::size_t end = longest;
+  while ((static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;  // within a letter
+  return word.substr(0, end);
 }
 
 }  // namespace
 
-std::filesystem::path timeline_path(const std::filesystem::path& given, const Scenario& scenario, const Run& run) {
-  if (scenario.runs() == 1) return given;
-  std::filesystem::path name = given.stem();
-  name += "." + file_word(run.label());
-  name += given.extension();
-  return given.parent_path() / name;
+std::vector<std::filesystem::path> timeline_paths(const std::filesystem::path& given, const Scenario& scenario) {
+  if (scenario.runs() == 1) return {given};
+  std::vector<std::string> words;
+  for (std::size_t number = 0; number < scenario.runs(); ++number)
+    words.push_back(file_word(run_of(scenario, number).label()));
+  // A number must not make it the word of another run.
+  std::set<std::string> taken(words.begin(), words.end());
+  std::set<std::string> used;
+  std::vector<std::filesystem::path> paths;
+  for (const std::string& word : words) {
+    std::string own = word;
+    for (std::size_t number = 2; (own != word && taken.contains(own)) || !used.insert(own).second; ++number)
+      own = fmt::format("{}_{}", word, number);
+    std::filesystem::path name = given.stem();
+    name += "." + own;
+    name += given.extension();
+    paths.push_back(given.parent_path() / name);
+  }
+  return paths;
 }
 
 std::vector<RunResult> run_all(const std::vector<const PreparedStudy*>& studies, std::size_t at_once,
                                const std::function<void(std::size_t)>& begin, const std::function<void()>& tick) {
   std::vector<std::function<std::string()>> works;
   for (const PreparedStudy* study : studies)
-    works.emplace_back([study] { return packed(simulate_whole(*study, 0, {})); });
+    works.emplace_back([study] { return packed(simulate_whole(*study, 0, nullptr)); });
   std::vector<RunResult> results;
   for (const ChildReport& report : run_in_children(works, at_once, begin, tick)) {
     Simulated simulated = simulated_of(report);
@@ -73,31 +140,53 @@ std::vector<RunResult> run_all(const std::vector<const PreparedStudy*>& studies,
   return results;
 }
 
+std::size_t StudyResult::ended_well() const {
+  return static_cast<std::size_t>(
+      std::count_if(runs.begin(), runs.end(), [](const RunResult& run) { return run.ended_well(); }));
+}
+
 StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   const Scenario& scenario = study.scenario;
-  Progress progress;
+  std::vector<std::filesystem::path> timelines;
+  if (options.timeline) timelines = timeline_paths(*options.timeline, scenario);
+  for (const std::filesystem::path& file : timelines) core::check_can_write(file);
+  std::vector<ChildEnd> ends(scenario.runs());
   std::vector<std::function<std::string()>> works;
-  for (std::size_t number = 0; number < scenario.runs(); ++number)
-    works.emplace_back([&, number] { return packed(simulate_whole(study, number, options)); });
-  std::vector<Simulated> runs(works.size());
-  const auto ended = [&](std::size_t number, const ChildReport& report) {
-    runs[number] = simulated_of(report);
-    return runs[number].result.deadlock.empty();
+  std::vector<std::size_t> numbers;  // of the works
+  for (std::size_t number = 0; number < ends.size(); ++number) {
+    const std::filesystem::path* timeline = timelines.empty() ? nullptr : &timelines[number];
+    if (const ChildReport* known = known_run(options, number, timeline)) {
+      ends[number].report = *known;
+      continue;
+    }
+    numbers.push_back(number);
+    works.emplace_back([&study, number, timeline] { return packed(simulate_whole(study, number, timeline)); });
+  }
+  Progress progress;
+  const auto begin = [&](std::size_t work) {
+    progress.run(numbers[work] + 1, ends.size(), run_of(scenario, numbers[work]).label());
   };
-  run_in_children(
-      works, options.at_once,
-      [&](std::size_t number) { progress.run(number + 1, works.size(), run_of(scenario, number).label()); },
-      [&] { progress.tick(); }, ended);
+  const auto ended = [&](std::size_t work, const ChildReport& report) {
+    if (options.kept != nullptr) options.kept->keep(numbers[work], report);
+  };
+  std::vector<ChildEnd> simulated = try_in_children(
+      works, options.at_once, begin, [&] { progress.tick(); }, OnFailure::go_on, ended);
+  for (std::size_t work = 0; work < works.size(); ++work) ends[numbers[work]] = std::move(simulated[work]);
+  progress.clear();
+
+  std::vector<Simulated> runs;
+  for (const ChildEnd& end : ends) runs.push_back(simulated_of(end));
 
   StudyResult result;
-  for (std::size_t number = 0; number < runs.size() && !result.deadlocked(); ++number) {
+  for (std::size_t number = 0; number < runs.size(); ++number) {
     Simulated& own = runs[number];
-    if (own.result.deadlock.empty()) {
+    if (own.result.ended_well()) {
       const std::size_t point = number - run_of(scenario, number).variant.value_or(0);
       add_overlap(scenario, scenario.compare_to ? runs[point + *scenario.compare_to] : own, own);
     }
     result.runs.push_back(own.result);
   }
+  result.failure = first_failure(ends, result);
   compare(scenario, result);
   result.notes = notes_of(study, result);
   for (const std::string& note : result.notes) core::log_info("{}", note);

@@ -1,12 +1,14 @@
 // All runs of a scenario, and what they say beside each other.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/study/kept_runs.hpp"
 #include "app/study/simulate.hpp"
 
 namespace moire::study {
@@ -31,22 +33,27 @@ struct SummaryRow {
 };
 
 struct StudyResult {
-  std::vector<RunResult> runs;  // by number; shorter than the scenario's where one deadlocked, which is then the last
-  std::vector<ComparisonRow> comparison;
+  std::vector<RunResult> runs;                           // by number
+  std::vector<std::optional<ComparisonRow>> comparison;  // by number; none where one of the two did not end well
   std::vector<SummaryRow> summary;
   std::vector<std::string> notes;
 
-  bool deadlocked() const { return !runs.empty() && !runs.back().deadlock.empty(); }
+  // Of the first run that did not end well, or of the signal that asked to end; null where it deadlocked, or all are
+  // well.
+  std::exception_ptr failure;
+  std::size_t ended_well() const;
 };
 
 struct StudyOptions {
   std::optional<std::filesystem::path> timeline{};
-  std::size_t at_once = 1;  // runs side by side
+  std::size_t at_once = 1;   // runs side by side
+  KeptRuns* kept = nullptr;  // runs that were simulated before, and where those that are go
 };
 
-// Where the timeline of a run goes: the given name where there is one run; else the run's label is put before the
-// extension, "out.pftrace" -> "out.128_fused.pftrace".
-std::filesystem::path timeline_path(const std::filesystem::path& given, const Scenario& scenario, const Run& run);
+// Where the timelines of runs go, by number: the given name where there is one run; else the run's label is put before
+// the extension, "out.pftrace" -> "out.128_fused.pftrace". Labels that are spelled alike as names of files are
+// numbered: "out.a_b.pftrace", "out.a_b_2.pftrace".
+std::vector<std::filesystem::path> timeline_paths(const std::filesystem::path& given, const Scenario& scenario);
 
 // The only run of each study, each in a process of its own, `at_once` side by side; results in the order of the
 // studies.
@@ -54,7 +61,8 @@ std::vector<RunResult> run_all(const std::vector<const PreparedStudy*>& studies,
                                const std::function<void(std::size_t)>& begin, const std::function<void()>& tick);
 
 // Simulates every run, each in a process of its own, and shows the progress on a terminal. The result is the same
-// whatever `at_once` is.
+// whatever `at_once` is. A run that fails, or a signal that asks to end, leaves the others as they are. Throws
+// core::RunFailure where a timeline cannot be written, before anything is simulated.
 StudyResult run_study(const PreparedStudy& study, const StudyOptions& options);
 
 // Fills in comparison and summary from the runs.

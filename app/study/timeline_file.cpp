@@ -2,19 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-
-#include "app/study/child.hpp"
 #include "models/hardware/machine/parts.hpp"
+#include "sim/core/standard_streams.hpp"
 
 namespace moire::study {
 
 namespace {
-
-[[noreturn]] void cannot_write(const std::filesystem::path& path) {
-  throw core::RunFailure(fmt::format("cannot write the timeline '{}': {}", path.string(), std::strerror(errno)));
-}
 
 // One entry a CU: which group it is in.
 std::vector<std::string> cu_groups(const cu::CuArraySpec& compute) {
@@ -30,20 +23,19 @@ std::vector<std::string> cu_groups(const cu::CuArraySpec& compute) {
 
 }  // namespace
 
-TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run)
-    : path_(std::move(path)), out_(path_, std::ios::binary) {
-  if (!out_) cannot_write(path_);
+TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run) : file_(std::move(path)) {
   timeline::Layout layout;
   layout.gpus_per_node = static_cast<std::uint32_t>(run.system->node.gpus);
   layout.sections = machine::timeline_sections();
   layout.cu_groups = cu_groups(run.system->node.gpu.compute);
-  timeline_ = std::make_unique<timeline::PerfettoTimeline>(out_, *run.program, layout);
+  timeline_ = std::make_unique<timeline::PerfettoTimeline>(file_.stream(), *run.program, layout);
 }
 
 void TimelineFile::finish() {
-  if (!timeline_->finish() || !out_.flush()) cannot_write(path_);
+  timeline_->finish();
+  file_.commit();
   if (const std::uint64_t left_out = timeline_->totals().workgroups_left_out; left_out > 0) {
-    fmt::print(stderr, "{}: {} workgroup spans are left out, a timeline has room for {} spans\n", path_.string(),
+    core::tell("{}: {} workgroup spans are left out, a timeline has room for {} spans\n", file_.path().string(),
                left_out, timeline::Options{}.max_events);
   }
 }

@@ -2,26 +2,25 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "app/study/prepare.hpp"
 #include "app/timeline/perfetto_timeline.hpp"
+#include "sim/core/output_file.hpp"
 #include "sim/program/observer.hpp"
 
 namespace moire::study {
 
 class TimelineFile {
  public:
-  // `run` outlives it. Throws core::RunFailure where the file cannot be written.
+  // `run` outlives it. Throws core::RunFailure where the file cannot be written. It is there when it is finished.
   TimelineFile(std::filesystem::path path, const PreparedRun& run);
 
   program::Observer* observer() { return timeline_.get(); }
   void finish();  // throws core::RunFailure where something could not be written
 
  private:
-  std::filesystem::path path_;
-  std::ofstream out_;
+  core::OutputFile file_;
   std::unique_ptr<timeline::PerfettoTimeline> timeline_;
 };
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "sim/core/input_files.hpp"
+
 namespace moire::config {
 
 namespace fs = std::filesystem;
@@ -51,7 +53,10 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
     const bool gzip = in->gcount() == 2 && first == std::array{'\x1f', '\x8b'};
     in->clear();
     in->seekg(0);
-    if (!gzip) return in;
+    if (!gzip) {
+      core::note_input(asked.file);
+      return in;
+    }
     refuse(asked, "is compressed with gzip, which is not read", "unpack it (gunzip), or compress it with zstd",
            diagnostics);
     return nullptr;

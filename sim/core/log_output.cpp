@@ -1,20 +1,50 @@
 #include "sim/core/log_output.hpp"
 
+#include <fcntl.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
+#include "sim/core/descriptor.hpp"
 #include "sim/core/failure.hpp"
 
 namespace moire::core {
 
 namespace {
 
+// A line is written when it is told: a log is read while the program runs, and after it crashed.
+class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit Sink(int to) : to_(to) {}
+  ~Sink() override {
+    if (to_ != STDERR_FILENO) close(to_);
+  }
+  int error() const { return error_; }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (error_ == 0 && !write_all(to_, {line.data(), line.size()})) error_ = errno;
+  }
+  void flush_() override {}
+
+  const int to_;
+  int error_ = 0;
+};
+
+std::shared_ptr<Sink> sink;
 std::unique_ptr<spdlog::logger> logger;
-bool to_file = false;
-std::string kept;  // one line each, the level's number before it
+std::string to_file;  // none: stderr
+std::string kept;     // one line each, the level's number before it
 
 spdlog::level::level_enum level_of(LogLevel level) {
   switch (level) {
@@ -41,7 +71,7 @@ void for_each_line(const std::string& text, const Act& act) {
 }
 
 void write(LogLevel level, const std::string& text) {
-  if (!to_file && level <= LogLevel::warn) return;
+  if (to_file.empty() && level <= LogLevel::warn) return;
   for_each_line(text, [level](const std::string& line) { logger->log(level_of(level), line); });
 }
 
@@ -52,26 +82,51 @@ void keep(LogLevel level, const std::string& text) {
   });
 }
 
+[[noreturn]] void fail(const std::string& why) {
+  throw RunFailure(fmt::format("cannot write the log '{}': {}", to_file, why));
+}
+
+// Nothing, or what a log begins with.
+bool may_begin_anew(int file) {
+  std::array<char, 16> first{};
+  const ssize_t size = pread(file, first.data(), first.size(), 0);
+  const std::string_view text(first.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  const std::array<std::string_view, 4> levels = {"error: ", "warning: ", "info: ", "debug: "};
+  return size == 0 || std::any_of(levels.begin(), levels.end(), [&](auto level) { return text.starts_with(level); });
+}
+
+// The file begins anew, unless it is something else than a log: this one is opened before the command's inputs are
+// known.
+int open_log() {
+  const int file = open(to_file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) fail(std::strerror(errno));
+  struct stat known {};
+  if (fstat(file, &known) != 0 || !S_ISREG(known.st_mode)) return file;
+  std::string why;
+  if (!may_begin_anew(file)) why = "it is there and no log; name another file";
+  if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) why = "another command writes it; name another file";
+  if (why.empty() && ftruncate(file, 0) != 0) why = std::strerror(errno);
+  if (why.empty()) return file;
+  close(file);
+  fail(why);
+}
+
 }  // namespace
 
 void start_log(LogLevel level, const std::string& file) {
   if (level == LogLevel::off) return;
-  to_file = !file.empty();
-  try {
-    spdlog::sink_ptr sink;
-    if (to_file) {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(file, true);
-    } else {
-      sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
-    }
-    logger = std::make_unique<spdlog::logger>("moire", std::move(sink));
-  } catch (const spdlog::spdlog_ex& problem) {
-    throw RunFailure(fmt::format("cannot write the log: {}", problem.what()));
-  }
+  logger.reset();
+  sink.reset();
+  to_file = file;
+  sink = std::make_shared<Sink>(file.empty() ? STDERR_FILENO : open_log());
+  logger = std::make_unique<spdlog::logger>("moire", sink);
   logger->set_pattern("%l: %v");
   logger->set_level(level_of(level));
-  logger->flush_on(spdlog::level::trace);  // every line: a child must not inherit one that waits to be written
   log_state = {level, write};
+}
+
+void end_log() {
+  if (sink && !to_file.empty() && sink->error() != 0) fail(std::strerror(sink->error()));
 }
 
 void keep_log() {

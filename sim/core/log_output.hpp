@@ -9,8 +9,10 @@ namespace moire::core {
 
 // To `file`, which begins anew, or to stderr where it is empty. Lines are "level: text" without a time, so that two
 // logs can be compared. Errors and warnings go to a file only: the command writes them to stderr by itself. Throws
-// RunFailure where the file cannot be written.
+// RunFailure where the file cannot be written, is no log of an earlier command, or another command writes it.
 void start_log(LogLevel level, const std::string& file);
+// At the end of the command. Throws RunFailure where the file did not take all lines.
+void end_log();
 
 // From here on lines are kept: for a child process. What its parent logged before is not among them.
 void keep_log();

@@ -61,6 +61,23 @@ TEST_F(LogOutput, WhatIsKeptIsWrittenLaterAsItWas) {
   EXPECT_EQ(written(), "info: 50 % {}\ndebug: two\ndebug: lines\n");
 }
 
+TEST_F(LogOutput, BeginsOnlyLogsAnew) {
+  start_log(LogLevel::info, file_);
+  log_info("first");
+  start_log(LogLevel::info, file_);
+  log_info("second");
+  EXPECT_EQ(written(), "info: second\n");
+  std::ofstream(file_) << "description: not a log\n";
+  EXPECT_THROW(start_log(LogLevel::info, file_), RunFailure);
+  EXPECT_EQ(written(), "description: not a log\n");
+}
+
+TEST_F(LogOutput, AFullDiskIsToldAtTheEnd) {
+  start_log(LogLevel::info, "/dev/full");
+  log_info("lost");
+  EXPECT_THROW(end_log(), RunFailure);
+}
+
 TEST_F(LogOutput, AFileThatCannotBeWrittenIsTold) {
   EXPECT_THROW(start_log(LogLevel::info, "/dev/null/no.log"), RunFailure);
 }

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "sim/core/failure.hpp"
+#include "sim/core/output_file.hpp"
 #include "sim/formats/zstd_stream.hpp"
 #include "sim/program/wg_trace_checks.hpp"
 #include "sim/program/wg_trace_header.hpp"
@@ -81,6 +80,7 @@ struct WgTraceWriter::State {
     text.clear();
   }
 
+  std::unique_ptr<core::OutputFile> file;  // that `out` goes to; none: to() was given it
   std::unique_ptr<std::ostream> out;
   std::optional<formats::ZstdEncoder> encoder;
   std::string text;  // not yet written
@@ -98,15 +98,17 @@ WgTraceWriter::~WgTraceWriter() = default;
 
 std::optional<WgTraceWriter> WgTraceWriter::create(const std::filesystem::path& path, const WgTraceHeader& header,
                                                    config::Diagnostics& diagnostics) {
-  errno = 0;
-  auto file = std::make_unique<std::ofstream>(path, std::ios::binary);
-  if (!*file) {
-    Complaints(path.string(), diagnostics)
-        .error(0, 0, std::string("the file cannot be created: ") + std::strerror(errno),
-               "name a file in a folder that can be written");
+  std::unique_ptr<core::OutputFile> file;
+  try {
+    file = std::make_unique<core::OutputFile>(path);
+  } catch (const core::RunFailure& problem) {
+    diagnostics.error({}, problem.what(), "name a file in a folder that can be written");
     return std::nullopt;
   }
-  return to(std::move(file), path.extension() == ".zst", path.string(), header, diagnostics);
+  auto out = std::make_unique<std::ostream>(file->stream().rdbuf());
+  auto writer = to(std::move(out), path.extension() == ".zst", path.string(), header, diagnostics);
+  if (writer) writer->state_->file = std::move(file);
+  return writer;
 }
 
 std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out, bool compressed, std::string name,
@@ -157,7 +159,15 @@ bool WgTraceWriter::finish() {
   s.flush();
   if (s.encoder) s.encoder->finish();
   s.out->flush();
-  if (!*s.out) s.report.error(0, 0, "the file cannot be written on", "is the disk full?");
+  if (!s.file) {
+    if (!*s.out) s.report.error(0, 0, "cannot be written on", "is the disk full?");
+  } else if (s.report.ok()) {
+    try {
+      s.file->commit();
+    } catch (const core::RunFailure& problem) {
+      s.report.error(0, 0, problem.what(), "is the disk full?");
+    }
+  }
   return s.report.ok();
 }
 

@@ -16,7 +16,8 @@ namespace moire::program {
 // line where it stands in the file that is written.
 class WgTraceWriter {
  public:
-  // Opens the file and writes the metadata. A name that ends in .zst is compressed. `diagnostics` outlives the writer.
+  // Begins the file, which is there when all of it is (finish). A name that ends in .zst is compressed. `diagnostics`
+  // outlives the writer.
   static std::optional<WgTraceWriter> create(const std::filesystem::path& path, const WgTraceHeader& header,
                                              config::Diagnostics& diagnostics);
   // The same to any stream; `name` is what errors call it.
@@ -28,7 +29,7 @@ class WgTraceWriter {
 
   void add(const WgTraceRow& row);
 
-  // Writes what is left; true when the file is whole and right.
+  // Writes what is left; true when the file is whole, right and on the disk.
   bool finish();
 
  private:

@@ -104,12 +104,12 @@ TEST_F(WgTraceWriterTest, AFullDiskIsReported) {
   ASSERT_TRUE(writer);
   for (const WgTraceRow& row : rows) writer->add(row);
   EXPECT_FALSE(writer->finish());
-  EXPECT_THAT(diagnostics.str(), HasSubstr("/dev/full: the file cannot be written on; is the disk full?"));
+  EXPECT_THAT(diagnostics.str(), HasSubstr("cannot write '/dev/full': No space left on device; is the disk full?"));
 }
 
 TEST_F(WgTraceWriterTest, AFolderThatIsNotThereIsReported) {
   EXPECT_FALSE(write("none/t.csv"));
-  EXPECT_THAT(diagnostics.str(), HasSubstr("none/t.csv: the file cannot be created: No such file or directory; "));
+  EXPECT_THAT(diagnostics.str(), HasSubstr("none/t.csv': No such file or directory; "));
 }
 
 }  // namespace

@@ -1,0 +1,122 @@
+#include "app/study/kept_runs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "sim/core/descriptor.hpp"
+#include "sim/core/input_files.hpp"
+#include "sim/core/standard_streams.hpp"
+
+namespace moire::study {
+
+namespace {
+
+// FNV-1a.
+class Hash {
+ public:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  // Apart from what is added before and after.
+  void add_part(std::string_view bytes) { add(fmt::format("{} ", bytes.size())), add(bytes); }
+  void add_file(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::array<char, 65536> block{};
+    std::size_t size = 0;
+    while (in.read(block.data(), block.size()), in.gcount() > 0) {
+      add({block.data(), static_cast<std::size_t>(in.gcount())});
+      size += static_cast<std::size_t>(in.gcount());
+    }
+    add(fmt::format(" {} ", size));
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+std::uint64_t hash_of(std::string_view bytes) {
+  Hash hash;
+  hash.add(bytes);
+  return hash.value();
+}
+
+}  // namespace
+
+std::string key_of_study(const std::vector<std::string>& words) {
+  Hash hash;
+  hash.add_file("/proc/self/exe");  // packed results are of one program; its version does not tell two builds apart
+  for (const std::filesystem::path& file : core::inputs()) {
+    hash.add_part(file.native());
+    hash.add_file(file);
+  }
+  for (const std::string& word : words) hash.add_part(word);
+  return fmt::format("{:016x}", hash.value());
+}
+
+KeptRuns::KeptRuns(std::filesystem::path file, const std::string& key, bool resume) : file_(std::move(file)) {
+  const auto fail = [this](const char* why) {
+    if (descriptor_ >= 0) close(descriptor_);
+    throw core::RunFailure(fmt::format("cannot write '{}': {}", file_.string(), why));
+  };
+  descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail(std::strerror(errno));
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail("another command simulates this study; wait until it has ended");
+  const std::string head = fmt::format("moire runs of {}\n", key);
+  std::size_t whole = 0;
+  if (resume) {
+    std::ostringstream text;
+    text << std::ifstream(file_, std::ios::binary).rdbuf();
+    whole = read(text.str(), head);
+  }
+  if (ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) fail(std::strerror(errno));
+  if (whole == 0) core::write_all(descriptor_, head);  // without it nothing is taken up
+}
+
+KeptRuns::~KeptRuns() {
+  if (kept_ == 0) {
+    unlink(file_.c_str());
+  } else {
+    core::tell("{} finished run{} kept in {}; the same command with --resume simulates the others\n", kept_,
+               kept_ == 1 ? " is" : "s are", file_.string());
+  }
+  close(descriptor_);
+}
+
+std::size_t KeptRuns::read(const std::string& text, const std::string& head) {
+  if (!text.starts_with(head)) return 0;
+  std::size_t whole = head.size();
+  for (std::size_t line_end = 0; (line_end = text.find('\n', whole)) != std::string::npos;) {
+    std::istringstream line(text.substr(whole, line_end - whole));
+    std::size_t number = 0;
+    std::size_t size = 0;
+    std::uint64_t checksum = 0;
+    ChildReport report;
+    line >> number >> size >> report.wall_seconds >> report.peak_memory_bytes >> checksum;
+    if (!line || size > text.size() - line_end - 1) break;
+    report.text = text.substr(line_end + 1, size);
+    if (hash_of(report.text) != checksum) break;
+    known_[number] = std::move(report);
+    whole = line_end + 1 + size;
+  }
+  kept_ = known_.size();
+  return whole;
+}
+
+void KeptRuns::keep(std::size_t number, const ChildReport& report) {
+  const std::string entry = fmt::format("{} {} {} {} {}\n{}", number, report.text.size(), report.wall_seconds,
+                                        report.peak_memory_bytes, hash_of(report.text), report.text);
+  if (core::write_all(descriptor_, entry)) ++kept_;
+}
+
+}  // namespace moire::study

@@ -1,0 +1,40 @@
+// The files that this command has read, so that it does not write over one of them.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace moire::core {
+
+namespace detail {
+inline std::map<std::pair<dev_t, ino_t>, std::filesystem::path> files_read;
+}  // namespace detail
+
+inline void note_input(const std::filesystem::path& file) {
+  struct stat known {};
+  if (stat(file.c_str(), &known) == 0 && S_ISREG(known.st_mode))
+    detail::files_read.try_emplace({known.st_dev, known.st_ino}, file);
+}
+
+inline bool is_input(const struct stat& file) { return detail::files_read.contains({file.st_dev, file.st_ino}); }
+
+// In the order of their names, so that the same command has the same ones.
+inline std::vector<std::filesystem::path> inputs() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& [file, path] : detail::files_read) files.push_back(path);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// What the command makes anew: it may take the place of what was read.
+inline void may_be_replaced(const std::filesystem::path& file) {
+  struct stat known {};
+  if (stat(file.c_str(), &known) == 0) detail::files_read.erase({known.st_dev, known.st_ino});
+}
+
+}  // namespace moire::core

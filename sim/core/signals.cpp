@@ -1,0 +1,64 @@
+#include "sim/core/signals.hpp"
+
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include <csignal>
+#include <utility>
+
+#include "sim/core/output_file.hpp"
+
+namespace moire::core {
+
+namespace {
+
+volatile std::sig_atomic_t noting = 0;
+volatile std::sig_atomic_t noted = 0;
+bool works_for_another = false;
+
+extern "C" void on_signal(int signal) {
+  if (noting != 0 && noted == 0) {
+    noted = signal;
+    return;
+  }
+  remove_temporary_files();
+  std::signal(signal, SIG_DFL);
+  raise(signal);  // comes when this function has returned
+}
+
+}  // namespace
+
+void handle_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    // Who ignores them (nohup, a shell's background job) means it; SIGTERM is also what ends a child with its parent.
+    if (action.sa_handler == SIG_IGN && signal != SIGTERM) continue;
+    action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+SignalsNoted::SignalsNoted() : before_(noting != 0) { noting = works_for_another ? 0 : 1; }
+SignalsNoted::~SignalsNoted() { noting = before_ ? 1 : 0; }
+
+int noted_signal() { return noted; }
+
+void end_with_parent(pid_t parent) {
+  works_for_another = true;
+  noting = 0;
+  if (noted != 0) _exit(1);  // it was meant for both, or came before the line above
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // elsewhere a child of a killed parent ends with its work
+#endif
+  if (getppid() != parent) _exit(1);  // it ended before the line above
+}
+
+}  // namespace moire::core
