@@ -9,7 +9,9 @@
 #include "app/study/child.hpp"
 #include "sim/config/diagnostics.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/config/units.hpp"
 #include "sim/core/log_output.hpp"
+#include "sim/core/memory_limit.hpp"
 
 namespace moire::cli {
 
@@ -90,6 +92,20 @@ void add_log(CLI::App& app, LogArguments& arguments) {
   }
 }
 
+// As --log-level, of all commands.
+void add_memory_limit(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--memory-limit",
+         [](const std::string& text) {
+           Bytes bytes;
+           if (const auto problem = config::parse_quantity(text, bytes))
+             throw CLI::ValidationError("--memory-limit", problem->str());
+           core::set_memory_limit(bytes.value);
+         },
+         "Refuse runs that need more memory than this, as '8 GB'; what the machine has to spare if nothing is said")
+      ->type_name("SIZE");
+}
+
 void start_log(const LogArguments& arguments) {
   const std::string level = !arguments.level.empty() ? arguments.level : arguments.file.empty() ? "off" : "info";
   const std::map<std::string, core::LogLevel> levels = {{"off", core::LogLevel::off},
@@ -120,6 +136,7 @@ int run_command_line(int argc, char** argv) {
   add_explain(app, action);
   LogArguments log;
   add_log(app, log);
+  add_memory_limit(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -130,7 +147,7 @@ int run_command_line(int argc, char** argv) {
     return action();
   } catch (const core::RunFailure& failure) {
     core::log_error("{}", failure.what());
-    fmt::print(stderr, "moire: {}\n", failure.what());
+    fmt::print(stderr, "moire: {}\n", config::printable(failure.what()));
     return bad_input;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "moire: this needs more memory than there is; simulate fewer ranks\n");
