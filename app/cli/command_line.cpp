@@ -10,8 +10,10 @@
 #include "app/cli/files.hpp"
 #include "sim/config/diagnostics.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/config/units.hpp"
 #include "sim/core/failure.hpp"
 #include "sim/core/log_output.hpp"
+#include "sim/core/memory_limit.hpp"
 #include "sim/core/signals.hpp"
 #include "sim/core/standard_streams.hpp"
 
@@ -93,6 +95,20 @@ void add_log(CLI::App& app, LogArguments& arguments) {
   }
 }
 
+// As --log-level, of all commands.
+void add_memory_limit(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--memory-limit",
+         [](const std::string& text) {
+           Bytes bytes;
+           if (const auto problem = config::parse_quantity(text, bytes))
+             throw CLI::ValidationError("--memory-limit", problem->str());
+           core::set_memory_limit(bytes.value);
+         },
+         "Refuse runs that need more memory than this, as '8 GB'; what the machine has to spare if nothing is said")
+      ->type_name("SIZE");
+}
+
 void start_log(const LogArguments& arguments) {
   const std::string level = !arguments.level.empty() ? arguments.level : arguments.file.empty() ? "off" : "info";
   const std::map<std::string, core::LogLevel> levels = {{"off", core::LogLevel::off},
@@ -125,6 +141,7 @@ int run_command_line(int argc, char** argv) {
   add_explain(app, action);
   LogArguments log;
   add_log(app, log);
+  add_memory_limit(app);
   try {
     int status = done;
     try {
@@ -145,7 +162,7 @@ int run_command_line(int argc, char** argv) {
     return status;
   } catch (const core::RunFailure& failure) {
     core::log_error("{}", failure.what());
-    core::tell("moire: {}\n", failure.what());
+    core::tell("moire: {}\n", config::printable(failure.what()));
     return bad_input;
   } catch (const core::OutputLost& lost) {
     core::log_error("{}", lost.what());

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "app/report/formats.hpp"
+#include "sim/config/diagnostics.hpp"
 
 namespace moire::report {
 
@@ -12,6 +13,18 @@ constexpr std::size_t gap = 2;
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// Names are the user's, and may hold what a terminal takes for commands.
+std::string shown_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += config::printable(text.substr(0, end));
+    if (end < text.size()) out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 // The cells that are read, aligned: every line ends in a newline, none in blanks.
@@ -104,13 +117,13 @@ struct Text {
 
 }  // namespace
 
-std::string text_of(const Table& table) { return Aligned(table).text(); }
+std::string text_of(const Table& table) { return shown_lines(Aligned(table).text()); }
 
 std::string write_text(const Document& document) {
   Text text;
   if (document.title) text.part(*document.title + "\n");
   write_parts(document, in::text, text);
-  return text.out;
+  return shown_lines(text.out);
 }
 
 }  // namespace moire::report

@@ -12,8 +12,10 @@
 #include "models/hardware/machine/parts.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
 #include "sim/core/log.hpp"
+#include "sim/core/memory_limit.hpp"
 
 namespace moire::study {
 
@@ -33,21 +35,49 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   return good;
 }
 
-// A slip in a size must not run for days.
-std::optional<config::Problem> too_long(const program::Program& program) {
+std::optional<config::Problem> too_much_memory(double bytes, const std::string& what) {
+  try {
+    core::need_memory(bytes, what, "simulate fewer nodes");
+  } catch (const core::TooLarge& problem) {
+    return config::Problem{problem.what_is_wrong, problem.remedy};
+  }
+  return std::nullopt;
+}
+
+constexpr double rank_bytes = 50e3;  // of a machine
+
+// A slip in a size must not run for days, nor fill the machine: what a rank, a resident workgroup and a flag take was
+// measured (docs/explanation/performance.md).
+std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system) {
   constexpr double most = 1e9;  // workgroups; some minutes to an hour
+  constexpr double workgroup_bytes = 800;
+  const auto& cus = system.node.gpu.compute;
   double workgroups = 0;
+  double memory = rank_bytes * program.ranks() + core::flag_bytes * program.flag_count();
   for (const program::Queue& queue : program.queues) {
+    double most_resident = 0;
     for (const program::Operation& operation : queue.operations) {
       const auto* kernel = std::get_if<program::Kernel>(&operation);
-      for (program::Rank rank = 0; kernel != nullptr && rank < program.ranks(); ++rank)
-        workgroups += static_cast<double>(kernel->body->workgroups(rank));
+      if (kernel == nullptr) continue;
+      const double places =
+          static_cast<double>(cus.total_cus()) *
+          std::min(static_cast<double>(cus.workgroups_per_cu),
+                   static_cast<double>(cus.threads_per_cu) / static_cast<double>(kernel->resources.threads));
+      double resident = 0;
+      for (program::Rank rank = 0; rank < program.ranks(); ++rank) {
+        const auto own = static_cast<double>(kernel->body->workgroups(rank));
+        workgroups += own;
+        resident += std::min(own, places);
+      }
+      most_resident = std::max(most_resident, resident);
     }
+    memory += workgroup_bytes * most_resident;
   }
-  if (workgroups <= most) return std::nullopt;
-  return config::Problem{
-      fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated", workgroups, most),
-      "make its sizes smaller"};
+  if (workgroups > most)
+    return config::Problem{
+        fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated", workgroups, most),
+        "make its sizes smaller"};
+  return too_much_memory(memory, fmt::format("{} ranks and their workgroups", program.ranks()));
 }
 
 // What makes two parts of scenarios the same: all of their values, and where a file name among them is read from.
@@ -123,6 +153,11 @@ std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system
   const bool engine = system.network.model == machine::NetworkModel::flow;
   machine::SystemSpec without_engine = system;  // building the engine says nothing more about the parts
   without_engine.network.model = machine::NetworkModel::queue;
+  if (const auto problem =
+          too_much_memory(rank_bytes * static_cast<double>(system.ranks()), fmt::format("{} GPUs", system.ranks()))) {
+    diagnostics.error(node.place, *problem);
+    return nullptr;
+  }
   config::Problem error;
   auto machine = machine::Machine::build(without_engine, error);
   if (!machine) diagnostics.error(node.place, error);
@@ -167,7 +202,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
     operators::BuiltProgram built = operators::build_program(*program_node, *system, traces_, diagnostics);
     if (!built.program || diagnostics.size() > before) return nullptr;
     auto problem = machine::does_not_fit(*built.program, *system);
-    if (!problem) problem = too_long(*built.program);
+    if (!problem) problem = too_large(*built.program, *system);
     if (problem) {
       diagnostics.error(program_node->place, *problem);
       return nullptr;

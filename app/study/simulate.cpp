@@ -125,7 +125,7 @@ Time between_events(const replay::Result& result, const host::HostSpec& host) {
 // The host enqueues ahead, until it is what takes longest.
 Time repeated(const replay::Result& result, const host::HostSpec& host) {
   const Begin first = first_begin(result);
-  const Time enqueued{host.enqueue.ps * static_cast<std::int64_t>(result.operations.size())};
+  const Time enqueued = host.enqueue * static_cast<std::int64_t>(result.operations.size());
   return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 

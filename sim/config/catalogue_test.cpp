@@ -65,7 +65,7 @@ TEST_F(CatalogueTest, ExplainsAComponent) {
             "Every number states its source: {value: ..., source: key}, with the key under the file's sources:.\n"
             "\n"
             "  bandwidth  Peak read | write\n"
-            "             bandwidth, required, above 0 B/s\n"
+            "             bandwidth, required, 1 MB/s to 1 ZB/s\n"
             "  growth     Latency growth\n"
             "             ratio, default 0.3, 0 to 10\n");
 }
@@ -76,7 +76,7 @@ TEST_F(CatalogueTest, ExplainsAKey) {
             "\n"
             "  type      bandwidth\n"
             "  presence  required\n"
-            "  range     above 0 B/s\n"
+            "  range     1 MB/s to 1 ZB/s\n"
             "  units     B/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, TiB/s, Mb/s, Gb/s\n"
             "  example   bandwidth: 4.8 TB/s\n");
   EXPECT_EQ(explain("gpu.kind"),
@@ -102,7 +102,7 @@ TEST_F(CatalogueTest, WritesReferencePages) {
             "# hbm\n\nHigh-bandwidth memory.\n\n"
             "Every number states its source: {value: ..., source: key}, with the key under the file's sources:.\n\n"
             "| key | meaning | type | presence | range | example |\n|---|---|---|---|---|---|\n"
-            "| `bandwidth` | Peak read \\| write | bandwidth | required | above 0 B/s | `4.8 TB/s` |\n"
+            "| `bandwidth` | Peak read \\| write | bandwidth | required | 1 MB/s to 1 ZB/s | `4.8 TB/s` |\n"
             "| `growth` | Latency growth | ratio | default 0.3 | 0 to 10 | `0.92` |\n");
 }
 

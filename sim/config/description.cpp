@@ -91,10 +91,9 @@ std::string Field::type_text() const { return shape_text(type.shape, *this); }
 
 std::string Field::limit_text() const {
   const Shape& shape = type.shape.innermost();
-  const bool open_above = std::isinf(limits.high);
-  if (open_above && limits.low == 0 && !limits.above_low) return {};
-  if (!open_above) return fmt::format("{} to {}", base_text(limits.low, shape), base_text(limits.high, shape));
-  return fmt::format("{} {}", limits.above_low ? "above" : "at least", base_text(limits.low, shape));
+  if (!std::isinf(limits.high))
+    return fmt::format("{} to {}", base_text(limits.low, shape), base_text(limits.high, shape));
+  return limits.low == 0 ? "" : fmt::format("at least {}", base_text(limits.low, shape));
 }
 
 const Field* Description::find(std::string_view key) const {

@@ -31,11 +31,11 @@ struct Shape {
   const Shape& innermost() const { return element.empty() ? *this : element.front().innermost(); }
 };
 
-// What a value must satisfy, in base units. Every number is at least 0 unless its field says otherwise.
+// What a value must satisfy, in base units. Every number is at least 0 unless its field says otherwise, and within what
+// its dimension can be.
 struct Limits {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
-  bool above_low = false;  // low itself is excluded
 };
 
 // The functions of one C++ type, so that the code that walks specs is no template.
@@ -55,6 +55,7 @@ struct Field {
   bool has_default = false;  // `default_text` shows the struct's initial value
   std::string default_text;
   Limits limits;
+  bool fractional = false;  // a size that may have parts of a byte
   std::vector<std::pair<std::string, std::int64_t>> choices;
   bool must_exist = false;  // a path
   std::string example_text;
@@ -62,7 +63,7 @@ struct Field {
   std::vector<std::string> choice_names() const;
   std::string example() const;     // a value that would be right, "4.8 TB/s"
   std::string type_text() const;   // "bandwidth", "list of times", "one of flow, queue"
-  std::string limit_text() const;  // "above 0 B/s", "1 to 8"; "" where the type says it all
+  std::string limit_text() const;  // "1 MB/s to 1 EB/s", "1 to 8"; "" where the type says it all
 };
 
 struct Check {

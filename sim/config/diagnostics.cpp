@@ -27,8 +27,28 @@ std::vector<Diagnostic> in_order(std::vector<Diagnostic> all) {
 
 std::string lines(const std::vector<Diagnostic>& all) {
   std::string out;
-  for (const Diagnostic& d : all) out += d.str() + "\n";
+  for (const Diagnostic& d : all) {
+    if (&d - all.data() == Diagnostics::told)
+      return out + fmt::format("and {} more\n", fmt::group_digits(all.size() - Diagnostics::told));
+    out += d.str() + "\n";
+  }
   return out;
+}
+
+// Bytes of the character that a text begins with; 0 where it is no UTF-8.
+std::size_t character(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(1);
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool none = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);  // surrogates, beyond Unicode
+  return overlong || none ? 0 : size;
 }
 
 }  // namespace
@@ -39,11 +59,19 @@ std::string Place::str() const {
   return fmt::format("{}:{}:{}", source->name, line, col);
 }
 
+Place place_in(std::shared_ptr<const Source> source, std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t line_start = newline == std::string_view::npos ? 0 : newline + 1;
+  return {std::move(source), static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+          static_cast<int>(at - line_start) + 1};
+}
+
 std::string Diagnostic::str() const {
   std::string out = place.str();
   if (!out.empty()) out += ": ";
   if (warning) out += "warning: ";
-  return out + Problem{what, remedy}.str();
+  return printable(out + Problem{what, remedy}.str());
 }
 
 void Diagnostics::error(const Place& place, std::string what, std::string remedy) {
@@ -62,19 +90,40 @@ std::vector<Diagnostic> Diagnostics::sorted() const { return in_order(all_); }
 std::string Diagnostics::str() const { return lines(sorted()); }
 std::string Diagnostics::warnings() const { return lines(in_order(warnings_)); }
 
+std::size_t valid_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t size = character(text.substr(at));
+    if (size == 0) break;
+    at += size;
+  }
+  return at;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = character(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    // The second half of the controls is U+0080 to U+009F.
+    const bool control = first < 0x20 || first == 0x7f || (first == 0xc2 && size == 2 && text[1] < '\xa0');
+    for (const char c : text.substr(0, std::max<std::size_t>(size, 1))) {
+      if (size == 0 || control) {
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      } else {
+        out += c;
+      }
+    }
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return out;
+}
+
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
-  std::string out = "'";
-  for (const char c : text.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  if (text.size() > longest) out += "...";
-  return out + "'";
+  std::size_t end = std::min(text.size(), longest);
+  while (end < text.size() && end > longest - 4 && (text[end] & '\xc0') == '\x80') --end;  // no part of a character
+  return "'" + printable(text.substr(0, end)) + (end < text.size() ? "..." : "") + "'";
 }
 
 }  // namespace moire::config

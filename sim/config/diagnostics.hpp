@@ -32,7 +32,9 @@ class Diagnostics {
 
   // Files in the order of their first error, each from top to bottom; the same error is told once.
   std::vector<Diagnostic> sorted() const;
-  std::string str() const;  // one line an error, each ends in a newline
+  // One line an error, each ends in a newline; of many the first `told`, and how many more there are.
+  std::string str() const;
+  static constexpr std::size_t told = 100;
 
   bool warned() const { return !warnings_.empty(); }
   std::string warnings() const;  // as str(), of warnings
@@ -42,7 +44,13 @@ class Diagnostics {
   std::vector<Diagnostic> warnings_;
 };
 
-// User text as errors show it: in single quotes, control characters escaped, cut when long.
+// Where a text stops being UTF-8; its size where it does not.
+std::size_t valid_utf8(std::string_view text);
+
+// User text as a terminal may show it: control characters, and bytes that are no UTF-8, as \x1b.
+std::string printable(std::string_view text);
+
+// The same in single quotes, cut when long.
 std::string in_quotes(std::string_view text);
 
 }  // namespace moire::config

@@ -17,6 +17,18 @@ namespace {
 
 std::string or_else(const std::string& remedy, const char* general) { return remedy.empty() ? general : remedy; }
 
+// A file is opened more than once (to tell its kind, to read it), and a pipe can be read once.
+Problem no_file(fs::file_type type) {
+  switch (type) {
+    case fs::file_type::fifo:
+      return {"is a pipe, not a file", "write it to a file first"};
+    case fs::file_type::socket:
+      return {"is a socket, not a file", "name a file"};
+    default:
+      return {"is a device, not a file", "name a file"};
+  }
+}
+
 }  // namespace
 
 void refuse(const FileAsked& asked, const std::string& what, const std::string& remedy, Diagnostics& diagnostics) {
@@ -31,6 +43,10 @@ void refuse(const FileAsked& asked, const std::string& what, const std::string& 
 std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& diagnostics) {
   std::error_code error;
   const fs::file_status status = fs::status(asked.file, error);
+  if (error == std::errc::too_many_symbolic_link_levels) {
+    refuse(asked, "is a symbolic link that leads back to itself", "let it lead to a file", diagnostics);
+    return nullptr;
+  }
   if (!fs::exists(status)) {
     if (asked.place) {
       diagnostics.error(*asked.place, "no such file " + in_quotes(asked.file.string()),
@@ -43,6 +59,11 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
   if (fs::is_directory(status)) {
     refuse(asked, "is a folder", asked.place ? "name a file in it" : or_else(asked.remedy, "name a file in it"),
            diagnostics);
+    return nullptr;
+  }
+  if (!fs::is_regular_file(status)) {
+    const Problem problem = no_file(status.type());
+    refuse(asked, problem.what, problem.remedy, diagnostics);
     return nullptr;
   }
   errno = 0;
@@ -87,9 +108,18 @@ std::optional<std::string> read_blocks(const FileAsked& asked, std::istream& in,
     refuse(asked, fmt::format("is larger than {} MiB", most >> 20), asked.when_large, diagnostics);
     return std::nullopt;
   }
-  if (!in.bad()) return text;
-  refuse(asked, "cannot be read on", "check the disk or the connection", diagnostics);
-  return std::nullopt;
+  if (in.bad()) {
+    refuse(asked, "cannot be read on", "check the disk or the connection", diagnostics);
+    return std::nullopt;
+  }
+  if (const std::size_t end = valid_utf8(text); end < text.size()) {
+    const auto source = std::make_shared<const Source>(Source{asked.file.string(), {}, true, {}});
+    diagnostics.error(place_in(source, text, end),
+                      fmt::format("the byte {} is no UTF-8", in_quotes(std::string_view(text).substr(end, 1))),
+                      "save the file as UTF-8");
+    return std::nullopt;
+  }
+  return text;
 }
 
 }  // namespace moire::config

@@ -23,10 +23,10 @@ struct FileAsked {
 
 void refuse(const FileAsked& asked, const std::string& what, const std::string& remedy, Diagnostics& diagnostics);
 
-// The open file. Nothing, and the reason, where there is none to read: it is not there, a folder, unreadable.
+// The open file. Nothing, and the reason, where there is none to read: it is not there, a folder, a pipe, unreadable.
 std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& diagnostics);
 
-// Whole. Nothing, and the reason, also where it has more than `most` bytes.
+// Whole. Nothing, and the reason, also where it has more than `most` bytes, or is no UTF-8.
 std::optional<std::string> read_plain(const FileAsked& asked, std::uintmax_t most, Diagnostics& diagnostics);
 // The same of a file that is open, block by block: `next` fills a block, and says how many bytes it got.
 std::optional<std::string> read_blocks(const FileAsked& asked, std::istream& in, std::uintmax_t most,

@@ -98,9 +98,9 @@ TEST_F(Include, FoldersEmptyFilesAndMissingRoots) {
 }
 
 // What is no regular file has no size that tells it, and no end.
-TEST_F(Include, AFileWithoutEndIsTooLarge) {
+TEST_F(Include, AFileWithoutEndIsRefused) {
   EXPECT_FALSE(load("/dev/zero", {}, diagnostics_, {.bytes = 1 << 20}));
-  EXPECT_EQ(diagnostics_.str(), "'/dev/zero' is larger than 1 MiB; large inputs belong in trace files\n");
+  EXPECT_EQ(diagnostics_.str(), "'/dev/zero' is a device, not a file; name a file\n");
 }
 
 TEST_F(Include, OverridesIncludeToo) {

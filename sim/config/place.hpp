@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace moire::config {
 
@@ -24,5 +25,8 @@ struct Place {
 
   std::string str() const;  // "file:line:col", "--set a=1", or "" for nowhere
 };
+
+// Of one byte of a text.
+Place place_in(std::shared_ptr<const Source> source, std::string_view text, std::size_t at);
 
 }  // namespace moire::config

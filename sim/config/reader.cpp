@@ -241,6 +241,11 @@ std::optional<Node> read_yaml(const std::string& text, const std::shared_ptr<con
     diagnostics.error({source, 1, 1}, "this is no text: it holds a zero byte", "save it as UTF-8");
     return std::nullopt;
   }
+  if (const std::size_t end = valid_utf8(text);
+      end < text.size()) {  // of a --set; files are looked at as they are read
+    diagnostics.error(place_in(source, text, end), "this is no UTF-8", "write it as UTF-8");
+    return std::nullopt;
+  }
   TreeBuilder builder(source, budget, diagnostics);
   try {
     std::istringstream stream(text);

@@ -1,7 +1,9 @@
 // Reading of single values: numbers, flags, text, paths, choices, in the plain or the sourced form.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "sim/config/reading.hpp"
 #include "sim/config/suggest.hpp"
@@ -57,11 +59,21 @@ bool finish(const Scalar& scalar) {
 bool within_limits(double value, const Scalar& scalar) {
   const Field* field = scalar.reading.field;
   const Limits limits = field ? field->limits : Limits{};
-  const bool high_enough = limits.above_low ? value > limits.low : value >= limits.low;
-  if (high_enough && value <= limits.high) return true;
+  if (value >= limits.low && value <= limits.high) return true;
   const std::string wanted = field ? field->limit_text() : std::string();
   return scalar.reading.fail(*scalar.node, "is " + in_quotes(scalar.node->text),
                              "must be " + (wanted.empty() ? "0 or more" : wanted));
+}
+
+// 23.77 kB are 23,770 B, whatever the product's last bit is.
+bool whole(double& bytes, const Scalar& scalar) {
+  const double rounded = std::round(bytes);
+  if (std::abs(bytes - rounded) > 1e-12 * std::abs(bytes))
+    return scalar.reading.fail(*scalar.node,
+                               fmt::format("is {}, not a whole number of bytes", in_quotes(scalar.node->text)),
+                               fmt::format("the nearest is {:.0f} B", std::max(rounded, 1.0)));
+  bytes = rounded;
+  return true;
 }
 
 }  // namespace
@@ -73,6 +85,7 @@ bool read_quantity(const Node& node, Dimension dimension, double& out, const Rea
     s.reading.diagnostics->error(s.node->place, s.reading.name() + ": " + problem->what, std::move(problem->remedy));
     return false;
   }
+  if (dimension == Dimension::bytes && !(reading.field && reading.field->fractional) && !whole(out, s)) return false;
   return within_limits(out, s) && finish(s);
 }
 

@@ -51,13 +51,22 @@ class FieldBuilder {
   // Limits are given in the field's own type (`Bytes{64}`, 0.5) or as text with a unit ("1 GB/s").
   using Limit = std::conditional_t<HasDimension<Leaf>, Leaf, double>;
 
-  explicit FieldBuilder(Field& field) : field_(field) {}
+  explicit FieldBuilder(Field& field) : field_(field) {
+    if constexpr (HasDimension<Leaf>) field_.limits.high = bounds_of(DimensionOf<Leaf>::value).most;
+    if constexpr (std::same_as<Leaf, double>) field_.limits.high = most_ratio;
+  }
 
-  FieldBuilder& positive() { return limit(0, field_.limits.high, true); }
-  FieldBuilder& at_least(Limit low) { return limit(in_base_units(low), field_.limits.high, false); }
-  FieldBuilder& at_least(std::string_view low) { return limit(number(low), field_.limits.high, false); }
-  FieldBuilder& range(Limit low, Limit high) { return limit(in_base_units(low), in_base_units(high), false); }
-  FieldBuilder& range(std::string_view low, std::string_view high) { return limit(number(low), number(high), false); }
+  FieldBuilder& positive() { return limit(least(), field_.limits.high); }
+  FieldBuilder& at_least(Limit low) { return limit(in_base_units(low), field_.limits.high); }
+  FieldBuilder& at_least(std::string_view low) { return limit(number(low), field_.limits.high); }
+  FieldBuilder& range(Limit low, Limit high) { return limit(in_base_units(low), in_base_units(high)); }
+  FieldBuilder& range(std::string_view low, std::string_view high) { return limit(number(low), number(high)); }
+
+  // Parts of a byte count: no buffer, but a mean, or what a cost in bytes is reckoned with.
+  FieldBuilder& fractional() requires std::same_as<Leaf, Bytes> {
+    field_.fractional = true;
+    return *this;
+  }
 
   FieldBuilder& optional() {  // absent: the member keeps its initial value, which has no meaning to show
     field_.required = false;
@@ -88,9 +97,17 @@ class FieldBuilder {
   }
 
  private:
-  FieldBuilder& limit(double low, double high, bool above_low) {
+  static constexpr double most_ratio = 1e6;  // and least: its inverse
+
+  // Above zero.
+  static double least() {
+    if constexpr (std::same_as<Leaf, Bytes> || std::integral<Leaf>) return 1;
+    if constexpr (HasDimension<Leaf>) return bounds_of(DimensionOf<Leaf>::value).least;
+    return 1 / most_ratio;
+  }
+  FieldBuilder& limit(double low, double high) {
     static_assert(HasDimension<Leaf> || std::is_arithmetic_v<Leaf>, "only numbers have limits");
-    field_.limits = {low, high, above_low};
+    field_.limits = {low, high};
     return *this;
   }
   static double number(std::string_view text) {

@@ -222,5 +222,33 @@ TEST(Spec, PathsStartFromTheirFile) {
   EXPECT_NE(diagnostics.str().find("'table' names 'a/t.csv', which does not exist"), std::string::npos);
 }
 
+struct Buffers {
+  Bytes chunk;
+  Bytes window;
+  static void describe(Describer<Buffers>& d) {
+    d.component("buffers", "Two sizes.");
+    d.field("chunk", &Buffers::chunk, "A buffer").positive();
+    d.field("window", &Buffers::window, "A mean").positive().fractional();
+  }
+};
+
+TEST(Sizes, AreWholeBytesWhereTheyAreBuffers) {
+  const auto told = [](const std::string& text, Buffers& out) {
+    Diagnostics diagnostics;
+    const auto tree = load_text("f.yaml", text, {}, diagnostics);
+    if (const auto read = parse<Buffers>(*tree, diagnostics)) out = *read;
+    return diagnostics.str();
+  };
+  Buffers read;
+  EXPECT_EQ(told("chunk: 23.77 kB\nwindow: 16.25 B\n", read), "");
+  EXPECT_EQ(read.chunk.value, 23770);
+  EXPECT_EQ(read.window.value, 16.25);
+  EXPECT_EQ(told("chunk: 0.5 B\nwindow: 1 B\n", read),
+            "f.yaml:1:8: 'chunk' is '0.5 B', not a whole number of bytes; the nearest is 1 B\n");
+  EXPECT_EQ(told("chunk: 0 B\nwindow: 1 B\n", read), "f.yaml:1:8: 'chunk' is '0 B'; must be 1 B to 8 PiB\n");
+  EXPECT_EQ(told("chunk: 2e19 B\nwindow: 1 B\n", read),
+            "f.yaml:1:8: 'chunk': '2e19 B' is above what a size can be; it is at most 8 PiB\n");
+}
+
 }  // namespace
 }  // namespace moire::config

@@ -23,22 +23,25 @@ struct DimensionInfo {
   Dimension dimension;
   std::string_view name;
   std::string_view example;
+  Bounds bounds;
 };
 
+constexpr double largest_size = 0x1p53;  // up to here a double counts every byte
+
 constexpr DimensionInfo dimensions[] = {
-    {Dimension::time, "time", "700 ns"},
-    {Dimension::bytes, "size", "64 MiB"},
-    {Dimension::bytes_per_second, "bandwidth", "200 GB/s"},
-    {Dimension::flop, "number of operations", "2 TFLOP"},
-    {Dimension::flop_per_second, "compute rate", "989 TFLOP/s"},
-    {Dimension::per_second, "rate of events", "150 M/s"},
-    {Dimension::ratio, "ratio", "0.92"},
+    {Dimension::time, "time", "700 ns", {1, 1e15}},
+    {Dimension::bytes, "size", "64 MiB", {0, largest_size}},  // parts of a byte: FieldBuilder::fractional
+    {Dimension::bytes_per_second, "bandwidth", "200 GB/s", {1e6, 1e21}},
+    {Dimension::flop, "number of operations", "2 TFLOP", {1, 1e24}},
+    {Dimension::flop_per_second, "compute rate", "989 TFLOP/s", {1e6, 1e22}},
+    {Dimension::per_second, "rate of events", "150 M/s", {1e3, 1e18}},
+    {Dimension::ratio, "ratio", "0.92", {1e-15, 1e15}},
 };
 
 const DimensionInfo& info(Dimension dimension) { return dimensions[static_cast<std::size_t>(dimension)]; }
 
-constexpr std::pair<const char*, double> decimal[] = {{"", 1},     {"k", 1e3},  {"M", 1e6}, {"G", 1e9},
-                                                      {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
+constexpr std::pair<const char*, double> decimal[] = {{"", 1},     {"k", 1e3},  {"M", 1e6},  {"G", 1e9},
+                                                      {"T", 1e12}, {"P", 1e15}, {"E", 1e18}, {"Z", 1e21}};
 constexpr std::pair<const char*, double> binary[] = {
     {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}};
 
@@ -109,17 +112,15 @@ std::optional<Problem> unit_problem(std::string_view text, std::string_view unit
                  unit_suggestion(unit, dimension)};
 }
 
-std::optional<Problem> size_problem(std::string_view text, Dimension dimension, double value) {
-  constexpr double longest_ps = 1e18;  // 2^63 ps is 9.2e18: sums of a few such times still fit
-  constexpr double largest = 1e30;
-  if (dimension == Dimension::time && std::abs(value) > longest_ps) {
-    return Problem{in_quotes(text) + " is too long", "a time is at most 1000000 s"};
-  }
-  if (dimension == Dimension::time && value != 0 && std::abs(value) < 0.5) {
-    return Problem{in_quotes(text) + " is below the resolution of time", "the shortest time is 1 ps"};
-  }
-  if (std::abs(value) > largest) return Problem{in_quotes(text) + " is too large", write_like(dimension)};
-  return std::nullopt;
+std::optional<Problem> bounds_problem(std::string_view text, Dimension dimension, double value) {
+  const Bounds bounds = bounds_of(dimension);
+  const double size = std::abs(value);
+  if (size == 0 || (size >= bounds.least && size <= bounds.most)) return std::nullopt;
+  const char* const beyond = size < bounds.least ? "below" : "above";
+  const std::string most = format_quantity(bounds.most, dimension);
+  return Problem{fmt::format("{} is {} what a {} can be", in_quotes(text), beyond, dimension_name(dimension)),
+                 bounds.least == 0 ? fmt::format("it is at most {}", most)
+                                   : fmt::format("it is {} to {}", format_quantity(bounds.least, dimension), most)};
 }
 
 }  // namespace
@@ -148,10 +149,12 @@ std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension
   }
   // 92 % is 0.92 exactly as a division, and not as a product.
   const double result = symbol == "%" ? number / 100 : number * factor;
-  if (auto problem = size_problem(whole, dimension, result)) return problem;
+  if (auto problem = bounds_problem(whole, dimension, result)) return problem;
   value = result;
   return std::nullopt;
 }
+
+Bounds bounds_of(Dimension dimension) { return info(dimension).bounds; }
 
 std::string format_quantity(double value, Dimension dimension) {
   if (value == 0) return fmt::format("0{}", dimension == Dimension::ratio ? "" : " " + dimension_units(dimension)[0]);

@@ -1,6 +1,6 @@
 // Text with a unit to a quantity and back: `64 MiB`, `200 Gb/s`, `2.5 us`, `989 TFLOP/s`, `1.98 GHz`, `92 %`.
 //
-// Prefixes: k M G T P E count by 1000, Ki Mi Gi Ti Pi by 1024. B is a byte; b a bit, in rates only.
+// Prefixes: k M G T P E Z count by 1000, Ki Mi Gi Ti Pi by 1024. B is a byte; b a bit, in rates only.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,14 @@ namespace moire::config {
 
 // Base units: ps, B, B/s, FLOP, FLOP/s, 1/s, 1.
 enum class Dimension { time, bytes, bytes_per_second, flop, flop_per_second, per_second, ratio };
+
+// What all machines, programs and measurements lie within, zero aside, in base units: beyond it a value is a slip, and
+// arithmetic with it would be none.
+struct Bounds {
+  double least;
+  double most;
+};
+Bounds bounds_of(Dimension dimension);
 
 // `value` gets the number in base units, sign and all; nothing is returned when all is well.
 std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension, double& value);
@@ -65,7 +73,7 @@ constexpr double in_base_units(Quantity<Tag> q) {
 template <HasDimension Q>
 Q from_base_units(double value) {
   if constexpr (std::is_same_v<Q, Time>) {
-    return Time{static_cast<std::int64_t>(std::llround(value))};
+    return Time::from_ps(std::round(value));
   } else {
     return Q{value};
   }

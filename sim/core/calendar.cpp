@@ -1,5 +1,6 @@
 #include "sim/core/calendar.hpp"
 
+#include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::core {
@@ -10,6 +11,7 @@ constexpr std::uint32_t arity = 4;
 
 Calendar::EventId Calendar::schedule(Time at, EventSink& sink, std::uint64_t payload, std::uint32_t component) {
   MOIRE_INVARIANT(at >= now_, "an event was scheduled in the past");
+  if (at == Time::max()) throw EndOfTime();
   EventId id;
   if (free_.empty()) {
     id = static_cast<EventId>(slots_.size());
@@ -26,6 +28,7 @@ Calendar::EventId Calendar::schedule(Time at, EventSink& sink, std::uint64_t pay
 
 void Calendar::reschedule(EventId id, Time at) {
   MOIRE_INVARIANT(at >= now_, "an event was moved into the past");
+  if (at == Time::max()) throw EndOfTime();
   MOIRE_INVARIANT(pending(id), "an event that is not pending was moved");
   const std::uint32_t position = slots_[id].position;
   const bool earlier = at < heap_[position].at;

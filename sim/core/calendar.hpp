@@ -33,7 +33,8 @@ class Calendar {
   Time next_time() const { return heap_.front().at; }
   std::uint64_t fired() const { return fired_; }
 
-  // Schedules one event; it is forgotten once it fires. `component` breaks ties. Throws InvariantError if at < now.
+  // Schedules one event; it is forgotten once it fires. `component` breaks ties. Throws InvariantError if at < now,
+  // EndOfTime if there is no such date.
   EventId schedule(Time at, EventSink& sink, std::uint64_t payload, std::uint32_t component = 0);
   // Moves a pending event; it then orders behind events already scheduled for that time by the same component.
   void reschedule(EventId id, Time at);

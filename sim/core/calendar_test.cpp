@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::core {
@@ -163,6 +164,14 @@ TEST(Calendar, AgreesWithASortUnderRandomSchedulesMovesAndCancels) {
     for (const Expected& e : expected) payloads.push_back(e.payload);
     EXPECT_EQ(log.order, payloads);
   }
+}
+
+TEST(Calendar, ADateThatTheClockCannotTellIsRefused) {
+  Calendar calendar;
+  Log log(calendar);
+  EXPECT_THROW(calendar.schedule(Time::max(), log, 1), EndOfTime);
+  const auto id = calendar.schedule(Time{1}, log, 2);
+  EXPECT_THROW(calendar.reschedule(id, Time::max() + Time{1}), EndOfTime);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 //
 // Time is an integer number of picoseconds: sums are exact and ties are real ties. All other quantities are
 // doubles in the base unit their name says.
+//
+// A time that would not fit is Time::max(), whatever it was made by: nothing wraps, and the calendar refuses it.
 #pragma once
 
 #include <cmath>
@@ -16,7 +18,9 @@ struct Time {
   std::int64_t ps = 0;
 
   static constexpr Time max() { return Time{std::numeric_limits<std::int64_t>::max()}; }
-  static constexpr Time from_ns(double ns) { return Time{static_cast<std::int64_t>(ns * 1e3 + (ns < 0 ? -0.5 : 0.5))}; }
+  // Cut to whole picoseconds.
+  static constexpr Time from_ps(double ps) { return ps < 0x1p63 ? Time{static_cast<std::int64_t>(ps)} : max(); }
+  static constexpr Time from_ns(double ns) { return from_ps(ns * 1e3 + (ns < 0 ? -0.5 : 0.5)); }
   static constexpr Time from_us(double us) { return from_ns(us * 1e3); }
   static constexpr Time from_seconds(double s) { return from_ns(s * 1e9); }
   constexpr double ns() const { return static_cast<double>(ps) * 1e-3; }
@@ -24,13 +28,35 @@ struct Time {
   constexpr double seconds() const { return static_cast<double>(ps) * 1e-12; }
 
   constexpr auto operator<=>(const Time&) const = default;
-  constexpr Time operator+(Time o) const { return Time{ps + o.ps}; }
+  constexpr Time operator+(Time o) const {
+    Time sum;
+    return __builtin_add_overflow(ps, o.ps, &sum.ps) ? max() : sum;
+  }
   constexpr Time operator-(Time o) const { return Time{ps - o.ps}; }
-  constexpr Time& operator+=(Time o) {
-    ps += o.ps;
+  constexpr Time& operator+=(Time o) { return *this = *this + o; }
+  constexpr Time operator*(std::int64_t n) const {
+    Time product;
+    return __builtin_mul_overflow(ps, n, &product.ps) ? max() : product;
+  }
+};
+
+// A sum of many times, as of all workgroups of a machine, which may be longer than a date.
+class TimeSum {
+ public:
+  constexpr TimeSum& operator+=(Time t) {
+    ps_ += t.ps;
     return *this;
   }
-  constexpr Time operator*(std::int64_t n) const { return Time{ps * n}; }
+  constexpr TimeSum& operator+=(TimeSum o) {
+    ps_ += o.ps_;
+    return *this;
+  }
+  constexpr double us() const { return static_cast<double>(ps_) * 1e-6; }
+  constexpr bool operator==(const TimeSum&) const = default;
+
+ private:
+  __extension__ using Picoseconds = __int128;
+  Picoseconds ps_ = 0;
 };
 
 // A real quantity of one dimension. Tag names the base unit.
@@ -54,7 +80,7 @@ using PerSecond = Quantity<struct PerSecondTag>;            // events / s: messa
 
 // Time to move `bytes` at `rate` > 0, rounded up to the next picosecond so that nothing ever ends early.
 inline Time duration(Bytes bytes, BytesPerSecond rate) {
-  return Time{static_cast<std::int64_t>(std::ceil(bytes.value * 1e12 / rate.value))};
+  return Time::from_ps(std::ceil(bytes.value * 1e12 / rate.value));
 }
 
 }  // namespace moire

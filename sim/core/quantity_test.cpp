@@ -45,6 +45,23 @@ TEST(Duration, IsExactWhereTheAnswerIsAWholeNumber) {
   }
 }
 
+TEST(Time, NeverWraps) {
+  constexpr Time day{86'400'000'000'000'000};
+  EXPECT_EQ(day * 106 + day, Time::max());
+  EXPECT_EQ(day * 107, Time::max());
+  Time t = day * 106;
+  t += day;
+  EXPECT_EQ(t, Time::max());
+  EXPECT_EQ(Time::from_seconds(1e9), Time::max());
+  EXPECT_EQ(duration(Bytes{1e16}, BytesPerSecond{1e6}), Time::max());
+}
+
+TEST(Time, SumsOfManyAreLongerThanADate) {
+  TimeSum sum;
+  for (int i = 0; i < 1000; ++i) sum += Time::max();
+  EXPECT_DOUBLE_EQ(sum.us(), 1000 * Time::max().us());
+}
+
 TEST(Quantity, KeepsItsDimension) {
   const Bytes sum = Bytes{3} + Bytes{4} - Bytes{1};
   EXPECT_DOUBLE_EQ(sum.value, 6);

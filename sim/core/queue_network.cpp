@@ -154,7 +154,7 @@ void QueueNetwork::inject(LinkId id) {
 Time QueueNetwork::pass(Chunk& chunk) {
   Link& link = links_[chunk.path[chunk.hop++]];
   const Time start = std::max(calendar_.now(), link.free);
-  const Time service{static_cast<std::int64_t>(std::ceil(chunk.bytes * link.ps_per_byte))};
+  const Time service = Time::from_ps(std::ceil(chunk.bytes * link.ps_per_byte));
   link.free = start + service;
   link.busy += service;
   link.carried += chunk.bytes;

@@ -200,8 +200,7 @@ void Sharing::retime(ClassId id) {
   MOIRE_INVARIANT(c.rate > 0, "a class with members does not progress");
   // Rounded up to the next picosecond, but not for what is only rounding of the clock.
   const double rest = std::max(0.0, c.heap.front().finish - c.virtual_clock - slack(c)) / c.rate * 1e12;
-  MOIRE_INVARIANT(rest < 9e18 - static_cast<double>(loop_.now().ps), "an activity would end after 2^63 ps");
-  const Time at = loop_.now() + Time{static_cast<std::int64_t>(std::ceil(rest))};
+  const Time at = loop_.now() + Time::from_ps(std::ceil(rest));
   if (c.timer == Calendar::none) {
     c.timer = loop_.calendar().schedule(at, *this, id, component_);
   } else if (c.due != at) {

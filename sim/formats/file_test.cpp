@@ -1,6 +1,7 @@
 #include "sim/formats/file.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -47,6 +48,27 @@ TEST_F(FileTest, SaysWhyItCannotBeRead) {
   const fs::path packed = write("file_test.zst", "123456");
   EXPECT_EQ(refusal({.file = packed}),
             packed.string() + ": is no whole zstd file; compress it again, or give the plain file\n");
+}
+
+TEST_F(FileTest, IsAFileAndNoPipeDeviceOrLinkToItself) {
+  const fs::path pipe = fs::path(::testing::TempDir()) / "file_test.pipe";
+  fs::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(refusal({.file = pipe}), pipe.string() + ": is a pipe, not a file; write it to a file first\n");
+  EXPECT_EQ(refusal({.file = "/dev/zero"}), "/dev/zero: is a device, not a file; name a file\n");
+  const fs::path link = fs::path(::testing::TempDir()) / "file_test.link";
+  fs::remove(link);
+  fs::create_symlink(link, link);
+  EXPECT_EQ(refusal({.file = link}),
+            link.string() + ": is a symbolic link that leads back to itself; let it lead to a file\n");
+  fs::remove(link);
+  fs::create_symlink("/dev/zero", link);
+  EXPECT_EQ(refusal({.file = link}), link.string() + ": is a device, not a file; name a file\n");
+}
+
+TEST_F(FileTest, IsUtf8) {
+  const fs::path file = write("file_test.txt", "a\nb \xc2\xb5 \xff");
+  EXPECT_EQ(refusal({.file = file}), file.string() + ":2:6: the byte '\\xff' is no UTF-8; save the file as UTF-8\n");
 }
 
 TEST_F(FileTest, IsBlamedWhereItsNameIsWritten) {

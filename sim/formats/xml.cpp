@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 namespace moire::formats {
 
@@ -38,8 +39,9 @@ bool XmlText::is_well_formed(Complaints& complaints, const std::string& expected
   }
   // In place, so that every name and value leads back to where it stands.
   const pugi::xml_parse_result result =
-      document_.load_buffer_inplace(text_.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
-  if (result.status == pugi::status_no_document_element) {
+      document_.load_buffer_inplace(text_.data(), text.size(), pugi::parse_default | pugi::parse_fragment,
+                                    pugi::encoding_utf8);  // a fragment: text beside the element is kept, and told
+  if (result && !document_.document_element()) {
     complaints.error(Position{1, 1}, "the file is empty: it has no XML element", expected);
   } else if (!result) {
     std::string what = result.description();
@@ -48,14 +50,17 @@ bool XmlText::is_well_formed(Complaints& complaints, const std::string& expected
     complaints.error(text_.position(std::min(offset, text.size())), "this is not well-formed XML: " + what,
                      "is the file cut off?");
   }
-  return static_cast<bool>(result);
+  return result && document_.document_element();
 }
 
 bool XmlText::is_one_tree(Complaints& complaints) const {
   const pugi::xml_node root = document_.document_element();
   for (const pugi::xml_node node : document_.children()) {
-    if (node.type() != pugi::node_element || node == root) continue;
-    complaints.error(position(node), "a second element at the top of the file",
+    if (node == root) continue;
+    const bool is_text = node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata;
+    if (!is_text && node.type() != pugi::node_element) continue;
+    complaints.error(is_text ? text_.position(node.value() + std::strspn(node.value(), " \t\r\n")) : position(node),
+                     is_text ? "text outside of the element" : "a second element at the top of the file",
                      fmt::format("one <{}> holds everything", std::string(root.name()).substr(0, 60)));
     return false;
   }

@@ -39,6 +39,8 @@ TEST(XmlText, WhatIsNoXmlIsTold) {
   EXPECT_EQ(errors_of(std::string("<a>\0</a>", 8)),
             "t.xml:1:4: this is not well-formed XML: a zero byte; a text file in UTF-8\n");
   EXPECT_EQ(errors_of("<a/>\n<b/>"), "t.xml:2:1: a second element at the top of the file; one <a> holds everything\n");
+  EXPECT_EQ(errors_of("<a/>\n<!-- as before -->\n text"),
+            "t.xml:3:2: text outside of the element; one <a> holds everything\n");
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "<a>";
   for (int i = 0; i < 100'000; ++i) deep += "</a>";

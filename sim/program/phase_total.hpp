@@ -11,7 +11,7 @@ namespace moire::program {
 struct PhaseTotal {
   std::string name;  // of the shape, "wait", "delay", "put" or "fence"
   std::uint64_t count = 0;
-  Time total;
+  TimeSum total;
   double mean_us() const { return count == 0 ? 0 : total.us() / static_cast<double>(count); }
 };
 

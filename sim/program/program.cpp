@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/core/invariant.hpp"
+#include "sim/core/failure.hpp"
+#include "sim/core/memory_limit.hpp"
 
 namespace moire::program {
 
@@ -33,7 +34,11 @@ bool Program::several_queues_have(const std::function<bool(const Operation&)>& k
 FlagBlock Program::add_flags(FlagArray array) {
   const FlagBlock block{flag_count_, array.per_rank};
   const std::uint64_t total = flag_count_ + std::uint64_t{array.per_rank} * ranks_;
-  MOIRE_INVARIANT(total < no_flag, "a program has more flags than can be numbered");
+  core::need_memory(core::flag_bytes * static_cast<double>(total), "the program's flags", "simulate fewer ranks");
+  if (total >= no_flag)
+    throw core::TooLarge(fmt::format("the program has {:.1e} flags, at most {:.1e} are simulated",
+                                     static_cast<double>(total), static_cast<double>(no_flag)),
+                         "simulate fewer ranks, or let them send in larger parts");
   first_.push_back(flag_count_);
   flag_count_ = static_cast<FlagRef>(total);
   arrays_.push_back(std::move(array));

@@ -35,8 +35,7 @@ void idealise(const Case& one, Scenario& scenario) {
   for (const Parameter& number : numbers_of_run(one)) {
     if (is_rate(number)) scenario.changes.push_back({number.path, number.text(number.value * 1e6)});
     if (number.dimension == config::Dimension::time)
-      scenario.changes.push_back(
-          {number.path, number.text(number.field->limits.above_low ? 1 : number.field->limits.low)});
+      scenario.changes.push_back({number.path, number.text(number.field->limits.low)});
   }
 }
 

@@ -234,7 +234,7 @@ std::string Parameter::text(double number) const {
     case config::Dimension::time:
       return fmt::format("{} ps", static_cast<std::int64_t>(std::llround(number)));
     case config::Dimension::bytes:
-      return fmt::format("{} B", number);
+      return fmt::format("{} B", field->fractional ? number : std::round(number));
     case config::Dimension::bytes_per_second:
       return fmt::format("{} B/s", number);
     case config::Dimension::flop:
@@ -285,7 +285,6 @@ std::optional<std::vector<Change>> made_better(const std::vector<Parameter>& all
   // At a limit there is no better; and a time of 0 is as good as it gets.
   double value = std::clamp(better, limits.low, limits.high);
   if (one.whole) value = std::round(value);
-  if (one.dimension == config::Dimension::time && limits.above_low) value = std::max(value, 1.0);
   if (value == one.value) return std::nullopt;
   std::vector<Change> changes{{one.path, one.text(value)}};
   const auto along = [&](const char* name) {

@@ -45,6 +45,11 @@ double binary_logarithm(double x) { return core::logarithm(x) / core::logarithm(
 
 double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fitted_digits)); }
 
+// Sizes are whole bytes.
+std::string text_of(double value, config::Dimension dimension) {
+  return config::format_quantity(dimension == config::Dimension::bytes ? std::round(value) : value, dimension);
+}
+
 Override change_of_library(const std::string& path, Node value) {
   Override change;
   change.path = {"system", "library"};
@@ -114,7 +119,7 @@ class ValidationFitting {
         std::vector<config::Override> changes = one->changes;
         for (const auto& [path, value] : values_) {
           const FitKey& key = key_of(path);
-          Node text = scalar(config::format_quantity(value, key.dimension));
+          Node text = scalar(text_of(value, key.dimension));
           text.place = key.place;
           changes.push_back(change_of_library(path, std::move(text)));
         }
@@ -264,7 +269,7 @@ class ValidationFitting {
       const libraries::Path path = libraries::split_path(key.path);
       const std::string was = library_text(file, path);
       Node& node = library_entry(file, path);
-      node = sourced(config::format_quantity(values_.at(key.path), key.dimension), source);
+      node = sourced(text_of(values_.at(key.path), key.dimension), source);
       node.entries.push_back({"residual", {}, scalar(fmt::format("{:.1f} %", errors.rms * 100))});
       found.changes.push_back(
           {key.path, was, library_text(file, path), source, after.size(), errors.rms, errors.worst});

@@ -363,5 +363,21 @@ TEST(Check, WhatIsTooLargeIsNotRun) {
   EXPECT_THAT(errors_of(example), HasSubstr("the plan is too large to be run"));
 }
 
+// Every operation that moves data, without operands and with too many: told, and nothing is asked of what is not there.
+TEST(Check, OperationsWithoutOperandsAreTold) {
+  for (const char* const name :
+       {"put",   "pws",  "pwsf", "get",   "copy",   "re",     "res",     "rre",   "rres",   "ppkt",
+        "rppkt", "cpkt", "upkt", "repkt", "respkt", "recpkt", "recspkt", "glres", "gstore", "gstorepkt"}) {
+    for (const std::string& more :
+         {std::string(R"("channel_type": "memory")"), std::string(over_port), std::string(over_switch)}) {
+      const Example bare = Example::of_two([&](int, int) {
+        return std::vector<Ops>{{fmt::format(R"({{"name": "{}", {}}})", name, more), move(name, {}, {}, more),
+                                 move(name, {at("i", 0)}, {}, more), move(name, {}, {at("o", 0)}, more)}};
+      });
+      EXPECT_NE(errors_of(bare), "") << name << " " << more;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace moire::mscclpp

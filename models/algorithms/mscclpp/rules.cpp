@@ -206,6 +206,7 @@ class Rules {
       case OpType::get:
         if (in != out || in == 0) {
           wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source for each destination");
+          return;
         }
         if (port) wrong(site, "is over a port channel", "get loads over memory channels only");
         break;
@@ -223,6 +224,7 @@ class Rules {
       case OpType::read_put_packets:
         if (in != 1 || out == 0) {
           wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source, and where it goes");
+          return;
         }
         if (port && op.channels.size() != out) {
           wrong(site, fmt::format("has {} port channels for {} destinations", op.channels.size(), out), "one for each");

@@ -56,7 +56,8 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       .optional();
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
           "Memory bytes a CU can have requested and not yet received (its miss queue)")
-      .positive();
+      .positive()
+      .fractional();
   d.field("ports", &CuArraySpec::ports,
           "CUs behind each port to the memory system, in the order of the CUs and across groups: [6, 6, 4, 6, 6, 6]; "
           "absent: no port limits them")

@@ -28,7 +28,8 @@ void DmaSpec::describe(config::Describer<DmaSpec>& d) {
       .optional();
   d.field("bytes_in_flight", &DmaSpec::bytes_in_flight,
           "Bytes an engine keeps requested; its weight against other traffic")
-      .positive();
+      .positive()
+      .fractional();
 }
 
 }  // namespace moire::dma

@@ -19,7 +19,8 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
   d.field("store_latency", &PortSpec::store_latency, "From a store's issue to its visibility at the peer, idle link")
       .positive();
   d.field("store_window_per_cu", &PortSpec::store_window_per_cu, "Bytes of peer stores one CU can have under way")
-      .positive();
+      .positive()
+      .fractional();
   d.field("store_return", &PortSpec::store_return,
           "From the arrival of a posted store at the peer until a fence of the workgroup that issued it knows")
       .or_default();

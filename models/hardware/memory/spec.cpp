@@ -29,6 +29,7 @@ void HbmSpec::describe(config::Describer<HbmSpec>& d) {
   d.field("access_granularity", &HbmSpec::access_granularity, "Bytes fetched for any smaller random access").positive();
   d.field("random_access_cost", &HbmSpec::random_access_cost,
           "HBM time of a random access beside that of its bytes, as bytes (banks that open another row)")
+      .fractional()
       .or_default();
   d.field("unloaded_latency", &HbmSpec::unloaded_latency, "Latency of a load that misses all caches, idle memory")
       .positive();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::replay {
@@ -49,9 +50,9 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
           shape.threads = kernel->resources.threads;
           const part::ShapeId id = phases_.add_shape(shape, static_cast<std::uint32_t>(first_shapes_.size() - 1));
           if (s == 0) first = id;
-          times.phases.push_back({kernel->shapes[s].name, 0, Time{}});
+          times.phases.push_back({kernel->shapes[s].name, 0, {}});
         }
-        for (const char* other : {"wait", "delay", "put", "fence"}) times.phases.push_back({other, 0, Time{}});
+        for (const char* other : {"wait", "delay", "put", "fence"}) times.phases.push_back({other, 0, {}});
       }
       shapes.push_back(first);
     }
@@ -84,7 +85,11 @@ Result Replay::run() {
       if (orders_[queue].before == UINT32_MAX) schedule_next(rank, queue);
     }
   }
-  machine_.run();
+  try {
+    machine_.run();
+  } catch (const core::EndOfTime& end) {
+    throw core::RunFailure(end.what() + under_way());
+  }
   for (const QueueState& state : queues_) {
     const auto queue = static_cast<std::size_t>(&state - queues_.data()) % program_.queues.size();
     if (state.next < program_.queues[queue].operations.size()) {
@@ -96,6 +101,18 @@ Result Replay::run() {
   machine_.sharing().check_conservation();
   for (const auto& part : machine_.site().parts()) part->check_conservation();
   return result_;
+}
+
+std::string Replay::under_way() const {
+  std::string text = fmt::format("; after {:.6g} s", machine_.loop().now().seconds());
+  for (const QueueState& state : queues_) {
+    const auto index = static_cast<std::size_t>(&state - queues_.data());
+    const program::Queue& queue = program_.queues[index % program_.queues.size()];
+    if (state.next >= queue.operations.size()) continue;
+    return text + fmt::format(" rank {} queue '{}' is at operation '{}'", index / program_.queues.size(), queue.name,
+                              program::name_of(queue.operations[state.next]));
+  }
+  return text + " all queues have ended";
 }
 
 void Replay::fire(std::uint64_t payload) {

@@ -203,6 +203,7 @@ class Replay final : public core::EventSink {
 
   // deadlock.cpp
   std::string deadlock_report() const;
+  std::string under_way() const;  // what the run was at when time ended
   std::string party(Rank rank, std::uint32_t queue, const std::string& operation) const;
 
   machine::Machine& machine_;

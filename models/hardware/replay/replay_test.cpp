@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/core/failure.hpp"
 #include "tests/support/example_program.hpp"
 
 namespace moire::replay {
@@ -630,6 +631,14 @@ TEST(Schedules, AKernelWithoutAPlaceOnACuIsSeenToWait) {
   program.queues = {queue("a", {busy("a1", us(10), 8)}), queue("b", {busy("b1", us(10))})};
   run(with_host(), program, &waits);
   EXPECT_THAT(waits.seen, ElementsAre(std::pair("b1", std::pair(7.0, 15.0))));
+}
+
+TEST(Replay, WhatTheClockCannotTellIsToldWithTheOperationAtWork) {
+  Program program(1);
+  program.queues = {queue("main", {busy("first", us(1)), busy("second", Time{Time::max().ps - 1})})};
+  EXPECT_THAT([&] { run(example_system(1), program); },
+              ::testing::ThrowsMessage<core::RunFailure>(::testing::AllOf(::testing::HasSubstr("longer than 106 days"),
+                                                                          ::testing::HasSubstr("operation 'second'"))));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(Strands, TheWorkgroupEndsWithItsLastStrand) {
   EXPECT_EQ(result.workgroups, 1);
   EXPECT_EQ(result.operations[0].workgroups, 1);
   EXPECT_EQ(result.operations[0].phases[3].count, 3) << "delays, of all strands";
-  EXPECT_EQ(result.operations[0].phases[3].total, us(2 + 7 + 2));
+  EXPECT_EQ(result.operations[0].phases[3].total.us(), 2 + 7 + 2);
   std::map<std::uint32_t, Time> ends;
   for (const Watcher::Workgroup& span : seen.workgroups) {
     EXPECT_EQ(span.workgroup, 0);

@@ -150,6 +150,8 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
   const Choice choice = decide(build, c, library);
   const libraries::ProtocolSpec protocol =
       fitted(*protocol_of(channels, choice.protocol), build.system, choice, c.bytes.value);
+  check_pieces(c.bytes.value / protocol.chunk.value * build.ranks() * static_cast<double>(protocol.slices),
+               fmt::format("slices of chunks of {:.0f} B", protocol.chunk.value));
   const Work work{.system = build.system,
                   .kind = c.kind,
                   .bytes = c.bytes.value,

@@ -6,6 +6,7 @@
 
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/message_deal.hpp"
+#include "models/workload/collective/shares.hpp"
 
 namespace moire::collective {
 
@@ -273,6 +274,8 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
   arguments.staged = library.staged;
   arguments.slots = static_cast<std::uint32_t>(library.slots);
   const double smallest_slot = std::min(arguments.messages.slot, arguments.messages.network_slot);
+  check_pieces(bytes.value / smallest_slot * static_cast<double>(numbers.size()) * ranks,
+               fmt::format("slots of {:.0f} B", smallest_slot));
   arguments.chunks =
       static_cast<std::uint32_t>(std::max(1.0, std::ceil(arguments.messages.largest_share / smallest_slot)));
   arguments.setup = library.setup;

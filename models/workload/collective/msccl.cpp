@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 
 #include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
@@ -55,7 +54,6 @@ class Appending {
       return false;
     }
     bytes_ = static_cast<std::uint64_t>(spec_.bytes.value);
-    if (static_cast<double>(bytes_) != spec_.bytes.value) return fail("bytes is no whole number", "write whole bytes");
     if (!spec_.files.empty()) return select();
     const Loaded algorithm = spec_.file ? load(*spec_.file) : compile(*spec_.program);
     return algorithm && (divides(*algorithm, bytes_, spec_.dtype) || fail_to_divide(*algorithm)) && append(algorithm);

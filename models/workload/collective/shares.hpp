@@ -1,9 +1,14 @@
 // How the bytes of a collective are cut into parts of the ranks and dealt to channels. All of it is whole bytes.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
+
+#include "sim/core/failure.hpp"
 
 namespace moire::collective {
 
@@ -23,6 +28,15 @@ struct Parts {
 };
 inline Parts cut(double bytes, std::uint32_t parts, double unit = 1) {
   return {bytes, std::ceil(std::ceil(bytes / parts) / unit) * unit};
+}
+
+// A slip in a chunk must not run for days. `pieces` is how many all ranks move together.
+inline void check_pieces(double pieces, const std::string& what) {
+  constexpr double most = 1e9;  // some minutes to an hour
+  if (pieces <= most) return;
+  throw core::TooLarge(
+      fmt::format("all ranks together move {:.1e} {}, at most {:.0e} are simulated", pieces, what, most),
+      "take larger ones in the library, or make the collective smaller");
 }
 
 // Whole cells, over at most `channels` of them.

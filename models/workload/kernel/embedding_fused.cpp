@@ -4,9 +4,12 @@
 // releases its stores and raises its ready flag there. Between nodes the results of a slice gather in a local buffer;
 // the workgroup that completes the slice puts it, and its flag rises at the receiver. At the end every rank's
 // workgroups poll what the rank awaits.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/workload/kernel/embedding_spec.hpp"
+#include "sim/core/memory_limit.hpp"
 
 namespace moire::kernel {
 
@@ -43,6 +46,12 @@ class FusedEmbeddingBody final : public program::KernelBody {
     store_to_peer,
     of_first
   };  // a gather + of_first: of a first task
+
+  // Of the lists below.
+  static double bytes(const Arguments& a) {
+    const auto workgroups = static_cast<double>(a.physical) * a.ranks;
+    return workgroups * static_cast<double>(sizeof(Release) * a.reach.peers() + sizeof(std::int64_t));
+  }
 
   explicit FusedEmbeddingBody(Arguments arguments) : arguments_(arguments) {
     if (arguments_.reach.peers() > 0) list_releases();
@@ -270,12 +279,16 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   arguments.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
   const bool between_nodes = arguments.reach.peers() + 1 < ranks;
   if (between_nodes && arguments.tasks_per_slice > 1) {
+    core::need_memory(core::flag_bytes * static_cast<double>(arguments.slices()) * ranks * ranks,
+                      "the flags of slices between nodes", "take a larger slice_vectors, or simulate fewer nodes");
     arguments.slice_done =
         build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(arguments.slices()) * ranks,
                                  [name = kernel.name](Rank rank, std::uint32_t) {
                                    return std::pair{rank, name};
                                  }});
   }
+  core::need_memory(FusedEmbeddingBody::bytes(arguments), fmt::format("the fused kernels of {} ranks", ranks),
+                    "simulate fewer nodes");
   kernel.body = std::make_shared<FusedEmbeddingBody>(arguments);
   build.queue.operations.emplace_back(std::move(kernel));
 }

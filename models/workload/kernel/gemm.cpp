@@ -157,7 +157,7 @@ Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const mach
   const double rate = gpu.compute.matrix_16bit.value * gpu.compute.matrix_efficiency * library.main_loop / cus;
   const double use = 2 * real(tile.m) * real(tile.n) * real(tile.k) / rate;
   const double arrive = real(tile.m + tile.n) * real(tile.k) * shape.element / gpu.compute.load_store_per_cu.value;
-  return Time{static_cast<std::int64_t>((use + arrive) * 1e12)};
+  return Time::from_ps((use + arrive) * 1e12);
 }
 
 }  // namespace

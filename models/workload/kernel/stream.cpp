@@ -1,5 +1,7 @@
 #include "models/workload/kernel/stream.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -94,6 +96,17 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   build.queue.operations.emplace_back(std::move(kernel));
 }
 
-builder::Operator stream_operator() { return builder::make_operator<StreamSpec>("stream", append_stream); }
+builder::Operator stream_operator() {
+  const auto check = [](const StreamSpec& spec,
+                        const libraries::EquippedSystem& system) -> std::optional<config::Problem> {
+    const double bytes = spec.all_read().value + spec.all_written().value;
+    const double memory = system.node.gpu.hbm.capacity.value;
+    if (bytes <= memory) return std::nullopt;
+    return config::Problem{
+        fmt::format("arrays of {:.4g} GB do not fit the memory of {:.4g} GB", bytes * 1e-9, memory * 1e-9),
+        "make the stream smaller"};
+  };
+  return builder::make_operator<StreamSpec>("stream", append_stream, check);
+}
 
 }  // namespace moire::kernel

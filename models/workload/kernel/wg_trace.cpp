@@ -106,9 +106,9 @@ class WgTraceBody final : public program::KernelBody {
 // Sums over the recorded rows, to stand beside the simulation. Stores have no row: a record tells when they were
 // issued, the replay when they have arrived.
 struct Recorded {
-  program::PhaseTotal gather{"gather", 0, Time{}};
-  program::PhaseTotal fence{"fence", 0, Time{}};  // from the end of the last task for a peer to the next task
-  program::PhaseTotal wait{"wait", 0, Time{}};
+  program::PhaseTotal gather{"gather", 0, {}};
+  program::PhaseTotal fence{"fence", 0, {}};  // from the end of the last task for a peer to the next task
+  program::PhaseTotal wait{"wait", 0, {}};
   double read = 0;
   double stored = 0;
   double flop = 0;

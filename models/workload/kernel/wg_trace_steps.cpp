@@ -31,9 +31,9 @@ class StepsBody final : public program::KernelBody {
 };
 
 struct Recorded {
-  program::PhaseTotal work{"work", 0, Time{}};
-  program::PhaseTotal fence{"fence", 0, Time{}};
-  program::PhaseTotal wait{"wait", 0, Time{}};
+  program::PhaseTotal work{"work", 0, {}};
+  program::PhaseTotal fence{"fence", 0, {}};
+  program::PhaseTotal wait{"wait", 0, {}};
 
   void add(const WgTraceRow& row) {
     program::PhaseTotal* phase = row.kind == Kind::work    ? &work

@@ -1,8 +1,16 @@
 #include "models/workload/libraries/collective_library.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/config/spec.hpp"
 
 namespace moire::libraries {
+
+namespace {
+
+constexpr Bytes word{16};  // that a thread loads and stores: nothing is cut into less
+
+}  // namespace
 
 void MessageSpec::describe(config::Describer<MessageSpec>& d) {
   d.component("message", "How a collective library cuts a message to one peer.");
@@ -10,7 +18,7 @@ void MessageSpec::describe(config::Describer<MessageSpec>& d) {
   d.field("channels_per_peer", &MessageSpec::channels_per_peer,
           "Channels that share the traffic with one peer, at most")
       .range(1, 64);
-  d.field("slot", &MessageSpec::slot, "Bytes of one FIFO slot between two ranks").positive();
+  d.field("slot", &MessageSpec::slot, "Bytes of one FIFO slot between two ranks").at_least(word);
   d.field("smallest_share", &MessageSpec::smallest_share,
           "A message takes fewer channels rather than smaller shares than this")
       .positive();
@@ -30,7 +38,7 @@ void LowLatencySpec::describe(config::Describer<LowLatencySpec>& d) {
   d.field("threshold", &LowLatencySpec::threshold,
           "Largest message to one peer that goes this way, for each channel that the peer may have")
       .positive();
-  d.field("slot", &LowLatencySpec::slot, "Bytes of data of one FIFO slot; with the flags twice as many").positive();
+  d.field("slot", &LowLatencySpec::slot, "Bytes of data of one FIFO slot; with the flags twice as many").at_least(word);
   d.field("smallest_share", &LowLatencySpec::smallest_share,
           "A message takes fewer channels rather than smaller shares than this")
       .positive();
@@ -38,7 +46,8 @@ void LowLatencySpec::describe(config::Describer<LowLatencySpec>& d) {
           "A message takes more channels, up to channels_per_peer, rather than larger shares than this")
       .positive();
   d.field("bytes_in_flight", &LowLatencySpec::bytes_in_flight, "Bytes of data a channel's workgroup keeps requested")
-      .positive();
+      .positive()
+      .fractional();
   d.field("step_overhead", &LowLatencySpec::step_overhead, "Barriers and credit of one slot, of the sender");
 }
 
@@ -83,11 +92,13 @@ void TreeChunkSpec::describe(config::Describer<TreeChunkSpec>& d) {
       "Chunks of trees, one slice each, halved while a channel has few of them: levels = 1 + log2(nodes) + GPUs / "
       "10, and a chunk is halved while chunks < levels x many (then x few) / GPUs of a node.");
   d.sourced();
-  d.field("most", &TreeChunkSpec::most, "Bytes of data of one step at most").positive();
+  d.field("most", &TreeChunkSpec::most, "Bytes of data of one step at most").at_least(word);
   d.field("slots", &TreeChunkSpec::slots, "Chunks that a FIFO holds").range(1, 1024);
   d.field("some", &TreeChunkSpec::some, "Halved down to this where there are fewer than many; absent: never")
+      .at_least(word)
       .optional();
   d.field("least", &TreeChunkSpec::least, "Halved down to this where there are fewer than few; absent: never")
+      .at_least(word)
       .optional();
   d.field("many", &TreeChunkSpec::many, "Chunks of a channel for each level of the tree, over the GPUs of a node")
       .range(0, 1000)
@@ -99,7 +110,7 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
   d.component("protocol", "How a channel of a collective library moves data through the FIFO between two ranks.");
   d.sourced();
   d.field("threads", &ProtocolSpec::threads, "Threads of a channel's workgroup").range(1, 1024);
-  d.field("chunk", &ProtocolSpec::chunk, "Bytes of data of one step of an algorithm, at most").positive();
+  d.field("chunk", &ProtocolSpec::chunk, "Bytes of data of one step of an algorithm, at most").at_least(word);
   d.field("slices", &ProtocolSpec::slices, "Parts of a chunk that follow each other through the FIFO")
       .range(1, 64)
       .or_default();
@@ -114,7 +125,8 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
           "Data and flags share lines, which the receiver sees as they come; else a flag follows each slice")
       .or_default();
   d.field("bytes_in_flight", &ProtocolSpec::bytes_in_flight, "Bytes of data a channel's workgroup keeps requested")
-      .positive();
+      .positive()
+      .fractional();
   d.field("batch_pause", &ProtocolSpec::batch_pause,
           "Of lines: time between one batch of loads and the next beside what the memory takes")
       .or_default();
@@ -140,6 +152,12 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
   d.field("tree", &ProtocolSpec::tree, "The same of trees").optional();
   d.field("direct", &ProtocolSpec::direct, "The same of every rank with every other").optional();
   d.field("recursive", &ProtocolSpec::recursive, "The same of recursive halving and doubling").optional();
+  d.check("slots", [](const ProtocolSpec& s) -> std::optional<config::Problem> {
+    if (s.slots > s.slices) return std::nullopt;
+    return config::Problem{
+        fmt::format("slots is {} and slices is {}: a FIFO that one chunk fills lets nobody on", s.slots, s.slices),
+        fmt::format("a FIFO holds more than a chunk: slots {} or more", s.slices + 1)};
+  });
 }
 
 void NetworkRingsSpec::describe(config::Describer<NetworkRingsSpec>& d) {
@@ -201,7 +219,8 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
   d.field("slots", &LibrarySpec::slots, "Slots of a FIFO").range(1, 1024);
   d.field("bytes_in_flight", &LibrarySpec::bytes_in_flight,
           "Bytes a channel's workgroup keeps requested when all its threads copy")
-      .positive();
+      .positive()
+      .fractional();
   d.field("setup", &LibrarySpec::setup, "Time in the kernel before the first step");
   d.field("step_overhead", &LibrarySpec::step_overhead,
           "Poll, barriers, fence and flag of one slot, of the sender and of the receiver");

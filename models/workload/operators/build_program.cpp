@@ -8,6 +8,7 @@
 #include "models/workload/operators/program_spec.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/failure.hpp"
 
 namespace moire::operators {
 
@@ -53,7 +54,12 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
   const config::Node members = take_members(mapping);
   // Where it stands in the queue of the whole program, for ranks that take part in it.
   const auto append = [&](builder::Builder& own) {
-    if (!op->append(mapping, own, diagnostics)) return false;
+    try {
+      if (!op->append(mapping, own, diagnostics)) return false;
+    } catch (const core::TooLarge& problem) {
+      diagnostics.error(entry.key_place, problem.what_is_wrong, problem.remedy);
+      return false;
+    }
     if (op->exchange) exchanges.push_back(op->exchange(mapping, own.system));
     return true;
   };

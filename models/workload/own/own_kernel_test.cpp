@@ -55,7 +55,7 @@ Totals totals(const replay::Result& result) {
       if (phase.count == 0) continue;
       auto& [count, ps] = all[phase.name];
       count += phase.count;
-      ps += phase.total.ps;
+      ps += std::llround(phase.total.us() * 1e6);
     }
   }
   return all;

@@ -119,7 +119,7 @@ void Script::fill(const Instruction& instruction, Rank of, Phase& phase) const {
       break;
     case Phase::Kind::delay: {
       const double times = number(*instruction.first, 0, most_values, "");
-      phase.duration = Time{static_cast<std::int64_t>(std::llround(static_cast<double>(phase.duration.ps) * times))};
+      phase.duration = Time::from_ps(std::round(static_cast<double>(phase.duration.ps) * times));
       break;
     }
     case Phase::Kind::put:

@@ -6,7 +6,7 @@
 
 namespace moire::core::flow {
 
-Time from_simgrid(double seconds) { return Time{static_cast<std::int64_t>(std::llround(seconds * 1e12))}; }
+Time from_simgrid(double seconds) { return Time::from_ps(std::round(seconds * 1e12)); }
 
 RunLoopModel::RunLoopModel(RunLoop& loop, std::function<bool()> waiting, std::function<void()> enter)
     : Model("moire"), loop_(loop), waiting_(std::move(waiting)), enter_(std::move(enter)) {}
