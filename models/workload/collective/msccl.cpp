@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "models/algorithms/mscclpp/check.hpp"
 #include "models/algorithms/mscclpp/plan_program.hpp"
 #include "models/algorithms/mscclpp/reader.hpp"

@@ -58,7 +58,7 @@ class Walk {
         count(rank, phase, script_.instructions[cursor.at - 1].place);
       }
     } catch (const ValueError& error) {
-      diagnostics_.error(error.place, fmt::format("{} ({})", error.problem.what, script_.situation()),
+      diagnostics_.error(error.place, fmt::format("{} ({})", error.problem.what, script_.situation(cursor.at - 1)),
                          error.problem.remedy);
       return false;
     }

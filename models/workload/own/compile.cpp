@@ -91,9 +91,18 @@ class Compiler {
     if (named == nullptr) diagnostics_.error(place, why, "another name");
     for (std::size_t i = 0; i < count; ++i) {
       script_->slots.push_back(i == 0 && named != nullptr ? named : &hidden());
-      script_->slot_names.push_back(i == 0 ? name : "");
+      script_->slot_names.push_back({i == 0 && !name.starts_with('_') ? name : "", here()});
     }
     return first;
+  }
+  // Names are known inside of it.
+  template <class Inside>
+  void scope(const Inside& inside) {
+    const std::size_t names = script_->names.count(), first = script_->slot_names.size();
+    inside();
+    script_->names.hide_from(names);
+    for (std::size_t i = first; i < script_->slot_names.size(); ++i)
+      script_->slot_names[i].end = std::min(script_->slot_names[i].end, here());
   }
   double& hidden() {
     std::string why;
@@ -119,12 +128,12 @@ class Compiler {
   }
 
   void steps(const std::vector<StepSpec>& list, const config::Node& node, std::uint32_t depth) {
-    const std::size_t names = script_->names.count();
     if (depth > deepest)
       diagnostics_.error(node.place, "steps in steps in steps", fmt::format("{} deep at most", deepest));
     if (list.empty()) diagnostics_.error(node.place, "a list without a step", "write [{load: {bytes: 1 MiB}}]");
-    for (std::size_t i = 0; i < list.size() && depth <= deepest; ++i) step(list[i], node.items[i], depth);
-    script_->names.hide_from(names);
+    scope([&] {
+      for (std::size_t i = 0; i < list.size() && depth <= deepest; ++i) step(list[i], node.items[i], depth);
+    });
   }
 
   void step(const StepSpec& step, const config::Node& node, std::uint32_t depth) {
@@ -324,19 +333,18 @@ class Compiler {
     auto from = formula(loop.from, "from", "0", node.place);
     auto below = formula(loop.below, "below");
     auto step = formula(loop.step, "step", "1", node.place);
-    const std::size_t names = script_->names.count();
-    around(loop.each, std::move(from), std::move(below), std::move(step), node,
-           [&] { steps(loop.steps, *node.find("do"), depth + 1); });
-    script_->names.hide_from(names);
+    scope([&] {
+      around(loop.each, std::move(from), std::move(below), std::move(step), node,
+             [&] { steps(loop.steps, *node.find("do"), depth + 1); });
+    });
   }
   template <class Inside>
   void around(const std::string& each, std::optional<Formula> from, std::optional<Formula> below,
               std::optional<Formula> step, const config::Node& node, const Inside& inside) {
     const config::Node* named = node.find("each");
-    const std::uint32_t slot = slots(3, each, named ? named->place : node.place);
     const std::uint32_t enter = here();
     Instruction& begin = add(Op::enter, node.place);
-    begin.slot = slot;
+    const std::uint32_t slot = begin.slot = slots(3, each, named ? named->place : node.place);
     begin.first = std::move(from);
     begin.second = std::move(below);
     begin.third = std::move(step);
@@ -350,8 +358,7 @@ class Compiler {
   // Every rank meets its peers in the same order seen from itself, so that no two senders meet at one receiver: turns
   // 1, 2, ... behind the own rank, within the node or over all ranks; of other nodes the GPUs of one after the other.
   void peers(const ForPeersSpec& peers, const config::Node& node, std::uint32_t depth) {
-    const std::size_t names = script_->names.count();
-    const std::string turn = fmt::format("turn_{}", turns_++);
+    const std::string turn = fmt::format("_turn_{}", turns_++);  // no name of the user's
     const auto text = [&](std::string formula) { return FormulaText{std::move(formula), node.place}; };
     const bool in_node = peers.of == Peers::node, others = peers.of == Peers::others;
     auto from = formula(text(others ? "0" : "1"), "from");
@@ -361,11 +368,12 @@ class Compiler {
         in_node  ? fmt::format("node * gpus + mod(gpu + {}, gpus)", turn)
         : others ? fmt::format("mod(node + 1 + div({0}, gpus), nodes) * gpus + mod(gpu + {0}, gpus)", turn)
                  : fmt::format("mod(rank + {}, ranks)", turn);
-    around(turn, std::move(from), std::move(below), std::move(step), node, [&] {
-      let({{peers.each, text(peer)}}, node);
-      steps(peers.steps, *node.find("do"), depth + 1);
+    scope([&] {
+      around(turn, std::move(from), std::move(below), std::move(step), node, [&] {
+        let({{peers.each, text(peer)}}, node);
+        steps(peers.steps, *node.find("do"), depth + 1);
+      });
     });
-    script_->names.hide_from(names);
   }
 
   void take(const TakeSpec& take, const config::Node& node, std::uint32_t depth) {

@@ -301,6 +301,11 @@ TEST(OwnKernel, WhatIsWrongIsSaidWhereItStands) {
   EXPECT_THAT(of("for: {each: i, below: 1e9, do: [{fence: {}}]}"), HasSubstr("more than 20 million steps"));
   EXPECT_THAT(of("for: {each: i, below: 3, do: []}"), HasSubstr("a list without a step"));
   EXPECT_THAT(of("{load: {bytes: 1}, math: {flop: 1}}"), HasSubstr("a step has 2 keys"));
+  EXPECT_THAT(of("for_peers: {each: p, do: [{let: {x: 2}}, {load: {bytes: 0 - p}}]}"),
+              HasSubstr("'bytes' is -1 (rank 0, workgroup 0, p 1, x 2); 0 to"));
+  EXPECT_THAT(of("for_peers: {each: p, do: [{fence: {}}]}\n          - load: {bytes: 0 - 1}"),
+              HasSubstr("'bytes' is -1 (rank 0, workgroup 0); 0 to"))
+      << "names of loops that are over";
   EXPECT_THAT(of("take: {each: i, below: 3, do: [{math: {flop: workgroup}}]}"), HasSubstr("knows the workgroup"));
   EXPECT_THAT(of("work: {name: w}"), HasSubstr("demands nothing"));
   EXPECT_THAT(errors_of("        {workgroups: rank, steps: [{fence: {}}]}\n"),

@@ -143,10 +143,12 @@ void Script::fill(const Instruction& instruction, Rank of, Phase& phase) const {
   }
 }
 
-std::string Script::situation() const {
+std::string Script::situation(std::uint32_t instruction) const {
   std::string text = fmt::format("rank {:.0f}, workgroup {:.0f}", *rank, *workgroup);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (!slot_names[i].empty()) text += fmt::format(", {} {:.10g}", slot_names[i], *slots[i]);
+    const auto& [name, begin, end] = slot_names[i];
+    if (!name.empty() && begin <= instruction && instruction < end)
+      text += fmt::format(", {} {:.10g}", name, *slots[i]);
   }
   return text;
 }

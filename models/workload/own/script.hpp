@@ -3,6 +3,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,9 +65,14 @@ struct Script {
   std::uint32_t items_begin = 0;          // first instruction of an item
   std::uint32_t item_slot = 0;
   std::int64_t items = 0;
-  Names names;                          // that formulas know
-  std::vector<double*> slots;           // values that a cursor keeps
-  std::vector<std::string> slot_names;  // empty: not a name of the user's
+  Names names;                 // that formulas know
+  std::vector<double*> slots;  // values that a cursor keeps
+  struct SlotName {
+    std::string name;         // empty: not one of the user's
+    std::uint32_t begin = 0;  // the instructions that know it
+    std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
+  };
+  std::vector<SlotName> slot_names;
   double* rank = nullptr;
   double* node = nullptr;
   double* gpu = nullptr;
@@ -80,8 +86,8 @@ struct Script {
   Cursor begin_item(std::int64_t item) const;
   // The next phase of a workgroup (or an item); false where it is over. Throws ValueError.
   bool next(Rank of, std::int64_t workgroup, Cursor& cursor, Phase& phase) const;
-  // "rank 3, workgroup 7, tile 2": what the formulas were evaluated for.
-  std::string situation() const;
+  // "rank 3, workgroup 7, tile 2": what the formulas of the instruction were evaluated for.
+  std::string situation(std::uint32_t instruction) const;
 
  private:
   void fill(const Instruction& instruction, Rank of, Phase& phase) const;
