@@ -15,8 +15,8 @@
 #include "app/evidence/calibrate/library_file.hpp"
 #include "app/evidence/calibrate/report.hpp"
 #include "app/report/formats.hpp"
-#include "sim/core/input_files.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/input_files.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -43,14 +43,14 @@ int print(const CalibrateArguments& arguments, const std::string& yaml, const re
   const bool to_file = !arguments.out.empty();
   if (to_file) {
     // What is fitted may take the place of what it began with.
-    core::may_be_replaced(arguments.library.empty() ? arguments.hardware : arguments.library);
+    process::may_be_replaced(arguments.library.empty() ? arguments.hardware : arguments.library);
     write_file(arguments.out, yaml);
   }
   if (to_file || !arguments.output.formats.empty()) {
     Destination(arguments.output, "").write(document);
   } else {
-    core::print(yaml);
-    core::tell("{}", report::write_text(document));
+    process::print(yaml);
+    process::tell("{}", report::write_text(document));
   }
   return done;
 }
@@ -64,7 +64,7 @@ int calibrate_by_validation(const CalibrateArguments& arguments) {
     return bad_input;
   }
   if (!found->deadlock.empty()) {
-    core::tell("{}{}", found->deadlock, found->deadlock.ends_with('\n') ? "" : "\n");
+    process::tell("{}{}", found->deadlock, found->deadlock.ends_with('\n') ? "" : "\n");
     return deadlock;
   }
   return print(arguments, found->yaml, document_of(*found));

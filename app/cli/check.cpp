@@ -18,8 +18,8 @@
 #include "models/workload/libraries/plan_library.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/config/units.hpp"
-#include "sim/core/standard_streams.hpp"
 #include "sim/formats/file.hpp"
+#include "sim/process/standard_streams.hpp"
 #include "sim/program/wg_trace_reader.hpp"
 
 namespace moire::cli {
@@ -194,12 +194,12 @@ int check(const CheckArguments& arguments) {
     if (as_json) {
       all.push_back(std::move(checked.document));
     } else {
-      core::print(report::write_text(checked.document));
+      process::print(report::write_text(checked.document));
     }
     print_warnings(diagnostics);
     if (!diagnostics.ok()) print_errors(diagnostics);
   }
-  if (as_json) core::print(report::write_json(all));
+  if (as_json) process::print(report::write_json(all));
   return status;
 }
 

@@ -12,10 +12,10 @@
 #include "sim/config/suggest.hpp"
 #include "sim/config/units.hpp"
 #include "sim/core/failure.hpp"
-#include "sim/core/log_output.hpp"
 #include "sim/core/memory_limit.hpp"
-#include "sim/core/signals.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/log_output.hpp"
+#include "sim/process/signals.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -33,7 +33,7 @@ std::string shell_word(const std::string& word) {
 int report_bug(const char* what, int argc, char** argv) {
   std::vector<std::string> words = {"moire"};
   for (int i = 1; i < argc; ++i) words.push_back(shell_word(argv[i]));
-  core::tell(
+  process::tell(
       "moire: internal error: {}\nThis is a bug in Moire, not in your input; please report it with the command\n  {}\n",
       what, config::join(words, " "));
   return our_bug;
@@ -45,10 +45,10 @@ int unknown_kind(const CLI::App& command, const std::vector<std::string>& words)
     kinds.push_back(kind->get_name());
   const std::string& name = command.get_name();
   if (words.empty()) {
-    core::tell("moire: nothing to {}; kinds: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
+    process::tell("moire: nothing to {}; kinds: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
   } else {
-    core::tell("moire: unknown kind {}; {}; see 'moire {} --help'\n", config::in_quotes(words.front()),
-               config::suggestion(words.front(), kinds, "kinds"), name);
+    process::tell("moire: unknown kind {}; {}; see 'moire {} --help'\n", config::in_quotes(words.front()),
+                  config::suggestion(words.front(), kinds, "kinds"), name);
   }
   return bad_input;
 }
@@ -61,17 +61,17 @@ int wrong_command_line(const CLI::App& app, const CLI::ParseError& error) {
     const auto kinds = command->get_subcommands(all);
     if (!kinds.empty() && command->get_subcommands().empty()) return unknown_kind(*command, app.remaining(true));
     const std::string name = kinds.empty() ? "" : " " + command->get_subcommands().front()->get_name();
-    core::tell("moire: {}; see 'moire {}{} --help'\n", error.what(), command->get_name(), name);
+    process::tell("moire: {}; see 'moire {}{} --help'\n", error.what(), command->get_name(), name);
     return bad_input;
   }
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands(all)) commands.push_back(command->get_name());
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
-    core::tell("moire: no command; commands: {}; see 'moire --help'\n", config::join(commands));
+    process::tell("moire: no command; commands: {}; see 'moire --help'\n", config::join(commands));
   } else {
-    core::tell("moire: unknown command {}; {}; see 'moire --help'\n", config::in_quotes(words.front()),
-               config::suggestion(words.front(), commands, "commands"));
+    process::tell("moire: unknown command {}; {}; see 'moire --help'\n", config::in_quotes(words.front()),
+                  config::suggestion(words.front(), commands, "commands"));
   }
   return bad_input;
 }
@@ -116,14 +116,14 @@ void start_log(const LogArguments& arguments) {
                                                         {"warn", core::LogLevel::warn},
                                                         {"info", core::LogLevel::info},
                                                         {"debug", core::LogLevel::debug}};
-  core::start_log(levels.at(level), arguments.file);
+  process::start_log(levels.at(level), arguments.file);
 }
 
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  core::reserve_standard_streams();
-  core::handle_signals();
+  process::reserve_standard_streams();
+  process::handle_signals();
   CLI::App app("Moire, a discrete-event simulator of multi-node GPU systems.", "moire");
   app.require_subcommand(1);
   app.set_version_flag("--version", "moire " MOIRE_VERSION);
@@ -150,29 +150,29 @@ int run_command_line(int argc, char** argv) {
       if (error.get_exit_code() != 0) return wrong_command_line(app, error);
       std::ostringstream help;
       status = app.exit(error, help, help);
-      core::print(help.str());
+      process::print(help.str());
       action = nullptr;
     }
     if (action) {
       start_log(log);
       status = action();
     }
-    core::close_output();
-    core::end_log();
+    process::close_output();
+    process::end_log();
     return status;
   } catch (const core::RunFailure& failure) {
     core::log_error("{}", failure.what());
-    core::tell("moire: {}\n", config::printable(failure.what()));
+    process::tell("moire: {}\n", config::printable(failure.what()));
     return bad_input;
-  } catch (const core::OutputLost& lost) {
+  } catch (const process::OutputLost& lost) {
     core::log_error("{}", lost.what());
-    core::tell("moire: {}\n", lost.what());
+    process::tell("moire: {}\n", lost.what());
     return output_lost;
-  } catch (const core::Interrupted& interrupted) {
-    core::tell("moire: interrupted\n");
+  } catch (const process::Interrupted& interrupted) {
+    process::tell("moire: interrupted\n");
     return by_signal + interrupted.signal;
   } catch (const std::bad_alloc&) {
-    core::tell("moire: this needs more memory than there is; simulate fewer ranks\n");
+    process::tell("moire: this needs more memory than there is; simulate fewer ranks\n");
     return bad_input;
   } catch (const std::exception& bug) {
     return report_bug(bug.what(), argc, argv);

@@ -11,7 +11,7 @@
 #include "models/algorithms/mscclang/programs/registry.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/failure.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -34,7 +34,7 @@ int list_programs() {
   for (const ProgramEntry& entry : programs()) width = std::max(width, entry.name.size());
   for (const ProgramEntry& entry : programs()) {
     const config::Description* known = catalogue.find(entry.name);
-    core::print(fmt::format("{:<{}}  {}\n", entry.name, width, known == nullptr ? "" : known->meaning));
+    process::print(fmt::format("{:<{}}  {}\n", entry.name, width, known == nullptr ? "" : known->meaning));
   }
   return done;
 }
@@ -59,7 +59,7 @@ int compile(const CompileArguments& arguments) {
   }
   const std::string xml = msccl::to_xml(*algorithm);
   if (arguments.out.empty()) {
-    core::print(xml);
+    process::print(xml);
   } else {
     write_file(arguments.out, xml);
   }

@@ -19,7 +19,7 @@
 #include "models/hardware/machine/follow.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -94,12 +94,12 @@ std::string follows_markdown() {
 int write_pages(const std::string& folder) {
   make_folder(folder);
   const config::Catalogue catalogue = everything();
-  core::write_file(fs::path(folder) / "components.md", catalogue.markdown());
+  process::write_file(fs::path(folder) / "components.md", catalogue.markdown());
   for (const std::string& name : catalogue.names()) {
-    core::write_file(fs::path(folder) / (name + ".md"),
-                     catalogue.markdown(*catalogue.find(name)) + (name == "gpu" ? follows_markdown() : ""));
+    process::write_file(fs::path(folder) / (name + ".md"),
+                        catalogue.markdown(*catalogue.find(name)) + (name == "gpu" ? follows_markdown() : ""));
   }
-  core::write_file(fs::path(folder) / "metrics.md", metrics_markdown());
+  process::write_file(fs::path(folder) / "metrics.md", metrics_markdown());
   return done;
 }
 
@@ -171,29 +171,29 @@ std::vector<std::string> words_of_names(const config::Catalogue& catalogue) {
 int explain(const std::string& topic) {
   const config::Catalogue catalogue = everything();
   if (topic.empty()) {
-    core::print(fmt::format(
+    process::print(fmt::format(
         "{}\nmoire explain COMPONENT, COMPONENT.KEY, operators or metrics tells more; any other WORD is looked for.\n",
         catalogue.list()));
     return done;
   }
   if (topic == "metrics") {
-    core::print(metrics_text());
+    process::print(metrics_text());
     return done;
   }
   if (topic == "operators") {
-    core::print(operators_text(catalogue));
+    process::print(operators_text(catalogue));
     return done;
   }
   config::Diagnostics diagnostics;
   if (const auto text = catalogue.explain(topic, diagnostics)) {
-    core::print(*text);
-    if (topic == "gpu") core::print("\n" + follows_text());
+    process::print(*text);
+    if (topic == "gpu") process::print("\n" + follows_text());
     return done;
   }
   if (catalogue.find(topic.substr(0, topic.find('.'))) == nullptr) {
     const std::string text = search(catalogue, topic);
     if (!text.empty()) {
-      core::print(text);
+      process::print(text);
       return done;
     }
     const std::vector<std::string> words = words_of_names(catalogue);

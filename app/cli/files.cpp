@@ -3,21 +3,21 @@
 #include <fmt/format.h>
 
 #include "sim/core/failure.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
 namespace fs = std::filesystem;
 
 void write_file(const fs::path& path, const std::string& text) {
-  core::OutputFile file(path);
+  process::OutputFile file(path);
   write_file(file, text);
 }
 
-void write_file(core::OutputFile& file, const std::string& text) {
+void write_file(process::OutputFile& file, const std::string& text) {
   file.stream() << text;
   file.commit();
-  core::tell("wrote {}\n", file.path().string());
+  process::tell("wrote {}\n", file.path().string());
 }
 
 void make_folder(const std::string& folder) {

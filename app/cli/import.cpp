@@ -6,7 +6,7 @@
 #include "app/cli/exit_status.hpp"
 #include "app/cli/files.hpp"
 #include "app/import/importer.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -28,9 +28,9 @@ int import_file(const Importer& importer, const Arguments& arguments) {
     print_errors(diagnostics);
     return bad_input;
   }
-  for (const std::string& note : imported->notes) core::tell("{}: note: {}\n", arguments.file, note);
+  for (const std::string& note : imported->notes) process::tell("{}: note: {}\n", arguments.file, note);
   if (arguments.out.empty()) {
-    core::print(imported->yaml);
+    process::print(imported->yaml);
   } else {
     write_file(arguments.out, imported->yaml);
   }

@@ -7,7 +7,7 @@
 
 #include "app/cli/files.hpp"
 #include "sim/config/suggest.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -57,7 +57,7 @@ Destination::Destination(const Output& output, const std::string& stem) {
 }
 
 void Destination::add(const report::Format& format, const std::filesystem::path& file) {
-  targets_.push_back({&format, std::make_unique<core::OutputFile>(file)});
+  targets_.push_back({&format, std::make_unique<process::OutputFile>(file)});
 }
 
 void Destination::write(const report::Document& document) {
@@ -68,7 +68,7 @@ void Destination::write(const report::Document& document) {
       if (target.file) {
         write_file(*target.file, text);
       } else {
-        core::print(text);
+        process::print(text);
       }
     } catch (...) {
       if (!failure) failure = std::current_exception();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/report/formats.hpp"
-#include "sim/core/output_file.hpp"
+#include "sim/process/output_file.hpp"
 
 namespace moire::cli {
 
@@ -23,7 +23,7 @@ CLI::Option* add_out(CLI::App& command, Output& output, const std::string& name)
 
 // Where a document goes: each format to stdout, one after the other, or to <out>/<stem>.<extension>; the first format
 // there is where none is named. Made before the simulation, so that nobody waits for a result that cannot be kept. All
-// throw core::RunFailure, write() also core::OutputLost.
+// throw core::RunFailure, write() also process::OutputLost.
 class Destination {
  public:
   Destination(const Output& output, const std::string& stem);
@@ -35,7 +35,7 @@ class Destination {
  private:
   struct Target {
     const report::Format* format;
-    std::unique_ptr<core::OutputFile> file;  // none: stdout
+    std::unique_ptr<process::OutputFile> file;  // none: stdout
   };
   std::vector<Target> targets_;
 };

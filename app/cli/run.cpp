@@ -12,7 +12,7 @@
 #include "app/cli/scenario_file.hpp"
 #include "app/report/formats.hpp"
 #include "app/study/report.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -37,8 +37,8 @@ int first_deadlock(const study::Scenario& scenario, const study::StudyResult& re
   if (first == result.runs.end()) return done;
   const auto number = static_cast<std::size_t>(first - result.runs.begin());
   const std::string label = run_of(scenario, number).label();
-  if (!label.empty()) core::tell("run {} of {} ({})\n", number + 1, result.runs.size(), label);
-  core::tell("{}{}", first->deadlock, first->deadlock.ends_with('\n') ? "" : "\n");
+  if (!label.empty()) process::tell("run {} of {} ({})\n", number + 1, result.runs.size(), label);
+  process::tell("{}{}", first->deadlock, first->deadlock.ends_with('\n') ? "" : "\n");
   return deadlock;
 }
 
@@ -68,12 +68,12 @@ int run(const RunArguments& arguments) {
     options.kept =
         &kept.emplace(fs::path(arguments.output.out) / (scenario.name + ".runs"), key_of(arguments), arguments.resume);
     if (arguments.resume) {
-      core::tell("{} of {} runs are taken up{}\n", kept->known().size(), scenario.runs(),
-                 kept->known().empty() ? "; none was kept of these inputs, options and this Moire" : "");
+      process::tell("{} of {} runs are taken up{}\n", kept->known().size(), scenario.runs(),
+                    kept->known().empty() ? "; none was kept of these inputs, options and this Moire" : "");
     }
   }
   const study::StudyResult result = study::run_study(*prepared, options);
-  if (arguments.stats) core::tell("{}", report::text_of(stats_table(scenario, result)));
+  if (arguments.stats) process::tell("{}", report::text_of(stats_table(scenario, result)));
   if (result.ended_well() > 0) destination.write(document_of(scenario, result));
   const auto has_result = [](const study::RunResult& one) { return one.ended_well() || !one.deadlock.empty(); };
   if (kept && std::all_of(result.runs.begin(), result.runs.end(), has_result)) kept->not_needed();

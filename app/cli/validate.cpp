@@ -13,7 +13,7 @@
 #include "app/evidence/validate/expected.hpp"
 #include "app/evidence/validate/report.hpp"
 #include "app/report/formats.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::cli {
 
@@ -56,17 +56,17 @@ int validate_file(const ValidateArguments& arguments) {
     return bad_input;
   }
   if (!result.deadlock.empty()) {
-    core::tell("{}{}", result.deadlock, result.deadlock.ends_with('\n') ? "" : "\n");
+    process::tell("{}{}", result.deadlock, result.deadlock.ends_with('\n') ? "" : "\n");
     return deadlock;
   }
   if (arguments.predict) {
-    core::print(predictions_csv(*validation, result));
+    process::print(predictions_csv(*validation, result));
     return done;
   }
   const report::Document document = document_of(*validation, result, MOIRE_VERSION);
   destination.write(document);
   if (result.passed()) return done;
-  for (const std::string& line : beyond_limits(result)) core::tell("{}\n", line);
+  for (const std::string& line : beyond_limits(result)) process::tell("{}\n", line);
   return check_failed;
 }
 

@@ -15,10 +15,10 @@
 #include <map>
 #include <new>
 
-#include "sim/core/descriptor.hpp"
 #include "sim/core/invariant.hpp"
-#include "sim/core/log_output.hpp"
-#include "sim/core/signals.hpp"
+#include "sim/process/descriptor.hpp"
+#include "sim/process/log_output.hpp"
+#include "sim/process/signals.hpp"
 
 // There in coverage builds only. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" void __gcov_dump() __attribute__((weak));
@@ -48,11 +48,11 @@ std::string message_of(const std::function<std::string()>& work) {
 
 // The length of its log, the log, the message.
 [[noreturn]] void be_the_child(int to, pid_t parent, const std::function<std::string()>& work) {
-  core::end_with_parent(parent);
-  core::keep_log();
+  process::end_with_parent(parent);
+  process::keep_log();
   const std::string message = message_of(work);
-  const std::string log = core::kept_log();
-  core::write_all(to, fmt::format("{}\n{}{}", log.size(), log, message));  // refused where the parent is gone
+  const std::string log = process::kept_log();
+  process::write_all(to, fmt::format("{}\n{}{}", log.size(), log, message));  // refused where the parent is gone
   close(to);
   if (__gcov_dump != nullptr) __gcov_dump();
   _exit(0);  // not exit(): the parent's static objects and output buffers are not ours to end
@@ -150,7 +150,7 @@ std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::strin
                                       const std::function<void(std::size_t)>& begin, const std::function<void()>& tick,
                                       OnFailure on_failure,
                                       const std::function<void(std::size_t, const ChildReport&)>& ended) {
-  const core::SignalsNoted noted;
+  const process::SignalsNoted noted;
   std::vector<ChildEnd> ends(works.size());
   std::vector<std::string> logs(works.size());  // in the order of the works, whichever ends first
   if (works.size() > 1) core::log_debug("{} processes, at most {} at once", works.size(), at_once);
@@ -160,7 +160,7 @@ std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::strin
     ends[number].failure = std::current_exception();
     goes_on = goes_on && on_failure == OnFailure::go_on;
   };
-  for (std::size_t next = 0; core::noted_signal() == 0 && ((goes_on && next < works.size()) || !running.empty());) {
+  for (std::size_t next = 0; process::noted_signal() == 0 && ((goes_on && next < works.size()) || !running.empty());) {
     while (goes_on && next < works.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
       begin(next);
       try {
@@ -191,11 +191,11 @@ std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::strin
     }
   }
   running.clear();  // ends them, if a signal came
-  if (const int signal = core::noted_signal()) {
+  if (const int signal = process::noted_signal()) {
     for (ChildEnd& end : ends)
-      if (!end.report) end.failure = std::make_exception_ptr(core::Interrupted(signal));
+      if (!end.report) end.failure = std::make_exception_ptr(process::Interrupted(signal));
   }
-  for (const std::string& log : logs) core::replay_log(log);
+  for (const std::string& log : logs) process::replay_log(log);
   return ends;
 }
 

@@ -20,8 +20,8 @@ struct ChildReport {
 };
 
 // `tick` is called in this process a few times a second while the child works. What the work throws is thrown here:
-// core::RunFailure for itself and std::bad_alloc, InvariantError for all else and for a crash, core::Interrupted where
-// a signal asked this process to end; the child is then ended, too, as it is when this process is killed.
+// core::RunFailure for itself and std::bad_alloc, InvariantError for all else and for a crash, process::Interrupted
+// where a signal asked this process to end; the child is then ended, too, as it is when this process is killed.
 ChildReport run_in_child(const std::function<std::string()>& work, const std::function<void()>& tick);
 
 // What became of a work. Neither: it was not begun, because another one failed.

@@ -12,9 +12,9 @@
 #include <sstream>
 #include <utility>
 
-#include "sim/core/descriptor.hpp"
-#include "sim/core/input_files.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/descriptor.hpp"
+#include "sim/process/input_files.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::study {
 
@@ -55,7 +55,7 @@ std::uint64_t hash_of(std::string_view bytes) {
 std::string key_of_study(const std::vector<std::string>& words) {
   Hash hash;
   hash.add_file("/proc/self/exe");  // packed results are of one program; its version does not tell two builds apart
-  for (const std::filesystem::path& file : core::inputs()) {
+  for (const std::filesystem::path& file : process::inputs()) {
     hash.add_part(file.native());
     hash.add_file(file);
   }
@@ -80,15 +80,15 @@ KeptRuns::KeptRuns(std::filesystem::path file, const std::string& key, bool resu
     whole = read(text.str(), head);
   }
   if (ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) fail(std::strerror(errno));
-  if (whole == 0) core::write_all(descriptor_, head);  // without it nothing is taken up
+  if (whole == 0) process::write_all(descriptor_, head);  // without it nothing is taken up
 }
 
 KeptRuns::~KeptRuns() {
   if (kept_ == 0) {
     unlink(file_.c_str());
   } else {
-    core::tell("{} finished run{} kept in {}; the same command with --resume simulates the others\n", kept_,
-               kept_ == 1 ? " is" : "s are", file_.string());
+    process::tell("{} finished run{} kept in {}; the same command with --resume simulates the others\n", kept_,
+                  kept_ == 1 ? " is" : "s are", file_.string());
   }
   close(descriptor_);
 }
@@ -116,7 +116,7 @@ std::size_t KeptRuns::read(const std::string& text, const std::string& head) {
 void KeptRuns::keep(std::size_t number, const ChildReport& report) {
   const std::string entry = fmt::format("{} {} {} {} {}\n{}", number, report.text.size(), report.wall_seconds,
                                         report.peak_memory_bytes, hash_of(report.text), report.text);
-  if (core::write_all(descriptor_, entry)) ++kept_;
+  if (process::write_all(descriptor_, entry)) ++kept_;
 }
 
 }  // namespace moire::study

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::study {
 
@@ -27,13 +27,13 @@ void Progress::tick() {
   const auto now = Clock::now();
   if (!terminal_ || now - begin_ < quiet) return;
   const std::chrono::duration<double> in_run = now - run_begin_;
-  core::tell("{}{}  {:.1f} s", back_and_erase, text_, in_run.count());
+  process::tell("{}{}  {:.1f} s", back_and_erase, text_, in_run.count());
   shown_ = true;
 }
 
 void Progress::clear() {
   if (!shown_) return;
-  core::tell("{}", back_and_erase);
+  process::tell("{}", back_and_erase);
   shown_ = false;
 }
 

@@ -12,8 +12,8 @@
 #include "app/study/progress.hpp"
 #include "app/study/timeline_file.hpp"
 #include "sim/core/log.hpp"
-#include "sim/core/output_file.hpp"
-#include "sim/core/signals.hpp"
+#include "sim/process/output_file.hpp"
+#include "sim/process/signals.hpp"
 
 namespace moire::study {
 
@@ -51,7 +51,7 @@ Simulated simulated_of(const ChildEnd& end) {
     if (result.deadlock.empty()) return simulated;
     result.end = RunEnd::deadlock;
     result.reason = result.deadlock.substr(0, result.deadlock.find('\n'));
-  } catch (const core::Interrupted& interrupted) {
+  } catch (const process::Interrupted& interrupted) {
     result.end = RunEnd::interrupted;
     result.reason = interrupted.what();
   } catch (const core::RunFailure& failure) {
@@ -149,7 +149,7 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   const Scenario& scenario = study.scenario;
   std::vector<std::filesystem::path> timelines;
   if (options.timeline) timelines = timeline_paths(*options.timeline, scenario);
-  for (const std::filesystem::path& file : timelines) core::check_can_write(file);
+  for (const std::filesystem::path& file : timelines) process::check_can_write(file);
   std::vector<ChildEnd> ends(scenario.runs());
   std::vector<std::function<std::string()>> works;
   std::vector<std::size_t> numbers;  // of the works

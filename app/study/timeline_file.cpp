@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/hardware/machine/parts.hpp"
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 namespace moire::study {
 
@@ -35,8 +35,8 @@ void TimelineFile::finish() {
   timeline_->finish();
   file_.commit();
   if (const std::uint64_t left_out = timeline_->totals().workgroups_left_out; left_out > 0) {
-    core::tell("{}: {} workgroup spans are left out, a timeline has room for {} spans\n", file_.path().string(),
-               left_out, timeline::Options{}.max_events);
+    process::tell("{}: {} workgroup spans are left out, a timeline has room for {} spans\n", file_.path().string(),
+                  left_out, timeline::Options{}.max_events);
   }
 }
 

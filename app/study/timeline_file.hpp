@@ -6,7 +6,7 @@
 
 #include "app/study/prepare.hpp"
 #include "app/timeline/perfetto_timeline.hpp"
-#include "sim/core/output_file.hpp"
+#include "sim/process/output_file.hpp"
 #include "sim/program/observer.hpp"
 
 namespace moire::study {
@@ -20,7 +20,7 @@ class TimelineFile {
   void finish();  // throws core::RunFailure where something could not be written
 
  private:
-  core::OutputFile file_;
+  process::OutputFile file_;
   std::unique_ptr<timeline::PerfettoTimeline> timeline_;
 };
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "sim/core/input_files.hpp"
+#include "sim/process/input_files.hpp"
 
 namespace moire::config {
 
@@ -75,7 +75,7 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
     in->clear();
     in->seekg(0);
     if (!gzip) {
-      core::note_input(asked.file);
+      process::note_input(asked.file);
       return in;
     }
     refuse(asked, "is compressed with gzip, which is not read", "unpack it (gunzip), or compress it with zstd",

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "sim/core/failure.hpp"
-#include "sim/core/output_file.hpp"
 #include "sim/formats/zstd_stream.hpp"
+#include "sim/process/output_file.hpp"
 #include "sim/program/wg_trace_checks.hpp"
 #include "sim/program/wg_trace_header.hpp"
 #include "sim/program/wg_trace_rows.hpp"
@@ -80,7 +80,7 @@ struct WgTraceWriter::State {
     text.clear();
   }
 
-  std::unique_ptr<core::OutputFile> file;  // that `out` goes to; none: to() was given it
+  std::unique_ptr<process::OutputFile> file;  // that `out` goes to; none: to() was given it
   std::unique_ptr<std::ostream> out;
   std::optional<formats::ZstdEncoder> encoder;
   std::string text;  // not yet written
@@ -98,9 +98,9 @@ WgTraceWriter::~WgTraceWriter() = default;
 
 std::optional<WgTraceWriter> WgTraceWriter::create(const std::filesystem::path& path, const WgTraceHeader& header,
                                                    config::Diagnostics& diagnostics) {
-  std::unique_ptr<core::OutputFile> file;
+  std::unique_ptr<process::OutputFile> file;
   try {
-    file = std::make_unique<core::OutputFile>(path);
+    file = std::make_unique<process::OutputFile>(path);
   } catch (const core::RunFailure& problem) {
     diagnostics.error({}, problem.what(), "name a file in a folder that can be written");
     return std::nullopt;

@@ -1,4 +1,4 @@
-#include "sim/core/signals.hpp"
+#include "sim/process/signals.hpp"
 
 #include <unistd.h>
 
@@ -9,9 +9,9 @@
 #include <csignal>
 #include <utility>
 
-#include "sim/core/output_file.hpp"
+#include "sim/process/output_file.hpp"
 
-namespace moire::core {
+namespace moire::process {
 
 namespace {
 
@@ -61,4 +61,4 @@ void end_with_parent(pid_t parent) {
   if (getppid() != parent) _exit(1);  // it ended before the line above
 }
 
-}  // namespace moire::core
+}  // namespace moire::process

@@ -1,4 +1,4 @@
-#include "sim/core/standard_streams.hpp"
+#include "sim/process/standard_streams.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <string>
 
-#include "sim/core/descriptor.hpp"
+#include "sim/process/descriptor.hpp"
 
-namespace moire::core {
+namespace moire::process {
 
 namespace {
 
@@ -43,4 +43,4 @@ void close_output() {
 
 void tell_text(std::string_view text) noexcept { write_all(STDERR_FILENO, text); }
 
-}  // namespace moire::core
+}  // namespace moire::process

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace moire::core {
+namespace moire::process {
 
 // All of them, however often the system takes only a part or is interrupted. False, and why in errno, where it refuses.
 bool write_all(int to, std::string_view bytes);
 
-}  // namespace moire::core
+}  // namespace moire::process

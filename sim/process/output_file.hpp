@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace moire::core {
+namespace moire::process {
 
 class OutputFile {
  public:
@@ -69,4 +69,4 @@ void check_can_write(const std::filesystem::path& path);
 // Those of this process, before a signal ends it: safe in a handler.
 void remove_temporary_files();
 
-}  // namespace moire::core
+}  // namespace moire::process

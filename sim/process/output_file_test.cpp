@@ -1,4 +1,4 @@
-#include "sim/core/output_file.hpp"
+#include "sim/process/output_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "sim/core/failure.hpp"
-#include "sim/core/input_files.hpp"
+#include "sim/process/input_files.hpp"
 
-namespace moire::core {
+namespace moire::process {
 namespace {
 
 namespace fs = std::filesystem;
@@ -61,7 +61,8 @@ TEST_F(OutputFileTest, LeavesNothingWhereItIsNot) {
 
 TEST_F(OutputFileTest, HasOneWriterAtATime) {
   OutputFile first(file_);
-  EXPECT_THAT([&] { check_can_write(file_); }, ThrowsMessage<RunFailure>(HasSubstr("it is being written already")));
+  EXPECT_THAT([&] { check_can_write(file_); },
+              ThrowsMessage<core::RunFailure>(HasSubstr("it is being written already")));
   first.commit();
   write_file(file_, "second");
   EXPECT_EQ(text_of(file_), "second");
@@ -99,7 +100,8 @@ TEST_F(OutputFileTest, RefusesAnInput) {
   write_file(file_, "read");
   fs::create_hard_link(file_, folder_ / "same");
   note_input(folder_ / "same");
-  EXPECT_THAT([&] { write_file(file_, ""); }, ThrowsMessage<RunFailure>(HasSubstr("it is an input of this command")));
+  EXPECT_THAT([&] { write_file(file_, ""); },
+              ThrowsMessage<core::RunFailure>(HasSubstr("it is an input of this command")));
   may_be_replaced(file_);
   write_file(file_, "anew");
   EXPECT_EQ(text_of(folder_ / "same"), "read");
@@ -107,13 +109,15 @@ TEST_F(OutputFileTest, RefusesAnInput) {
 
 TEST_F(OutputFileTest, TellsWhatCannotBeWritten) {
   const auto written = [](const fs::path& file) { return [file] { write_file(file, "x"); }; };
-  EXPECT_THAT(written(""), ThrowsMessage<RunFailure>("cannot write '': the name is empty"));
-  EXPECT_THAT(written(folder_), ThrowsMessage<RunFailure>(HasSubstr(": Is a directory")));
-  EXPECT_THAT(written(folder_ / "none" / "x"), ThrowsMessage<RunFailure>(HasSubstr(": No such file or directory")));
-  EXPECT_THAT(written("/dev/full"), ThrowsMessage<RunFailure>("cannot write '/dev/full': No space left on device"));
+  EXPECT_THAT(written(""), ThrowsMessage<core::RunFailure>("cannot write '': the name is empty"));
+  EXPECT_THAT(written(folder_), ThrowsMessage<core::RunFailure>(HasSubstr(": Is a directory")));
+  EXPECT_THAT(written(folder_ / "none" / "x"),
+              ThrowsMessage<core::RunFailure>(HasSubstr(": No such file or directory")));
+  EXPECT_THAT(written("/dev/full"),
+              ThrowsMessage<core::RunFailure>("cannot write '/dev/full': No space left on device"));
   write_file("/dev/null", "x");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
 }  // namespace
-}  // namespace moire::core
+}  // namespace moire::process

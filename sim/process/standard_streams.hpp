@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace moire::core {
+namespace moire::process {
 
 // Before any file is opened: a file must not get the number of a stream that was closed, or what is said there would be
 // written into it.
@@ -33,4 +33,4 @@ void tell(fmt::format_string<Args...> format, Args&&... args) noexcept {
   }
 }
 
-}  // namespace moire::core
+}  // namespace moire::process

@@ -1,4 +1,4 @@
-#include "sim/core/output_file.hpp"
+#include "sim/process/output_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,11 +12,11 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/core/descriptor.hpp"
 #include "sim/core/failure.hpp"
-#include "sim/core/input_files.hpp"
+#include "sim/process/descriptor.hpp"
+#include "sim/process/input_files.hpp"
 
-namespace moire::core {
+namespace moire::process {
 
 namespace fs = std::filesystem;
 
@@ -124,7 +124,7 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail(const std::string& why) const {
-  throw RunFailure(fmt::format("cannot write '{}': {}", path_.string(), why));
+  throw core::RunFailure(fmt::format("cannot write '{}': {}", path_.string(), why));
 }
 
 void OutputFile::fail(int error) const { fail(std::string(std::strerror(error))); }
@@ -157,4 +157,4 @@ void remove_temporary_files() {
   }
 }
 
-}  // namespace moire::core
+}  // namespace moire::process

@@ -1,11 +1,11 @@
-#include "sim/core/descriptor.hpp"
+#include "sim/process/descriptor.hpp"
 
 #include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace moire::core {
+namespace moire::process {
 
 bool write_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -22,4 +22,4 @@ bool write_all(int to, std::string_view bytes) {
   return true;
 }
 
-}  // namespace moire::core
+}  // namespace moire::process

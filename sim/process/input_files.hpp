@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace moire::core {
+namespace moire::process {
 
 namespace detail {
 inline std::map<std::pair<dev_t, ino_t>, std::filesystem::path> files_read;
@@ -37,4 +37,4 @@ inline void may_be_replaced(const std::filesystem::path& file) {
   if (stat(file.c_str(), &known) == 0) detail::files_read.erase({known.st_dev, known.st_ino});
 }
 
-}  // namespace moire::core
+}  // namespace moire::process

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace moire::core {
+namespace moire::process {
 
 // SIGINT, SIGTERM and SIGHUP end the process without its temporary files. A reader that is gone and a limit on the size
 // of files become errors of the write.
@@ -35,4 +35,4 @@ struct Interrupted : std::runtime_error {
 // In a process that was forked to work for another one: it ends when that one does, and signals end it at once.
 void end_with_parent(pid_t parent);
 
-}  // namespace moire::core
+}  // namespace moire::process

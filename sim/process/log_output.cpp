@@ -1,4 +1,4 @@
-#include "sim/core/log_output.hpp"
+#include "sim/process/log_output.hpp"
 
 #include <fcntl.h>
 #include <spdlog/logger.h>
@@ -13,10 +13,10 @@
 #include <cstring>
 #include <memory>
 
-#include "sim/core/descriptor.hpp"
 #include "sim/core/failure.hpp"
+#include "sim/process/descriptor.hpp"
 
-namespace moire::core {
+namespace moire::process {
 
 namespace {
 
@@ -46,15 +46,15 @@ std::unique_ptr<spdlog::logger> logger;
 std::string to_file;  // none: stderr
 std::string kept;     // one line each, the level's number before it
 
-spdlog::level::level_enum level_of(LogLevel level) {
+spdlog::level::level_enum level_of(core::LogLevel level) {
   switch (level) {
-    case LogLevel::error:
+    case core::LogLevel::error:
       return spdlog::level::err;
-    case LogLevel::warn:
+    case core::LogLevel::warn:
       return spdlog::level::warn;
-    case LogLevel::info:
+    case core::LogLevel::info:
       return spdlog::level::info;
-    case LogLevel::debug:
+    case core::LogLevel::debug:
       return spdlog::level::debug;
     default:
       return spdlog::level::off;
@@ -70,12 +70,12 @@ void for_each_line(const std::string& text, const Act& act) {
   }
 }
 
-void write(LogLevel level, const std::string& text) {
-  if (to_file.empty() && level <= LogLevel::warn) return;
+void write(core::LogLevel level, const std::string& text) {
+  if (to_file.empty() && level <= core::LogLevel::warn) return;
   for_each_line(text, [level](const std::string& line) { logger->log(level_of(level), line); });
 }
 
-void keep(LogLevel level, const std::string& text) {
+void keep(core::LogLevel level, const std::string& text) {
   for_each_line(text, [level](const std::string& line) {
     kept += static_cast<char>('0' + static_cast<int>(level));
     kept += line + '\n';
@@ -83,7 +83,7 @@ void keep(LogLevel level, const std::string& text) {
 }
 
 [[noreturn]] void fail(const std::string& why) {
-  throw RunFailure(fmt::format("cannot write the log '{}': {}", to_file, why));
+  throw core::RunFailure(fmt::format("cannot write the log '{}': {}", to_file, why));
 }
 
 // Nothing, or what a log begins with.
@@ -113,8 +113,8 @@ int open_log() {
 
 }  // namespace
 
-void start_log(LogLevel level, const std::string& file) {
-  if (level == LogLevel::off) return;
+void start_log(core::LogLevel level, const std::string& file) {
+  if (level == core::LogLevel::off) return;
   logger.reset();
   sink.reset();
   to_file = file;
@@ -122,7 +122,7 @@ void start_log(LogLevel level, const std::string& file) {
   logger = std::make_unique<spdlog::logger>("moire", sink);
   logger->set_pattern("%l: %v");
   logger->set_level(level_of(level));
-  log_state = {level, write};
+  core::log_state = {level, write};
 }
 
 void end_log() {
@@ -131,16 +131,16 @@ void end_log() {
 
 void keep_log() {
   kept.clear();
-  if (log_state.write != nullptr) log_state.write = keep;
+  if (core::log_state.write != nullptr) core::log_state.write = keep;
 }
 
 std::string kept_log() { return std::move(kept); }
 
 void replay_log(const std::string& text) {
   for_each_line(text, [](const std::string& line) {
-    const auto level = static_cast<LogLevel>(line.front() - '0');
-    if (logs(level)) log_state.write(level, line.substr(1));
+    const auto level = static_cast<core::LogLevel>(line.front() - '0');
+    if (core::logs(level)) core::log_state.write(level, line.substr(1));
   });
 }
 
-}  // namespace moire::core
+}  // namespace moire::process
