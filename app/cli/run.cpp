@@ -68,8 +68,8 @@ int run(const RunArguments& arguments) {
     options.kept =
         &kept.emplace(fs::path(arguments.output.out) / (scenario.name + ".runs"), key_of(arguments), arguments.resume);
     if (arguments.resume) {
-      process::tell("{} of {} runs are taken up{}\n", kept->known().size(), scenario.runs(),
-                    kept->known().empty() ? "; none was kept of these inputs, options and this Moire" : "");
+      process::tell("{} of {} runs are taken up{}\n", kept->known(), scenario.runs(),
+                    kept->known() == 0 ? "; none was kept of these inputs, options and this Moire" : "");
     }
   }
   const study::StudyResult result = study::run_study(*prepared, options);

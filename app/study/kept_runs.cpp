@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -44,6 +45,14 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
+// A word that another file of the name has not.
+std::string identity_of(const std::filesystem::path* file) {
+  struct stat known {};
+  if (file == nullptr || stat(file->c_str(), &known) != 0) return "none";
+  return fmt::format("{}:{}:{}:{}.{}", known.st_dev, known.st_ino, known.st_size, known.st_mtim.tv_sec,
+                     known.st_mtim.tv_nsec);
+}
+
 std::uint64_t hash_of(std::string_view bytes) {
   Hash hash;
   hash.add(bytes);
@@ -72,13 +81,13 @@ KeptRuns::KeptRuns(std::filesystem::path file, const std::string& key, bool resu
   if (descriptor_ < 0) fail(std::strerror(errno));
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail("another command simulates this study; wait until it has ended");
-  const std::string head = fmt::format("moire runs of {}\n", key);
-  std::size_t whole = 0;
-  if (resume) {
-    std::ostringstream text;
-    text << std::ifstream(file_, std::ios::binary).rdbuf();
-    whole = read(text.str(), head);
-  }
+  std::ostringstream known;
+  known << std::ifstream(file_, std::ios::binary).rdbuf();
+  const std::string text = known.str();
+  const std::string mark = "moire runs of ";
+  if (text.substr(0, mark.size()) != mark.substr(0, text.size())) fail("it is there and has no runs of Moire");
+  const std::string head = mark + key + "\n";
+  const std::size_t whole = resume ? read(text, head) : 0;
   if (ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) fail(std::strerror(errno));
   if (whole == 0) process::write_all(descriptor_, head);  // without it nothing is taken up
 }
@@ -101,21 +110,28 @@ std::size_t KeptRuns::read(const std::string& text, const std::string& head) {
     std::size_t number = 0;
     std::size_t size = 0;
     std::uint64_t checksum = 0;
-    ChildReport report;
-    line >> number >> size >> report.wall_seconds >> report.peak_memory_bytes >> checksum;
+    Known known;
+    ChildReport& report = known.report;
+    line >> number >> size >> report.wall_seconds >> report.peak_memory_bytes >> checksum >> known.timeline;
     if (!line || size > text.size() - line_end - 1) break;
     report.text = text.substr(line_end + 1, size);
     if (hash_of(report.text) != checksum) break;
-    known_[number] = std::move(report);
+    known_[number] = std::move(known);
     whole = line_end + 1 + size;
   }
   kept_ = known_.size();
   return whole;
 }
 
-void KeptRuns::keep(std::size_t number, const ChildReport& report) {
-  const std::string entry = fmt::format("{} {} {} {} {}\n{}", number, report.text.size(), report.wall_seconds,
-                                        report.peak_memory_bytes, hash_of(report.text), report.text);
+const ChildReport* KeptRuns::known(std::size_t number, const std::filesystem::path* timeline) const {
+  const auto known = known_.find(number);
+  return known == known_.end() || known->second.timeline != identity_of(timeline) ? nullptr : &known->second.report;
+}
+
+void KeptRuns::keep(std::size_t number, const ChildReport& report, const std::filesystem::path* timeline) {
+  const std::string entry =
+      fmt::format("{} {} {} {} {} {}\n{}", number, report.text.size(), report.wall_seconds, report.peak_memory_bytes,
+                  hash_of(report.text), identity_of(timeline), report.text);
   if (process::write_all(descriptor_, entry)) ++kept_;
 }
 

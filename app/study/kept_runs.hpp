@@ -1,8 +1,9 @@
 // Finished runs of a study, in a file beside its results until all are finished: what was simulated before a command
 // was interrupted, killed or failed is there for the next one (moire run --resume).
 //
-// A line of what they belong to, then each run as it ended: "<number> <bytes> <seconds> <memory> <checksum>\n" and its
-// packed result. The file is only appended to; of a last entry that is not whole nothing is taken.
+// A line of what they belong to, then each run as it ended: "<number> <bytes> <seconds> <memory> <checksum>
+// <timeline>\n" and its packed result. The file is only appended to; of a last entry that is not whole nothing is
+// taken.
 #pragma once
 
 #include <filesystem>
@@ -27,10 +28,13 @@ class KeptRuns {
   // Says where runs are kept, or removes the file: where there are none, or nobody needs them any more.
   ~KeptRuns();
 
-  const std::map<std::size_t, ChildReport>& known() const { return known_; }  // by number
+  std::size_t known() const { return known_.size(); }
+  // Null: it is not known, or the timeline that it wrote is no longer that one. `timeline`: null where none is asked
+  // for.
+  const ChildReport* known(std::size_t number, const std::filesystem::path* timeline) const;
 
   // A disk that is full costs the taking up and not the result.
-  void keep(std::size_t number, const ChildReport& report);
+  void keep(std::size_t number, const ChildReport& report, const std::filesystem::path* timeline);
   // Every run has ended and what they say is written.
   void not_needed() { kept_ = 0; }
 
@@ -40,7 +44,11 @@ class KeptRuns {
 
   const std::filesystem::path file_;
   int descriptor_ = -1;
-  std::map<std::size_t, ChildReport> known_;
+  struct Known {
+    ChildReport report;
+    std::string timeline;  // which file it is
+  };
+  std::map<std::size_t, Known> known_;  // by number
   std::size_t kept_ = 0;
 };
 

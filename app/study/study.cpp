@@ -73,16 +73,6 @@ std::exception_ptr first_failure(const std::vector<ChildEnd>& ends, const StudyR
   return first ? ends[*first].failure : nullptr;
 }
 
-// A timeline that was asked for has to be there, too.
-const ChildReport* known_run(const StudyOptions& options, std::size_t number, const std::filesystem::path* timeline) {
-  if (options.kept == nullptr) return nullptr;
-  const auto known = options.kept->known().find(number);
-  if (known == options.kept->known().end()) return nullptr;
-  std::error_code error;
-  if (timeline != nullptr && !std::filesystem::exists(*timeline, error)) return nullptr;
-  return &known->second;
-}
-
 // Letters of other scripts stay as they are.
 std::string file_word(const std::string& label) {
   std::string word;
@@ -150,12 +140,13 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   std::vector<std::filesystem::path> timelines;
   if (options.timeline) timelines = timeline_paths(*options.timeline, scenario);
   for (const std::filesystem::path& file : timelines) process::check_can_write(file);
+  const auto timeline_of = [&](std::size_t number) { return timelines.empty() ? nullptr : &timelines[number]; };
   std::vector<ChildEnd> ends(scenario.runs());
   std::vector<std::function<std::string()>> works;
   std::vector<std::size_t> numbers;  // of the works
   for (std::size_t number = 0; number < ends.size(); ++number) {
-    const std::filesystem::path* timeline = timelines.empty() ? nullptr : &timelines[number];
-    if (const ChildReport* known = known_run(options, number, timeline)) {
+    const std::filesystem::path* timeline = timeline_of(number);
+    if (const ChildReport* known = options.kept == nullptr ? nullptr : options.kept->known(number, timeline)) {
       ends[number].report = *known;
       continue;
     }
@@ -167,7 +158,7 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
     progress.run(numbers[work] + 1, ends.size(), run_of(scenario, numbers[work]).label());
   };
   const auto ended = [&](std::size_t work, const ChildReport& report) {
-    if (options.kept != nullptr) options.kept->keep(numbers[work], report);
+    if (options.kept != nullptr) options.kept->keep(numbers[work], report, timeline_of(numbers[work]));
   };
   std::vector<ChildEnd> simulated = try_in_children(
       works, options.at_once, begin, [&] { progress.tick(); }, OnFailure::go_on, ended);

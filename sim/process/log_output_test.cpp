@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -23,7 +24,7 @@ class LogOutput : public testing::Test {
     text << std::ifstream(file_).rdbuf();
     return text.str();
   }
-  const std::string file_ = testing::TempDir() + "moire_log_output_test.log";
+  const std::string file_ = testing::TempDir() + "moire_log_output_test" + std::to_string(getpid()) + ".log";
 };
 
 TEST_F(LogOutput, NothingIsFormattedWhenOff) {

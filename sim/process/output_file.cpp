@@ -77,8 +77,8 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), process_(getpid(
   temporary_ = target_.parent_path() / fmt::format(".{}.partial", target_.filename().native().substr(0, longest));
   open_temporary();
   change_slot(nullptr, this);
-  if (ftruncate(descriptor_, 0) != 0 || fchmod(descriptor_, there ? old.st_mode & 07777 : usual_mode()) != 0)
-    error_ = errno;
+  if (ftruncate(descriptor_, 0) != 0) error_ = errno;
+  fchmod(descriptor_, there ? old.st_mode & 07777 : usual_mode());  // not every file system has modes
 }
 
 void OutputFile::open_temporary() {

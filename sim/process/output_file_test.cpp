@@ -38,7 +38,7 @@ class OutputFileTest : public testing::Test {
     text << std::ifstream(file).rdbuf();
     return text.str();
   }
-  const fs::path folder_ = testing::TempDir() + "moire_output_file_test";
+  const fs::path folder_ = testing::TempDir() + "moire_output_file_test" + std::to_string(getpid());
   const fs::path file_ = folder_ / "t.txt";
 };
 
