@@ -56,7 +56,8 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
        "in_flight", &EmbeddingSpec::in_flight,
        "Bytes a workgroup asks for before it waits, at most: threads x bytes per load x loads unrolled. Short bags ask "
        "for less")
-      .positive();
+      .positive()
+      .fractional();
   d.field("start_up", &EmbeddingSpec::start_up, "From the start of a workgroup of the first wave to its first task")
       .or_default();
   d.field("task_overhead", &EmbeddingSpec::task_overhead,

@@ -55,6 +55,7 @@ void StreamSpec::describe(config::Describer<StreamSpec>& d) {
   d.field("in_flight", &StreamSpec::in_flight,
           "Bytes a workgroup has requested before it waits; absent: 256 threads x 16 B x 4 loads, of each input")
       .positive()
+      .fractional()
       .optional();
   d.check([](const StreamSpec& s) -> std::optional<config::Problem> {
     if (s.bytes.value > 0 && s.read.value + s.write.value > 0) {

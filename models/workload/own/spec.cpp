@@ -25,6 +25,7 @@ template <class Spec>
 void describe_in_flight(config::Describer<Spec>& d) {
   d.field("in_flight", &Spec::in_flight, "Bytes that the workgroup has requested and not yet got; absent: the kernel's")
       .positive()
+      .fractional()
       .optional();
 }
 
@@ -281,6 +282,7 @@ void OwnKernelSpec::describe(config::Describer<OwnKernelSpec>& d) {
   d.field("in_flight", &OwnKernelSpec::in_flight,
           "Bytes that a workgroup has requested and not yet got; absent: 64 B a thread (four loads of 16 B)")
       .positive()
+      .fractional()
       .optional();
   d.field("flags", &OwnKernelSpec::flags,
           "Flags in the memory of every rank: how many of each name, 0 when the kernel begins")
