@@ -51,7 +51,7 @@ bool same_kernels(const Outcome& a, const Outcome& b) {
 // --- It runs, or is refused where the user can see why
 
 bool has_place(const std::string& line) {
-  if (line.starts_with("--set ")) return true;
+  if (line.starts_with("--set ") || line.find(" more errors; ") != std::string::npos) return true;
   std::size_t at = line.find(':');
   for (int number = 0; number < 2; ++number) {
     if (at == std::string::npos) return false;
@@ -193,6 +193,8 @@ bool symmetric(const Case& one) {
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
       work.is("algorithm", "tree"))
     return false;
+  // Channels take other ways round a mesh, and some ways one channel more.
+  if (work.is("algorithm", "ring") && meshed(one.system) && !work.is("channels", "1")) return false;
   return one.nodes == 1 || !(work.is("engine", "cu") || work.op == "kernel" || work.group == "embedding" ||
                              work.is("schedule", "bulk_synchronous") ||
                              work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one

@@ -306,10 +306,15 @@ double number_of(const std::string& system, const std::string& path, double abse
   return absent;
 }
 
-bool wired(const std::string& system) {
+namespace {
+std::string wiring_of(const std::string& system) {
   const config::Node* node = system_tree(system).find("node");
   const config::Node* wiring = node ? node->find("wiring") : nullptr;
-  return wiring != nullptr && wiring->text != "none";
+  return wiring != nullptr ? wiring->text : "none";
 }
+}  // namespace
+
+bool wired(const std::string& system) { return wiring_of(system) != "none"; }
+bool meshed(const std::string& system) { return wiring_of(system) == "full_mesh"; }
 
 }  // namespace moire::laws

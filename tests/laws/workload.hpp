@@ -55,5 +55,6 @@ double draw_size(const std::string& op, Size size, Random& random);
 // Of the system as it is shipped.
 double number_of(const std::string& system, const std::string& path, double absent);
 bool wired(const std::string& system);
+bool meshed(const std::string& system);
 
 }  // namespace moire::laws
