@@ -107,7 +107,8 @@ void PhaseRunner::set_clocks() {
     Clock& clock = clocks_[number];
     clock.changed = false;
     const double exact = clock_share(compute_, clock.power);
-    const double share = exact == 1 ? 1 : clock_step * std::round(exact / clock_step);
+    const double steps = std::round(exact / clock_step);
+    const double share = exact == 1 || steps == 0 ? exact : clock_step * steps;
     if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < clock_step)) continue;
     clock.share = share;
     // The CUs of this clock, in every copy of them.

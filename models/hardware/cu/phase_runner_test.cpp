@@ -248,7 +248,7 @@ class ClockTest : public ::testing::Test, public core::EventSink {
   std::map<Seat, double> ends;  // ns
   void fire(std::uint64_t seat) override {
     ends[static_cast<Seat>(seat)] = loop.now().ns();
-    runner.leave(static_cast<Seat>(seat));
+    machine->service<part::Phases>().leave(static_cast<Seat>(seat));
   }
 };
 
@@ -274,6 +274,24 @@ TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
   for (Seat seat = 0; seat < 8; ++seat) runner.start(seat, 0, seat % 4, tile, 0, 5e6, *this, seat);
   loop.run();
   EXPECT_NEAR(ends.at(0), 2000 / 0.63, 1e-3) << "half of the CUs: 0.5 x cbrt(2), in steps of 0.01";
+}
+
+// A clock below half a step was none at all.
+class SlowClockTest : public ClockTest {
+ protected:
+  SlowClockTest() {
+    system.node.gpu.compute.matrix_clock = {1e6};
+    machine = machine::build_or_throw(system, loop);
+  }
+};
+
+TEST_F(SlowClockTest, AClockBelowAStepIsNotNone) {
+  part::Phases& phases = machine->service<part::Phases>();
+  const ShapeId work = phases.add_shape(
+      {.name = "tile", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}}, 0);
+  phases.start(0, 0, 0, work, 0, 5e6, *this, 0);
+  loop.run();
+  EXPECT_NEAR(ends.at(0), 500'000, 1) << "a lone CU of 8 draws an eighth: 0.001 x cbrt(8)";
 }
 
 TEST_F(ClockTest, SlowsWhoLoadsToo) {
