@@ -57,7 +57,7 @@ TEST_P(Samples, AreJudged) {
   EXPECT_FALSE(diagnostics.ok());
   EXPECT_EQ(verdict.has(Fault::Kind::race), !all_right(*plan, 200)) << "a race shows in some order";
   for (const config::Diagnostic& error : diagnostics.sorted()) {
-    if (error.what.find("not shown") != std::string::npos) continue;
+    if (error.what.find("not shown") != std::string::npos || error.what.ends_with("more errors")) continue;
     EXPECT_THAT(error.what, HasSubstr(GetParam().fault));
   }
 }
