@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 class FileTest : public ::testing::Test {
  protected:
   fs::path write(const std::string& name, const std::string& bytes) {
-    const fs::path path = fs::path(::testing::TempDir()) / name;
+    const fs::path path = fs::path(::testing::TempDir()) / (std::to_string(getpid()) + "_" + name);
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }

@@ -1,6 +1,7 @@
 #include "models/algorithms/msccl/xml_writer.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -63,7 +64,7 @@ TEST(XmlWriter, WritesEveryAttributeThatRuntimesRead) {
 }
 
 TEST(XmlWriter, WhatIsReadAgainIsWrittenTheSame) {
-  const auto file = std::filesystem::temp_directory_path() / "moire_xml_writer_test.xml";
+  const auto file = std::filesystem::temp_directory_path() / ("moire_xml_writer_" + std::to_string(getpid()) + ".xml");
   std::ofstream(file) << to_xml(example());
   config::Diagnostics diagnostics;
   const auto read = read_xml(file.string(), diagnostics);
