@@ -167,7 +167,13 @@ class Sharing final : public Settler, public EventSink {
     double summed_weight = 0;  // the sum that rising_weight was subtracted from
     std::uint32_t rising = 0;
     std::uint32_t users = 0;
-    bool curved = false;  // a user has a curvature
+    double most = 0;         // what its users take at their limits
+    bool contended = false;  // that is more than it has
+    double full_at = 0;      // level at which it was last found to be full; that only rises
+    bool changed = false;    // a user stopped since
+    bool curved = false;     // a user has a curvature
+    bool alike = true;       // and all of them have this one
+    double curvature = 0;
     std::uint32_t first_user = 0;
     std::uint32_t last_user = 0;
     // The fixed point of the loaded latency; loads as a part of `rate`.
@@ -200,8 +206,9 @@ class Sharing final : public Settler, public EventSink {
   void find_loads();
   void sum_loads();
   void fill();
+  bool find_contended();
   void freeze(Variable& v, double rate);
-  double level_when_full(const Constraint& k) const;
+  double level_when_full(const Constraint& k, double level) const;
   double full_level(const Constraint*& full);
 
   RunLoop& loop_;
@@ -224,7 +231,8 @@ class Sharing final : public Settler, public EventSink {
   std::vector<Use> uses_;
   std::vector<Constraint> constraints_;
   std::vector<User> users_;
-  std::vector<std::uint32_t> order_;  // variables by level
+  std::vector<std::uint32_t> order_;      // variables by level
+  std::vector<std::uint32_t> contended_;  // constraints
   bool loaded_latency_ = false;
 };
 

@@ -76,7 +76,10 @@ void Sharing::collect_component(ClassId seed) {
     for (const Demand& demand : spec.demands) {
       if (demand.per_work <= 0) continue;
       uses_.push_back({capacities_[demand.capacity].place, demand.per_work, 0});
-      if (v.curvature > 0) constraints_[uses_.back().constraint].curved = true;
+      Constraint& k = constraints_[uses_.back().constraint];
+      if (v.curvature > 0) k.curved = true;
+      if (k.last_user++ == 0) k.curvature = v.curvature;
+      k.alike = k.alike && k.curvature == v.curvature;
     }
     v.last_use = static_cast<std::uint32_t>(uses_.size());
     if (spec.window > 0 && spec.latency_capacity != no_id &&
@@ -88,7 +91,6 @@ void Sharing::collect_component(ClassId seed) {
     variables_.push_back(v);
   }
   users_.resize(uses_.size());
-  for (const Use& use : uses_) ++constraints_[use.constraint].last_user;
   std::uint32_t first = 0;
   for (Constraint& k : constraints_) {
     k.first_user = first;
@@ -206,17 +208,43 @@ void Sharing::sum_loads() {
   }
 }
 
-// Progressive filling: all classes rise with their weight until they meet their own limit or a capacity is full.
-void Sharing::fill() {
-  for (Constraint& k : constraints_) {
+// A capacity that has room for the limits of all its users stops nobody, whatever the others do. Most are like that.
+bool Sharing::find_contended() {
+  for (Constraint& k : constraints_) k.most = 0;
+  for (const Variable& v : variables_) {
+    if (!v.present) continue;
+    for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+      constraints_[uses_[u].constraint].most += uses_[u].amount * v.limit;
+    }
+  }
+  contended_.clear();
+  for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
+    Constraint& k = constraints_[i];
+    k.contended = k.most > k.rate;
+    if (!k.contended) continue;
+    contended_.push_back(i);
     k.free = k.rate;
     k.rising_weight = k.summed_weight = k.weight;
     k.rising = k.users;
+    k.full_at = 0;
+    k.changed = true;
   }
+  return !contended_.empty();
+}
+
+// Progressive filling: all classes rise with their weight until they meet their own limit or a capacity is full.
+void Sharing::fill() {
+  const bool some_contended = find_contended();
   for (Variable& v : variables_) {
     v.rate = v.present ? v.limit : 0;
+    v.rising = false;
+  }
+  if (!some_contended) return;
+  for (Variable& v : variables_) {
     v.level = v.curvature > 0 ? v.limit / (v.weight - v.curvature * v.limit) : v.limit / v.weight;
-    v.rising = v.present;
+    for (std::uint32_t u = v.first_use; u < v.last_use && v.present; ++u) {
+      if (constraints_[uses_[u].constraint].contended) v.rising = true;
+    }
   }
   const auto lower = [&](std::uint32_t a, std::uint32_t b) {
     return variables_[a].level != variables_[b].level ? variables_[a].level < variables_[b].level : a < b;
@@ -247,40 +275,51 @@ void Sharing::freeze(Variable& v, double rate) {
   v.rate = rate;
   for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
     Constraint& k = constraints_[uses_[u].constraint];
+    if (!k.contended) continue;
     k.free = std::max(0.0, k.free - uses_[u].amount * rate);
     k.rising_weight -= uses_[u].amount * v.weight;
     --k.rising;
+    k.changed = true;
   }
 }
 
 double Sharing::full_level(const Constraint*& full) {
   double level = std::numeric_limits<double>::infinity();
-  for (Constraint& k : constraints_) {
-    if (k.rising == 0) continue;
-    if (k.rising_weight < 1e-4 * k.summed_weight) {  // what a subtraction leaves of a large sum is noise: sum again
-      k.rising_weight = 0;
-      for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
-        const Variable& v = variables_[users_[u].variable];
-        if (v.rising) k.rising_weight += uses_[users_[u].use].amount * v.weight;
+  for (const std::uint32_t i : contended_) {
+    Constraint& k = constraints_[i];
+    if (k.rising == 0 || k.full_at >= level) continue;
+    if (k.changed) {
+      if (k.rising_weight < 1e-4 * k.summed_weight) {  // what a subtraction leaves of a large sum is noise: sum again
+        k.rising_weight = 0;
+        for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+          const Variable& v = variables_[users_[u].variable];
+          if (v.rising) k.rising_weight += uses_[users_[u].use].amount * v.weight;
+        }
+        k.summed_weight = k.rising_weight;
       }
-      k.summed_weight = k.rising_weight;
+      const double straight = k.free / k.rising_weight;
+      if (straight >= level) continue;  // curvature only makes it later
+      k.full_at = k.curved ? level_when_full(k, std::max(straight, k.full_at)) : straight;
+      k.changed = false;
     }
-    if (k.free >= level * k.rising_weight) continue;  // curvature only makes it later
-    const double own = k.curved ? level_when_full(k) : k.free / k.rising_weight;
-    if (own < level) {
-      level = own;
+    if (k.full_at < level) {
+      level = k.full_at;
       full = &k;
     }
   }
   return level;
 }
 
-// What the users that still rise take of a capacity is concave in their level, and at the level that straight users
-// would fill it at it is not full: from there Newton's steps go up to the root and never past it.
-double Sharing::level_when_full(const Constraint& k) const {
+// What the users that still rise take of a capacity is concave in their level. At the level that straight users would
+// fill it at, and at one where it was full before others stopped, it is not full: from there Newton's steps go up to the
+// root and never past it.
+double Sharing::level_when_full(const Constraint& k, double level) const {
   constexpr int max_steps = 64;
   constexpr double tolerance = 1e-14;
-  double level = k.free / k.rising_weight;
+  if (k.alike) {  // weight x level / (1 + curvature x level) = free
+    const double left = k.rising_weight - k.curvature * k.free;
+    return left > 0 ? k.free / left : std::numeric_limits<double>::infinity();
+  }
   for (int step = 0; step < max_steps; ++step) {
     double taken = 0;
     double slope = 0;
