@@ -169,7 +169,7 @@ bool ShareComponent::solve_touched() {
     if (!fits) return false;
     for (const std::uint32_t i : corrected_) {
       Constraint& k = constraints_[i];
-      correct(k);
+      correct(i);
       stretch(k);
       touch(i);
       for (std::uint32_t l = k.first_listener; l < k.last_listener; ++l) {
@@ -233,13 +233,13 @@ void ShareComponent::stretch(Constraint& k) const {
 // One Newton step of what is assumed towards the load that came of it. Where the answer has a kink (a capacity just
 // full) a step may jump across it and back: a capacity whose error changes its sign without shrinking takes half the
 // step.
-double ShareComponent::correct(Constraint& k) const {
+void ShareComponent::correct(std::uint32_t constraint) {
+  Constraint& k = constraints_[constraint];
   const double change = std::min(1.0, k.load) - k.assumed;
   const bool overshot = change * k.change < 0 && std::abs(change) > 0.5 * std::abs(k.change);
   k.damping = overshot ? 0.5 * k.damping : std::min(1.0, 2 * k.damping);
   k.change = change;
-  k.assumed = std::clamp(k.assumed + k.damping * change / (1 + k.slope), 0.0, 1.0);
-  return std::abs(change);
+  k.assumed = std::clamp(k.assumed + k.damping * change / (1 + slope(constraint)), 0.0, 1.0);
 }
 
 // The loaded latency depends on the load and the load on the latency: a fixed point.
@@ -250,7 +250,7 @@ void ShareComponent::find_loads() {
     k.damping = 1;
   }
   double worst = 1;
-  for (int round = 0; round < max_rounds && worst >= load_tolerance; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     for (Constraint& k : constraints_) {
       if (k.growth > 0) stretch(k);
     }
@@ -263,8 +263,9 @@ void ShareComponent::find_loads() {
     for (const Constraint& k : constraints_) {
       if (k.growth > 0) worst = std::max(worst, std::abs(std::min(1.0, k.load) - k.assumed));
     }
-    for (Constraint& k : constraints_) {
-      if (k.growth > 0 && worst >= load_tolerance) correct(k);
+    if (worst < load_tolerance) break;
+    for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
+      if (constraints_[i].growth > 0) correct(i);
     }
   }
   MOIRE_INVARIANT(worst < 1e-5, "load and latency find no balance");
@@ -286,14 +287,23 @@ void ShareComponent::sum_loads() {
 
 void ShareComponent::sum_load(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
-  k.load = k.slope = 0;
+  double used = 0;
+  for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+    used += uses_[users_[u].use].amount * variables_[users_[u].variable].rate;
+  }
+  k.load = used / k.rate;
+}
+
+// - d load / d assumed load: only members that are limited by the stretched latency react.
+double ShareComponent::slope(std::uint32_t constraint) const {
+  const Constraint& k = constraints_[constraint];
+  double slope = 0;
   for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
     const Variable& v = variables_[users_[u].variable];
-    if (v.members == 0) continue;
-    const double load = uses_[users_[u].use].amount * v.rate / k.rate;
-    k.load += load;
-    if (v.stretched_by == constraint && is_stretched(v)) k.slope += load * k.steepness * latency_share(v);
+    if (v.members > 0 && v.stretched_by == constraint && is_stretched(v))
+      slope += uses_[users_[u].use].amount * v.rate * latency_share(v);
   }
+  return slope / k.rate * k.steepness;
 }
 
 // A capacity that has room for the limits of all its users stops nobody, whatever the others do. Most are like that.
@@ -329,10 +339,11 @@ void ShareComponent::fill() {
   }
   if (!some_contended) return;
   for (Variable& v : variables_) {
-    v.level = v.curvature > 0 ? v.limit / (v.weight - v.curvature * v.limit) : v.limit / v.weight;
     for (std::uint32_t u = v.first_use; u < v.last_use && v.members > 0; ++u) {
       if (constraints_[uses_[u].constraint].contended) v.rising = true;
     }
+    if (!v.rising) continue;
+    v.level = v.curvature > 0 ? v.limit / (v.weight - v.curvature * v.limit) : v.limit / v.weight;
   }
   const auto lower = [&](std::uint32_t a, std::uint32_t b) {
     return variables_[a].level != variables_[b].level ? variables_[a].level < variables_[b].level : a < b;

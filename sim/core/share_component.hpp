@@ -92,7 +92,6 @@ class ShareComponent {
     double stretch = 1;
     double steepness = 0;  // d log(stretch) / d load
     double load = 0;
-    double slope = 0;       // - d load / d assumed load
     bool touched = false;   // among touched_
     bool reported = false;  // among changed_loads_
   };
@@ -106,9 +105,10 @@ class ShareComponent {
   void report_rate(std::uint32_t variable);
   void find_loads();
   void stretch(Constraint& k) const;
-  double correct(Constraint& k) const;
+  void correct(std::uint32_t constraint);
   void sum_loads();
   void sum_load(std::uint32_t constraint);
+  double slope(std::uint32_t constraint) const;
   bool is_stretched(const Variable& v) const;
   double latency_share(const Variable& v) const;
   void fill();
