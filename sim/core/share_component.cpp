@@ -140,12 +140,37 @@ void ShareComponent::touch_uses(const Variable& v) {
   for (std::uint32_t u = v.first_use; u < v.last_use; ++u) touch(uses_[u].constraint);
 }
 
+// As it comes back from units per second, so that a new component begins at the same bits as one that was kept.
+double ShareComponent::load_before(const Constraint& k) { return k.load * k.rate / k.rate; }
+
+// The latency that a load stretches, and the rates that follow it.
+void ShareComponent::restretch(std::uint32_t constraint) {
+  Constraint& k = constraints_[constraint];
+  stretch(k);
+  for (std::uint32_t l = k.first_listener; l < k.last_listener; ++l) {
+    Variable& v = variables_[listeners_[l]];
+    limit(v);
+    if (v.members == 0 || v.rate == v.limit) continue;
+    v.rate = v.limit;
+    report_rate(listeners_[l]);
+    touch_uses(v);
+  }
+}
+
 // Where all rates are limits, a change is a change of loads; those stretch latencies, which change other loads by less.
 // False where a capacity is contended on the way, or the loads find no balance: then all have to be looked at.
 bool ShareComponent::solve_touched() {
   for (const std::uint32_t i : changed_rates_) {  // members came or went
     Variable& v = variables_[i];
     v.rate = v.members > 0 ? v.limit : 0;
+  }
+  // The search begins anew where something changed: what was off by less than the tolerance is not carried on.
+  corrected_ = touched_;
+  for (const std::uint32_t i : corrected_) {
+    Constraint& k = constraints_[i];
+    if (k.growth <= 0) continue;
+    k.assumed = std::min(1.0, load_before(k));
+    restretch(i);
   }
   for (int round = 0; !touched_.empty(); ++round) {
     if (round == max_rounds) return false;
@@ -168,18 +193,9 @@ bool ShareComponent::solve_touched() {
     }
     if (!fits) return false;
     for (const std::uint32_t i : corrected_) {
-      Constraint& k = constraints_[i];
       correct(i);
-      stretch(k);
       touch(i);
-      for (std::uint32_t l = k.first_listener; l < k.last_listener; ++l) {
-        Variable& v = variables_[listeners_[l]];
-        limit(v);
-        if (v.members == 0 || v.rate == v.limit) continue;
-        v.rate = v.limit;
-        report_rate(listeners_[l]);
-        touch_uses(v);
-      }
+      restretch(i);
     }
   }
   return true;
@@ -245,7 +261,7 @@ void ShareComponent::correct(std::uint32_t constraint) {
 // The loaded latency depends on the load and the load on the latency: a fixed point.
 void ShareComponent::find_loads() {
   for (Constraint& k : constraints_) {
-    k.assumed = std::min(1.0, k.load);
+    k.assumed = std::min(1.0, load_before(k));
     k.change = 0;
     k.damping = 1;
   }
@@ -287,11 +303,10 @@ void ShareComponent::sum_loads() {
 
 void ShareComponent::sum_load(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
-  double used = 0;
+  k.load = 0;
   for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
-    used += uses_[users_[u].use].amount * variables_[users_[u].variable].rate;
+    k.load += uses_[users_[u].use].amount * variables_[users_[u].variable].rate / k.rate;
   }
-  k.load = used / k.rate;
 }
 
 // - d load / d assumed load: only members that are limited by the stretched latency react.
@@ -301,9 +316,9 @@ double ShareComponent::slope(std::uint32_t constraint) const {
   for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
     const Variable& v = variables_[users_[u].variable];
     if (v.members > 0 && v.stretched_by == constraint && is_stretched(v))
-      slope += uses_[users_[u].use].amount * v.rate * latency_share(v);
+      slope += uses_[users_[u].use].amount * v.rate / k.rate * k.steepness * latency_share(v);
   }
-  return slope / k.rate * k.steepness;
+  return slope;
 }
 
 // A capacity that has room for the limits of all its users stops nobody, whatever the others do. Most are like that.

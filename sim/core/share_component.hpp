@@ -100,6 +100,8 @@ class ShareComponent {
   void weigh();
   void solve_all();
   bool solve_touched();
+  static double load_before(const Constraint& k);
+  void restretch(std::uint32_t constraint);
   void touch_uses(const Variable& v);
   void touch(std::uint32_t constraint);
   void report_rate(std::uint32_t variable);
