@@ -63,6 +63,7 @@ struct PutSpan {
   std::string_view path;  // "NIC 3", "scale-up" or "local"
   Time begin;
   Time end;
+  Rank relay = no_rank;  // the GPU of the source's node that has it in its memory and whose NIC sends it
 };
 
 // Spans that happen on hardware.

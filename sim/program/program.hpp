@@ -20,6 +20,7 @@ namespace moire::program {
 using Rank = std::uint32_t;
 using FlagRef = std::uint32_t;  // one flag of one rank
 inline constexpr FlagRef no_flag = UINT32_MAX;
+inline constexpr Rank no_rank = UINT32_MAX;
 
 enum class Arithmetic : std::uint8_t { vector_fp32, matrix_16bit };
 
@@ -77,6 +78,9 @@ struct Phase {
   Rank peer = 0;
   double amount = 0;
   Bytes bytes;
+  // put: a GPU of the sender's node, in whose memory lies what is sent, or of the receiver's node; its NIC is used in
+  // place of the NIC of the sender or the receiver.
+  Rank relay = no_rank;
   Time duration;
   FlagRef flag = no_flag;
   std::int64_t target = 0;

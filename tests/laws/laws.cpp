@@ -256,18 +256,19 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   if (outcome.metric("network_bytes") + 1 < outcome.metric("put_bytes") * (1 - 1e-9))
     return wrong("put and delivered", outcome.metric("put_bytes"), outcome.metric("network_bytes"));
   if (!one.work.collective()) return {};
-  // Every rank gets at least what the definition says, and without a library's FIFOs no more. The root of a broadcast
+  // Every rank gets at least what the definition says and what it hands on for others, and without a library's FIFOs no
+  // more. The root of a broadcast
   // needs nothing, and a leaf of a tree no sums but its own.
   const double needed = received_at_least(one.work, outcome.ranks) / (one.op == "all_reduce" ? 2 : 1);
   // Shares of an All-to-All are whole bytes, all alike.
   const double whole = one.op == "all_to_all" ? (outcome.ranks - 1) * std::ceil(one.work.size / outcome.ranks) : needed;
   const bool exact = !one.work.is("engine", "cu");
   for (std::size_t rank = one.op == "broadcast" ? 1 : 0; rank < outcome.received.size(); ++rank) {
-    const double got = outcome.received[rank];
+    const double got = outcome.received[rank] - outcome.handed_on[rank];
     if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums go on to the next rank
     if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed) && !equal(got, whole)))
       return wrong("received and needed", got, needed);
-    if (exact && one.op != "broadcast" && !equal(got, outcome.sent[rank]))
+    if (exact && one.op != "broadcast" && !equal(outcome.received[rank], outcome.sent[rank]))
       return wrong("received and sent by a rank", got, outcome.sent[rank]);
   }
   return {};

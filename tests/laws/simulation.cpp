@@ -22,6 +22,7 @@ class Ledger final : public program::Observer {
     outcome.rank_end.resize(ranks);
     outcome.sent.resize(ranks);
     outcome.received.resize(ranks);
+    outcome.handed_on.resize(ranks);
   }
   void operation(const program::OperationSpan& span) override {
     count();
@@ -33,7 +34,10 @@ class Ledger final : public program::Observer {
   }
   void put(const program::PutSpan& span) override {
     count();
-    if (span.path.starts_with("NIC")) moved(span.source, span.destination, span.bytes.value);
+    if (!span.path.starts_with("NIC")) return;
+    const bool relayed = span.relay != program::no_rank;
+    moved(relayed ? span.relay : span.source, span.destination, span.bytes.value);
+    if (relayed) outcome_.handed_on[span.relay] += span.bytes.value;
   }
   void copy(const program::CopySpan& span) override {
     count();

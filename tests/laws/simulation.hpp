@@ -26,6 +26,7 @@ struct Outcome {
   study::RunResult result;
   std::vector<Time> rank_end;
   std::vector<double> sent, received;  // payload by rank: stores to peers, copies, puts
+  std::vector<double> handed_on;       // of what it received, what its NIC sent for others
   double ranks = 0;
   std::size_t steps = 0;  // of workgroups, queues, copies and puts
 

@@ -21,10 +21,6 @@ bool always(const BlameKind&, const SystemSpec&, const Program&) { return true; 
 
 bool has_nics(const SystemSpec& spec) { return spec.nodes > 1 || spec.node.nics > 0; }
 
-std::int64_t links_in_use(const SystemSpec& spec) {
-  return link::links_in_use(spec.node.wiring, spec.node.links_per_pair.value_or(0), spec.node.gpus, spec.node.gpu.port);
-}
-
 std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
   std::unique_ptr<core::Topology> topology;
   if (spec.fabric && spec.node.nics > 0) {
@@ -36,6 +32,10 @@ std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::
 }
 
 }  // namespace
+
+std::int64_t links_in_use(const NodeSpec& node) {
+  return link::links_in_use(node.wiring, node.links_per_pair.value_or(0), node.gpus, node.gpu.port);
+}
 
 const std::vector<RegisteredPart>& parts() {
   static const std::vector<RegisteredPart> registered = {
@@ -64,7 +64,7 @@ const std::vector<RegisteredPart>& parts() {
        nullptr,
        [](const SystemSpec& spec, const Program&) {
          const GpuSpec& gpu = spec.node.gpu;
-         return link::limits(gpu.port, links_in_use(spec), gpu.hbm.bandwidth, gpu.compute.total_cus());
+         return link::limits(gpu.port, links_in_use(spec.node), gpu.hbm.bandwidth, gpu.compute.total_cus());
        }},
       {fabric::declaration, make_networks, always, nullptr,
        [](const SystemSpec& spec, const Program&) {
@@ -80,7 +80,7 @@ const std::vector<RegisteredPart>& parts() {
          const GpuSpec& gpu = spec.node.gpu;
          const BytesPerSecond link =
              gpu.port.link_bandwidth * gpu.port.copy_efficiency.value_or(gpu.port.payload_efficiency);
-         const auto in_use = static_cast<double>(links_in_use(spec));
+         const auto in_use = static_cast<double>(links_in_use(spec.node));
          const bool mesh = spec.node.wiring == link::Wiring::full_mesh;
          const double to_a_peer = mesh ? static_cast<double>(spec.node.links_per_pair.value_or(0)) : in_use;
          return dma::limits(gpu.dma, link * in_use, link * to_a_peer, program);

@@ -36,6 +36,9 @@ std::optional<config::Problem> does_not_fit(const program::Program& program, con
 // What all parts say.
 std::vector<part::Limit> limits(const SystemSpec& spec, const program::Program& program);
 
+// Links of a GPU's port that lead to another GPU of the node.
+std::int64_t links_in_use(const NodeSpec& node);
+
 // Where a counterfactual run cannot give queues networks of their own, what is left between everything apart and alone
 // belongs to this kind.
 std::optional<std::string_view> kind_that_stays_shared(const SystemSpec& spec);

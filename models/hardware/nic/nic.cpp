@@ -8,7 +8,7 @@ namespace moire::nic {
 
 namespace {
 
-enum class Step : std::uint64_t { rung, fetched, inject, delivered, complete };
+enum class Step : std::uint64_t { told, rung, fetched, inject, delivered, complete };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
 
@@ -44,20 +44,29 @@ Time Nic::post(const Put& put) {
   }
   puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
   ++posted_;
-  const Time built = calendar_.now() + spec_.wqe_build;
-  Time rings = built;
-  if (put.issuer == Issuer::proxy) {
+  if (put.after.ps > 0) {
+    calendar_.schedule(calendar_.now() + put.after, *this, pack(Step::told, index), component_);
+  } else {
+    told(index);
+  }
+  return calendar_.now() + spec_.wqe_build;
+}
+
+void Nic::told(std::uint32_t index) {
+  Time rings = calendar_.now() + spec_.wqe_build;
+  if (puts_[index].issuer == Issuer::proxy) {
     // Booked at once: every put needs the same time to reach the host thread, so posting order is its order.
-    proxy_free_ = std::max(built + spec_.proxy_latency, proxy_free_) + spec_.proxy_time;
+    proxy_free_ = std::max(rings + spec_.proxy_latency, proxy_free_) + spec_.proxy_time;
     rings = proxy_free_;
   }
   calendar_.schedule(rings + spec_.doorbell, *this, pack(Step::rung, index), component_);
-  return built;
 }
 
 void Nic::fire(std::uint64_t event) {
   const auto index = static_cast<std::uint32_t>(event);
   switch (static_cast<Step>(event >> 32)) {
+    case Step::told:
+      return told(index);
     case Step::rung:
       return rung(index);
     case Step::fetched:

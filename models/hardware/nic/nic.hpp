@@ -28,6 +28,7 @@ struct Put {
   Issuer issuer = Issuer::gpu;
   core::EventSink* sink = nullptr;  // fires when the data, and then the flag, can be seen at the receiver
   std::uint64_t payload = 0;
+  Time after{};  // until the payload is in memory: nobody is told of the put before
 };
 
 class Nic final : private core::EventSink {
@@ -45,6 +46,7 @@ class Nic final : private core::EventSink {
 
  private:
   void fire(std::uint64_t event) override;
+  void told(std::uint32_t index);       // the thread that rings has the put
   void rung(std::uint32_t index);       // the NIC sees the doorbell
   void fetched(std::uint32_t index);    // its queue pair's turn is over
   void inject(std::uint32_t index);     // the payload begins to arrive from memory

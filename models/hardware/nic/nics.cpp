@@ -55,7 +55,8 @@ Time Nics::put(const part::Put& put) {
                                                           .bytes = put.bytes,
                                                           .issuer = put.proxied ? Issuer::proxy : Issuer::gpu,
                                                           .sink = put.sink,
-                                                          .payload = put.payload});
+                                                          .payload = put.payload,
+                                                          .after = put.after});
 }
 
 }  // namespace moire::nic

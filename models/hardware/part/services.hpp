@@ -158,12 +158,13 @@ class Copies {
 // --- Puts between nodes ------------------------------------------------------------------------------------------
 
 struct Put {
-  Rank source = 0;
+  Rank source = 0;  // GPUs whose NICs send and receive it
   Rank destination = 0;
   std::uint32_t queue = 0;          // of the program
   std::uint32_t queue_pair = 0;     // order holds within one of a destination
   Bytes bytes;                      // >= 1; a bare flag is its 8 bytes
   bool proxied = false;             // a host thread posts it
+  Time after{};                     // until what was stored for it has come to the source's memory
   core::EventSink* sink = nullptr;  // fires when the data, and then its flag, can be seen at the destination
   std::uint64_t payload = 0;
 };

@@ -134,7 +134,8 @@ class Replay final : public core::EventSink {
     part::CuId cu = 0;
     Bytes bytes;
     Time begin;
-    bool copied = false;  // by a DMA engine
+    Rank relay = program::no_rank;  // of the source's node, whose NIC sends it
+    bool copied = false;            // by a DMA engine
   };
   // One that a host thread asks for on behalf of workgroups; its events are no part of the engine's command.
   struct HostCopy {

@@ -351,6 +351,38 @@ TEST(Replay, APutTakesWhatItsPartsTake) {
   }
 }
 
+// What rank 0 sends to rank 3 lies at rank 1: its NIC is told 500 ns of a store later and sends it. What goes back
+// comes to that NIC, too.
+TEST(Replay, ARelaySendsAndReceivesInPlaceOfAnother) {
+  const machine::SystemSpec system = example_system(2, 2);
+  const auto times = [&system](Rank relay, Watcher& watcher) {
+    Program program(4);
+    const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
+    program.queues = {queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
+                              program::Phase there = put(3, 50e3, flags.at(3, 0)), back = put(0, 8, flags.at(0, 0));
+                              there.proxied = back.proxied = true;
+                              there.relay = back.relay = relay;
+                              if (rank == 0) return Steps{there, wait(flags.at(0, 0))};
+                              if (rank == 3) return Steps{wait(flags.at(3, 0)), back};
+                              return Steps{};
+                            })})};
+    const Result result = run(system, program, &watcher);
+    EXPECT_EQ(result.deadlock, "");
+    EXPECT_EQ(result.traffic.put_bytes.value, 50008);
+    EXPECT_EQ(result.traffic.scale_up_bytes.value, 0) << "what is stored at a relay is a phase of its own";
+    return result.rank_end;
+  };
+  Watcher own, relayed;
+  const std::vector<Time> usual = times(program::no_rank, own), over_1 = times(1, relayed);
+  EXPECT_EQ(over_1[0], usual[0] + ns(500));
+  EXPECT_EQ(over_1[3], usual[3] + ns(500));
+  ASSERT_EQ(relayed.puts.size(), 2);
+  EXPECT_EQ(own.puts[0].path, "NIC 0");
+  EXPECT_EQ(relayed.puts[0].path, "NIC 1");
+  EXPECT_EQ(relayed.puts[0].source, 0) << "it is still its message";
+  EXPECT_EQ(relayed.puts[1].path, "NIC 3") << "only the other end is another one";
+}
+
 TEST(Replay, OnlyTheWorkgroupThatCompletesTheGatePuts) {
   Program program(2);
   const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});

@@ -217,9 +217,10 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const Rank rank = runs_[wg.run].rank;
   const Time now = machine_.loop().now();
   const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
-  const std::uint32_t flight =
-      new_flight({rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
-                  phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now});
+  const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
+  const std::uint32_t flight = new_flight(
+      {rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
+       phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now, from_relay ? phase.relay : program::no_rank});
   if (by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer)) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
     flights_[flight].copied = true;
@@ -230,12 +231,14 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   if (by_nic) {
     ++result_.traffic.puts;
     result_.traffic.put_bytes = result_.traffic.put_bytes + phase.bytes;
-    return puts_.put({.source = rank,
-                      .destination = phase.peer,
+    const bool to_relay = phase.relay != program::no_rank && !from_relay;
+    return puts_.put({.source = from_relay ? phase.relay : rank,
+                      .destination = to_relay ? phase.relay : phase.peer,
                       .queue = runs_[wg.run].queue,
                       .queue_pair = phase.queue_pair,
                       .bytes = phase.bytes,
                       .proxied = phase.proxied,
+                      .after = from_relay ? machine_.gpu().port.store_latency : Time{},
                       .sink = this,
                       .payload = pack(Event::delivered, flight)});
   }
@@ -274,12 +277,13 @@ void Replay::arrive(std::uint32_t id) {
     end_host_copy(flight);
   } else if (observer_ != nullptr) {
     const bool stores = machine_.reach().stores(flight.source, flight.destination);
-    const std::string path = flight.source == flight.destination ? "local"
-                             : flight.bytes.value == 0 && stores
-                                 ? "scale-up"
-                                 : fmt::format("NIC {}", puts_.endpoint_of(flight.source));
+    const std::string path =
+        flight.source == flight.destination ? "local"
+        : flight.bytes.value == 0 && stores
+            ? "scale-up"
+            : fmt::format("NIC {}", puts_.endpoint_of(flight.relay == program::no_rank ? flight.source : flight.relay));
     observer_->put({flight.source, flight.destination, flight.cu, flight.bytes, flight.flag, path, flight.begin,
-                    machine_.loop().now()});
+                    machine_.loop().now(), flight.relay});
   }
   flags_.raise(flight.flag);
 }

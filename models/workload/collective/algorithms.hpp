@@ -31,6 +31,7 @@ struct Work {
   double cell;             // traffic of which channels have whole numbers
   bool copies_own = true;  // all-gather: the own share to the output
   Rank root = 0;           // broadcast
+  bool one_nic = false;    // rings enter and leave a node by the same NIC
 };
 
 // Steps that follow each other.

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "models/algorithms/proof/channels.hpp"
+#include "models/workload/collective/relays.hpp"
 #include "models/workload/collective/rings.hpp"
 #include "models/workload/collective/selection.hpp"
 #include "models/workload/collective/shares.hpp"
@@ -49,7 +50,7 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
       if (gpus > 1) system.node.wiring = wiring;
       for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
         for (const double bytes : {1., 16., 4999., 5000., 123456.}) {
-          const Work work{system, kind, bytes, 6, 1000, 256, true, 1};
+          const Work work{system, kind, bytes, 6, 1000, 256, true, 1, bytes < 1000};
           for (const auto& program : programs_of(work)) {
             Chunks sent, received;
             for (Rank rank = 0; rank < static_cast<Rank>(system.ranks()); ++rank) {
@@ -99,7 +100,8 @@ TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
           if (kind == Kind::broadcast && !in_place) continue;  // the root's output is its input
           for (const std::uint32_t channels : {1U, 3U}) {
             const double bytes = static_cast<double>(ranks) * 480;
-            const Work work{system, kind, bytes, channels, 96 * static_cast<double>(ranks), 16, !in_place, 1};
+            const Work work{system, kind,      bytes, channels,     96 * static_cast<double>(ranks),
+                            16,     !in_place, 1,     channels == 3};
             for (const auto& program : programs_of(work, channels == 1)) {
               proof::Claim claim{kind, static_cast<std::int32_t>(ranks), static_cast<std::int64_t>(bytes)};
               if (kind == Kind::all_gather) claim.bytes *= ranks;
@@ -213,6 +215,28 @@ TEST(Rings, BetweenNodesUseAllNicsAlike) {
   for (Rank rank = 0; rank < 8; ++rank) {
     EXPECT_EQ(leaves[rank], 1);
     EXPECT_EQ(enters[rank], 1);
+  }
+}
+
+// With PXN a ring leaves a node through the NIC by which it enters it: the last GPU stores to the first one.
+TEST(Rings, ByOneNicPassAllNodesAlike) {
+  for (const std::int64_t nodes : {2, 3}) {
+    const libraries::EquippedSystem system = example_equipped(4, nodes);
+    libraries::LibrarySpec library;
+    library.pxn = true;
+    const Relays relays(library, system.node);
+    const std::vector<Ring> all = rings(system, true);
+    ASSERT_EQ(all.size(), 4);
+    for (Rank first = 0; first < 4; ++first) {
+      EXPECT_EQ(walk(all[first]).size(), system.ranks());
+      for (Rank rank = 0; rank < system.ranks(); ++rank) {
+        const Rank next = all[first].next[rank];
+        if (rank / 4 == next / 4) continue;
+        EXPECT_EQ(next % 4, first);
+        EXPECT_EQ(rank % 4, (first + 3) % 4);
+        EXPECT_EQ(relays.of_channel(rank, next), rank / 4 * 4 + first);
+      }
+    }
   }
 }
 
@@ -337,6 +361,44 @@ TEST(Selection, TakesWhatEndsFirst) {
   EXPECT_EQ(protocol(4, Kind::all_reduce, 9.7e6), Protocol::simple);
   EXPECT_EQ(protocol(2, Kind::all_reduce, 1.6e6), Protocol::ll);
   EXPECT_EQ(protocol(2, Kind::all_reduce, 1.8e6), Protocol::simple);
+}
+
+// Of 18 links 3 lead to the other GPUs of a mesh of 4; all 18 were counted.
+TEST(Selection, CountsTheLinksThatLeadToAGpu) {
+  libraries::EquippedSystem mesh = node_of(4);
+  mesh.node.wiring = link::Wiring::full_mesh;
+  mesh.node.links_per_pair = 1;
+  const libraries::ChannelsSpec channels = nccl();
+  const auto seconds = [&](double bytes) {
+    return expected(*channels.simple.ring, channels, mesh, Kind::all_gather, Algorithm::ring, bytes);
+  };
+  EXPECT_NEAR(seconds(2e9) - seconds(1e9), 3 * 1e9 / (3 * 20e9), 1e-9);
+  EXPECT_NEAR(least_time(channels.simple, mesh, Kind::all_gather, Algorithm::ring, 1e9), 3 * 1e9 / (3 * 20e9), 1e-9);
+  libraries::EquippedSystem alone = example_equipped(1, 2);
+  alone.node.wiring = link::Wiring::nvswitch;
+  EXPECT_LT(expected(*channels.simple.ring, channels, alone, Kind::all_gather, Algorithm::ring, 1e9), 1)
+      << "a GPU without a neighbour has its NIC";
+}
+
+// 4 rings of 20 GB/s each pass a port of 120 GB/s once more where they leave a node by the NIC by which they enter it.
+TEST(Selection, RingsKeepTheirNicWhereTheLinksCarryIt) {
+  libraries::EquippedSystem system = example_equipped(4, 2);
+  system.node.gpu.port.links = 6;
+  system.node.gpu.port.link_bandwidth = {20e9};
+  libraries::LibrarySpec library;
+  library.pxn = true;
+  library.channels = nccl();
+  library.channels->network = {.rate = {20e9}, .doubled_from = {1e12}, .few = 0, .port_share = 0.7};
+  EXPECT_TRUE(by_one_nic(library, system));
+  library.channels->network->port_share = 0.6;
+  EXPECT_FALSE(by_one_nic(library, system));
+  library.channels->network->port_share = 100;
+  EXPECT_TRUE(by_one_nic(library, system)) << "whatever it costs";
+  system.node.nics = 2;
+  EXPECT_FALSE(by_one_nic(library, system)) << "GPUs that share a NIC have it near at both ends";
+  system.node.nics = 4;
+  library.pxn = false;
+  EXPECT_FALSE(by_one_nic(library, system));
 }
 
 TEST(Selection, KeepsToWhatIsAskedFor) {

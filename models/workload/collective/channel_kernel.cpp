@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "models/workload/collective/relays.hpp"
+
 namespace moire::collective {
 
 namespace {
@@ -48,6 +50,7 @@ class ChannelKernel final : public program::KernelBody {
   struct Terms {
     std::shared_ptr<const ChannelProgram> steps;
     part::Reach reach;
+    Relays relays;
     std::uint32_t slices = 1;
     std::uint32_t slots = 1;
     double smallest_slice = 0;
@@ -130,8 +133,9 @@ class ChannelKernel final : public program::KernelBody {
       }
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
-      phase.shape = shape_number(step, needs.sends && !reaches(rank, step.to));
-      phase.peer = needs.sends ? step.to : rank;
+      const Rank relay = needs.sends ? terms_.relays.of_channel(rank, step.to) : program::no_rank;
+      phase.shape = shape_number(step, needs.sends && relay == program::no_rank && !reaches(rank, step.to));
+      phase.peer = relay != program::no_rank ? relay : needs.sends ? step.to : rank;
       phase.amount = bytes / terms_.unit;
     }
     return true;
@@ -155,10 +159,13 @@ class ChannelKernel final : public program::KernelBody {
   // The receiver sees every line as it comes, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return terms_.lines && reaches(a, b); }
 
-  void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase) const {
+  // Credits go back the way that the data came.
+  void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase,
+            Rank relay = program::no_rank) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
     phase.proxied = true;
     phase.peer = to;
+    phase.relay = relay;
     phase.bytes = Bytes{bytes > 0 ? std::ceil(bytes) : flag_bytes};  // whole: what is sent arrives to the byte
     phase.queue_pair = queue_pair;
     phase.flag = flag;
@@ -213,7 +220,8 @@ class ChannelKernel final : public program::KernelBody {
     } else if (part == wait_end && by_line && bytes > 0) {
       wait(terms_.filled.at(rank, step.in), 2 * before + 2, phase);
     } else if (part == tell_credit) {
-      tell(rank, step.from, terms_.credit.at(step.from, step.in), 0, step.in, phase);
+      tell(rank, step.from, terms_.credit.at(step.from, step.in), 0, step.in, phase,
+           terms_.relays.of_channel(step.from, rank));
     }
   }
 
@@ -223,7 +231,8 @@ class ChannelKernel final : public program::KernelBody {
     if (part == wait_credit) {
       if (before >= terms_.slots) wait(terms_.credit.at(rank, step.out), before - terms_.slots + 1, phase);
     } else if ((part == begun && line_by_line(rank, step.to)) || part == tell_data) {
-      tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, channel, phase);
+      tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, channel, phase,
+           terms_.relays.of_channel(rank, step.to));
       if (phase.kind == Phase::Kind::signal && part == tell_data && bytes > 0) phase.duration = terms_.posting;
     }
   }
@@ -369,6 +378,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   kernel.resources = resources_of(library, build.gpu(), protocol.threads, steps->channels());
 
   ChannelKernel::Terms terms;
+  terms.relays = Relays(library, build.system.node);
   terms.slices = static_cast<std::uint32_t>(protocol.slices);
   terms.slots = static_cast<std::uint32_t>(protocol.slots);
   terms.smallest_slice = protocol.smallest_slice.value;

@@ -122,11 +122,17 @@ Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& 
   return *best;
 }
 
+// Where rings leave a node through the NIC by which they enter it.
+std::string words(const Choice& choice, const LibrarySpec& library, const machine::SystemSpec& system) {
+  return words(choice) +
+         (choice.algorithm == Algorithm::ring && by_one_nic(library, system) ? ", out of nodes by PXN" : "");
+}
+
 Choice decide(const builder::Builder& build, const Collective& c, const LibrarySpec& library) {
   const libraries::ChannelsSpec& channels = *library.channels;
   const Question question{c.kind, c.bytes.value, c.method.algorithm, c.method.protocol, c.method.channels};
   const Choice usual = choose(channels, build.system, question);
-  std::string said = words(usual);
+  std::string said = words(usual, library, build.system);
   if (usual.expected) said += fmt::format(": {} expects {:.4g} us", library.name, *usual.expected * 1e6);
   const std::string what = fmt::format("{} of {:.0f} B: ", name_of(c.kind), c.bytes.value);
   if (c.method.algorithm != Algorithm::best) {
@@ -139,7 +145,7 @@ Choice decide(const builder::Builder& build, const Collective& c, const LibraryS
   const Choice best = fastest(all, build.system, c, channels, time);
   if (build.notes != nullptr) {
     build.notes->push_back(fmt::format("{}best found of {}: {}: {:.4g} us alone; the library would take {}", what,
-                                       all.size(), words(best), time.us(), said));
+                                       all.size(), words(best, library, build.system), time.us(), said));
   }
   return best;
 }
@@ -159,7 +165,8 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                   .chunk = protocol.chunk.value,
                   .cell = protocol.cell.value,
                   .copies_own = c.method.own_share != OwnShare::left,
-                  .root = c.root};
+                  .root = c.root,
+                  .one_nic = by_one_nic(library, build.system)};
   append_channel_kernel(build, algorithm_of(choice.algorithm).program(work), library, protocol, c.element_bytes, name);
 }
 
@@ -210,7 +217,7 @@ void append(builder::Builder& build, const Collective& c, const std::string& nam
   LibrarySpec limited = library;
   if (c.method.channels) limited.max_channels = std::min(limited.max_channels, *c.method.channels);
   if (c.kind == Kind::send_recv)
-    return append_messages(build, limited, c.bytes, Turns(build.ranks()), {c.offset}, name);
+    return append_messages(build, limited, c.bytes, Turns(build.ranks()), {c.offset}, name, c.wraps);
   append_all_to_all(build, limited, Bytes{cut(c.bytes.value, build.ranks()).each}, c.method.own_share != OwnShare::left,
                     name);
 }

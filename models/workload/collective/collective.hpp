@@ -32,6 +32,7 @@ struct Collective {
   double element_bytes = 2;  // of what is reduced
   program::Rank root = 0;    // of a broadcast
   program::Rank offset = 1;  // send_recv: rank r sends to r + offset
+  bool wraps = true;         // send_recv: modulo the ranks; else the last ranks send nothing and the first get nothing
 };
 
 // Say why a machine cannot run it and what would be right: a buffer of so many bytes at a rank, the collective.

@@ -284,6 +284,66 @@ TEST(Collectives, AMessageToOnePeerIsOneTurn) {
 // -------------------------------------------------------------------------------------------------------------
 
 // First command 10 us, 2 us from one copy to the next, 1 MB at 100 GB/s takes 10 us.
+// The last stages of a pipeline have nobody to send to, the first ones nobody to wait for.
+TEST(Collectives, WithoutWrapAroundTheLastRanksSendNothing) {
+  for (const Engine engine : {Engine::cu, Engine::dma, Engine::nic}) {
+    for (const std::int64_t nodes : {1, 2}) {
+      if (engine == Engine::dma && nodes > 1) continue;
+      libraries::EquippedSystem system = example_equipped(4, nodes);
+      if (engine == Engine::nic && nodes == 1) {
+        system = example_equipped(4, 2);
+        system.nodes = 1;
+      }
+      Collective c{.kind = Kind::send_recv,
+                   .bytes = Bytes{chunk},
+                   .method = {.engine = engine, .library = example_channels()},
+                   .offset = 3,
+                   .wraps = false};
+      const Ran ran = run(system, c);
+      const double far = nodes == 1 ? 0 : 3;   // 1 to 4, 2 to 5, 3 to 6
+      const double near = nodes == 1 ? 1 : 2;  // 0 to 3, 4 to 7
+      EXPECT_NEAR(ran.result.traffic.scale_up_bytes.value, near * chunk, 1e-6);
+      double data = 0;
+      for (const Watcher::Put& put : ran.seen.puts) {
+        if (!put.path.starts_with("NIC") || put.bytes == 8) continue;
+        EXPECT_EQ(put.destination, put.source + 3);
+        data += put.bytes;
+      }
+      EXPECT_NEAR(data, far * chunk, 1e-6);
+      c.wraps = true;
+      const part::Traffic round = run(system, c).result.traffic;
+      EXPECT_GT(round.scale_up_bytes.value + round.put_bytes.value, (near + far) * chunk + 100);
+    }
+  }
+}
+
+// Rings that leave a node by the NIC by which they enter it: every byte that leaves goes over the links once more.
+TEST(Ring, LeavesANodeOverTheGpuThatHasItsNic) {
+  const libraries::EquippedSystem system = example_equipped(4, 2);
+  LibrarySpec library = example_channels();
+  library.channels->ll = example_lines();
+  library.channels->network = {.rate = {25e9}, .doubled_from = {1e12}, .few = 0, .port_share = 1};
+  for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
+    const auto traffic = [&](bool pxn) {
+      library.pxn = pxn;
+      const Ran ran = run(system, {.kind = Kind::all_gather,
+                                   .bytes = Bytes{4 * chunk},
+                                   .method = {.algorithm = Algorithm::ring, .protocol = protocol, .library = library}});
+      for (const Watcher::Put& put : ran.seen.puts) {
+        if (!put.path.starts_with("NIC") || put.bytes == 8) continue;
+        EXPECT_EQ(std::stoul(put.path.substr(4)) % 4, put.destination % 4) << "stays on its rail";
+        EXPECT_EQ(put.path != "NIC " + std::to_string(put.source), pxn);
+      }
+      return ran.result.traffic;
+    };
+    const part::Traffic by_its_own = traffic(false), by_one = traffic(true);
+    EXPECT_EQ(by_one.put_bytes, by_its_own.put_bytes);
+    // Of all rings, over both ways between the nodes.
+    const double data = 2 * 7. * 4 * chunk * (protocol == Protocol::ll ? 2 : 1);
+    EXPECT_NEAR(by_one.scale_up_bytes.value - by_its_own.scale_up_bytes.value, data, 1e-3);
+  }
+}
+
 TEST(Copies, FollowEachOtherOnOneQueue) {
   const Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma}};
   EXPECT_NEAR(run(example_equipped(4), gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);

@@ -14,12 +14,16 @@ struct Copies {
   Rank ranks;
   Rank root;
   Rank offset;
+  bool wraps;
   Order order;
   Bytes bytes;  // of one copy
 
   // Of turn 1, 2, ...; nothing to do is a copy of no bytes.
   Transfer at(Rank rank, Rank turn) const {
-    if (kind == Kind::send_recv) return {(rank + offset) % ranks, bytes, program::no_flag};
+    if (kind == Kind::send_recv) {
+      if (!wraps && rank + offset >= ranks) return {rank, Bytes{}, program::no_flag};
+      return {(rank + offset) % ranks, bytes, program::no_flag};
+    }
     if (kind == Kind::broadcast && rank != root) return {rank, Bytes{}, program::no_flag};
     if (order == Order::rotated) return {(rank + turn) % ranks, bytes, program::no_flag};
     return {turn - 1 < rank ? turn - 1 : turn, bytes, program::no_flag};
@@ -32,7 +36,7 @@ void append_copies(builder::Builder& build, const Collective& c, const std::stri
   const Rank ranks = build.ranks();
   const bool one = c.kind == Kind::send_recv;
   const Bytes one_copy{c.kind == Kind::all_to_all ? cut(c.bytes.value, ranks).each : c.bytes.value};
-  const Copies copies{c.kind, ranks, c.root, c.offset, c.method.order, one_copy};
+  const Copies copies{c.kind, ranks, c.root, c.offset, c.wraps, c.method.order, one_copy};
   std::vector<std::function<Transfer(Rank)>> turns;
   for (Rank turn = 1; turn < (one ? 2 : ranks); ++turn)
     turns.emplace_back([copies, turn](Rank rank) { return copies.at(rank, turn); });

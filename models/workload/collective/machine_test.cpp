@@ -114,7 +114,8 @@ TEST(Machine, AllToAllReachesTheWire) {
   const double time = time_us(two, Kind::all_to_all, bytes);
   EXPECT_GE(time, wire);
   EXPECT_LE(time, 1.06 * wire);
-  EXPECT_LE(time_us(with_nic(two, 1e5), Kind::all_to_all, bytes), 0.3 * time);
+  // Without a wire the links: of what leaves a node three of four messages pass them as well (PXN).
+  EXPECT_LE(time_us(with_nic(two, 1e5), Kind::all_to_all, bytes), 0.32 * time);
 }
 
 }  // namespace

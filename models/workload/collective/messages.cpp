@@ -6,6 +6,7 @@
 
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/message_deal.hpp"
+#include "models/workload/collective/relays.hpp"
 #include "models/workload/collective/shares.hpp"
 
 namespace moire::collective {
@@ -28,7 +29,9 @@ class MessagesBody final : public program::KernelBody {
     MessageDeal messages;
     Turns turns{1};
     part::Reach reach;
+    Relays relays;
     bool staged = false;
+    bool wraps = true;  // a rank also sends to ranks before it
     std::uint32_t slots = 0;
     std::uint32_t strands = 0;
     std::uint32_t chunks = 0;  // of the largest share, in the smallest slots
@@ -76,6 +79,7 @@ class MessagesBody final : public program::KernelBody {
     }
     const bool sends = strand % 2 == 0;
     const Rank peer = sends ? arguments_.turns.to(rank, turn.turn) : arguments_.turns.from(rank, turn.turn);
+    if (!arguments_.wraps && (sends ? peer < rank : peer > rank)) return true;
     const MessageDeal& messages = arguments_.messages;
     const double slot = reaches(rank, peer) ? messages.slot : messages.network_slot;
     const double bytes = std::min(slot, turn.bytes - chunk * slot);
@@ -105,16 +109,21 @@ class MessagesBody final : public program::KernelBody {
   // Low latency inside a node: the receiver sees every line as it comes, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return arguments_.messages.low_latency && reaches(a, b); }
 
-  void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase) const {
+  // Credits go back the way that the data came.
+  void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Rank relay,
+            Phase& phase) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
     phase.proxied = true;
     phase.peer = to;
+    phase.relay = relay;
     phase.bytes = Bytes{std::ceil(bytes)};
     phase.queue_pair = queue_pair;
     phase.flag = flag;
   }
 
   void send_step(Rank to, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
+    const Rank relay = arguments_.relays.of_message(rank, to);
+    const bool relayed = relay != program::no_rank;
     switch (part) {
       case 0:
         if (at.chunk < arguments_.slots) return;  // a fresh FIFO has all its credits
@@ -127,17 +136,18 @@ class MessagesBody final : public program::KernelBody {
         phase.duration = arguments_.send_overhead;
         return;
       case 2:
-        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, at.turn.share, phase);
+        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, at.turn.share, relay, phase);
         return;
       case 3:
         phase.kind = Phase::Kind::work;
-        phase.shape = static_cast<std::uint16_t>(at.first_shape + (reaches(rank, to) ? store_to_peer : stage));
-        phase.peer = to;
+        phase.shape =
+            static_cast<std::uint16_t>(at.first_shape + (reaches(rank, to) || relayed ? store_to_peer : stage));
+        phase.peer = relayed ? relay : to;
         phase.amount = at.bytes;
         return;
       default:
         tell(rank, to, arguments_.filled.at(to, at.flag),
-             at.bytes * (arguments_.messages.low_latency ? flags_per_data : 1), at.turn.share, phase);
+             at.bytes * (arguments_.messages.low_latency ? flags_per_data : 1), at.turn.share, relay, phase);
     }
   }
 
@@ -170,7 +180,8 @@ class MessagesBody final : public program::KernelBody {
         return;
       default:
         if ((at.chunk + arguments_.slots) * at.slot >= at.turn.bytes) return;  // nobody waits for this credit
-        tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, at.turn.share, phase);
+        tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, at.turn.share,
+             arguments_.relays.of_message(from, rank), phase);
     }
   }
 
@@ -243,6 +254,31 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
   for (std::size_t i = first; i < shapes.size(); ++i) shapes[i].issue_cost = library.copy_cost;
 }
 
+// For people: how many of the pairs between nodes go through a relay.
+void tell_relays(const builder::Builder& build, const LibrarySpec& library, const Relays& relays, const Turns& turns,
+                 const std::vector<std::uint32_t>& numbers, bool wraps, const std::string& name) {
+  const machine::SystemSpec& system = build.system;
+  if (build.notes == nullptr || !library.pxn || system.nodes == 1 || system.node.gpus == 1) return;
+  if (!relays.any()) {
+    build.notes->push_back(name + ": no PXN: the GPUs of a node have no direct links to each other");
+    return;
+  }
+  std::int64_t pairs = 0, relayed = 0;
+  for (Rank from = 0; from < build.ranks(); ++from) {
+    for (const std::uint32_t turn : numbers) {
+      const Rank to = turns.to(from, turn);
+      if (build.reach().same_node(from, to) || (!wraps && to < from)) continue;
+      ++pairs;
+      if (relays.of_message(from, to) != program::no_rank) ++relayed;
+    }
+  }
+  if (pairs == 0) return;
+  build.notes->push_back(
+      fmt::format("{}: {} of {} pairs between nodes go through a GPU of the sender's node that has the NIC of the "
+                  "receiver's rail (PXN)",
+                  name, relayed, pairs));
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> every_turn(std::uint32_t ranks) {
@@ -261,7 +297,7 @@ void append_all_to_all(builder::Builder& build, const LibrarySpec& library, Byte
 }
 
 void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes bytes, const Turns& turns,
-                     const std::vector<std::uint32_t>& numbers, const std::string& name) {
+                     const std::vector<std::uint32_t>& numbers, const std::string& name, bool wraps) {
   const Rank ranks = build.ranks();
   program::Kernel kernel;
   kernel.name = build.unique(name);
@@ -271,7 +307,10 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
   kernel.resources = resources_of(library, build.gpu(), library.threads, std::ssize(arguments.messages.work));
   arguments.turns = turns;
   arguments.reach = build.reach();
+  arguments.relays = Relays(library, build.system.node);
+  tell_relays(build, library, arguments.relays, turns, numbers, wraps, kernel.name);
   arguments.staged = library.staged;
+  arguments.wraps = wraps;
   arguments.slots = static_cast<std::uint32_t>(library.slots);
   const double smallest_slot = std::min(arguments.messages.slot, arguments.messages.network_slot);
   check_pieces(bytes.value / smallest_slot * static_cast<double>(numbers.size()) * ranks,

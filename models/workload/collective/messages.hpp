@@ -10,9 +10,9 @@
 
 namespace moire::collective {
 
-// One kernel: messages of `bytes` in the turns of these numbers.
+// One kernel: messages of `bytes` in the turns of these numbers; without `wraps` only those to higher ranks.
 void append_messages(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, const Turns& turns,
-                     const std::vector<std::uint32_t>& numbers, const std::string& name);
+                     const std::vector<std::uint32_t>& numbers, const std::string& name, bool wraps = true);
 
 // All turns of an All-to-All, in the order of the library.
 void append_all_to_all(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, bool copies_own,

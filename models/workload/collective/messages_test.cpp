@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/workload/collective/message_deal.hpp"
+#include "models/workload/collective/relays.hpp"
 #include "models/workload/collective/timing.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
@@ -162,6 +163,129 @@ TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   EXPECT_NEAR(ran.result.end.us(), 5 + 2.024 + 0.3 + 1.1 + 0.2 + 0.02 + 0.5 + latency + 4.096 + 0.4 + 0.1 + 2.024,
               1e-3);
   for (const Watcher::Put& put : ran.seen.puts) EXPECT_EQ(put.cu, program::no_cu) << "posted by the host thread";
+}
+
+// --- Relays
+// -------------------------------------------------------------------------------------------------------------------
+
+LibrarySpec with_pxn(LibrarySpec spec) {
+  spec.pxn = true;
+  return spec;
+}
+
+machine::NodeSpec node_of(std::int64_t gpus, std::int64_t nics) {
+  machine::NodeSpec node = example_equipped(gpus, 2).node;
+  node.nics = nics;
+  return node;
+}
+
+// Who sends for rank `from` of the first of two nodes to each rank of the second.
+std::vector<Rank> relays_of(const Relays& relays, Rank from, Rank gpus, bool of_channels = false) {
+  std::vector<Rank> all;
+  for (Rank to = gpus; to < 2 * gpus; ++to) {
+    const Rank relay = of_channels ? relays.of_channel(from, to) : relays.of_message(from, to);
+    all.push_back(relay == program::no_rank ? from : relay);
+  }
+  return all;
+}
+
+TEST(Relays, AreTheGpusThatHaveTheNicOfTheReceiversRail) {
+  const Relays relays(with_pxn(library()), node_of(4, 4));
+  EXPECT_TRUE(relays.any());
+  for (Rank from = 0; from < 4; ++from) EXPECT_THAT(relays_of(relays, from, 4), testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(relays.of_message(6, 1), 5) << "of the sender's node, whichever that is";
+  EXPECT_EQ(relays.of_message(2, 6), program::no_rank) << "on the same rail nobody is needed";
+  EXPECT_EQ(relays.of_message(0, 3), program::no_rank) << "nor in a node";
+}
+
+// NCCL gathers all messages of a NIC at its first GPU; a channel only asks for a GPU that is near the NIC.
+TEST(Relays, OfASharedNicAreItsFirstGpu) {
+  const Relays two(with_pxn(library()), node_of(4, 2));
+  EXPECT_THAT(relays_of(two, 1, 4), testing::ElementsAre(0, 0, 2, 2));
+  EXPECT_THAT(relays_of(two, 2, 4), testing::ElementsAre(0, 0, 2, 2));
+  EXPECT_THAT(relays_of(two, 1, 4, true), testing::ElementsAre(1, 1, 2, 2));
+  const Relays one(with_pxn(library()), node_of(4, 1));
+  for (Rank from = 0; from < 4; ++from) {
+    EXPECT_THAT(relays_of(one, from, 4), testing::ElementsAre(0, 0, 0, 0));
+    EXPECT_THAT(relays_of(one, from, 4, true), testing::Each(from));
+  }
+  // GPUs 0 and 1 have NIC 0, 2 has NIC 1, 3 and 4 NIC 1 and 2: what the machine itself says.
+  const Relays uneven(with_pxn(library()), node_of(5, 3));
+  EXPECT_THAT(relays_of(uneven, 4, 5), testing::ElementsAre(0, 0, 2, 2, 4));
+}
+
+TEST(Relays, NeedDirectLinksAndALibraryThatHasThem) {
+  EXPECT_FALSE(Relays(library(), node_of(4, 4)).any());
+  for (const auto& [wiring, direct] : {std::pair{link::Wiring::nvswitch, true},
+                                       {link::Wiring::full_mesh, true},
+                                       {link::Wiring::pcie, false},
+                                       {link::Wiring::none, false}}) {
+    machine::NodeSpec node = node_of(4, 4);
+    node.wiring = wiring;
+    EXPECT_EQ(Relays(with_pxn(library()), node).any(), direct);
+  }
+  EXPECT_FALSE(Relays(with_pxn(library()), node_of(1, 1)).any());
+  EXPECT_FALSE(Relays(with_pxn(library()), node_of(4, 0)).any());
+}
+
+// No put crosses rails any more; what does not stay on its sender's rail is stored once more, at the relay.
+TEST(Messages, PxnStoresToTheRailAndPutsAlongIt) {
+  for (const link::Wiring wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
+    for (const double bytes : {1., 100e3, 1234567.}) {
+      const libraries::EquippedSystem system = example_equipped(4, 2, wiring);
+      const Ran own = run(system, library(4, 2), bytes), relayed = run(system, with_pxn(library(4, 2)), bytes);
+      EXPECT_EQ(relayed.result.traffic.put_bytes, own.result.traffic.put_bytes);
+      EXPECT_EQ(relayed.result.traffic.scale_up_bytes.value - own.result.traffic.scale_up_bytes.value, 8 * 3 * bytes);
+      std::map<Rank, double> handed_on;
+      double credits = 0;
+      for (const Watcher::Put& put : relayed.seen.puts) {
+        if (!put.path.starts_with("NIC")) continue;
+        const bool credit = relayed.program->place_of(put.flag).array == 1;
+        const Rank nic = static_cast<Rank>(std::stoul(put.path.substr(4)));
+        EXPECT_EQ(nic / 4, put.source / 4);
+        if (credit) {
+          EXPECT_EQ(nic, put.source) << "a receiver uses its own NIC";
+          ++credits;
+        } else {
+          EXPECT_EQ(nic % 4, put.destination % 4);
+          if (nic != put.source) handed_on[nic] += put.bytes;
+        }
+      }
+      EXPECT_EQ(handed_on.size(), 8);
+      for (const auto& [rank, handed] : handed_on) EXPECT_EQ(handed, 3 * bytes) << rank;
+      EXPECT_EQ(credits > 0, bytes > 5e5);
+    }
+  }
+}
+
+// Staged at the relay: the store window lets 50 B/ns go where 100 were copied, 2.048 in place of 1.024 for a slot, and
+// the stores come 0.5 later.
+TEST(Messages, ARelayedSlotTakesItsStoresLonger) {
+  libraries::EquippedSystem system = example_equipped(2, 2);
+  const auto time = [&](const LibrarySpec& spec) {
+    return time_of(system, {.kind = Kind::send_recv, .bytes = Bytes{slot}, .method = {.library = spec}, .offset = 3});
+  };
+  EXPECT_NEAR((time(with_pxn(library(1))) - time(library(1))).us(), 2.048 - 1.024 + 0.5, 1e-3);
+}
+
+// What the fabric between rails carries is what an All-to-All without PXN is bound by: here an eighth of the NICs'.
+TEST(Messages, PxnGainsWhereTheFabricIsNarrowBetweenRails) {
+  libraries::EquippedSystem system = example_equipped(4, 2);
+  system.fabric.emplace();
+  fabric::RailFatTreeSpec& rails = system.fabric->rail_fat_tree.emplace();
+  rails.nodes_per_leaf = 2;
+  rails.oversubscription = 8;
+  rails.routing = fabric::Routing::adaptive;
+  LibrarySpec spec = library(8, 2);
+  spec.step_overhead = Time::from_ns(100);
+  const double bytes = 4e6;
+  const double crossing = time_us(system, spec, bytes), along = time_us(system, with_pxn(spec), bytes);
+  // Of 4 messages of a rank to the other node 3 cross; its NIC has 4 to send.
+  EXPECT_GE(crossing, 3 * bytes / (25e9 / 8) * 1e6);
+  EXPECT_GE(along, 4 * bytes / 25e9 * 1e6);
+  EXPECT_LE(along, 1.25 * 4 * bytes / 25e9 * 1e6);
+  const double star = time_us(example_equipped(4, 2), with_pxn(spec), bytes);
+  EXPECT_NEAR(along / star, 1, 0.01) << "and nothing is left of the narrow part";
 }
 
 Time all_to_all_time(const libraries::EquippedSystem& system, const LibrarySpec& spec,

@@ -44,6 +44,7 @@ struct BroadcastSpec : Method {
 struct SendRecvSpec : Method {
   Bytes bytes_per_rank;
   std::int64_t peer_offset = 1;
+  bool wrap_around = true;
   static void describe(config::Describer<SendRecvSpec>& d);
 };
 
@@ -159,6 +160,9 @@ void SendRecvSpec::describe(Describer<SendRecvSpec>& d) {
   d.field("peer_offset", &SendRecvSpec::peer_offset, "Rank r sends to r + peer_offset, modulo the ranks")
       .range(1, 1 << 20)
       .or_default();
+  d.field("wrap_around", &SendRecvSpec::wrap_around,
+          "false: the last peer_offset ranks send nothing and the first ones receive nothing (stages of a pipeline)")
+      .or_default();
   describe_method(d);
 }
 
@@ -193,6 +197,7 @@ Collective collective_of(const BroadcastSpec& spec, const machine::SystemSpec&) 
 Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
   Collective made = of(Kind::send_recv, spec.bytes_per_rank, spec);
   made.offset = static_cast<program::Rank>(spec.peer_offset);
+  made.wraps = spec.wrap_around;
   return made;
 }
 

@@ -22,6 +22,7 @@ class PutsBody final : public program::KernelBody {
     Rank ranks = 0;
     Rank root = 0;
     Rank offset = 1;
+    bool wraps = true;
     part::Reach reach;
     Order order = Order::rotated;
     double bytes = 0;  // of one message
@@ -70,7 +71,8 @@ class PutsBody final : public program::KernelBody {
   }
   bool goes(Rank from, Rank to) const {
     if (arguments_.kind == Kind::broadcast) return from == arguments_.root;
-    if (arguments_.kind == Kind::send_recv) return (from + arguments_.offset) % arguments_.ranks == to;
+    if (arguments_.kind == Kind::send_recv)
+      return (from + arguments_.offset) % arguments_.ranks == to && (arguments_.wraps || from < to);
     return true;
   }
 
@@ -124,6 +126,7 @@ void append_puts(builder::Builder& build, const Collective& c, const std::string
   arguments.ranks = ranks;
   arguments.root = c.root;
   arguments.offset = c.offset;
+  arguments.wraps = c.wraps;
   arguments.reach = build.reach();
   arguments.order = c.method.order;
   arguments.bytes = c.kind == Kind::all_to_all ? cut(c.bytes.value, ranks).each : c.bytes.value;

@@ -19,7 +19,7 @@ class RingProgram final : public ChannelProgram {
         copies_own_(work.copies_own),
         parts_(cut(work.bytes, ranks_)),
         piece_bytes_(work.kind == Kind::reduce_scatter ? parts_.each : work.bytes),
-        rings_(rings(work.system)) {
+        rings_(rings(work.system, work.one_nic)) {
     // Of the bytes that are dealt, what one chunk of a loop covers, and what it makes of traffic.
     double dealt = work.bytes, traffic = 1;
     switch (kind_) {

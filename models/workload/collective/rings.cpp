@@ -126,7 +126,7 @@ std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system) {
   return order;
 }
 
-std::vector<Ring> rings(const machine::SystemSpec& system) {
+std::vector<Ring> rings(const machine::SystemSpec& system, bool one_nic) {
   const auto gpus = static_cast<Rank>(system.node.gpus);
   const auto nodes = static_cast<Rank>(system.nodes);
   std::vector<Ring> made;
@@ -140,7 +140,7 @@ std::vector<Ring> rings(const machine::SystemSpec& system) {
     std::vector<Rank> all;
     for (Rank node = 0; node < nodes; ++node) {
       for (Rank i = 0; i < gpus; ++i) {
-        const Rank at = node % 2 == 0 ? i : gpus - 1 - i;
+        const Rank at = one_nic || node % 2 == 0 ? i : gpus - 1 - i;
         all.push_back(node * gpus + (order[(at + first) % gpus]));
       }
     }

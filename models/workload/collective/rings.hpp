@@ -25,6 +25,7 @@ std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system);
 // In a full mesh a ring uses one link of a GPU, so there are as many as it takes to use all links alike (where that can
 // be done). Between nodes each ring enters and leaves a node at other GPUs, so that all NICs are used; every second
 // node is passed backwards: it is entered at the GPU with the number at which the node before was left (the same rail).
-std::vector<Ring> rings(const machine::SystemSpec& system);
+// `one_nic`: none is; what leaves a node goes through the NIC by which the ring enters it (PXN).
+std::vector<Ring> rings(const machine::SystemSpec& system, bool one_nic = false);
 
 }  // namespace moire::collective

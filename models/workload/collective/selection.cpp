@@ -5,7 +5,9 @@
 #include <cmath>
 #include <set>
 
+#include "models/hardware/machine/parts.hpp"
 #include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/relays.hpp"
 #include "sim/core/log.hpp"
 
 namespace moire::collective {
@@ -29,12 +31,16 @@ double of_nodes(const std::vector<BytesPerSecond>& rates, std::int64_t more_node
   return rates[std::min(static_cast<std::size_t>(more_nodes), rates.size() - 1)].value;
 }
 
+// Bytes per second of a GPU's links that lead to another GPU of the node.
+double port(const machine::NodeSpec& node) {
+  return node.gpu.port.link_bandwidth.value * static_cast<double>(machine::links_in_use(node));
+}
+
 // What the library expects of a rank's port, or, with several nodes, of the NICs.
 double rate_of(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
                const ChannelAlgorithm& algorithm) {
-  const link::PortSpec& links = system.node.gpu.port;
-  const bool wired = system.node.wiring != link::Wiring::none;
-  double rate = links.link_bandwidth.value * static_cast<double>(links.links) * expectation.port_share;
+  const bool wired = port(system.node) > 0;
+  double rate = port(system.node) * expectation.port_share;
   if (system.node.nic && (system.nodes > 1 || !wired)) {
     const double own = static_cast<double>(system.node.nics) / static_cast<double>(system.node.gpus);
     const double nics = algorithm.nics_together && system.nodes > 1 ? static_cast<double>(system.node.nics) : own;
@@ -135,6 +141,16 @@ Rings rings_of(const ChannelsSpec& channels, const machine::SystemSpec& system) 
   return rings_through(*channels.network, system.node.nics, system.node.nic->bandwidth.value);
 }
 
+bool by_one_nic(const libraries::LibrarySpec& library, const machine::SystemSpec& system) {
+  const machine::NodeSpec& node = system.node;
+  if (!through_nics(*library.channels, system) || node.nics < node.gpus || !Relays(library, node).any()) return false;
+  const libraries::NetworkRingsSpec& rule = *library.channels->network;
+  const double nic = node.nic->bandwidth.value;
+  const double all =
+      rings_through({rule.rate, rule.doubled_from, 0}, node.nics, nic).rings * std::min(nic, rule.rate.value);
+  return all <= rule.port_share * port(node);
+}
+
 double expected(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
                 Kind kind, Algorithm number, double bytes) {
   const ChannelAlgorithm& algorithm = algorithm_of(number);
@@ -157,10 +173,8 @@ double least_time(const ProtocolSpec& protocol, const machine::SystemSpec& syste
   const auto ranks = static_cast<double>(system.ranks());
   const auto gpus = static_cast<double>(system.node.gpus);
   const double travels = protocol.wire * algorithm.traffic(kind, ranks, bytes);
-  const link::PortSpec& links = system.node.gpu.port;
   double time = 0;
-  if (system.node.wiring != link::Wiring::none && system.nodes == 1)
-    time = travels / (links.link_bandwidth.value * static_cast<double>(links.links));
+  if (system.nodes == 1 && port(system.node) > 0) time = travels / port(system.node);
   if (system.nodes > 1 && system.node.nic) {
     const double nics = static_cast<double>(system.node.nics) * system.node.nic->payload_bandwidth().value;
     // Over all NICs what a rank sends by rings and trees; else of each rank what goes to other nodes.

@@ -48,6 +48,10 @@ struct Rings {
 };
 Rings rings_of(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system);
 
+// Do they leave a node through the NIC by which they enter it? The GPU that they leave then stores to the one that has
+// it (PXN), and each ring passes the links of one GPU more.
+bool by_one_nic(const libraries::LibrarySpec& library, const machine::SystemSpec& system);
+
 // Seconds that the bytes take through ports and NICs, whoever moves them.
 double least_time(const libraries::ProtocolSpec& protocol, const machine::SystemSpec& system, Kind kind,
                   Algorithm algorithm, double bytes);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "models/workload/operators/registry.hpp"
+#include "tests/support/example_channels.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
@@ -87,6 +88,26 @@ TEST(Groups, BetweenNodesCommunicatorsShareTheNicsThatTheirRanksShare) {
   EXPECT_EQ(time(2, "{stride: 2}"), one);
   const double shared = time(1, "{stride: 2}").us();
   EXPECT_NEAR(shared / time(1, "{ranks: [[0, 2]]}").us(), 2, 0.1);
+}
+
+// Relays are ranks of the communicator: what rank 1 sends to 7 goes through rank 3 and not through the second GPU.
+TEST(Groups, ARelayIsOneOfTheCommunicator) {
+  EquippedSystem system = example_equipped(4, 2);
+  system.software.library = collective::example_channels();
+  system.software.library->pxn = true;
+  const Built built = build(
+      "groups: {odd: {ranks: [[1, 3, 5, 7]]}}\n" + queue("{all_to_all: {bytes_per_peer: 64 KiB, group: odd}}"), system);
+  ASSERT_EQ(built.errors, "");
+  replay::Watcher seen;
+  const replay::Result result = replay::run(system, *built.program, &seen);
+  EXPECT_EQ(result.traffic.scale_up_bytes, Bytes{4. * (1 + 1) * 65536}) << "to the one beside, and to the relay";
+  int puts = 0;
+  for (const replay::Watcher::Put& put : seen.puts) {
+    if (!put.path.starts_with("NIC")) continue;
+    ++puts;
+    EXPECT_EQ(put.path, "NIC " + std::to_string(put.source / 4 * 4 + put.destination % 4));
+  }
+  EXPECT_EQ(puts, 8);
 }
 
 TEST(Groups, RanksThatTakeNoPartGoOnAtOnce) {

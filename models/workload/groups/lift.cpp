@@ -79,6 +79,7 @@ class LiftedBody final : public program::KernelBody {
  private:
   bool lift(Rank rank, Phase& phase) const {
     phase.peer = map_->whole(rank, phase.peer);
+    if (phase.relay != program::no_rank) phase.relay = map_->whole(rank, phase.relay);
     phase.flag = map_->whole_flag(rank, phase.flag);
     phase.gate = map_->whole_flag(rank, phase.gate);
     return true;

@@ -171,6 +171,11 @@ void NetworkRingsSpec::describe(config::Describer<NetworkRingsSpec>& d) {
   d.field("doubled_from", &NetworkRingsSpec::doubled_from, "Few rings are doubled where a NIC is at least so fast")
       .positive();
   d.field("few", &NetworkRingsSpec::few, "So many rings are few").range(0, 1024);
+  d.field("port_share", &NetworkRingsSpec::port_share,
+          "With PXN rings leave a node through the NIC by which they enter it, and so pass the links of one GPU more, "
+          "where all of them take at most this share of a GPU's port; else every second node is passed backwards")
+      .range(0, 100)
+      .or_default();
 }
 
 void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {
@@ -233,6 +238,11 @@ void LibrarySpec::describe(config::Describer<LibrarySpec>& d) {
        "What a byte to a peer takes of the links over what contiguous stores of one sender take: all ranks send to all "
        "at once and collide")
       .range(1, 10)
+      .or_default();
+  d.field(
+       "pxn", &LibrarySpec::pxn,
+       "PXN: what a rank sends to a GPU of another node it stores to the GPU of its own node that has the NIC of the "
+       "receiver's rail, and that NIC sends it; where the node has direct links between its GPUs (nvswitch, full_mesh)")
       .or_default();
   d.field("staged", &LibrarySpec::staged, "Through a FIFO in the receiver's memory, then copied to the user buffer")
       .or_default();

@@ -97,6 +97,8 @@ struct NetworkRingsSpec {
   BytesPerSecond rate;          // the most of a NIC that one ring gets
   BytesPerSecond doubled_from;  // few rings on NICs from this rate on are doubled
   std::int64_t few = 0;
+  // With PXN, of a GPU's port what all rings may take that leave a node by the NIC by which they enter it.
+  double port_share = 0;
   static void describe(config::Describer<NetworkRingsSpec>& d);
 };
 
@@ -128,6 +130,7 @@ struct LibrarySpec {
   Time step_overhead;        // per slot, of sender and receiver: poll, barriers, fence, flag
   double copy_cost = 1;      // of its copying loops' bytes to the CU over that of plain loops
   double link_cost = 1;      // of a byte to a peer over that of lone contiguous stores: senders collide at receivers
+  bool pxn = false;          // what goes to another rail goes through a GPU of the node that is on it
   bool staged = true;        // through a FIFO in the receiver's memory, then copied to the user buffer
   MessageSpec node;          // in a system of one node
   std::optional<MessageSpec> network;  // with several nodes
