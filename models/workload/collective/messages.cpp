@@ -114,6 +114,10 @@ class MessagesBody final : public program::KernelBody {
     phase.flag = flag;
   }
 
+  // Queue pairs: a connection has its own, and credits for what comes do not stand behind what goes the same way.
+  static std::uint32_t data(const Turning& at) { return 2 * at.turn.share; }
+  static std::uint32_t credits(const Turning& at) { return 2 * at.turn.share + 1; }
+
   void send_step(Rank to, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
     switch (part) {
       case 0:
@@ -127,7 +131,7 @@ class MessagesBody final : public program::KernelBody {
         phase.duration = arguments_.send_overhead;
         return;
       case 2:
-        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, at.turn.share, phase);
+        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, data(at), phase);
         return;
       case 3:
         phase.kind = Phase::Kind::work;
@@ -137,7 +141,7 @@ class MessagesBody final : public program::KernelBody {
         return;
       default:
         tell(rank, to, arguments_.filled.at(to, at.flag),
-             at.bytes * (arguments_.messages.low_latency ? flags_per_data : 1), at.turn.share, phase);
+             at.bytes * (arguments_.messages.low_latency ? flags_per_data : 1), data(at), phase);
     }
   }
 
@@ -170,7 +174,7 @@ class MessagesBody final : public program::KernelBody {
         return;
       default:
         if ((at.chunk + arguments_.slots) * at.slot >= at.turn.bytes) return;  // nobody waits for this credit
-        tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, at.turn.share, phase);
+        tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, credits(at), phase);
     }
   }
 
