@@ -43,20 +43,30 @@ std::uint64_t parse_bytes(const std::string& text) {
   return static_cast<std::uint64_t>(bytes.value);
 }
 
+// What `algorithm: best` leaves to the run: here candidates are built and not timed.
+std::string untried(const study::Preparer& preparer) {
+  if (preparer.untried() == 0) return {};
+  return fmt::format("; 'algorithm: best' has {} candidate{}, checked here and timed by the run", preparer.untried(),
+                     preparer.untried() == 1 ? "" : "s");
+}
+
 // "6 runs": what a scenario would do. Empty where something is wrong.
 std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagnostics) {
-  study::Preparer preparer;
+  study::Preparer preparer(study::Preparer::Purpose::check);
   const auto prepared = study::prepare_runs(std::move(scenario), preparer, diagnostics);
   if (!diagnostics.ok()) return {};
   if (prepared->scenario.tree.find("advise")) advise::space_of(prepared->scenario, preparer, diagnostics);
-  return fmt::format("scenario, {} run{}", prepared->runs.size(), prepared->runs.size() == 1 ? "" : "s");
+  return fmt::format("scenario, {} run{}{}", prepared->runs.size(), prepared->runs.size() == 1 ? "" : "s",
+                     untried(preparer));
 }
 
 std::string check_validation(const std::string& file, const std::vector<std::string>& sets,
                              config::Diagnostics& diagnostics) {
-  const auto validation = validate::load_validation(file, sets, false, diagnostics);
+  study::Preparer preparer(study::Preparer::Purpose::check);
+  const auto validation = validate::load_validation(file, sets, false, preparer, diagnostics);
   if (!validation) return {};
-  return fmt::format("validation, {} case{}", validation->cases(), validation->cases() == 1 ? "" : "s");
+  return fmt::format("validation, {} case{}{}", validation->cases(), validation->cases() == 1 ? "" : "s",
+                     untried(preparer));
 }
 
 std::string check_system(const config::Node& tree, config::Diagnostics& diagnostics) {
