@@ -1,6 +1,7 @@
 // moire check: validates files without simulating them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/advise/space.hpp"
@@ -50,13 +51,21 @@ std::string untried(const study::Preparer& preparer) {
                      preparer.untried() == 1 ? "" : "s");
 }
 
+// A million steps of workgroups take a second, more or less.
+std::string large(double steps, std::size_t runs) {
+  constexpr double said_from = 1e6;
+  if (steps < said_from) return {};
+  return fmt::format(", {}about {:.0f} million steps of workgroups", runs == 1 ? "" : "the largest of ", steps * 1e-6);
+}
+
 // "6 runs": what a scenario would do. Empty where something is wrong.
 std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagnostics) {
   study::Preparer preparer(study::Preparer::Purpose::check);
   const auto prepared = study::prepare_runs(std::move(scenario), preparer, diagnostics);
   if (!diagnostics.ok()) return {};
   if (prepared->scenario.tree.find("advise")) advise::space_of(prepared->scenario, preparer, diagnostics);
-  return fmt::format("scenario, {} run{}{}", prepared->runs.size(), prepared->runs.size() == 1 ? "" : "s",
+  const std::size_t runs = prepared->runs.size();
+  return fmt::format("scenario, {} run{}{}{}", runs, runs == 1 ? "" : "s", large(prepared->most_steps, runs),
                      untried(preparer));
 }
 

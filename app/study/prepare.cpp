@@ -16,6 +16,7 @@
 #include "sim/core/invariant.hpp"
 #include "sim/core/log.hpp"
 #include "sim/core/memory_limit.hpp"
+#include "sim/program/work.hpp"
 
 namespace moire::study {
 
@@ -48,11 +49,11 @@ constexpr double rank_bytes = 50e3;  // of a machine
 
 // A slip in a size must not run for days, nor fill the machine: what a rank, a resident workgroup and a flag take was
 // measured (docs/explanation/performance.md).
-std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system) {
-  constexpr double most = 1e9;  // workgroups; some minutes to an hour
+std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system,
+                                         double steps) {
+  constexpr double most = 1e10;  // hours
   constexpr double workgroup_bytes = 800;
   const auto& cus = system.node.gpu.compute;
-  double workgroups = 0;
   double memory = rank_bytes * program.ranks() + core::flag_bytes * program.flag_count();
   for (const program::Queue& queue : program.queues) {
     double most_resident = 0;
@@ -65,18 +66,17 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
                    static_cast<double>(cus.threads_per_cu) / static_cast<double>(kernel->resources.threads));
       double resident = 0;
       for (program::Rank rank = 0; rank < program.ranks(); ++rank) {
-        const auto own = static_cast<double>(kernel->body->workgroups(rank));
-        workgroups += own;
-        resident += std::min(own, places);
+        resident += std::min(static_cast<double>(kernel->body->workgroups(rank)), places);
       }
       most_resident = std::max(most_resident, resident);
     }
     memory += workgroup_bytes * most_resident;
   }
-  if (workgroups > most)
-    return config::Problem{
-        fmt::format("the program has {:.1e} workgroups, at most {:.0e} are simulated", workgroups, most),
-        "make its sizes smaller"};
+  if (steps > most)
+    return config::Problem{fmt::format("the workgroups of the program go through about {:.1e} steps, at most {:.0e} "
+                                       "are simulated, which takes hours",
+                                       steps, most),
+                           "make its sizes smaller, or simulate fewer nodes"};
   return too_much_memory(memory, fmt::format("{} ranks and their workgroups", program.ranks()));
 }
 
@@ -145,7 +145,9 @@ constexpr std::size_t most_kept = std::size_t{128} << 20;
 }  // namespace
 
 PreparedRun PreparedRun::only(std::uint32_t queue) const {
-  return {system, std::make_shared<program::Program>(program->only(queue)), {}, {}, {}, machine};
+  auto alone = std::make_shared<program::Program>(program->only(queue));
+  const double own_steps = program::work_of(*alone).steps;
+  return {system, std::move(alone), {}, {}, {}, own_steps, machine};
 }
 
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
@@ -203,14 +205,15 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
                                                              purpose_ == Purpose::check ? &untried_ : nullptr);
     if (!built.program || diagnostics.size() > before) return nullptr;
     auto problem = machine::does_not_fit(*built.program, *system);
-    if (!problem) problem = too_large(*built.program, *system);
+    const double steps = program::work_of(*built.program).steps;
+    if (!problem) problem = too_large(*built.program, *system, steps);
     if (problem) {
       diagnostics.error(program_node->place, *problem);
       return nullptr;
     }
-    prepared =
-        std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program), std::move(built.recorded),
-                                                        std::move(built.exchanges), std::move(built.notes), machine});
+    prepared = std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program),
+                                                               std::move(built.recorded), std::move(built.exchanges),
+                                                               std::move(built.notes), steps, machine});
     if (has_room()) runs_.emplace(std::move(same), prepared);
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
@@ -246,6 +249,7 @@ std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer,
     PreparedRunPtr prepared = preparer.prepare(scenario, run_of(scenario, number), own);
     study.notes.push_back(prepared ? notes_of(scenario, run_of(scenario, number), *prepared)
                                    : std::vector<std::string>());
+    if (prepared) study.most_steps = std::max(study.most_steps, prepared->steps);
     study.runs.push_back(preparer.has_room() ? std::move(prepared) : nullptr);
     for (const config::Diagnostic& error : own.sorted()) {
       const auto [it, fresh] = seen.try_emplace(error.str(), Seen{error, 0, number});

@@ -28,6 +28,7 @@ struct PreparedRun {
   std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
   std::vector<builder::Exchange> exchanges{};       // operations whose bandwidth is told
   std::vector<std::string> notes{};                 // what operators decided and why
+  double steps = 0;                                 // of workgroups, about (program::work_of)
   SpareMachine machine{};
 
   PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
@@ -74,6 +75,7 @@ struct PreparedStudy {
   Scenario scenario;
   std::vector<PreparedRunPtr> runs;             // by number; null where there was no room
   std::vector<std::vector<std::string>> notes;  // by number (notes.hpp)
+  double most_steps = 0;                        // of the run with most
 
   PreparedRunPtr run(std::size_t number) const;  // prepared now where it was not kept
 };
