@@ -38,7 +38,7 @@ void join(const Node& part, Node& own, bool also_maps) {
 }
 
 // In `set` entries are changes, made one after the other, and one of a whole takes back those before it of its parts:
-// the group's own 'system' stands before the part's 'system.nodes', which is as special as before.
+// the group's own 'system' stands before the part's 'system.nodes'.
 void put_wholes_first(Node& set, std::size_t of_part) {
   for (std::size_t own = of_part; own < set.entries.size(); ++own) {
     const std::string within = set.entries[own].key + ".";
