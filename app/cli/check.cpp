@@ -65,8 +65,8 @@ std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagno
   if (!diagnostics.ok()) return {};
   if (prepared->scenario.tree.find("advise")) advise::space_of(prepared->scenario, preparer, diagnostics);
   const std::size_t runs = prepared->runs.size();
-  return fmt::format("scenario, {} run{}{}{}", runs, runs == 1 ? "" : "s", large(prepared->most_steps, runs),
-                     untried(preparer));
+  const double most = *std::max_element(prepared->steps.begin(), prepared->steps.end());
+  return fmt::format("scenario, {} run{}{}{}", runs, runs == 1 ? "" : "s", large(most, runs), untried(preparer));
 }
 
 std::string check_validation(const std::string& file, const std::vector<std::string>& sets,

@@ -27,6 +27,7 @@ struct RunArguments {
   std::string timeline;
   bool stats = false;
   bool resume = false;
+  bool progress = false;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -62,6 +63,7 @@ int run(const RunArguments& arguments) {
   Destination destination(arguments.output, scenario.name);
   study::StudyOptions options;
   options.at_once = arguments.jobs;
+  if (arguments.progress) options.progress = study::Progress::Form::lines;
   if (!arguments.timeline.empty()) options.timeline = arguments.timeline;
   std::optional<study::KeptRuns> kept;
   if (!arguments.output.out.empty() && scenario.runs() > 1) {
@@ -110,6 +112,8 @@ void add_run(CLI::App& app, Action& action) {
                  "Take up a study that was interrupted or failed: runs that the same command finished, with the same "
                  "inputs, are not simulated again")
       ->needs(out);
+  command->add_flag("--progress", arguments->progress,
+                    "Say on stderr every ten seconds how far it is, also where that is no terminal");
   command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

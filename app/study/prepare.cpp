@@ -249,7 +249,7 @@ std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer,
     PreparedRunPtr prepared = preparer.prepare(scenario, run_of(scenario, number), own);
     study.notes.push_back(prepared ? notes_of(scenario, run_of(scenario, number), *prepared)
                                    : std::vector<std::string>());
-    if (prepared) study.most_steps = std::max(study.most_steps, prepared->steps);
+    study.steps.push_back(prepared ? prepared->steps : 0);
     study.runs.push_back(preparer.has_room() ? std::move(prepared) : nullptr);
     for (const config::Diagnostic& error : own.sorted()) {
       const auto [it, fresh] = seen.try_emplace(error.str(), Seen{error, 0, number});

@@ -75,7 +75,7 @@ struct PreparedStudy {
   Scenario scenario;
   std::vector<PreparedRunPtr> runs;             // by number; null where there was no room
   std::vector<std::vector<std::string>> notes;  // by number (notes.hpp)
-  double most_steps = 0;                        // of the run with most
+  std::vector<double> steps;                    // by number, of workgroups
 
   PreparedRunPtr run(std::size_t number) const;  // prepared now where it was not kept
 };

@@ -43,6 +43,18 @@ TEST(Prepare, WhatIsTheSameIsMadeOnce) {
   EXPECT_EQ(study->runs[1]->system, study->runs[3]->system);
 }
 
+TEST(Prepare, ARunTellsTheStepsThatWereExpected) {
+  config::Diagnostics diagnostics;
+  Preparer preparer;
+  const auto study = prepared(system_line + two, preparer, diagnostics);
+  ASSERT_TRUE(study) << diagnostics.str();
+  core::Pulse pulse;
+  const RunResult result = simulate(*study->run(0), nullptr, {}, &pulse);
+  EXPECT_EQ(pulse.events.load(), result.stats.events);
+  EXPECT_EQ(pulse.now_ps.load(), result.time.ps);
+  EXPECT_EQ(static_cast<double>(pulse.steps.load()), study->steps[0]);
+}
+
 TEST(Prepare, ATraceIsParsedOnceForAllRuns) {
   config::Diagnostics diagnostics;
   Preparer preparer;

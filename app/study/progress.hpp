@@ -1,29 +1,60 @@
-// One line on a terminal that says what a long study does now.
+// What a long command does now, on stderr: a line that is drawn again on a terminal, or lines one below the other.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
+
+#include "sim/core/pulse.hpp"
+#include "sim/core/quantity.hpp"
 
 namespace moire::study {
 
 class Progress {
  public:
-  Progress();
+  enum class Form : std::uint8_t { terminal, lines };  // terminal: nothing where stderr is none
+
+  explicit Progress(Form form = Form::terminal);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Works whose steps are known, before the first of them begins.
+  void expect(std::vector<double> steps);
+  // Where a work tells how far it is, also from a process that is forked from this one.
+  core::Pulse* pulse(std::size_t work) const;
+  void begins(std::size_t work);
+  void ended(std::size_t work);
+
   void run(std::size_t number, std::size_t runs, const std::string& label);  // a run begins
-  void tick();                                                               // shows the line once a second has passed
+  void tick();  // shows the line once the command has taken two seconds
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
-  const bool terminal_;
+  struct Work {
+    double steps = 0;
+    bool has_ended = false;
+  };
+  std::string figures(double seconds);
+
+  const Form form_;
+  const bool shows_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point run_begin_ = begin_;
+  Clock::time_point last_line_ = begin_;
+  Clock::time_point last_figures_ = begin_;
+  std::uint64_t last_events_ = 0;
   std::string text_;
   bool shown_ = false;
+  std::vector<Work> works_;
+  std::size_t latest_ = 0;
+  std::unique_ptr<core::Pulse[], void (*)(core::Pulse*)> pulses_;
 };
+
+// "42 %, 1.200 ms simulated, 0.90 M events/s, 1 min 20 s left": `share` of the known work, done in `seconds`.
+std::string told(double share, Time simulated, double events_per_second, double seconds);
 
 }  // namespace moire::study

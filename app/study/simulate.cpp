@@ -202,8 +202,10 @@ void log_busy(const RunResult& result) {
 
 double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 
-RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart) {
+RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart,
+                   core::Pulse* pulse) {
   const auto machine = machine_for(run, apart);
+  machine->loop().tell(pulse);
   replay::Replay replay(*machine, *run.program, observer);
   const replay::Result replayed = replay.run();
   RunResult result;

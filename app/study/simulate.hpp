@@ -8,6 +8,7 @@
 #include "app/study/metrics.hpp"
 #include "app/study/prepare.hpp"
 #include "models/hardware/machine/machine.hpp"
+#include "sim/core/pulse.hpp"
 #include "sim/core/quantity.hpp"
 #include "sim/program/observer.hpp"
 
@@ -49,7 +50,8 @@ struct RunResult {
 
 double microseconds(Time time);  // exact to the last digit of its decimal form
 
-// `apart`: what queues do not share, in a counterfactual run.
-RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart = {});
+// `apart`: what queues do not share, in a counterfactual run. `pulse`: where it tells how far it is.
+RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart = {},
+                   core::Pulse* pulse = nullptr);
 
 }  // namespace moire::study

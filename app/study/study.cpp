@@ -9,7 +9,6 @@
 #include "app/study/child.hpp"
 #include "app/study/notes.hpp"
 #include "app/study/overlap.hpp"
-#include "app/study/progress.hpp"
 #include "app/study/timeline_file.hpp"
 #include "sim/core/log.hpp"
 #include "sim/process/output_file.hpp"
@@ -19,16 +18,17 @@ namespace moire::study {
 
 namespace {
 
-Simulated simulate_whole(const PreparedStudy& study, std::size_t number, const std::filesystem::path* timeline_file) {
+Simulated simulate_whole(const PreparedStudy& study, std::size_t number, const std::filesystem::path* timeline_file,
+                         core::Pulse* pulse = nullptr) {
   const Run run = run_of(study.scenario, number);
   const PreparedRunPtr prepared = study.run(number);
   Simulated simulated;
   if (timeline_file != nullptr) {
     TimelineFile timeline(*timeline_file, *prepared);
-    simulated.result = simulate(*prepared, timeline.observer());
+    simulated.result = simulate(*prepared, timeline.observer(), {}, pulse);
     timeline.finish();
   } else {
-    simulated.result = simulate(*prepared, nullptr);
+    simulated.result = simulate(*prepared, nullptr, {}, pulse);
   }
   simulate_parts(study.scenario, run, *prepared, simulated);
   return simulated;
@@ -141,9 +141,11 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   if (options.timeline) timelines = timeline_paths(*options.timeline, scenario);
   for (const std::filesystem::path& file : timelines) process::check_can_write(file);
   const auto timeline_of = [&](std::size_t number) { return timelines.empty() ? nullptr : &timelines[number]; };
+  Progress progress(options.progress);
   std::vector<ChildEnd> ends(scenario.runs());
   std::vector<std::function<std::string()>> works;
   std::vector<std::size_t> numbers;  // of the works
+  std::vector<double> steps;
   for (std::size_t number = 0; number < ends.size(); ++number) {
     const std::filesystem::path* timeline = timeline_of(number);
     if (const ChildReport* known = options.kept == nullptr ? nullptr : options.kept->known(number, timeline)) {
@@ -151,13 +153,18 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
       continue;
     }
     numbers.push_back(number);
-    works.emplace_back([&study, number, timeline] { return packed(simulate_whole(study, number, timeline)); });
+    steps.push_back(study.steps[number]);
+    works.emplace_back([&study, number, timeline, &progress, work = works.size()] {
+      return packed(simulate_whole(study, number, timeline, progress.pulse(work)));
+    });
   }
-  Progress progress;
+  progress.expect(steps);
   const auto begin = [&](std::size_t work) {
+    progress.begins(work);
     progress.run(numbers[work] + 1, ends.size(), run_of(scenario, numbers[work]).label());
   };
   const auto ended = [&](std::size_t work, const ChildReport& report) {
+    progress.ended(work);
     if (options.kept != nullptr) options.kept->keep(numbers[work], report, timeline_of(numbers[work]));
   };
   std::vector<ChildEnd> simulated = try_in_children(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/study/kept_runs.hpp"
+#include "app/study/progress.hpp"
 #include "app/study/simulate.hpp"
 
 namespace moire::study {
@@ -46,7 +47,8 @@ struct StudyResult {
 
 struct StudyOptions {
   std::optional<std::filesystem::path> timeline{};
-  std::size_t at_once = 1;   // runs side by side
+  std::size_t at_once = 1;  // runs side by side
+  Progress::Form progress = Progress::Form::terminal;
   KeptRuns* kept = nullptr;  // runs that were simulated before, and where those that are go
 };
 

@@ -9,6 +9,9 @@ void RunLoop::run_instant() {
     while (!calendar_.empty() && calendar_.next_time() == instant) calendar_.step();
     settle();
   }
+  if (pulse_ == nullptr) return;
+  pulse_->now_ps.store(instant.ps, std::memory_order_relaxed);
+  pulse_->events.store(calendar_.fired(), std::memory_order_relaxed);
 }
 
 void RunLoop::settle() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/core/calendar.hpp"
+#include "sim/core/pulse.hpp"
 
 namespace moire::core {
 
@@ -38,11 +39,15 @@ class RunLoop {
   // Runs the settlers once at the present time: starts what was set up before the first event.
   void settle();
   std::uint64_t instants() const { return instants_; }
+  // Where to tell how far it is; null: nowhere.
+  void tell(Pulse* pulse) { pulse_ = pulse; }
+  Pulse* pulse() const { return pulse_; }
 
  private:
   Calendar calendar_;
   std::vector<Settler*> settlers_;
   std::uint64_t instants_ = 0;
+  Pulse* pulse_ = nullptr;
 };
 
 }  // namespace moire::core

@@ -33,7 +33,8 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       copies_(machine.service<part::Copies>()),
       puts_(machine.service<part::Puts>()),
       own_slots_(machine.site().apart().has("slots")),
-      own_host_(machine.site().apart().has("host")) {
+      own_host_(machine.site().apart().has("host")),
+      pulse_(machine.loop().pulse()) {
   MOIRE_INVARIANT(program.ranks() == machine.ranks(), "a program and its machine differ in ranks");
   flags_.add(program.flag_count());
   for (const program::Queue& queue : program.queues) {

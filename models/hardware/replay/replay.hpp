@@ -237,6 +237,8 @@ class Replay final : public core::EventSink {
   std::vector<std::deque<HostCopy>> host_copies_;  // of each rank
   std::vector<std::uint32_t> free_flights_;
   std::vector<part::Placement> placed_;  // scratch
+  std::uint64_t steps_ = 0;              // of workgroups
+  core::Pulse* pulse_;                   // to tell them to
   Result result_;
 };
 

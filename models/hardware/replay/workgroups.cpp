@@ -102,6 +102,7 @@ void Replay::go_on(std::uint32_t id) {
       wg.fence = Time{};
       return;
     }
+    if (pulse_ != nullptr) pulse_->steps.store(++steps_, std::memory_order_relaxed);
     wg.doing = phase.kind;
     wg.since = now;
     const std::uint64_t resume = pack(Event::workgroup, id);
