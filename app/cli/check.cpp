@@ -44,6 +44,13 @@ std::uint64_t parse_bytes(const std::string& text) {
   return static_cast<std::uint64_t>(bytes.value);
 }
 
+// What `algorithm: best` leaves to the run: here candidates are built and not timed.
+std::string untried(const study::Preparer& preparer) {
+  if (preparer.untried() == 0) return {};
+  return fmt::format("; 'algorithm: best' has {} candidate{}, checked here and timed by the run", preparer.untried(),
+                     preparer.untried() == 1 ? "" : "s");
+}
+
 // A million steps of workgroups take a second, more or less.
 std::string large(double steps, std::size_t runs) {
   constexpr double said_from = 1e6;
@@ -53,19 +60,22 @@ std::string large(double steps, std::size_t runs) {
 
 // "6 runs": what a scenario would do. Empty where something is wrong.
 std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagnostics) {
-  study::Preparer preparer;
+  study::Preparer preparer(study::Preparer::Purpose::check);
   const auto prepared = study::prepare_runs(std::move(scenario), preparer, diagnostics);
   if (!diagnostics.ok()) return {};
   if (prepared->scenario.tree.find("advise")) advise::space_of(prepared->scenario, preparer, diagnostics);
   const std::size_t runs = prepared->runs.size();
-  return fmt::format("scenario, {} run{}{}", runs, runs == 1 ? "" : "s", large(*std::max_element(prepared->steps.begin(), prepared->steps.end()), runs));
+  const double most = *std::max_element(prepared->steps.begin(), prepared->steps.end());
+  return fmt::format("scenario, {} run{}{}{}", runs, runs == 1 ? "" : "s", large(most, runs), untried(preparer));
 }
 
 std::string check_validation(const std::string& file, const std::vector<std::string>& sets,
                              config::Diagnostics& diagnostics) {
-  const auto validation = validate::load_validation(file, sets, false, diagnostics);
+  study::Preparer preparer(study::Preparer::Purpose::check);
+  const auto validation = validate::load_validation(file, sets, false, preparer, diagnostics);
   if (!validation) return {};
-  return fmt::format("validation, {} case{}", validation->cases(), validation->cases() == 1 ? "" : "s");
+  return fmt::format("validation, {} case{}{}", validation->cases(), validation->cases() == 1 ? "" : "s",
+                     untried(preparer));
 }
 
 std::string check_system(const config::Node& tree, config::Diagnostics& diagnostics) {

@@ -42,7 +42,9 @@ bool is_a_validation(const ValidateArguments& arguments, config::Diagnostics& di
 
 int validate_file(const ValidateArguments& arguments) {
   config::Diagnostics diagnostics;
-  const auto validation = validate::load_validation(arguments.file, arguments.sets, arguments.predict, diagnostics);
+  study::Preparer preparer;
+  const auto validation =
+      validate::load_validation(arguments.file, arguments.sets, arguments.predict, preparer, diagnostics);
   if (!diagnostics.ok()) {
     config::Diagnostics plain;
     print_errors(is_a_validation(arguments, plain) ? diagnostics : plain);

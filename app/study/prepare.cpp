@@ -166,7 +166,7 @@ std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system
   return engine ? nullptr : std::move(machine);
 }
 
-Preparer::Preparer() : memory_before_(memory_in_use()) {}
+Preparer::Preparer(Purpose purpose) : purpose_(purpose), memory_before_(memory_in_use()) {}
 
 bool Preparer::has_room() const { return memory_in_use() < memory_before_ + most_kept; }
 
@@ -201,7 +201,8 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   PreparedRunPtr prepared = known == runs_.end() ? nullptr : known->second;
   if (!prepared) {
     check_queue_words(*program_node, diagnostics);
-    operators::BuiltProgram built = operators::build_program(*program_node, *system, traces_, diagnostics);
+    operators::BuiltProgram built = operators::build_program(*program_node, *system, traces_, diagnostics,
+                                                             purpose_ == Purpose::check ? &untried_ : nullptr);
     if (!built.program || diagnostics.size() > before) return nullptr;
     auto problem = machine::does_not_fit(*built.program, *system);
     const double steps = program::work_of(*built.program).steps;

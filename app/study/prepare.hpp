@@ -39,7 +39,9 @@ using PreparedRunPtr = std::shared_ptr<const PreparedRun>;
 // that differ in nothing that is simulated.
 class Preparer {
  public:
-  Preparer();
+  // check: nothing will run, so what operators decide by simulating is left open.
+  enum class Purpose { run, check };
+  explicit Preparer(Purpose purpose = Purpose::run);
 
   // Null, and the reasons in `diagnostics`, where the run cannot be simulated.
   PreparedRunPtr prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
@@ -50,6 +52,9 @@ class Preparer {
 
   program::WgTraceFiles& traces() { return traces_; }
 
+  // Of runs that were checked: candidates that they simulate before they run, as for `algorithm: best`.
+  std::size_t untried() const { return untried_; }
+
  private:
   struct System {
     std::shared_ptr<const libraries::EquippedSystem> spec;  // null where it cannot be built
@@ -57,6 +62,8 @@ class Preparer {
   };
   System system_of(const config::Node& node, config::Diagnostics& diagnostics);
 
+  Purpose purpose_;
+  std::size_t untried_ = 0;
   std::size_t memory_before_;  // bytes
   program::WgTraceFiles traces_;
   std::map<std::string, System> systems_;  // by what is written

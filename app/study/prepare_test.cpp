@@ -65,6 +65,23 @@ TEST(Prepare, ATraceIsParsedOnceForAllRuns) {
   EXPECT_EQ(preparer.traces().parsed(), 2) << "two files";
 }
 
+// Minutes, where candidates were simulated to check the file.
+TEST(Prepare, ACheckTimesNoCandidates) {
+  const std::string text =
+      "description: x\nsystem: " + support::source_dir() +
+      "/configs/systems/4xh200.yaml\nprogram: {queues: {main: [{all_reduce: {bytes_per_rank: 64 KiB, "
+      "algorithm: best}}]}}\n";
+  for (const auto purpose : {Preparer::Purpose::run, Preparer::Purpose::check}) {
+    config::Diagnostics diagnostics;
+    Preparer preparer(purpose);
+    const auto study = prepared(text, preparer, diagnostics);
+    ASSERT_TRUE(study) << diagnostics.str();
+    const bool checks = purpose == Preparer::Purpose::check;
+    EXPECT_EQ(preparer.untried() > 0, checks);
+    EXPECT_EQ(study->run(0)->notes.empty(), checks) << "what was found best, and why";
+  }
+}
+
 // A set within what a variant replaces stays set; what the variant adds to a set value stays, too.
 TEST(Prepare, ASetIsSetAgainInWhatAVariantReplaced) {
   const std::string text = system_line + two +

@@ -6,6 +6,7 @@
 // open.txt knows are told as the others. With it the exit status is 1 where a case is broken that the file does not
 // list, or where one is listed that nothing broken stands for any more.
 #include <fmt/format.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,11 +80,21 @@ std::uint64_t stride(std::uint64_t n) {
 // What is told where the process dies.
 std::string current;
 void died(int signal) {
-  const char* what = signal == SIGALRM ? "\nhangs (60 s):\n" : "\ncrashed:\n";
+  const char* what = signal == SIGVTALRM ? "\nhangs (60 s of processor time):\n" : "\ncrashed:\n";
   (void)!write(2, what, std::strlen(what));
   (void)!write(2, current.data(), current.size());
   _exit(1);
 }
+
+// Of the clock on the wall a busy machine takes any amount.
+void limit_processor_time(time_t seconds) {
+  const itimerval limit{{0, 0}, {seconds, 0}};
+  setitimer(ITIMER_VIRTUAL, &limit, nullptr);
+}
+
+// A long run may be stopped; the record is of the cases up to then.
+volatile std::sig_atomic_t stopped = 0;
+void stop(int) { stopped = 1; }
 
 std::string report(const Case& one, const Verdict& verdict) {
   std::string text = fmt::format("{} of {} on {} ({}), case {} of seed {}: {}\n", one.law, one.op, one.system,
@@ -99,9 +110,9 @@ std::string report(const Case& one, const Verdict& verdict) {
 
 Verdict checked(const Law& law, const Case& one, const Cost& cost) {
   current = report(one, {Found::kept, "", "", {one.scenario()}});
-  alarm(60);
+  limit_processor_time(60);
   const Verdict verdict = law.check(one, Random(one.seed + 1, one.number), cost);
-  alarm(0);
+  limit_processor_time(0);
   return verdict;
 }
 
@@ -185,8 +196,9 @@ int run(const Arguments& arguments) {
   std::map<std::string, double> seconds;
   std::size_t broken = 0;
   const auto begin = Clock::now();
-  for (std::uint64_t number = arguments.only.value_or(0); number < arguments.only.value_or(arguments.cases - 1) + 1;
-       ++number) {
+  const std::uint64_t first = arguments.only.value_or(0);
+  std::uint64_t number = first;
+  for (; number < arguments.only.value_or(arguments.cases - 1) + 1 && stopped == 0; ++number) {
     const Stratum& stratum = all[(number * stride(all.size()) + arguments.seed) % all.size()];
     Case one{.law = stratum.law->name,
              .op = stratum.op,
@@ -231,8 +243,8 @@ int run(const Arguments& arguments) {
     if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken) << std::flush;
   }
   std::cout << fmt::format("\n{} cases of seed {}, {} strata (law x operator x system x size), each {} to {} times\n",
-                           arguments.cases, arguments.seed, all.size(), arguments.cases / all.size(),
-                           (arguments.cases + all.size() - 1) / all.size());
+                           number - first, arguments.seed, all.size(), (number - first) / all.size(),
+                           (number - first + all.size() - 1) / all.size());
   print("law", by_law);
   print("operator", by_op);
   print("system", by_system);
@@ -286,7 +298,8 @@ Arguments read(int count, char** words) {
 }  // namespace moire::laws
 
 int main(int count, char** words) {
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGALRM}) std::signal(signal, moire::laws::died);
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGVTALRM}) std::signal(signal, moire::laws::died);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, moire::laws::stop);
   try {
     return moire::laws::run(moire::laws::read(count, words));
   } catch (const std::exception& problem) {

@@ -37,6 +37,20 @@ void join(const Node& part, Node& own, bool also_maps) {
   own.broken = own.broken || part.broken;
 }
 
+// In `set` entries are changes, made one after the other, and one of a whole takes back those before it of its parts:
+// the group's own 'system' stands before the part's 'system.nodes'.
+void put_wholes_first(Node& set, std::size_t of_part) {
+  for (std::size_t own = of_part; own < set.entries.size(); ++own) {
+    const std::string within = set.entries[own].key + ".";
+    const auto first = set.entries.begin();
+    const auto last = first + static_cast<std::ptrdiff_t>(of_part);
+    const auto at = std::find_if(first, last, [&](const Node::Entry& one) { return one.key.starts_with(within); });
+    if (at == last) continue;
+    std::rotate(at, first + static_cast<std::ptrdiff_t>(own), first + static_cast<std::ptrdiff_t>(own) + 1);
+    ++of_part;
+  }
+}
+
 void complete(Node& group, std::vector<Part>& parts, config::Diagnostics& diagnostics) {
   const Node* like = group.find("like");
   if (!like || !like->is_scalar()) return;  // told by the group's spec
@@ -45,7 +59,11 @@ void complete(Node& group, std::vector<Part>& parts, config::Diagnostics& diagno
     names.push_back(part.entry.key);
     if (part.entry.key != like->text) continue;
     part.used = true;
-    if (part.entry.value.is_map()) join(part.entry.value, group, true);
+    if (!part.entry.value.is_map()) return;
+    join(part.entry.value, group, true);
+    const Node* set_of_part = part.entry.value.find("set");
+    Node* set = group.find("set");
+    if (set != nullptr && set->is_map() && set_of_part != nullptr) put_wholes_first(*set, set_of_part->entries.size());
     return;
   }
   diagnostics.error(like->place, fmt::format("'like' names no part of 'shared': {}", in_quotes(like->text)),

@@ -6,7 +6,8 @@
 //     - {name: fused, like: operator, measured: {value: fused_us}, set: {...}}
 //
 // A group gets the keys of the part that it is like. Where both have a map (`measured`, `set`, `limits`) it gets the
-// part's entries before its own; what both say, the group's own counts.
+// part's entries before its own; what both say, the group's own counts. In `set` a change of a whole ('system') stands
+// before changes of its parts ('system.nodes') whoever says it, so that neither takes back the other.
 #pragma once
 
 #include "sim/config/config.hpp"

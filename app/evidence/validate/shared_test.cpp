@@ -42,6 +42,17 @@ TEST(Shared, AGroupGetsWhatItDoesNotSayItself) {
   EXPECT_THAT(file.find("groups")->items[1].keys(), ElementsAre("name", "metric"));
 }
 
+// The group's 'system' replaced the part's nodes: cases ran on another number of them than the part says.
+TEST(Shared, AGroupsWholeStandsBeforeThePartsOfIt) {
+  Node file = tree(
+      "shared: {grid: {set: {p: 1, system.nodes: 2, system.node.gpus: 3}}}\n"
+      "groups: [{like: grid, set: {system.node.gpus: 4, q: 1, system: b.yaml, system.no: 1}}]\n");
+  EXPECT_EQ(completed(file), "");
+  const Node& set = *file.find("groups")->items[0].find("set");
+  EXPECT_THAT(set.keys(), ElementsAre("p", "system", "system.nodes", "system.node.gpus", "q", "system.no"));
+  EXPECT_EQ(set.find("system.node.gpus")->text, "4");
+}
+
 TEST(Shared, MapsAreJoinedOneLevelDeep) {
   Node file = tree(
       "shared: {grid: {scenario: {system: a, program: {queues: {main: []}}}}}\n"

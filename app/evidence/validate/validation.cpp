@@ -347,8 +347,7 @@ std::optional<Validation> load(const std::filesystem::path& file, const std::vec
 }  // namespace
 
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                                          bool predict, Diagnostics& diagnostics) {
-  study::Preparer preparer;
+                                          bool predict, study::Preparer& preparer, Diagnostics& diagnostics) {
   Loading loading;
   loading.preparer = &preparer;
   loading.predict = predict;

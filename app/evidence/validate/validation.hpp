@@ -74,7 +74,7 @@ void describe(config::Catalogue& catalogue);
 // `sets` of system.* and program.* change every scenario, others the file itself. Nothing, and the reasons, where
 // something is wrong.
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                                          bool predict, config::Diagnostics& diagnostics);
+                                          bool predict, study::Preparer& preparer, config::Diagnostics& diagnostics);
 // The same, with `changes` of every scenario after all others.
 std::optional<Validation> load_validation(const std::filesystem::path& file,
                                           const std::vector<config::Override>& changes,

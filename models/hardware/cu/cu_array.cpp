@@ -46,10 +46,17 @@ void CuArray::release(CuId cu, const Footprint& footprint) {
   unit.used.lds -= footprint.lds;
 }
 
-std::uint32_t CuArray::least_resident(const Footprint& footprint, const Mask& mask) const {
+std::uint32_t CuArray::least_resident(const Footprint& footprint, std::int64_t size, const Mask& mask) {
   std::uint32_t least = UINT32_MAX;
-  for (CuId cu = 0; cu < cus() && least > 0; ++cu) {
-    if ((mask.empty() || mask[cu]) && fits(units_[cu], footprint)) least = std::min(least, units_[cu].resident);
+  for (std::uint32_t group = 0; group < groups() && least > 0; ++group) {
+    tried_.clear();
+    if (!place(group, footprint, size, tried_, mask)) continue;
+    std::uint32_t most = 0;  // on a CU that gets one of them, before it does
+    for (; !tried_.empty(); tried_.pop_back()) {
+      release(tried_.back(), footprint);
+      most = std::max(most, units_[tried_.back()].resident);
+    }
+    least = std::min(least, most);
   }
   return least;
 }

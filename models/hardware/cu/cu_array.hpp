@@ -29,8 +29,9 @@ class CuArray {
   // The same on the group's CUs that an empty GPU fills first, each while it is empty.
   bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
                              const Mask& mask = {});
-  // Workgroups on the emptiest CU where one more fits; UINT32_MAX where none does.
-  std::uint32_t least_resident(const Footprint& footprint, const Mask& mask = {}) const;
+  // Workgroups on the fullest CU that the next cluster of `size` would get, in the group where that is the least;
+  // UINT32_MAX where none takes it.
+  std::uint32_t least_resident(const Footprint& footprint, std::int64_t size, const Mask& mask = {});
   void release(CuId cu, const Footprint& footprint);
 
   // The order in which the dispatcher visits groups: those with CUs that are filled first, then the others.
@@ -55,6 +56,7 @@ class CuArray {
   std::vector<Unit> units_;
   std::vector<Group> groups_;
   std::vector<std::uint32_t> order_;
+  std::vector<CuId> tried_;  // scratch
 };
 
 }  // namespace moire::cu

@@ -27,11 +27,9 @@ bool Dispatcher::place_cluster(Queued& queued, std::uint32_t group, bool first_f
   const std::int64_t size = std::min(queued.grid.cluster, queued.grid.workgroups - queued.next);
   const CuArray::Mask& mask = queued.ground;
   const Footprint& footprint = queued.grid.footprint;
-  const bool lone = !first_filled && queued.grid.cluster == 1;
-  if (lone && !queued.emptiest) queued.emptiest = array_.least_resident(footprint, mask);
-  const bool done = first_filled
-                        ? array_.place_on_first_filled(group, footprint, where_, mask)
-                        : array_.place(group, footprint, size, where_, mask, lone ? *queued.emptiest : UINT32_MAX);
+  if (!first_filled && !queued.emptiest) queued.emptiest = array_.least_resident(footprint, size, mask);
+  const bool done = first_filled ? array_.place_on_first_filled(group, footprint, where_, mask)
+                                 : array_.place(group, footprint, size, where_, mask, *queued.emptiest);
   if (!done) return false;
   for (const CuId cu : where_) placed.push_back({queued.grid.id, queued.next++, cu});
   return true;

@@ -3,8 +3,9 @@
 // Grids (running kernels) are served by priority, then by the time they became ready; a grid behind another one gets
 // CUs only once all workgroups of the one before have been placed (measured on NVIDIA: later kernels get leftovers).
 // On CUs that no grid before it may use, a grid waits for nobody.
-// One call of place() is one turn: every group of CUs receives at most one cluster, and no CU a workgroup while one
-// that would do is emptier: small groups take part in as many turns as large ones, and would fill up before the others.
+// One call of place() is one turn: every group of CUs receives at most one cluster, and no CU a workgroup, alone or of
+// a cluster, while one that would do is emptier: small groups take part in as many turns as large ones, and would fill
+// up before the others.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ class Dispatcher final : public part::Dispatcher {
     std::int64_t next = 0;
     CuArray::Mask ground;                   // where it may be placed as long as those before it wait; empty: anywhere
     bool blocked = false;                   // nowhere
-    std::optional<std::uint32_t> emptiest;  // in this turn: workgroups on the emptiest CU that it may have
+    std::optional<std::uint32_t> emptiest;  // in this turn: workgroups on the CUs that it may have, at most
   };
   bool place_cluster(Queued& queued, std::uint32_t group, bool first_filled, std::vector<Placement>& placed);
 

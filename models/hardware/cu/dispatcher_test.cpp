@@ -122,6 +122,16 @@ TEST(DispatcherOfH200, SmallGroupsDoNotFillUpBeforeTheOthersBegin) {
   EXPECT_EQ(placed, 132 * 8);
 }
 
+// Four groups of two SMs would each take a cluster of four where two workgroups find room on an SM, while SMs of the
+// other groups have none.
+TEST(DispatcherOfH200, ClustersDoNotStackWhileAnotherGroupHasEmptySms) {
+  Dispatcher dispatcher(h200());
+  dispatcher.add({.id = 1, .workgroups = 16 * 4, .footprint = {512, 512 * 32, 64 * 1024}, .cluster = 4});
+  const std::vector<Placement> placed = place_all(dispatcher);
+  ASSERT_EQ(placed.size(), 64);
+  for (const Placement& one : placed) EXPECT_EQ(dispatcher.array().resident(one.cu), 1) << "CU " << one.cu;
+}
+
 TEST(Dispatcher, RetiringMakesRoomForExactlyOne) {
   Dispatcher dispatcher(groups_of(2, 1));
   dispatcher.add({.id = 0, .workgroups = 4, .footprint = whole});

@@ -42,7 +42,7 @@ Time Nic::post(const Put& put) {
     spare_.pop_back();
     puts_[index] = put;
   }
-  puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
+  if (put.issuer == Issuer::gpu) puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
   ++posted_;
   if (put.after.ps > 0) {
     calendar_.schedule(calendar_.now() + put.after, *this, pack(Step::told, index), component_);

@@ -22,9 +22,10 @@ enum class Issuer { gpu, proxy };
 
 struct Put {
   core::EndpointId destination = 0;
-  std::uint32_t queue_pair = 0;  // taken modulo the spec's queue_pairs; order holds within (destination, queue pair)
-  Bytes bytes;                   // >= 1; a bare flag is its 8 bytes
-  bool flag = true;              // a flag follows the data, as a second work request of the same queue pair
+  // Order holds within (destination, queue pair). Of a GPU it is taken modulo the spec's queue_pairs.
+  std::uint32_t queue_pair = 0;
+  Bytes bytes;       // >= 1; a bare flag is its 8 bytes
+  bool flag = true;  // a flag follows the data, as a second work request of the same queue pair
   Issuer issuer = Issuer::gpu;
   core::EventSink* sink = nullptr;  // fires when the data, and then the flag, can be seen at the receiver
   std::uint64_t payload = 0;

@@ -21,7 +21,10 @@ void NicSpec::describe(config::Describer<NicSpec>& d) {
   d.field("queue_pair_message_rate", &NicSpec::queue_pair_message_rate,
           "Work requests per second of one queue pair; absent: only the NIC's own rate limits")
       .positive();
-  d.field("queue_pairs", &NicSpec::queue_pairs, "Queue pairs to each peer").range(1, 1024).or_default();
+  d.field("queue_pairs", &NicSpec::queue_pairs,
+          "Queue pairs to each peer that GPUs post to; a host thread has some for each connection")
+      .range(1, 1024)
+      .or_default();
   d.field("wqe_build", &NicSpec::wqe_build, "Time of the issuing thread to build one work request");
   d.field("doorbell", &NicSpec::doorbell, "From the doorbell store to the NIC that sees it");
   d.field("pcie_bandwidth", &NicSpec::pcie_bandwidth, "Payload bandwidth of the host interface per direction")

@@ -101,6 +101,20 @@ TEST(Nic, SmallPutsAreBoundByTheMessageRate) {
   EXPECT_NEAR(bench.finish().us(), 2.9 + n * 2 * 5e-3, 0.01);
 }
 
+// A library's connections have queue pairs of their own, however many a GPU would have: a credit does not wait for the
+// data of another connection.
+TEST(Nic, PutsOfAHostThreadKeepTheirQueuePairs) {
+  NicSpec spec = example();
+  spec.queue_pairs = 1;
+  for (const Issuer issuer : {Issuer::gpu, Issuer::proxy}) {
+    Bench bench(spec);
+    bench.post(1e6, 1, 2, true, issuer);
+    bench.post(8, 2, 5, true, issuer);
+    bench.finish();
+    EXPECT_EQ(bench.seen.at.front().first, issuer == Issuer::gpu ? 1 : 2);
+  }
+}
+
 TEST(Nic, OneQueuePairIsBoundByItsOwnRate) {
   NicSpec spec = example();
   spec.queue_pair_message_rate = {20e6};

@@ -47,11 +47,19 @@ core::EndpointId Nics::endpoint_of(part::Rank rank) const {
   return reach.node_of(rank) * per_node_ + reach.gpu_of(rank) * per_node_ / reach.gpus_per_node();
 }
 
+// A library's host thread opens queue pairs for each connection of two GPUs, also where they share a NIC or lend it.
+std::uint32_t Nics::queue_pair_of(const part::Put& put) const {
+  const part::Reach& reach = site_.reach();
+  if (!put.proxied) return put.queue_pair;
+  return (put.queue_pair * reach.gpus_per_node() + reach.gpu_of(put.sender)) * reach.gpus_per_node() +
+         reach.gpu_of(put.receiver);
+}
+
 Time Nics::put(const part::Put& put) {
   MOIRE_INVARIANT(!nics_.empty(), "a put on a machine without a network");
   const std::size_t of_queue = nics_.size() > endpoints_ ? put.queue * endpoints_ : 0;
   return nics_[of_queue + endpoint_of(put.source)]->post({.destination = endpoint_of(put.destination),
-                                                          .queue_pair = put.queue_pair,
+                                                          .queue_pair = queue_pair_of(put),
                                                           .bytes = put.bytes,
                                                           .issuer = put.proxied ? Issuer::proxy : Issuer::gpu,
                                                           .sink = put.sink,

@@ -23,6 +23,8 @@ class Nics final : public part::Part, public part::Puts {
   core::EndpointId endpoint_of(part::Rank rank) const override;
 
  private:
+  std::uint32_t queue_pair_of(const part::Put& put) const;
+
   part::Site& site_;
   core::EndpointId per_node_;
   std::optional<NicSpec> spec_;

@@ -160,6 +160,8 @@ class Copies {
 struct Put {
   Rank source = 0;  // GPUs whose NICs send and receive it
   Rank destination = 0;
+  Rank sender = 0;  // GPUs whose message it is
+  Rank receiver = 0;
   std::uint32_t queue = 0;          // of the program
   std::uint32_t queue_pair = 0;     // order holds within one of a destination
   Bytes bytes;                      // >= 1; a bare flag is its 8 bytes

@@ -234,6 +234,8 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
     const bool to_relay = phase.relay != program::no_rank && !from_relay;
     return puts_.put({.source = from_relay ? phase.relay : rank,
                       .destination = to_relay ? phase.relay : phase.peer,
+                      .sender = rank,
+                      .receiver = phase.peer,
                       .queue = runs_[wg.run].queue,
                       .queue_pair = phase.queue_pair,
                       .bytes = phase.bytes,

@@ -35,6 +35,8 @@ struct Builder {
   program::WgTraceFiles* traces = nullptr;          // that other programs may replay too
   std::vector<RecordedKernel>* recorded = nullptr;  // of its operations; null where nobody asks
   std::vector<std::string>* notes = nullptr;        // what operators decided and why, for people; the same
+  // Where nothing will run: candidates that a decision would simulate are counted here, and any of them is taken.
+  std::size_t* untried = nullptr;
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }

@@ -112,7 +112,7 @@ class ChannelKernel final : public program::KernelBody {
       if (phase.kind != Phase::Kind::nothing) return true;
     }
     if (needs.sends) {
-      send(rank, step, bytes, slice, part, static_cast<std::uint32_t>(workgroup), phase);
+      send(rank, step, bytes, slice, part, phase);
       if (phase.kind != Phase::Kind::nothing) return true;
     }
     if (bytes <= 0) {
@@ -171,6 +171,10 @@ class ChannelKernel final : public program::KernelBody {
     phase.flag = flag;
   }
 
+  // Queue pairs: a connection has its own, and credits for what comes do not stand behind what goes the same way.
+  static std::uint32_t data(std::uint32_t connection) { return 2 * connection; }
+  static std::uint32_t credits(std::uint32_t connection) { return 2 * connection + 1; }
+
   static void wait(program::FlagRef flag, std::int64_t target, Phase& phase) {
     phase.kind = Phase::Kind::wait;
     phase.flag = flag;
@@ -220,18 +224,17 @@ class ChannelKernel final : public program::KernelBody {
     } else if (part == wait_end && by_line && bytes > 0) {
       wait(terms_.filled.at(rank, step.in), 2 * before + 2, phase);
     } else if (part == tell_credit) {
-      tell(rank, step.from, terms_.credit.at(step.from, step.in), 0, step.in, phase,
+      tell(rank, step.from, terms_.credit.at(step.from, step.in), 0, credits(step.in), phase,
            terms_.relays.of_channel(step.from, rank));
     }
   }
 
-  void send(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, std::uint32_t channel,
-            Phase& phase) const {
+  void send(Rank rank, const Step& step, double bytes, std::uint32_t slice, std::uint32_t part, Phase& phase) const {
     const std::int64_t before = std::int64_t{step.sent} * terms_.slices + slice;
     if (part == wait_credit) {
       if (before >= terms_.slots) wait(terms_.credit.at(rank, step.out), before - terms_.slots + 1, phase);
     } else if ((part == begun && line_by_line(rank, step.to)) || part == tell_data) {
-      tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, channel, phase,
+      tell(rank, step.to, terms_.filled.at(step.to, step.out), bytes * terms_.wire, data(step.out), phase,
            terms_.relays.of_channel(rank, step.to));
       if (phase.kind == Phase::Kind::signal && part == tell_data && bytes > 0) phase.duration = terms_.posting;
     }

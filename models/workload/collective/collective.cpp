@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/hardware/machine/parts.hpp"
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/messages.hpp"
@@ -11,6 +12,7 @@
 #include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/timing.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/core/failure.hpp"
 
 namespace moire::collective {
 
@@ -98,6 +100,22 @@ std::string words(const Choice& choice) {
                      choice.channels == 1 ? "" : "s");
 }
 
+Collective with(Collective c, const Choice& choice) {
+  c.method.algorithm = choice.algorithm;
+  c.method.protocol = choice.protocol;
+  c.method.channels = choice.channels;
+  return c;
+}
+
+// Its workgroups fit the CUs, and it is not too large to simulate.
+bool can_run(const Choice& choice, const libraries::EquippedSystem& system, const Collective& c) {
+  try {
+    return !machine::does_not_fit(alone(system, with(c, choice)), system);
+  } catch (const core::TooLarge&) {
+    return false;
+  }
+}
+
 // The candidate that ends first where the collective runs alone. One whose bytes take longer through ports and NICs
 // than the best one in all is not tried.
 Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& system, const Collective& c,
@@ -110,11 +128,7 @@ Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& 
   const Choice* best = nullptr;
   for (const Choice& candidate : candidates) {
     if (best != nullptr && floor(candidate) >= soonest.seconds()) break;
-    Collective tried = c;
-    tried.method.algorithm = candidate.algorithm;
-    tried.method.protocol = candidate.protocol;
-    tried.method.channels = candidate.channels;
-    const Time time = time_of(system, tried);
+    const Time time = time_of(system, with(c, candidate));
     if (best != nullptr && time >= soonest) continue;
     best = &candidate;
     soonest = time;
@@ -140,7 +154,13 @@ Choice decide(const builder::Builder& build, const Collective& c, const LibraryS
     if (decided && build.notes != nullptr) build.notes->push_back(what + said);
     return usual;
   }
-  const std::vector<Choice> all = candidates(channels, build.system, question);
+  std::vector<Choice> all = candidates(channels, build.system, question);
+  std::erase_if(all, [&](const Choice& choice) { return !can_run(choice, build.system, c); });
+  if (all.empty()) return usual;  // what keeps that one from running is told
+  if (build.untried != nullptr) {
+    *build.untried += all.size();
+    return all.front();
+  }
   Time time;
   const Choice best = fastest(all, build.system, c, channels, time);
   if (build.notes != nullptr) {

@@ -106,6 +106,43 @@ TEST(Machine, LibrariesExpectWhatAllNicsOfANodeCarry) {
   EXPECT_NEAR(seconds * 1e6, 2e3 * 63 / 64 / 0.36 + 1.4 * (8.4 + 112 * 3.4 + 14 * 14), 1);
 }
 
+// Two rings cross two nodes in opposite directions, so credits of one go where data of the other goes. They stood in
+// its queue pair, and a lower latency met it fuller: 562.5 us instead of 543.0.
+TEST(Machine, CreditsOfOneRingDoNotStandBehindDataOfTheOther) {
+  EquippedSystem two = read("dgx2_v100.yaml", 2);
+  two.node.gpus = two.node.nics = 6;
+  const auto time = [&] {
+    return time_us(two, Kind::all_gather, 1141104,
+                   {.algorithm = Algorithm::ring, .protocol = Protocol::simple, .channels = 2});
+  };
+  const double before = time();
+  two.node.gpu.l2.hit_latency = Time::from_ps(154);
+  EXPECT_LT(time(), before);
+}
+
+// What cannot run is no candidate of `best`: of 640 threads a workgroup has with LL128, 544 with Simple, 512 with LL.
+TEST(Machine, TheBestIsTakenOfWhatFits) {
+  EquippedSystem four = read("4xh200.yaml", 1);
+  four.node.gpu.compute.threads_per_cu = 512;
+  const double ring = time_us(four, Kind::all_gather, 65536, {.algorithm = Algorithm::ring, .protocol = Protocol::ll});
+  EXPECT_LE(time_us(four, Kind::all_gather, 65536, {.algorithm = Algorithm::best}), ring);
+}
+
+// A check builds every candidate and times none.
+TEST(Machine, ACheckLeavesTheBestOpen) {
+  const EquippedSystem rail = read("128x8xh100_rail.yaml", 4);
+  program::Program program(static_cast<program::Rank>(rail.ranks()));
+  program.queues.resize(1);
+  std::size_t untried = 0;
+  builder::Builder build{rail, program, program.queues[0]};
+  build.untried = &untried;
+  append(build, {.kind = Kind::all_reduce, .bytes = Bytes{1073741824}, .method = {.algorithm = Algorithm::best}}, "x");
+  EXPECT_EQ(untried, candidates(*rail.software.library->channels, rail,
+                                {Kind::all_reduce, 1073741824, Algorithm::best, Protocol::automatic})
+                         .size());
+  EXPECT_EQ(program.queues[0].operations.size(), 1);
+}
+
 // 5.75 ms before, 23 of 50 GB/s: all messages of a rank went through two channels.
 TEST(Machine, AllToAllReachesTheWire) {
   const EquippedSystem two = read("2x4xh200.yaml", 2);

@@ -121,6 +121,10 @@ class MessagesBody final : public program::KernelBody {
     phase.flag = flag;
   }
 
+  // Queue pairs: a connection has its own, and credits for what comes do not stand behind what goes the same way.
+  static std::uint32_t data(const Turning& at) { return 2 * at.turn.share; }
+  static std::uint32_t credits(const Turning& at) { return 2 * at.turn.share + 1; }
+
   void send_step(Rank to, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
     const Rank relay = arguments_.relays.of_message(rank, to);
     const bool relayed = relay != program::no_rank;
@@ -136,7 +140,7 @@ class MessagesBody final : public program::KernelBody {
         phase.duration = arguments_.send_overhead;
         return;
       case 2:
-        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, at.turn.share, relay, phase);
+        if (line_by_line(rank, to)) tell(rank, to, arguments_.filled.at(to, at.flag), 0, data(at), relay, phase);
         return;
       case 3:
         phase.kind = Phase::Kind::work;
@@ -147,7 +151,7 @@ class MessagesBody final : public program::KernelBody {
         return;
       default:
         tell(rank, to, arguments_.filled.at(to, at.flag),
-             at.bytes * (arguments_.messages.low_latency ? flags_per_data : 1), at.turn.share, relay, phase);
+             at.bytes * (arguments_.messages.low_latency ? flags_per_data : 1), data(at), relay, phase);
     }
   }
 
@@ -180,7 +184,7 @@ class MessagesBody final : public program::KernelBody {
         return;
       default:
         if ((at.chunk + arguments_.slots) * at.slot >= at.turn.bytes) return;  // nobody waits for this credit
-        tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, at.turn.share,
+        tell(rank, from, arguments_.credit.at(from, at.flag), credit_bytes, credits(at),
              arguments_.relays.of_message(from, rank), phase);
     }
   }

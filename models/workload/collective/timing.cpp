@@ -8,13 +8,18 @@
 
 namespace moire::collective {
 
-// SimGrid allows one engine per process, which the run itself may need.
-Time time_of(libraries::EquippedSystem system, const Collective& collective) {
-  system.network.model = machine::NetworkModel::queue;
+program::Program alone(const libraries::EquippedSystem& system, const Collective& collective) {
   program::Program program(static_cast<program::Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
   append(build, collective, name_of(collective.kind));
+  return program;
+}
+
+// SimGrid allows one engine per process, which the run itself may need.
+Time time_of(libraries::EquippedSystem system, const Collective& collective) {
+  system.network.model = machine::NetworkModel::queue;
+  const program::Program program = alone(system, collective);
   config::Problem error;
   const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, error);
   MOIRE_INVARIANT(machine != nullptr, error.str());

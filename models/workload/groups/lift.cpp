@@ -142,7 +142,8 @@ bool append_to(const Layout& layout, builder::Builder& build, const std::functio
   queue.name = build.queue.name;
   queue.cus = build.queue.cus;
   inner->queues.push_back(std::move(queue));
-  builder::Builder own{system, *inner, inner->queues.back(), build.path, build.traces, build.recorded, build.notes};
+  builder::Builder own{system,       *inner,         inner->queues.back(), build.path,
+                       build.traces, build.recorded, build.notes,          build.untried};
   if (!append(own)) return false;
   const auto map = std::make_shared<Map>(layout, build.ranks(), inner);
   map->add_flags(build.program);

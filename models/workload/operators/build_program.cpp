@@ -174,7 +174,7 @@ std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::N
 }  // namespace
 
 BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
-                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics) {
+                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics, std::size_t* untried) {
   const std::size_t before = diagnostics.size();
   const std::optional<ProgramSpec> spec = config::parse<ProgramSpec>(node, diagnostics, nullptr, "program");
   if (!spec) return {};
@@ -210,8 +210,8 @@ BuiltProgram build_program(const config::Node& node, const libraries::EquippedSy
     const std::vector<config::Node>& operations = queues[q].spec.operations.items;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::string path = fmt::format("program.queues.{}.{}", queue.name, i);
-      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded, &built.notes}, *groups,
-                       built.exchanges, diagnostics);
+      append_operation(operations[i], {system, *made, queue, path, &traces, &built.recorded, &built.notes, untried},
+                       *groups, built.exchanges, diagnostics);
     }
   }
   if (diagnostics.size() > before) return {};

@@ -25,8 +25,10 @@ struct BuiltProgram {
 // Turns a scenario's `program:` mapping into a program for a system:
 //   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}},
 //             order: concurrent, launch: [other, main]}
-// `traces`: those that operators replay, parsed once for all programs that are built with them.
+// `traces`: those that operators replay, parsed once for all programs that are built with them. `untried`: where the
+// program is only checked (builder::Builder).
 BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
-                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics);
+                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics,
+                           std::size_t* untried = nullptr);
 
 }  // namespace moire::operators
