@@ -74,12 +74,11 @@ std::string key_of_study(const std::vector<std::string>& words) {
 
 KeptRuns::KeptRuns(std::filesystem::path file, const std::string& key, bool resume) : file_(std::move(file)) {
   const auto fail = [this](const char* why) {
-    if (descriptor_ >= 0) close(descriptor_);
     throw core::RunFailure(fmt::format("cannot write '{}': {}", file_.string(), why));
   };
-  descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail(std::strerror(errno));
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  descriptor_.number = open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_.number < 0) fail(std::strerror(errno));
+  if (flock(descriptor_.number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail("another command simulates this study; wait until it has ended");
   std::ostringstream known;
   known << std::ifstream(file_, std::ios::binary).rdbuf();
@@ -87,9 +86,22 @@ KeptRuns::KeptRuns(std::filesystem::path file, const std::string& key, bool resu
   const std::string mark = "moire runs of ";
   if (text.substr(0, mark.size()) != mark.substr(0, text.size())) fail("it is there and has no runs of Moire");
   const std::string head = mark + key + "\n";
-  const std::size_t whole = resume ? read(text, head) : 0;
-  if (ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) fail(std::strerror(errno));
-  if (whole == 0) process::write_all(descriptor_, head);  // without it nothing is taken up
+  whole_ = resume ? read(text, head) : 0;
+  if (ftruncate(descriptor_.number, static_cast<off_t>(whole_)) != 0) fail(std::strerror(errno));
+  if (whole_ == 0) append(head);
+}
+
+KeptRuns::Descriptor::~Descriptor() {
+  if (number >= 0) close(number);
+}
+
+// Whole or not at all: behind half an entry no other one could be found.
+void KeptRuns::append(const std::string& text) {
+  if (process::write_all(descriptor_.number, text)) {
+    whole_ += text.size();
+  } else if (ftruncate(descriptor_.number, static_cast<off_t>(whole_)) != 0) {
+    whole_ = 0;
+  }
 }
 
 KeptRuns::~KeptRuns() {
@@ -99,7 +111,6 @@ KeptRuns::~KeptRuns() {
     process::tell("{} finished run{} kept in {}; the same command with --resume simulates the others\n", kept_,
                   kept_ == 1 ? " is" : "s are", file_.string());
   }
-  close(descriptor_);
 }
 
 std::size_t KeptRuns::read(const std::string& text, const std::string& head) {
@@ -129,10 +140,13 @@ const ChildReport* KeptRuns::known(std::size_t number, const std::filesystem::pa
 }
 
 void KeptRuns::keep(std::size_t number, const ChildReport& report, const std::filesystem::path* timeline) {
+  if (whole_ == 0) return;
   const std::string entry =
       fmt::format("{} {} {} {} {} {}\n{}", number, report.text.size(), report.wall_seconds, report.peak_memory_bytes,
                   hash_of(report.text), identity_of(timeline), report.text);
-  if (process::write_all(descriptor_, entry)) ++kept_;
+  const std::size_t before = whole_;
+  append(entry);
+  if (whole_ > before) ++kept_;
 }
 
 }  // namespace moire::study

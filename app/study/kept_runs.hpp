@@ -39,17 +39,22 @@ class KeptRuns {
   void not_needed() { kept_ = 0; }
 
  private:
-  // How much of the file is whole.
+  // How much of the file is whole: 0 where it is not of this key.
   std::size_t read(const std::string& text, const std::string& head);
+  void append(const std::string& text);
 
   const std::filesystem::path file_;
-  int descriptor_ = -1;
+  struct Descriptor {
+    int number = -1;
+    ~Descriptor();
+  } descriptor_;
   struct Known {
     ChildReport report;
     std::string timeline;  // which file it is
   };
   std::map<std::size_t, Known> known_;  // by number
   std::size_t kept_ = 0;
+  std::size_t whole_ = 0;  // bytes of the file; 0: it has no head, so that nothing can be kept
 };
 
 }  // namespace moire::study

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sim/formats/source_text.hpp"
 
@@ -121,8 +122,8 @@ class Builder : public nlohmann::json_sax<json> {
     if (!open_.empty()) {
       JsonValue& parent = *open_.back();
       if (parent.kind == JsonValue::Kind::map) {
-        parent.entries.emplace_back(std::move(key_), JsonValue{});
-        added = &parent.entries.back().second;
+        parent.entries.push_back({std::move(key_), {}});
+        added = &parent.entries.back().value;
       } else {
         added = &parent.items.emplace_back();
       }

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/config/diagnostics.hpp"
@@ -15,6 +14,7 @@ namespace moire::formats {
 
 struct JsonValue {
   enum class Kind { null, boolean, integer, real, text, list, map };
+  struct Entry;
 
   Kind kind = Kind::null;
   bool flag = false;
@@ -22,11 +22,16 @@ struct JsonValue {
   std::uint64_t number = 0;  // of an integer
   std::string text;
   std::vector<JsonValue> items;
-  std::vector<std::pair<std::string, JsonValue>> entries;
+  std::vector<Entry> entries;
   int line = 0;
   int col = 0;
 
   const JsonValue* find(std::string_view key) const;  // nullptr where this is no map or has no such key
+};
+
+struct JsonValue::Entry {
+  std::string key;
+  JsonValue value;
 };
 
 // "a list", "'i'", "12": what stands there, for errors.

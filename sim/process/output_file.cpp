@@ -130,7 +130,7 @@ void OutputFile::fail(const std::string& why) const {
 void OutputFile::fail(int error) const { fail(std::string(std::strerror(error))); }
 
 std::streamsize OutputFile::Buffer::xsputn(const char* text, std::streamsize size) {
-  if (file_.error_ != 0) return 0;
+  if (file_.error_ != 0) file_.fail(file_.error_);  // of emptying it, or of bytes before these
   if (write_all(file_.descriptor_, {text, static_cast<std::size_t>(size)})) return size;
   file_.error_ = errno;
   file_.fail(file_.error_);

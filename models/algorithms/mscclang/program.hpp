@@ -11,11 +11,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+#include <version>
+#ifdef __cpp_lib_source_location
+#include <source_location>
+#else  // clang 14, which builds the fuzzers
+#include <experimental/source_location>
+#endif
 
 #include "models/algorithms/msccl/algorithm.hpp"
 #include "models/algorithms/mscclang/trace.hpp"
@@ -63,7 +68,11 @@ struct Placement {
   std::int32_t channel = -1;
 };
 
+#ifdef __cpp_lib_source_location
 using Location = std::source_location;
+#else
+using Location = std::experimental::source_location;
+#endif
 
 class Program;
 
