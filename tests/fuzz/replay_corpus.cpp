@@ -1,21 +1,37 @@
-// Feeds a fuzz target without libFuzzer: every file of the corpus, and mutations of it from a fixed seed, so that every
-// build exercises the parsers. `replay_corpus MUTATIONS FILE...`
+// Feeds a harness without libFuzzer: every seed, and mutations of them from a fixed numbers' seed, so that every build
+// exercises what reads. `replay HARNESS MUTATIONS FILE`, the file lists the seeds.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size);
+// HARNESSES, of CMakeLists.txt, has HARNESS(name) for each.
+#define HARNESS(name) extern "C" int fuzz_##name(const unsigned char* data, std::size_t size);
+HARNESSES
+#undef HARNESS
 
 namespace {
 
+using Harness = int (*)(const unsigned char*, std::size_t);
+
+Harness harness_of(const char* name) {
+#define HARNESS(each) \
+  if (std::strcmp(name, #each) == 0) return fuzz_##each;
+  HARNESSES
+#undef HARNESS
+  return nullptr;
+}
+
 constexpr std::size_t longest = 20'000;  // larger files are mutated in their first bytes only
 
-void feed(const std::string& input) {
-  LLVMFuzzerTestOneInput(reinterpret_cast<const unsigned char*>(input.data()), input.size());
+// In memory of exactly its size, so that a byte read beyond it is found.
+void feed(Harness harness, const std::string& input) {
+  const std::vector<unsigned char> bytes(input.begin(), input.end());
+  harness(bytes.data(), bytes.size());
 }
 
 std::string mutated(std::string text, const std::vector<std::string>& corpus, std::mt19937_64& random) {
@@ -47,22 +63,29 @@ std::string mutated(std::string text, const std::vector<std::string>& corpus, st
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
+  if (argc != 4) return 2;
+  const Harness harness = harness_of(argv[1]);
+  std::ifstream list(argv[3]);
+  if (harness == nullptr || !list) {
+    std::fprintf(stderr, "no harness '%s', or cannot read %s\n", argv[1], argv[3]);
+    return 2;
+  }
   std::vector<std::string> corpus;
-  for (int i = 2; i < argc; ++i) {
-    std::ifstream in(argv[i], std::ios::binary);
+  for (std::string file; std::getline(list, file) && !file.empty();) {
+    std::ifstream in(file, std::ios::binary);
     if (!in) {
-      std::fprintf(stderr, "cannot read %s\n", argv[i]);
+      std::fprintf(stderr, "cannot read %s\n", file.c_str());
       return 2;
     }
     corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-    feed(corpus.back());
+    feed(harness, corpus.back());
   }
+  if (corpus.empty()) corpus.emplace_back();
   std::mt19937_64 random(20240229);
-  const long mutations = std::strtol(argv[1], nullptr, 10);
+  const long mutations = std::strtol(argv[2], nullptr, 10);
   for (long i = 0; i < mutations; ++i) {
     const std::string& seed = corpus[static_cast<std::size_t>(random()) % corpus.size()];
-    feed(mutated(seed.substr(0, longest), corpus, random));
+    feed(harness, mutated(seed.substr(0, longest), corpus, random));
   }
   std::printf("%zu files, %ld mutations\n", corpus.size(), mutations);
 }

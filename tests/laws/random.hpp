@@ -1,8 +1,10 @@
-// Numbers drawn from a seed, the same on every machine (the distributions of the standard library are not).
+// Numbers drawn from a seed, the same on every machine (the distributions of the standard library are not), or from
+// bytes that a fuzzer chooses.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <string_view>
 #include <vector>
 
 namespace moire::laws {
@@ -18,7 +20,18 @@ class Random {
     z = (z ^ z >> 27) * 0x94D049BB133111EBU;
     return z ^ z >> 31;
   }
-  std::uint64_t below(std::uint64_t n) { return next() % n; }
+  // The bytes first, as few of them a number as it needs; then as from a seed.
+  explicit Random(std::string_view bytes) : state_(bytes.size()), bytes_(bytes) {}
+
+  std::uint64_t below(std::uint64_t n) {
+    if (bytes_.empty()) return next() % n;
+    std::uint64_t value = 0;
+    for (std::uint64_t most = n - 1; most > 0 && !bytes_.empty(); most >>= 8) {
+      value = value << 8 | static_cast<unsigned char>(bytes_[0]);
+      bytes_.remove_prefix(1);
+    }
+    return value % n;
+  }
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   template <class T>
   T of(std::initializer_list<T> values) {
@@ -31,6 +44,7 @@ class Random {
 
  private:
   std::uint64_t state_;
+  std::string_view bytes_;
 };
 
 }  // namespace moire::laws
