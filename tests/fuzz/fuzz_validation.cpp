@@ -48,7 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const fs::path file = folder() / "validate" / "input.yaml";
   std::ofstream(file, std::ios::binary) << text;
   config::Diagnostics diagnostics;
-  const auto validation = validate::load_validation(file, std::vector<std::string>{}, false, diagnostics);
+  study::Preparer preparer;
+  const auto validation = validate::load_validation(file, std::vector<std::string>{}, false, preparer, diagnostics);
   require(validation.has_value() == diagnostics.ok());
   if (validation) require(validation->groups.size() == validation->group_names.size());
   return 0;
