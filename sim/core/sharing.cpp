@@ -155,38 +155,153 @@ void Sharing::settle() {
     Class& c = classes_[id];
     advance(c);
     if (c.members > 0 && !c.listed) list(id);
-    if (c.members == 0 && c.listed) unlist(id);
   }
-  ++settlement_;
+  for (const ClassId id : dirty_) {
+    if (const std::uint32_t known = classes_[id].component; known != no_id) components_[known].dirty.push_back(id);
+  }
   for (const ClassId id : dirty_) {
     Class& c = classes_[id];
-    if (c.members != c.solved_members) {
-      collect_component(id);
-      solve_component();
-    } else if (c.solved_at != settlement_) {
+    if (!c.dirty) continue;  // solved with another one
+    if (c.members == c.solved_members) {
       retime(id);  // same population: only the next member to end may be another one
+      c.dirty = false;
+      continue;
     }
-    c.dirty = false;
+    if (c.component == no_id) collect(id);
+    solve(c.component);
+  }
+  for (const ClassId id : dirty_) {
+    if (const std::uint32_t known = classes_[id].component; known != no_id) components_[known].dirty.clear();
   }
   dirty_.clear();
 }
 
+// The components of its capacities are one from now on.
 void Sharing::list(ClassId id) {
-  collected_ = false;
   classes_[id].listed = true;
   for (const Demand& demand : classes_[id].spec.demands) {
-    auto& active = capacities_[demand.capacity].active;
-    active.insert(std::lower_bound(active.begin(), active.end(), id), id);
+    Capacity& capacity = capacities_[demand.capacity];
+    capacity.active.insert(std::lower_bound(capacity.active.begin(), capacity.active.end(), id), id);
+    if (capacity.component != no_id) dissolve(capacity.component);
   }
 }
 
 void Sharing::unlist(ClassId id) {
-  collected_ = false;
-  classes_[id].listed = false;
-  for (const Demand& demand : classes_[id].spec.demands) {
+  Class& c = classes_[id];
+  c.listed = false;
+  c.rate = 0;
+  c.solved_members = 0;
+  for (const Demand& demand : c.spec.demands) {
     auto& active = capacities_[demand.capacity].active;
     active.erase(std::lower_bound(active.begin(), active.end(), id));
   }
+}
+
+void Sharing::dissolve(std::uint32_t number) {
+  Component& component = components_[number];
+  for (const ClassId id : component.classes) classes_[id].component = no_id;
+  for (const CapacityId id : component.capacities) capacities_[id].component = no_id;
+  component.solver.clear();
+  component.dirty.clear();
+  free_components_.push_back(number);
+}
+
+// All classes with members that share a capacity with the seed, directly or through others.
+void Sharing::collect(ClassId seed) {
+  if (free_components_.empty()) {
+    free_components_.push_back(static_cast<std::uint32_t>(components_.size()));
+    components_.emplace_back();
+  }
+  const std::uint32_t number = free_components_.back();
+  free_components_.pop_back();
+  Component& component = components_[number];
+  ++mark_;
+  component.classes.assign(1, seed);
+  component.capacities.clear();
+  classes_[seed].mark = mark_;
+  empty_.clear();
+  for (std::size_t i = 0; i < component.classes.size(); ++i) {
+    for (const Demand& demand : classes_[component.classes[i]].spec.demands) {
+      Capacity& capacity = capacities_[demand.capacity];
+      if (capacity.mark == mark_) continue;
+      capacity.mark = mark_;
+      component.capacities.push_back(demand.capacity);
+      for (const ClassId neighbour : capacity.active) {
+        if (classes_[neighbour].mark == mark_) continue;
+        classes_[neighbour].mark = mark_;
+        (classes_[neighbour].members > 0 ? component.classes : empty_).push_back(neighbour);
+      }
+    }
+  }
+  for (const ClassId id : empty_) unlist(id);
+  // The order of summation must not depend on which member changed first.
+  std::sort(component.classes.begin(), component.classes.end());
+  std::sort(component.capacities.begin(), component.capacities.end());
+  copy_into_solver(number);
+}
+
+void Sharing::copy_into_solver(std::uint32_t number) {
+  Component& component = components_[number];
+  ShareComponent& solver = component.solver;
+  for (const CapacityId id : component.capacities) {
+    Capacity& capacity = capacities_[id];
+    const CapacitySpec& spec = capacity.spec;
+    capacity.component = number;
+    capacity.place = solver.add_constraint(spec.rate, spec.latency_growth, spec.latency_exponent, capacity.used);
+  }
+  for (std::uint32_t place = 0; place < component.classes.size(); ++place) {
+    Class& c = classes_[component.classes[place]];
+    c.component = number;
+    c.place = place;
+    solver.begin_variable(c.spec);
+    for (const Demand& demand : c.spec.demands) {
+      if (demand.per_work > 0) solver.add_use(capacities_[demand.capacity].place, demand.per_work);
+    }
+    const CapacityId by = c.spec.latency_capacity;
+    if (c.spec.window > 0 && by != no_id && capacities_[by].spec.latency_growth > 0)
+      solver.stretched_by(capacities_[by].place);
+  }
+  solver.complete();
+  component.dirty = component.classes;
+}
+
+void Sharing::solve(std::uint32_t number) {
+  ++solves_;
+  Component& component = components_[number];
+  ShareComponent& solver = component.solver;
+  solver.begin_change();
+  for (const ClassId id : component.dirty) {
+    if (solver.members(classes_[id].place) != classes_[id].members)
+      solver.set_members(classes_[id].place, classes_[id].members);
+  }
+  solver.solve();
+  changed_loads_.clear();
+  for (const std::uint32_t place : solver.changed_loads()) {
+    changed_loads_.push_back(component.capacities[place]);
+    capacities_[component.capacities[place]].used = solver.load(place);
+  }
+  changed_.assign(component.dirty.begin(), component.dirty.end());
+  for (const std::uint32_t place : solver.changed_rates()) changed_.push_back(component.classes[place]);
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  for (const ClassId id : changed_) {
+    Class& c = classes_[id];
+    c.solved_members = c.members;
+    const double rate = solver.rate(c.place);
+    if (c.rate == rate && !c.dirty) continue;  // its timer still holds
+    advance(c);
+    c.rate = rate;
+    retime(id);
+    c.dirty = false;
+  }
+  component.dirty.clear();
+  if (observer_ != nullptr) {
+    std::sort(changed_loads_.begin(), changed_loads_.end());
+    for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), capacities_[id].used);
+  }
+  // Too many that nobody is in: they are left out when it is collected again.
+  constexpr std::uint32_t few = 16;
+  if (solver.variables() > few + 3 * solver.present()) dissolve(number);
 }
 
 void Sharing::retime(ClassId id) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sim/core/run_loop.hpp"
+#include "sim/core/share_component.hpp"
 
 namespace moire::core {
 
@@ -110,9 +111,10 @@ class Sharing final : public Settler, public EventSink {
     Calendar::EventId timer = Calendar::none;
     Time due;  // what the timer is set to
     bool dirty = false;
-    bool listed = false;          // among its capacities' active classes
-    std::uint64_t mark = 0;       // the collection that found it last
-    std::uint64_t solved_at = 0;  // the settlement that solved it last
+    bool listed = false;  // among its capacities' active classes; one without members may be, until they are collected
+    std::uint64_t mark = 0;           // the collection that found it last
+    std::uint32_t component = no_id;  // that has it as its variable number `place`
+    std::uint32_t place = 0;
     std::vector<Member> heap;
     double started = 0;     // work taken on, less work moved away
     double progressed = 0;  // rate x members x time
@@ -122,7 +124,8 @@ class Sharing final : public Settler, public EventSink {
     std::vector<ClassId> active;
     std::uint64_t mark = 0;
     double used = 0;
-    std::uint32_t place = 0;  // in the component being solved
+    std::uint32_t component = no_id;  // that has it as its constraint number `place`
+    std::uint32_t place = 0;
   };
   struct Activity {
     ClassId in = no_id;
@@ -132,60 +135,12 @@ class Sharing final : public Settler, public EventSink {
     double finish = 0;
   };
 
-  // The component being solved, copied out of the classes: the solver's loops then run over a few cache lines.
-  struct Variable {
-    double weight = 0;
-    double bound = 0;
-    double window = 0;
-    double latency = 0;
-    double delay = 0;
-    double curvature = 0;  // delay x weight / window: rate = weight x level / (1 + curvature x level)
-    bool in_turn = false;
-    std::uint32_t stretched_by = no_id;  // the constraint whose load stretches the latency
-    std::uint32_t first_use = 0;
-    std::uint32_t last_use = 0;
-    double limit = 0;  // the least of bound and window / latency
-    double level = 0;  // at which the limit is reached
-    double rate = 0;
-    bool present = false;
-    bool rising = false;
-  };
-  struct Use {
-    std::uint32_t constraint;
-    double per_work;
-    double amount;  // units of the capacity per unit of member rate: per_work x members
-  };
-  struct User {
-    std::uint32_t variable;
-    std::uint32_t use;
-  };
-  struct Constraint {
-    double rate = 0;
-    double free = 0;
-    double weight = 0;         // of all users
-    double rising_weight = 0;  // of the users that still rise
-    double summed_weight = 0;  // the sum that rising_weight was subtracted from
-    std::uint32_t rising = 0;
-    std::uint32_t users = 0;
-    double most = 0;         // what its users take at their limits
-    bool contended = false;  // that is more than it has
-    double full_at = 0;      // level at which it was last found to be full; that only rises
-    bool changed = false;    // a user stopped since
-    bool curved = false;     // a user has a curvature
-    bool alike = true;       // and all of them have this one
-    double curvature = 0;
-    std::uint32_t first_user = 0;
-    std::uint32_t last_user = 0;
-    // The fixed point of the loaded latency; loads as a part of `rate`.
-    double growth = 0;
-    double exponent = 1;
-    double assumed = 0;
-    double change = 0;  // load - assumed, of the round before
-    double damping = 1;
-    double stretch = 1;
-    double steepness = 0;  // d log(stretch) / d load
-    double load = 0;
-    double slope = 0;  // - d load / d assumed load
+  // Classes and capacities by their numbers in the solver.
+  struct Component {
+    ShareComponent solver;
+    std::vector<ClassId> classes;
+    std::vector<CapacityId> capacities;
+    std::vector<ClassId> dirty;  // of its classes, in this settlement
   };
 
   static bool later(const Member& a, const Member& b) {
@@ -200,16 +155,10 @@ class Sharing final : public Settler, public EventSink {
   void retime(ClassId id);
   void list(ClassId id);
   void unlist(ClassId id);
-  void collect_component(ClassId seed);
-  void weigh();
-  void solve_component();
-  void find_loads();
-  void sum_loads();
-  void fill();
-  bool find_contended();
-  void freeze(Variable& v, double rate);
-  double level_when_full(const Constraint& k, double level) const;
-  double full_level(const Constraint*& full);
+  void collect(ClassId seed);
+  void copy_into_solver(std::uint32_t component);
+  void dissolve(std::uint32_t component);
+  void solve(std::uint32_t component);
 
   RunLoop& loop_;
   std::uint32_t component_;
@@ -220,20 +169,12 @@ class Sharing final : public Settler, public EventSink {
   std::vector<ActivityId> free_activities_;
   std::vector<ClassId> dirty_;
   std::uint64_t sequence_ = 0;
-  std::uint64_t settlement_ = 0;
   std::uint64_t mark_ = 0;
-  bool collected_ = false;  // the component below is still what collection number mark_ found
   std::uint64_t solves_ = 0;
-  // The component being solved; it outlives the solve because the next change usually hits the same one.
-  std::vector<ClassId> component_classes_;
-  std::vector<CapacityId> component_capacities_;
-  std::vector<Variable> variables_;
-  std::vector<Use> uses_;
-  std::vector<Constraint> constraints_;
-  std::vector<User> users_;
-  std::vector<std::uint32_t> order_;      // variables by level
-  std::vector<std::uint32_t> contended_;  // constraints
-  bool loaded_latency_ = false;
+  std::vector<Component> components_;  // kept until their classes are others
+  std::vector<std::uint32_t> free_components_;
+  std::vector<ClassId> empty_, changed_;  // scratch
+  std::vector<CapacityId> changed_loads_;
 };
 
 }  // namespace moire::core

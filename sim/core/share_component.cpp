@@ -1,0 +1,456 @@
+// The loads at which latencies and rates agree, and weighted max-min filling.
+#include "sim/core/share_component.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/core/invariant.hpp"
+#include "sim/core/power.hpp"
+#include "sim/core/sharing.hpp"
+
+namespace moire::core {
+
+namespace {
+
+// The exponent p = 4 of (bound^-p + by_latency^-p)^(-1/p) where a bound and a round trip take turns: 1 would add their
+// times, infinity take the longer one, and measured copies of one workgroup lie between (docs/explanation/sharing.md).
+constexpr int turn_exponent = 4;
+double turn_power(double x) {
+  static_assert(turn_exponent == 4);
+  return x * x * (x * x);
+}
+
+// The rate that a bound and a round trip leave together.
+double limit_of(double bound, double by_latency, bool in_turn) {
+  if (!in_turn) return std::min(bound, by_latency);
+  const double ratio = std::min(bound, by_latency) / std::max(bound, by_latency);
+  return std::min(bound, by_latency) / std::sqrt(std::sqrt(1 + turn_power(ratio)));
+}
+
+constexpr int max_rounds = 64;
+constexpr double load_tolerance = 1e-9;
+
+}  // namespace
+
+std::uint32_t ShareComponent::add_constraint(double rate, double latency_growth, double latency_exponent, double used) {
+  constraints_.push_back({.rate = rate, .growth = latency_growth, .exponent = latency_exponent, .load = used / rate});
+  return static_cast<std::uint32_t>(constraints_.size() - 1);
+}
+
+void ShareComponent::begin_variable(const ClassSpec& spec) {
+  const auto use = static_cast<std::uint32_t>(uses_.size());
+  variables_.push_back({.weight = spec.weight,
+                        .bound = spec.bound,
+                        .window = spec.window,
+                        .latency = spec.latency,
+                        .delay = spec.delay,
+                        .curvature = spec.delay > 0 ? spec.delay * spec.weight / spec.window : 0,
+                        .in_turn = spec.in_turn,
+                        .first_use = use,
+                        .last_use = use});
+}
+
+void ShareComponent::add_use(std::uint32_t constraint, double per_work) {
+  Variable& v = variables_.back();
+  Constraint& k = constraints_[constraint];
+  if (v.curvature > 0) k.curved = true;
+  if (k.last_user++ == 0) k.curvature = v.curvature;
+  k.alike = k.alike && k.curvature == v.curvature;
+  uses_.push_back({constraint, per_work, 0});
+  v.last_use = static_cast<std::uint32_t>(uses_.size());
+}
+
+void ShareComponent::stretched_by(std::uint32_t constraint) {
+  variables_.back().stretched_by = constraint;
+  ++constraints_[constraint].last_listener;
+  loaded_latency_ = true;
+}
+
+void ShareComponent::complete() {
+  std::uint32_t user = 0;
+  std::uint32_t listener = 0;
+  for (Constraint& k : constraints_) {
+    k.first_user = user;
+    user += k.last_user;
+    k.last_user = k.first_user;
+    k.first_listener = listener;
+    listener += k.last_listener;
+    k.last_listener = k.first_listener;
+  }
+  users_.resize(user);
+  listeners_.resize(listener);
+  for (std::uint32_t i = 0; i < variables_.size(); ++i) {
+    Variable& v = variables_[i];
+    for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+      users_[constraints_[uses_[u].constraint].last_user++] = {i, u};
+    }
+    if (v.stretched_by != UINT32_MAX) listeners_[constraints_[v.stretched_by].last_listener++] = i;
+    if (v.last_use > v.first_use) order_.push_back(i);
+  }
+}
+
+void ShareComponent::clear() {
+  variables_.clear();
+  uses_.clear();
+  constraints_.clear();
+  order_.clear();
+  touched_.clear();
+  changed_rates_.clear();
+  changed_loads_.clear();
+  present_ = 0;
+  loaded_latency_ = false;
+  uncontended_ = false;
+}
+
+void ShareComponent::begin_change() {
+  changed_rates_.clear();
+  changed_loads_.clear();
+}
+
+void ShareComponent::set_members(std::uint32_t variable, std::uint32_t members) {
+  Variable& v = variables_[variable];
+  present_ += static_cast<std::uint32_t>(members > 0) - static_cast<std::uint32_t>(v.members > 0);
+  v.members = members;
+  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) uses_[u].amount = uses_[u].per_work * members;
+  report_rate(variable);
+  if (uncontended_) touch_uses(v);
+}
+
+void ShareComponent::solve() {
+  if (!uncontended_ || !solve_touched()) solve_all();
+  for (const std::uint32_t i : changed_rates_) variables_[i].reported = false;
+  for (const std::uint32_t i : changed_loads_) constraints_[i].reported = false;
+}
+
+void ShareComponent::report_rate(std::uint32_t variable) {
+  Variable& v = variables_[variable];
+  if (v.reported) return;
+  v.reported = true;
+  changed_rates_.push_back(variable);
+}
+
+void ShareComponent::touch(std::uint32_t constraint) {
+  if (constraints_[constraint].touched) return;
+  constraints_[constraint].touched = true;
+  touched_.push_back(constraint);
+}
+
+void ShareComponent::touch_uses(const Variable& v) {
+  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) touch(uses_[u].constraint);
+}
+
+// As it comes back from units per second, so that a new component begins at the same bits as one that was kept.
+double ShareComponent::load_before(const Constraint& k) { return k.load * k.rate / k.rate; }
+
+// The latency that a load stretches, and the rates that follow it.
+void ShareComponent::restretch(std::uint32_t constraint) {
+  Constraint& k = constraints_[constraint];
+  stretch(k);
+  for (std::uint32_t l = k.first_listener; l < k.last_listener; ++l) {
+    Variable& v = variables_[listeners_[l]];
+    limit(v);
+    if (v.members == 0 || v.rate == v.limit) continue;
+    v.rate = v.limit;
+    report_rate(listeners_[l]);
+    touch_uses(v);
+  }
+}
+
+// Where all rates are limits, a change is a change of loads; those stretch latencies, which change other loads by less.
+// False where a capacity is contended on the way, or the loads find no balance: then all have to be looked at.
+bool ShareComponent::solve_touched() {
+  for (const std::uint32_t i : changed_rates_) {  // members came or went
+    Variable& v = variables_[i];
+    v.rate = v.members > 0 ? v.limit : 0;
+  }
+  // The search begins anew where something changed: what was off by less than the tolerance is not carried on.
+  corrected_ = touched_;
+  for (const std::uint32_t i : corrected_) {
+    Constraint& k = constraints_[i];
+    if (k.growth <= 0) continue;
+    k.assumed = std::min(1.0, load_before(k));
+    restretch(i);
+  }
+  for (int round = 0; !touched_.empty(); ++round) {
+    if (round == max_rounds) return false;
+    touched_next_.swap(touched_);
+    touched_.clear();
+    corrected_.clear();
+    bool fits = true;
+    for (const std::uint32_t i : touched_next_) {
+      Constraint& k = constraints_[i];
+      k.touched = false;
+      sum_load(i);
+      fits = fits && k.load <= 1;
+      if (!k.reported) {
+        k.reported = true;
+        changed_loads_.push_back(i);
+        k.change = 0;
+        k.damping = 1;
+      }
+      if (k.growth > 0 && std::abs(k.load - k.assumed) >= load_tolerance) corrected_.push_back(i);
+    }
+    if (!fits) return false;
+    for (const std::uint32_t i : corrected_) {
+      correct(i);
+      touch(i);
+      restretch(i);
+    }
+  }
+  return true;
+}
+
+void ShareComponent::solve_all() {
+  for (const std::uint32_t i : touched_) constraints_[i].touched = false;
+  touched_.clear();
+  changed_loads_.clear();
+  for (std::uint32_t i = 0; i < constraints_.size(); ++i) changed_loads_.push_back(i);
+  for (Variable& v : variables_) v.rate_before = v.rate;
+  weigh();
+  if (loaded_latency_) {
+    find_loads();
+  } else {
+    fill();
+    sum_loads();
+  }
+  uncontended_ = contended_.empty();
+  for (std::uint32_t i = 0; i < variables_.size(); ++i) {
+    if (variables_[i].rate != variables_[i].rate_before) report_rate(i);
+  }
+}
+
+void ShareComponent::weigh() {
+  for (Constraint& k : constraints_) {
+    k.weight = 0;
+    k.users = 0;
+  }
+  for (Variable& v : variables_) {
+    for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+      Constraint& k = constraints_[uses_[u].constraint];
+      k.weight += uses_[u].amount * v.weight;
+      if (v.members > 0) ++k.users;
+    }
+    limit(v);
+  }
+}
+
+void ShareComponent::limit(Variable& v) const {
+  const double stretch = v.stretched_by == UINT32_MAX ? 1 : constraints_[v.stretched_by].stretch;
+  v.limit = v.window > 0 ? limit_of(v.bound, v.window / (v.latency * stretch + v.delay), v.in_turn) : v.bound;
+}
+
+void ShareComponent::stretch(Constraint& k) const {
+  const double growth = k.assumed > 0 ? k.growth * power(k.assumed, k.exponent) : 0;
+  k.stretch = 1 + growth;
+  k.steepness = k.assumed > 0 ? k.exponent * growth / (k.assumed * k.stretch) : 0;
+}
+
+// One Newton step of what is assumed towards the load that came of it. Where the answer has a kink (a capacity just
+// full) a step may jump across it and back: a capacity whose error changes its sign without shrinking takes half the
+// step.
+void ShareComponent::correct(std::uint32_t constraint) {
+  Constraint& k = constraints_[constraint];
+  const double change = std::min(1.0, k.load) - k.assumed;
+  const bool overshot = change * k.change < 0 && std::abs(change) > 0.5 * std::abs(k.change);
+  k.damping = overshot ? 0.5 * k.damping : std::min(1.0, 2 * k.damping);
+  k.change = change;
+  k.assumed = std::clamp(k.assumed + k.damping * change / (1 + slope(constraint)), 0.0, 1.0);
+}
+
+// The loaded latency depends on the load and the load on the latency: a fixed point.
+void ShareComponent::find_loads() {
+  for (Constraint& k : constraints_) {
+    k.assumed = std::min(1.0, load_before(k));
+    k.change = 0;
+    k.damping = 1;
+  }
+  double worst = 1;
+  for (int round = 0; round < max_rounds; ++round) {
+    for (Constraint& k : constraints_) {
+      if (k.growth > 0) stretch(k);
+    }
+    for (Variable& v : variables_) {
+      if (v.stretched_by != UINT32_MAX) limit(v);
+    }
+    fill();
+    sum_loads();
+    worst = 0;
+    for (const Constraint& k : constraints_) {
+      if (k.growth > 0) worst = std::max(worst, std::abs(std::min(1.0, k.load) - k.assumed));
+    }
+    if (worst < load_tolerance) break;
+    for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
+      if (constraints_[i].growth > 0) correct(i);
+    }
+  }
+  MOIRE_INVARIANT(worst < 1e-5, "load and latency find no balance");
+}
+
+bool ShareComponent::is_stretched(const Variable& v) const {
+  return v.stretched_by != UINT32_MAX && v.rate == v.limit && v.limit < v.bound;
+}
+
+// Of a round trip, times what of it the rate follows.
+double ShareComponent::latency_share(const Variable& v) const {
+  const double round_trip = v.latency * constraints_[v.stretched_by].stretch + v.delay;
+  return (1 - v.delay / round_trip) * (v.in_turn ? turn_power(v.limit * round_trip / v.window) : 1);
+}
+
+void ShareComponent::sum_loads() {
+  for (std::uint32_t i = 0; i < constraints_.size(); ++i) sum_load(i);
+}
+
+void ShareComponent::sum_load(std::uint32_t constraint) {
+  Constraint& k = constraints_[constraint];
+  k.load = 0;
+  for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+    k.load += uses_[users_[u].use].amount * variables_[users_[u].variable].rate / k.rate;
+  }
+}
+
+// - d load / d assumed load: only members that are limited by the stretched latency react.
+double ShareComponent::slope(std::uint32_t constraint) const {
+  const Constraint& k = constraints_[constraint];
+  double slope = 0;
+  for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+    const Variable& v = variables_[users_[u].variable];
+    if (v.members > 0 && v.stretched_by == constraint && is_stretched(v))
+      slope += uses_[users_[u].use].amount * v.rate / k.rate * k.steepness * latency_share(v);
+  }
+  return slope;
+}
+
+// A capacity that has room for the limits of all its users stops nobody, whatever the others do. Most are like that.
+bool ShareComponent::find_contended() {
+  for (Constraint& k : constraints_) k.most = 0;
+  for (const Variable& v : variables_) {
+    if (v.members == 0) continue;
+    for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+      constraints_[uses_[u].constraint].most += uses_[u].amount * v.limit;
+    }
+  }
+  contended_.clear();
+  for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
+    Constraint& k = constraints_[i];
+    k.contended = k.most > k.rate;
+    if (!k.contended) continue;
+    contended_.push_back(i);
+    k.free = k.rate;
+    k.rising_weight = k.summed_weight = k.weight;
+    k.rising = k.users;
+    k.full_at = 0;
+    k.stopped = true;
+  }
+  return !contended_.empty();
+}
+
+// Progressive filling: all classes rise with their weight until they meet their own limit or a capacity is full.
+void ShareComponent::fill() {
+  const bool some_contended = find_contended();
+  for (Variable& v : variables_) {
+    v.rate = v.members > 0 ? v.limit : 0;
+    v.rising = false;
+  }
+  if (!some_contended) return;
+  for (Variable& v : variables_) {
+    for (std::uint32_t u = v.first_use; u < v.last_use && v.members > 0; ++u) {
+      if (constraints_[uses_[u].constraint].contended) v.rising = true;
+    }
+    if (!v.rising) continue;
+    v.level = v.curvature > 0 ? v.limit / (v.weight - v.curvature * v.limit) : v.limit / v.weight;
+  }
+  const auto lower = [&](std::uint32_t a, std::uint32_t b) {
+    return variables_[a].level != variables_[b].level ? variables_[a].level < variables_[b].level : a < b;
+  };
+  // Levels seldom change places from one solve to the next.
+  if (!std::is_sorted(order_.begin(), order_.end(), lower)) std::sort(order_.begin(), order_.end(), lower);
+  double level = -1;  // of the first capacity to be full; it only rises, so an old one serves until it is passed
+  for (std::size_t next = 0; next < order_.size();) {
+    Variable& v = variables_[order_[next]];
+    if (!v.rising) {
+      ++next;
+    } else if (v.level <= level) {
+      freeze(v, v.limit);
+    } else {
+      const Constraint* full = nullptr;
+      level = full_level(full);
+      if (v.level <= level) continue;
+      for (std::uint32_t u = full->first_user; u < full->last_user; ++u) {
+        Variable& user = variables_[users_[u].variable];
+        if (user.rising) freeze(user, user.weight * level / (1 + user.curvature * level));
+      }
+    }
+  }
+}
+
+void ShareComponent::freeze(Variable& v, double rate) {
+  v.rising = false;
+  v.rate = rate;
+  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+    Constraint& k = constraints_[uses_[u].constraint];
+    if (!k.contended) continue;
+    k.free = std::max(0.0, k.free - uses_[u].amount * rate);
+    k.rising_weight -= uses_[u].amount * v.weight;
+    --k.rising;
+    k.stopped = true;
+  }
+}
+
+double ShareComponent::full_level(const Constraint*& full) {
+  double level = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t i : contended_) {
+    Constraint& k = constraints_[i];
+    if (k.rising == 0 || k.full_at >= level) continue;
+    if (k.stopped) {
+      if (k.rising_weight < 1e-4 * k.summed_weight) {  // what a subtraction leaves of a large sum is noise: sum again
+        k.rising_weight = 0;
+        for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+          const Variable& v = variables_[users_[u].variable];
+          if (v.rising) k.rising_weight += uses_[users_[u].use].amount * v.weight;
+        }
+        k.summed_weight = k.rising_weight;
+      }
+      const double straight = k.free / k.rising_weight;
+      if (straight >= level) continue;  // curvature only makes it later
+      k.full_at = k.curved ? level_when_full(k, std::max(straight, k.full_at)) : straight;
+      k.stopped = false;
+    }
+    if (k.full_at < level) {
+      level = k.full_at;
+      full = &k;
+    }
+  }
+  return level;
+}
+
+// What the users that still rise take of a capacity is concave in their level. At the level that straight users would
+// fill it at, and at one where it was full before others stopped, it is not full: from there Newton's steps go up to
+// the root and never past it.
+double ShareComponent::level_when_full(const Constraint& k, double level) const {
+  constexpr int max_steps = 64;
+  constexpr double tolerance = 1e-14;
+  if (k.alike) {  // weight x level / (1 + curvature x level) = free
+    const double left = k.rising_weight - k.curvature * k.free;
+    return left > 0 ? k.free / left : std::numeric_limits<double>::infinity();
+  }
+  for (int step = 0; step < max_steps; ++step) {
+    double taken = 0;
+    double slope = 0;
+    for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+      const Variable& v = variables_[users_[u].variable];
+      if (!v.rising) continue;
+      const double flat = 1 / (1 + v.curvature * level);
+      const double steep = uses_[users_[u].use].amount * v.weight * flat;
+      taken += steep * level;
+      slope += steep * flat;
+    }
+    const double change = (k.free - taken) / slope;
+    if (change <= tolerance * level) return level;
+    level += change;
+    if (!std::isfinite(level)) break;
+  }
+  return level;
+}
+
+}  // namespace moire::core
