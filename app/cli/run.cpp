@@ -28,6 +28,7 @@ struct RunArguments {
   bool stats = false;
   bool resume = false;
   bool progress = false;
+  study::Folding folding = study::Folding::automatic;
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -53,7 +54,7 @@ int run(const RunArguments& arguments) {
   config::Diagnostics diagnostics;
   auto read = load_scenario_file(arguments.file, arguments.sets, diagnostics);
   std::optional<study::PreparedStudy> prepared;
-  study::Preparer preparer;
+  study::Preparer preparer(study::Preparer::Purpose::run, arguments.folding);
   if (read) prepared = study::prepare_runs(std::move(*read), preparer, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
@@ -112,6 +113,13 @@ void add_run(CLI::App& app, Action& action) {
                  "Take up a study that was interrupted or failed: runs that the same command finished, with the same "
                  "inputs, are not simulated again")
       ->needs(out);
+  command
+      ->add_option("--fold", arguments->folding,
+                   "Simulate one block of nodes where all blocks do the same: auto (the default), off, or require, "
+                   "which refuses other runs and says why. Changes no result")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, study::Folding>{
+          {"auto", study::Folding::automatic}, {"off", study::Folding::off}, {"require", study::Folding::require}}))
+      ->type_name("auto|off|require");
   command->add_flag("--progress", arguments->progress,
                     "Say on stderr every ten seconds how far it is, also where that is no terminal");
   command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");

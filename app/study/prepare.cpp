@@ -50,11 +50,12 @@ constexpr double rank_bytes = 50e3;  // of a machine
 // A slip in a size must not run for days, nor fill the machine: what a rank, a resident workgroup and a flag take was
 // measured (docs/explanation/performance.md).
 std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system,
-                                         double steps) {
+                                         program::Rank images, double steps) {
   constexpr double most = 1e10;  // hours
   constexpr double workgroup_bytes = 800;
   const auto& cus = system.node.gpu.compute;
-  double memory = rank_bytes * program.ranks() + core::flag_bytes * program.flag_count();
+  const program::Rank ranks = program.ranks() / images;
+  double memory = rank_bytes * ranks + core::flag_bytes * program.flag_count() / images;
   for (const program::Queue& queue : program.queues) {
     double most_resident = 0;
     for (const program::Operation& operation : queue.operations) {
@@ -65,7 +66,7 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
           std::min(static_cast<double>(cus.workgroups_per_cu),
                    static_cast<double>(cus.threads_per_cu) / static_cast<double>(kernel->resources.threads));
       double resident = 0;
-      for (program::Rank rank = 0; rank < program.ranks(); ++rank) {
+      for (program::Rank rank = 0; rank < ranks; ++rank) {
         resident += std::min(static_cast<double>(kernel->body->workgroups(rank)), places);
       }
       most_resident = std::max(most_resident, resident);
@@ -77,7 +78,7 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
                                        "are simulated, which takes hours",
                                        steps, most),
                            "make its sizes smaller, or simulate fewer nodes"};
-  return too_much_memory(memory, fmt::format("{} ranks and their workgroups", program.ranks()));
+  return too_much_memory(memory, fmt::format("{} ranks and their workgroups", ranks));
 }
 
 // What makes two parts of scenarios the same: all of their values, and where a file name among them is read from.
@@ -146,8 +147,8 @@ constexpr std::size_t most_kept = std::size_t{128} << 20;
 
 PreparedRun PreparedRun::only(std::uint32_t queue) const {
   auto alone = std::make_shared<program::Program>(program->only(queue));
-  const double own_steps = program::work_of(*alone).steps;
-  return {system, std::move(alone), {}, {}, {}, own_steps, machine};
+  const double own_steps = program::work_of(*alone).steps / fold.images;
+  return {system, std::move(alone), {}, {}, {}, own_steps, fold, machine};
 }
 
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
@@ -155,18 +156,14 @@ std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system
   const bool engine = system.network.model == machine::NetworkModel::flow;
   machine::SystemSpec without_engine = system;  // building the engine says nothing more about the parts
   without_engine.network.model = machine::NetworkModel::queue;
-  if (const auto problem =
-          too_much_memory(rank_bytes * static_cast<double>(system.ranks()), fmt::format("{} GPUs", system.ranks()))) {
-    diagnostics.error(node.place, *problem);
-    return nullptr;
-  }
   config::Problem error;
-  auto machine = machine::Machine::build(without_engine, error);
+  auto machine = machine::Machine::build(without_engine, error, {}, static_cast<program::Rank>(system.nodes));
   if (!machine) diagnostics.error(node.place, error);
   return engine ? nullptr : std::move(machine);
 }
 
-Preparer::Preparer(Purpose purpose) : purpose_(purpose), memory_before_(memory_in_use()) {}
+Preparer::Preparer(Purpose purpose, Folding folding)
+    : purpose_(purpose), folding_(folding), memory_before_(memory_in_use()) {}
 
 bool Preparer::has_room() const { return memory_in_use() < memory_before_ + most_kept; }
 
@@ -186,6 +183,18 @@ Preparer::System Preparer::system_of(const config::Node& node, config::Diagnosti
   return system;
 }
 
+replay::Fold Preparer::fold_of(const System& system, const program::Program& program) const {
+  const machine::SystemSpec& spec = *system.spec;
+  if (folding_ == Folding::off) return {1, "--fold off"};
+  if (spec.network.model == machine::NetworkModel::flow && spec.fabric)
+    return {1, "the flows of SimGrid need the whole network"};
+  if (system.machine && *system.machine) return replay::fold_of(**system.machine, program);
+  config::Problem error;
+  const auto machine = machine::Machine::build(spec, error, {}, static_cast<program::Rank>(spec.nodes));
+  MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
+  return replay::fold_of(*machine, program);
+}
+
 PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   config::Node tree = scenario.tree;
@@ -194,7 +203,8 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
   if (!system_node || !program_node) return nullptr;  // told when the scenario was loaded
-  const auto [system, machine] = system_of(*system_node, diagnostics);
+  const System checked = system_of(*system_node, diagnostics);
+  const auto& [system, machine] = checked;
   if (!system) return nullptr;
   std::pair same{system.get(), text_of(*program_node, Overrides::ignore)};
   const auto known = runs_.find(same);
@@ -205,15 +215,18 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
                                                              purpose_ == Purpose::check ? &untried_ : nullptr);
     if (!built.program || diagnostics.size() > before) return nullptr;
     auto problem = machine::does_not_fit(*built.program, *system);
-    const double steps = program::work_of(*built.program).steps;
-    if (!problem) problem = too_large(*built.program, *system, steps);
+    const replay::Fold fold = problem ? replay::Fold{} : fold_of(checked, *built.program);
+    const double steps = program::work_of(*built.program).steps / fold.images;
+    if (!problem && folding_ == Folding::require && fold.images == 1 && system->nodes > 1)
+      problem = {"--fold require: " + fold.why_not, "simulate all ranks: --fold auto"};
+    if (!problem) problem = too_large(*built.program, *system, fold.images, steps);
     if (problem) {
       diagnostics.error(program_node->place, *problem);
       return nullptr;
     }
     prepared = std::make_shared<const PreparedRun>(PreparedRun{system, std::move(built.program),
                                                                std::move(built.recorded), std::move(built.exchanges),
-                                                               std::move(built.notes), steps, machine});
+                                                               std::move(built.notes), steps, fold, machine});
     if (has_room()) runs_.emplace(std::move(same), prepared);
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
@@ -227,7 +240,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
 PreparedRunPtr PreparedStudy::run(std::size_t number) const {
   if (runs[number]) return runs[number];
   config::Diagnostics diagnostics;
-  PreparedRunPtr prepared = Preparer().prepare(scenario, run_of(scenario, number), diagnostics);
+  PreparedRunPtr prepared = Preparer(Preparer::Purpose::run, folding).prepare(scenario, run_of(scenario, number), diagnostics);
   MOIRE_INVARIANT(prepared != nullptr, "a checked run was refused: " + diagnostics.str());
   return prepared;
 }
@@ -241,6 +254,7 @@ std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer,
   std::map<std::string, Seen> seen;
   std::vector<std::string> order;
   PreparedStudy study;
+  study.folding = preparer.folding();
   const std::size_t before = diagnostics.size();
   check_overwrites(scenario, diagnostics);
   const std::size_t runs = scenario.runs();

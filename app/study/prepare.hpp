@@ -11,6 +11,7 @@
 
 #include "app/study/scenario.hpp"
 #include "models/hardware/machine/machine.hpp"
+#include "models/hardware/replay/fold.hpp"
 #include "models/workload/builder/builder.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/program/program.hpp"
@@ -18,8 +19,9 @@
 
 namespace moire::study {
 
-// The machine that was built to check a system. It has a state, so the first simulation of a process takes it;
-// processes forked before that have one each. Null where it was taken or is not kept: a simulation then builds its own.
+// The machine that was built to check a system: of its first node. It has a state, so the first simulation of a process
+// that needs no more takes it; processes forked before that have one each. Null where it was taken or is not kept: a
+// simulation then builds its own.
 using SpareMachine = std::shared_ptr<std::unique_ptr<machine::Machine>>;
 
 struct PreparedRun {
@@ -28,12 +30,16 @@ struct PreparedRun {
   std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
   std::vector<builder::Exchange> exchanges{};       // operations whose bandwidth is told
   std::vector<std::string> notes{};                 // what operators decided and why
-  double steps = 0;                                 // of workgroups, about (program::work_of)
+  double steps = 0;                                 // of workgroups that are simulated, about (program::work_of)
+  replay::Fold fold{};
   SpareMachine machine{};
 
   PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
 };
 using PreparedRunPtr = std::shared_ptr<const PreparedRun>;
+
+// Whether ranks that do the same are simulated as one (replay::fold_of).
+enum class Folding { automatic, off, require };
 
 // Prepares runs. What several of them share is made once: WG traces, systems that are written alike, and whole runs
 // that differ in nothing that is simulated.
@@ -41,7 +47,7 @@ class Preparer {
  public:
   // check: nothing will run, so what operators decide by simulating is left open.
   enum class Purpose { run, check };
-  explicit Preparer(Purpose purpose = Purpose::run);
+  explicit Preparer(Purpose purpose = Purpose::run, Folding folding = Folding::automatic);
 
   // Null, and the reasons in `diagnostics`, where the run cannot be simulated.
   PreparedRunPtr prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
@@ -51,6 +57,7 @@ class Preparer {
   bool has_room() const;
 
   program::WgTraceFiles& traces() { return traces_; }
+  Folding folding() const { return folding_; }
 
   // Of runs that were checked: candidates that they simulate before they run, as for `algorithm: best`.
   std::size_t untried() const { return untried_; }
@@ -61,8 +68,10 @@ class Preparer {
     SpareMachine machine;
   };
   System system_of(const config::Node& node, config::Diagnostics& diagnostics);
+  replay::Fold fold_of(const System& system, const program::Program& program) const;
 
   Purpose purpose_;
+  Folding folding_;
   std::size_t untried_ = 0;
   std::size_t memory_before_;  // bytes
   program::WgTraceFiles traces_;
@@ -76,6 +85,7 @@ struct PreparedStudy {
   std::vector<PreparedRunPtr> runs;             // by number; null where there was no room
   std::vector<std::vector<std::string>> notes;  // by number (notes.hpp)
   std::vector<double> steps;                    // by number, of workgroups
+  Folding folding = Folding::automatic;
 
   PreparedRunPtr run(std::size_t number) const;  // prepared now where it was not kept
 };
@@ -84,7 +94,7 @@ struct PreparedStudy {
 // which.
 std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics);
 
-// Builds the system, or reports at `node` what keeps it from being built. SimGrid has one engine per process: with its
+// Builds the system's first node, or reports at `node` what keeps it from being built. SimGrid has one engine per process: with its
 // flow model the machine is another one, and only checked.
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
                                                config::Diagnostics& diagnostics);

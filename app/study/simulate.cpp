@@ -158,7 +158,7 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   metrics.push_back({"rank_max_us", microseconds(*std::max_element(result.rank_end.begin(), result.rank_end.end()))});
   add_operations(result, run.recorded, metrics);
   add_bandwidths(result, run, metrics);
-  metrics.push_back({"ranks", static_cast<double>(machine.ranks())});
+  metrics.push_back({"ranks", static_cast<double>(run.program->ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
   add_parts(result, machine, metrics);
   return metrics;
@@ -180,10 +180,11 @@ std::vector<QueueResult> queues_of(const replay::Result& result, const program::
 }
 
 std::unique_ptr<machine::Machine> machine_for(const PreparedRun& run, const machine::Apart& apart) {
-  if (run.machine && *run.machine && apart.queues == 1 && apart.kinds.empty())
+  if (run.machine && *run.machine && apart.queues == 1 && apart.kinds.empty() &&
+      (*run.machine)->images() == run.fold.images)
     return std::exchange(*run.machine, nullptr);
   config::Problem error;
-  auto machine = machine::Machine::build(*run.system, error, apart);
+  auto machine = machine::Machine::build(*run.system, error, apart, run.fold.images);
   MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
   return machine;
 }
@@ -212,6 +213,12 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   result.stats.events = machine->loop().calendar().fired();
   result.stats.instants = machine->loop().instants();
   result.stats.solves = machine->sharing().solves();
+  if (!replayed.deadlock.empty() && run.fold.images > 1) {
+    PreparedRun whole = run;
+    whole.fold = {};
+    return simulate(whole, observer, apart, pulse);
+  }
+  result.fold = run.fold;
   result.deadlock = replayed.deadlock;
   if (!result.deadlock.empty()) return result;
   MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");

@@ -40,6 +40,7 @@ struct RunResult {
   std::vector<Metric> metrics;
   std::vector<std::string> notes;  // what operators decided and why
   std::string deadlock;            // the report; empty where every operation ended
+  replay::Fold fold;
   RunStats stats;
   // Of a run of a study. One that did not end well has neither time nor metrics.
   RunEnd end = RunEnd::well;

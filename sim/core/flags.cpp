@@ -7,14 +7,15 @@
 namespace moire::core {
 
 FlagId Flags::add(std::uint32_t count) {
-  const auto first = static_cast<FlagId>(flags_.size());
-  flags_.resize(flags_.size() + count);
+  const FlagId first = size_;
+  size_ += count;
+  pages_.resize((std::size_t{size_} + page - 1) / page);
   return first;
 }
 
 void Flags::raise(FlagId id, std::int64_t by) {
   MOIRE_INVARIANT(by > 0, "a flag can only rise");
-  Flag& flag = flags_[id];
+  Flag& flag = flag_of(id);
   flag.value += by;
   if (flag.value < flag.lowest) return;
   flag.lowest = INT64_MAX;
@@ -34,7 +35,7 @@ void Flags::raise(FlagId id, std::int64_t by) {
 
 void Flags::wait(FlagId id, std::int64_t target, Time notice, EventSink& sink, std::uint64_t payload) {
   MOIRE_INVARIANT(notice >= Time{}, "a waiter would learn of its flag before it rises");
-  Flag& flag = flags_[id];
+  Flag& flag = flag_of(id);
   if (flag.value >= target) {
     calendar_.schedule(calendar_.now() + notice, sink, payload, component_);
     return;
@@ -60,10 +61,13 @@ void Flags::park(Flag& flag, std::uint32_t at) {
 
 std::vector<Flags::Waiter> Flags::waiting() const {
   std::vector<Waiter> all;
-  for (FlagId id = 0; id < flags_.size(); ++id) {
-    for (std::uint32_t at = flags_[id].first; at != none; at = parked_[at].next) {
-      const Parked& parked = parked_[at];
-      all.push_back({id, parked.target, parked.notice, parked.sink, parked.payload});
+  for (std::size_t p = 0; p < pages_.size(); ++p) {
+    if (!pages_[p]) continue;
+    for (FlagId i = 0; i < page; ++i) {
+      for (std::uint32_t at = (*pages_[p])[i].first; at != none; at = parked_[at].next) {
+        const Parked& parked = parked_[at];
+        all.push_back({static_cast<FlagId>(p * page + i), parked.target, parked.notice, parked.sink, parked.payload});
+      }
     }
   }
   return all;

@@ -1,7 +1,9 @@
 // Flags: counters in the memory of one rank that workgroups, copies and NICs raise and workgroups wait for.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/core/run_loop.hpp"
@@ -14,10 +16,10 @@ class Flags {
  public:
   explicit Flags(Calendar& calendar, std::uint32_t component = 0) : calendar_(calendar), component_(component) {}
 
-  // Makes `count` flags of value 0; returns the first id, the others follow.
+  // Makes `count` flags of value 0; returns the first id, the others follow. Memory is taken by those that are used.
   FlagId add(std::uint32_t count);
-  std::size_t size() const { return flags_.size(); }
-  std::int64_t value(FlagId id) const { return flags_[id].value; }
+  std::size_t size() const { return size_; }
+  std::int64_t value(FlagId id) const { return pages_[id / page] ? (*pages_[id / page])[id % page].value : 0; }
   void raise(FlagId id, std::int64_t by = 1);
   // Fires sink.fire(payload) `notice` after the flag reaches `target` (a poll interval); also if it already has.
   void wait(FlagId id, std::int64_t target, Time notice, EventSink& sink, std::uint64_t payload);
@@ -47,11 +49,20 @@ class Flags {
     std::uint64_t payload = 0;
     std::uint32_t next = none;
   };
+  static constexpr FlagId page = 64;
+  using Page = std::array<Flag, page>;
+
+  Flag& flag_of(FlagId id) {
+    std::unique_ptr<Page>& its = pages_[id / page];
+    if (!its) its = std::make_unique<Page>();
+    return (*its)[id % page];
+  }
   void park(Flag& flag, std::uint32_t at);
 
   Calendar& calendar_;
   std::uint32_t component_;
-  std::vector<Flag> flags_;
+  FlagId size_ = 0;
+  std::vector<std::unique_ptr<Page>> pages_;
   std::vector<Parked> parked_;
   std::vector<std::uint32_t> free_;
 };

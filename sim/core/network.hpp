@@ -33,6 +33,14 @@ class Topology {
   // Appends the links from source to destination in order. `flow` lets static multi-path routing spread queue pairs.
   virtual void route(EndpointId source, EndpointId destination, std::uint32_t flow,
                      std::vector<LinkId>& path) const = 0;
+  // Beside which endpoint a link stands: messages that come to it at once are ordered by where their ends are from
+  // there, which says the same beside every endpoint.
+  virtual EndpointId home(LinkId /*link*/) const { return 0; }
+  // Is the topology the same, routes too, when every endpoint takes the place of the one `by` places on (the last ones
+  // that of the first ones)?
+  virtual bool turns(EndpointId /*by*/) const { return false; }
+  // Where it is: the link that takes the place of `link`.
+  virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }
 };
 
 // A message is delivered when its last byte has arrived: then sink->fire(payload). bytes >= 1.

@@ -51,6 +51,11 @@ class TimeSum {
     ps_ += o.ps_;
     return *this;
   }
+  constexpr TimeSum operator*(std::int64_t n) const {
+    TimeSum product = *this;
+    product.ps_ *= n;
+    return product;
+  }
   constexpr double us() const { return static_cast<double>(ps_) * 1e-6; }
   constexpr bool operator==(const TimeSum&) const = default;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "sim/core/invariant.hpp"
@@ -10,7 +11,7 @@ namespace moire::core {
 
 namespace {
 
-enum class Step : std::uint64_t { inject, arrive, deliver };
+enum class Step : std::uint64_t { turn, arrive, deliver };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
 
@@ -35,8 +36,12 @@ std::size_t QueueNetwork::KeyHash::operator()(const Key& key) const {
   return x ^ x >> 31;
 }
 
-QueueNetwork::QueueNetwork(Calendar& calendar, const Topology& topology, QueueNetworkSpec spec, std::uint32_t component)
-    : calendar_(calendar), topology_(topology), spec_(spec), component_(component) {
+QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec, EndpointId period)
+    : calendar_(loop.calendar()),
+      topology_(topology),
+      spec_(spec),
+      period_(period == 0 ? topology.endpoints() : period) {
+  loop.add(*this);
   MOIRE_INVARIANT(spec.chunk.value >= 1, "a chunk needs at least one byte");
   MOIRE_INVARIANT(spec.window >= 2, "a window below two chunks cannot keep a link busy");
   links_.reserve(topology.links().size());
@@ -70,13 +75,17 @@ QueueNetwork::Index QueueNetwork::open_flow(const Key& key) {
   Flow& flow = flows_[index];
   flow.key = key;
   flow.path.clear();
-  topology_.route(key.source, key.destination, key.flow, flow.path);
-  MOIRE_INVARIANT(!flow.path.empty(), "a network path needs at least one link");
+  route_.clear();
+  topology_.route(key.source, key.destination, key.flow, route_);
+  MOIRE_INVARIANT(!route_.empty(), "a network path needs at least one link");
   double latency = 0;
   double slowest = 0;
-  for (const LinkId id : flow.path) {
+  for (const LinkId id : route_) {
     latency += static_cast<double>(links_[id].latency.ps);
     slowest = std::max(slowest, links_[id].ps_per_byte);
+    const EndpointId home = topology_.home(id);
+    const EndpointId back = topology_.endpoints() - home / period_ * period_;
+    flow.path.push_back({home < period_ ? id : topology_.turned(id, back), home});
   }
   flow.window = spec_.chunk.value * static_cast<double>(spec_.window) + latency / slowest;
   flow_of_.emplace(key, index);
@@ -89,8 +98,7 @@ void QueueNetwork::offer(Index index) {
   Flow& flow = flows_[index];
   if (flow.ready || !can_send(flow)) return;
   flow.ready = true;
-  enqueue(ports_[flow.path.front()], index);
-  wake(flow.path.front());
+  offered_.push_back(at(flow.path.front(), flow, index));
 }
 
 void QueueNetwork::enqueue(Port& port, Index index) {
@@ -108,19 +116,54 @@ void QueueNetwork::wake(LinkId id) {
   Port& port = ports_[id];
   if (port.scheduled || (port.first == none && port.served == none)) return;
   port.scheduled = true;
-  calendar_.schedule(std::max(calendar_.now(), port.free), *this, pack(Step::inject, id), component_);
+  if (port.free <= calendar_.now()) {
+    due_.push_back(id);
+  } else {
+    calendar_.schedule(port.free, *this, pack(Step::turn, id));
+  }
 }
 
 void QueueNetwork::fire(std::uint64_t payload) {
   const auto index = static_cast<std::uint32_t>(payload);
   switch (static_cast<Step>(payload >> 32)) {
-    case Step::inject:
-      return inject(index);
-    case Step::arrive:
-      return forward(index);
+    case Step::turn:
+      due_.push_back(index);
+      return;
+    case Step::arrive: {
+      const Chunk& chunk = chunks_[index];
+      arrived_.push_back(at(chunk.path[chunk.hop], flows_[chunk.flow], index));
+      return;
+    }
     case Step::deliver:
       return deliver(index);
   }
+}
+
+bool QueueNetwork::Arrival::operator<(const Arrival& o) const {
+  return std::tie(link, source, destination, flow) < std::tie(o.link, o.source, o.destination, o.flow);
+}
+
+QueueNetwork::Arrival QueueNetwork::at(const Hop& hop, const Flow& flow, Index index) const {
+  const EndpointId all = topology_.endpoints();
+  const auto seen = [&](EndpointId end) { return end >= hop.home ? end - hop.home : end + all - hop.home; };
+  return {hop.link, seen(flow.key.source), seen(flow.key.destination), flow.key.flow, index};
+}
+
+void QueueNetwork::settle() {
+  if (offered_.empty() && due_.empty() && arrived_.empty()) return;
+  // Two chunks of one flow never come at once, but for a service shorter than a picosecond: then the first one is first.
+  std::stable_sort(offered_.begin(), offered_.end());
+  for (const Arrival& flow : offered_) {
+    enqueue(ports_[flow.link], flow.index);
+    wake(flow.link);
+  }
+  offered_.clear();
+  std::sort(due_.begin(), due_.end());
+  for (std::size_t i = 0; i < due_.size(); ++i) inject(due_[i]);  // which may be due again
+  due_.clear();
+  std::stable_sort(arrived_.begin(), arrived_.end());
+  for (const Arrival& chunk : arrived_) forward(chunk.index);
+  arrived_.clear();
 }
 
 void QueueNetwork::inject(LinkId id) {
@@ -152,7 +195,7 @@ void QueueNetwork::inject(LinkId id) {
 }
 
 Time QueueNetwork::pass(Chunk& chunk) {
-  Link& link = links_[chunk.path[chunk.hop++]];
+  Link& link = links_[chunk.path[chunk.hop++].link];
   const Time start = std::max(calendar_.now(), link.free);
   const Time service = Time::from_ps(std::ceil(chunk.bytes * link.ps_per_byte));
   link.free = start + service;
@@ -167,9 +210,9 @@ void QueueNetwork::forward(Index index) {
   Chunk& chunk = chunks_[index];
   const Time head = pass(chunk);
   if (chunk.hop < chunk.hops) {
-    calendar_.schedule(head, *this, pack(Step::arrive, index), component_);
+    calendar_.schedule(head, *this, pack(Step::arrive, index));
   } else {
-    calendar_.schedule(chunk.tail, *this, pack(Step::deliver, index), component_);
+    calendar_.schedule(chunk.tail, *this, pack(Step::deliver, index));
   }
 }
 

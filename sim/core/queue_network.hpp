@@ -12,8 +12,13 @@
 // at the source nor books ports far ahead. Switch buffers are not modelled otherwise: ports queue without limit, and
 // no chunk waits behind one that goes elsewhere.
 //
-// One event a hop, in (time, component, sequence) order: no port is booked before the chunk is there, so FIFO order is
-// exact and nothing overtakes. Memory grows with the messages and the chunks in flight, not with the traffic.
+// One event a hop: no port is booked before the chunk is there, so FIFO order is exact and nothing overtakes. What
+// comes to a link in the same picosecond is served in the order of where its ends are, seen from the link, so that a
+// result does not depend on where endpoint 0 is. Memory grows with the messages and the chunks in flight, not with the
+// traffic.
+//
+// Where endpoints of every `period` in a row do the same at the same time, it is enough that those of the first period
+// send: a message to the k-th one stands for the one that comes from there, and goes through the links of the first.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +26,7 @@
 #include <vector>
 
 #include "sim/core/network.hpp"
+#include "sim/core/run_loop.hpp"
 
 namespace moire::core {
 
@@ -29,10 +35,10 @@ struct QueueNetworkSpec {
   std::int64_t window = 4;   // chunks that a flow may queue in the fabric, at least 2
 };
 
-class QueueNetwork final : public Network, private EventSink {
+class QueueNetwork final : public Network, private EventSink, private Settler {
  public:
-  // `component` orders this network's events among those of one picosecond. The topology must outlive the network.
-  QueueNetwork(Calendar& calendar, const Topology& topology, QueueNetworkSpec spec = {}, std::uint32_t component = 0);
+  // The topology must outlive the network. `period`: endpoints that send, all by default; the topology turns by it.
+  QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec = {}, EndpointId period = 0);
 
   void send(const Message& message) override;
   // Equal once all is delivered (to the last bit where messages have whole bytes).
@@ -59,7 +65,7 @@ class QueueNetwork final : public Network, private EventSink {
     Index first = none, last = none;
     Index served = none;     // the flow whose chunk the port serves, if it has more to send
     Time free;               // end of the service of this port's own last chunk
-    bool scheduled = false;  // an injection event is pending
+    bool scheduled = false;  // its next turn is
   };
   struct Key {
     EndpointId source = 0, destination = 0;
@@ -69,9 +75,13 @@ class QueueNetwork final : public Network, private EventSink {
   struct KeyHash {
     std::size_t operator()(const Key& key) const;
   };
+  struct Hop {
+    LinkId link;      // that serves it
+    EndpointId home;  // of the link that it stands for
+  };
   struct Flow {
     Key key;
-    std::vector<LinkId> path;
+    std::vector<Hop> path;
     double window = 0;
     double in_flight = 0;
     Index chunks = 0;  // in flight
@@ -85,7 +95,7 @@ class QueueNetwork final : public Network, private EventSink {
     Index next = none;
   };
   struct Chunk {
-    const LinkId* path = nullptr;  // into its flow, which lives as long as it has chunks
+    const Hop* path = nullptr;  // into its flow, which lives as long as it has chunks
     double bytes = 0;
     Time tail;  // when the last byte is at the link `hop`
     Index flow = none;
@@ -93,7 +103,18 @@ class QueueNetwork final : public Network, private EventSink {
     std::uint16_t hop = 0, hops = 0;
   };
 
+  // What comes to links at once, in the order in which they serve it.
+  struct Arrival {
+    LinkId link;
+    EndpointId source, destination;  // as seen from the link
+    std::uint32_t flow;
+    Index index;
+    bool operator<(const Arrival& o) const;
+  };
+
   void fire(std::uint64_t payload) override;
+  void settle() override;
+  Arrival at(const Hop& hop, const Flow& flow, Index index) const;
   void inject(LinkId port);
   Time pass(Chunk& chunk);  // through the link it has reached; returns when its head is at the next one
   void forward(Index chunk);
@@ -107,7 +128,7 @@ class QueueNetwork final : public Network, private EventSink {
   Calendar& calendar_;
   const Topology& topology_;
   QueueNetworkSpec spec_;
-  std::uint32_t component_;
+  EndpointId period_;
   std::vector<Link> links_;
   std::vector<Port> ports_;  // by first link
   std::unordered_map<Key, Index, KeyHash> flow_of_;
@@ -117,6 +138,10 @@ class QueueNetwork final : public Network, private EventSink {
   std::vector<Index> free_messages_;
   std::vector<Chunk> chunks_;
   std::vector<Index> free_chunks_;
+  // Of this picosecond: flows that can send again, ports whose turn has come, chunks that have reached a link.
+  std::vector<Arrival> offered_, arrived_;
+  std::vector<LinkId> due_;
+  std::vector<LinkId> route_;  // scratch
   Bytes injected_, delivered_;
   std::uint64_t chunk_hops_ = 0;
 };

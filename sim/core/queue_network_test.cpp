@@ -61,7 +61,7 @@ struct Arrivals : EventSink {
 
 struct Bench {
   explicit Bench(const Topology& topology, QueueNetworkSpec spec = {})
-      : network(loop.calendar(), topology, spec), arrivals(loop.calendar()) {}
+      : network(loop, topology, spec), arrivals(loop.calendar()) {}
   void send(EndpointId source, EndpointId destination, double bytes, std::uint64_t payload = 0,
             std::uint32_t flow = 0) {
     network.send({source, destination, flow, Bytes{bytes}, &arrivals, payload});

@@ -34,7 +34,6 @@ bool Program::several_queues_have(const std::function<bool(const Operation&)>& k
 FlagBlock Program::add_flags(FlagArray array) {
   const FlagBlock block{flag_count_, array.per_rank};
   const std::uint64_t total = flag_count_ + std::uint64_t{array.per_rank} * ranks_;
-  core::need_memory(core::flag_bytes * static_cast<double>(total), "the program's flags", "simulate fewer ranks");
   if (total >= no_flag)
     throw core::TooLarge(fmt::format("the program has {:.1e} flags, at most {:.1e} are simulated",
                                      static_cast<double>(total), static_cast<double>(no_flag)),

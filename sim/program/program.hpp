@@ -121,6 +121,10 @@ class KernelBody {
   virtual bool item_phase(Rank /*rank*/, std::int64_t /*item*/, std::uint32_t /*step*/, Phase& /*phase*/) const {
     return false;
   }
+  // Does every rank do what the rank `by` before it does (the first ones what the last ones do), with all ranks that it
+  // names `by` on? false: it may (turn.hpp looks at every step of short ones). Flags of its arrays may have any number
+  // at the rank that they are at.
+  virtual bool turns(Rank /*by*/) const { return false; }
 };
 
 struct Kernel {

@@ -28,6 +28,9 @@ class ChannelProgram {
   virtual std::vector<Move> moves() const { return {}; }
   // Fills `step` (reset to its default); false behind the last one. The same question has the same answer.
   virtual bool step(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number, Step& step) const = 0;
+  // Does every rank do what the rank `by` before it does (the first ones what the last ones do), with all ranks that it
+  // names `by` on?
+  virtual bool turns(Rank /*by*/) const { return false; }
   // Where that step reads and writes. Time does not ask for it, proofs do.
   virtual Places places(Rank /*rank*/, std::uint32_t /*channel*/, std::uint32_t /*strand*/,
                         std::uint32_t /*number*/) const {

@@ -249,7 +249,7 @@ struct Counter : core::EventSink {
 TEST(Torus, AllToAllIsBoundByTheBisection) {
   const auto topology = make(torus_16x8, 128);
   core::RunLoop loop;
-  core::QueueNetwork network(loop.calendar(), *topology);
+  core::QueueNetwork network(loop, *topology);
   Counter counter;
   const double m = 128 * 1024;
   for (std::uint32_t k = 1; k < 128; ++k) {
@@ -266,7 +266,7 @@ TEST(Torus, AllToAllIsBoundByTheBisection) {
 // An All-to-All over three ranks has shares of thirds; whose sums, compared to the last bit, differed: status 70.
 TEST(Networks, ConserveMessagesOfFractionsOfBytes) {
   core::RunLoop loop;
-  part::Site site(loop, 3, part::Reach(1, false), {});
+  part::Site site(loop, 3, 1, part::Reach(1, false), {});
   Networks networks(site, make("star: {switch_latency: 100 ns}", 3), false, Bytes{65536});
   Counter counter;
   for (std::uint32_t k = 1; k < 3; ++k) {

@@ -55,13 +55,13 @@ Networks::Networks(part::Site& site, std::unique_ptr<core::Topology> topology, b
     return;
   }
   for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
-    networks_.push_back(std::make_unique<core::QueueNetwork>(site.loop().calendar(), *topology_,
-                                                             core::QueueNetworkSpec{.chunk = chunk}));
+    networks_.push_back(std::make_unique<core::QueueNetwork>(
+        site.loop(), *topology_, core::QueueNetworkSpec{.chunk = chunk}, topology_->endpoints() / site.images()));
   }
 }
 
 std::vector<double> Networks::traffic(const part::Traffic&) const {
-  return {networks_.empty() ? 0 : networks_.front()->delivered().value};
+  return {networks_.empty() ? 0 : networks_.front()->delivered().value * site_.images()};
 }
 
 std::vector<double> Networks::occupied(Time end) const {

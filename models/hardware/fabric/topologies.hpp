@@ -11,6 +11,10 @@ class Ports : public core::Topology {
  public:
   std::uint32_t endpoints() const override { return endpoints_; }
   const std::vector<core::NetworkLink>& links() const override { return links_; }
+  core::EndpointId home(core::LinkId link) const override { return link < 2 * endpoints_ ? link / 2 : home_of(link); }
+  core::LinkId turned(core::LinkId link, core::EndpointId by) const override {
+    return link < 2 * endpoints_ ? (link + 2 * by) % (2 * endpoints_) : other_turned(link, by);
+  }
 
  protected:
   Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency);
@@ -18,6 +22,9 @@ class Ports : public core::Topology {
   core::LinkId out(core::EndpointId endpoint) const { return 2 * endpoint; }
   core::LinkId in(core::EndpointId endpoint) const { return 2 * endpoint + 1; }
   core::LinkId add_link(std::string name, BytesPerSecond bandwidth, Time latency);
+  // Of links that are no ports.
+  virtual core::EndpointId home_of(core::LinkId link) const { return link; }
+  virtual core::LinkId other_turned(core::LinkId link, core::EndpointId /*by*/) const { return link; }
 
  private:
   std::uint32_t endpoints_;
@@ -31,6 +38,7 @@ class OneHop final : public Ports {
   OneHop(const StarSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
+  bool turns(core::EndpointId) const override { return true; }
 };
 
 class TwoLevel final : public Ports {
@@ -40,12 +48,17 @@ class TwoLevel final : public Ports {
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
   std::uint32_t leaf_of(core::EndpointId endpoint) const { return leaf_of_[endpoint]; }
+  bool turns(core::EndpointId by) const override;
 
  private:
   TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
            const nic::NicSpec& nic);
+  core::EndpointId home_of(core::LinkId link) const override { return first_of_leaf_[leaf_of_trunk(link)]; }
+  core::LinkId other_turned(core::LinkId link, core::EndpointId by) const override;
+  std::uint32_t leaf_of_trunk(core::LinkId link) const { return (link - first_trunk_) / 2 / spines_; }
 
   std::vector<std::uint32_t> leaf_of_;
+  std::vector<core::EndpointId> first_of_leaf_;
   std::uint32_t spines_;  // that routing tells apart
   core::LinkId first_trunk_ = 0;
 };
@@ -55,8 +68,12 @@ class Torus final : public Ports {
   Torus(const TorusSpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
+  // Along the last dimension.
+  bool turns(core::EndpointId by) const override;
 
  private:
+  core::EndpointId home_of(core::LinkId link) const override;
+  core::LinkId other_turned(core::LinkId link, core::EndpointId by) const override;
   std::vector<std::uint32_t> size_;
   std::uint32_t nics_per_node_;
   core::LinkId first_hop_ = 0;

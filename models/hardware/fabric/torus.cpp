@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/hardware/fabric/topologies.hpp"
 
 namespace moire::fabric {
@@ -62,6 +64,24 @@ void Torus::route(core::EndpointId source, core::EndpointId destination, std::ui
     stride *= size;
   }
   path.push_back(in(destination));
+}
+
+// Of two ways that are as short the parity of the coordinates chooses, which the turn must keep.
+bool Torus::turns(core::EndpointId by) const {
+  const core::EndpointId plane = endpoints() / size_.back();
+  if (by % plane != 0) return false;
+  if (size_.back() % 2 == 0) return by / plane % 2 == 0;
+  return std::all_of(size_.begin(), size_.end(), [](std::uint32_t size) { return size % 2 == 1; });
+}
+
+core::EndpointId Torus::home_of(core::LinkId link) const {
+  return (link - first_hop_) / (2 * static_cast<std::uint32_t>(size_.size())) * nics_per_node_;
+}
+
+core::LinkId Torus::other_turned(core::LinkId link, core::EndpointId by) const {
+  const auto of_node = 2 * static_cast<std::uint32_t>(size_.size());
+  const core::LinkId all = endpoints() / nics_per_node_ * of_node;
+  return first_hop_ + (link - first_hop_ + by / nics_per_node_ * of_node) % all;
 }
 
 }  // namespace moire::fabric

@@ -56,6 +56,8 @@ TwoLevel::TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of,
   const BytesPerSecond trunk =
       nic.wire_bandwidth() * (static_cast<double>(ports_per_leaf) / (spec.oversubscription * spines_));
   const Time latency = spec.link_latency + spec.switch_latency;
+  first_of_leaf_.resize(leaves);
+  for (core::EndpointId e = endpoints(); e-- > 0;) first_of_leaf_[leaf_of_[e]] = e;
   first_trunk_ = static_cast<core::LinkId>(links().size());
   for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
     for (std::uint32_t spine = 0; spine < spines_; ++spine) {
@@ -76,6 +78,27 @@ void TwoLevel::route(core::EndpointId source, core::EndpointId destination, std:
     path.push_back(first_trunk_ + 2 * (to * spines_ + spine) + 1);
   }
   path.push_back(in(destination));
+}
+
+// Leaves take each other's places as wholes. A hash of who sends to whom is another one then, so that there must be
+// nothing to choose, or no way over spines.
+bool TwoLevel::turns(core::EndpointId by) const {
+  constexpr std::uint32_t unknown = UINT32_MAX;
+  const auto leaves = first_of_leaf_.size();
+  std::vector<std::uint32_t> to(leaves, unknown), from(leaves, unknown);
+  for (core::EndpointId e = 0; e < endpoints(); ++e) {
+    const std::uint32_t leaf = leaf_of_[e], other = leaf_of_[(e + by) % endpoints()];
+    if (to[leaf] == unknown) to[leaf] = other;
+    if (from[other] == unknown) from[other] = leaf;
+    if (to[leaf] != other || from[other] != leaf || (spines_ > 1 && leaf != other)) return false;
+  }
+  return true;
+}
+
+core::LinkId TwoLevel::other_turned(core::LinkId link, core::EndpointId by) const {
+  const std::uint32_t from = leaf_of_trunk(link);
+  const std::uint32_t to = leaf_of_[(first_of_leaf_[from] + by) % endpoints()];
+  return link - 2 * from * spines_ + 2 * to * spines_;
 }
 
 }  // namespace moire::fabric

@@ -6,27 +6,30 @@
 namespace moire::machine {
 
 std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
-                                        const Apart& apart) {
-  std::unique_ptr<Machine> machine(new Machine(spec, loop, apart));
+                                        const Apart& apart, Rank images) {
+  std::unique_ptr<Machine> machine(new Machine(spec, loop, apart, images));
   for (const RegisteredPart& registered : parts()) {
     std::unique_ptr<part::Part> part = registered.make(machine->spec_, machine->site_, error);
     if (!part) return nullptr;
     machine->site_.add(std::move(part));
   }
   for (const auto& part : machine->site_.parts()) part->connect();
-  core::log_debug("a machine of {} ranks is built", machine->ranks());
+  core::log_debug("a machine of {} ranks is built, {} of them simulated", spec.ranks(), machine->ranks());
   return machine;
 }
 
-std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, config::Problem& error, const Apart& apart) {
+std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, config::Problem& error, const Apart& apart,
+                                        Rank images) {
   auto loop = std::make_unique<core::RunLoop>();
-  auto machine = build(spec, *loop, error, apart);
+  auto machine = build(spec, *loop, error, apart, images);
   if (machine) machine->own_loop_ = std::move(loop);
   return machine;
 }
 
-Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart)
-    : spec_(spec), site_(loop, static_cast<Rank>(spec.ranks()), spec.node.reach(), apart) {}
+Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart, Rank images)
+    : spec_(spec), site_(loop, static_cast<Rank>(spec.ranks()) / images, images, spec.node.reach(), apart) {
+  MOIRE_INVARIANT(spec.nodes % images == 0, "blocks of ranks that are no whole nodes");
+}
 
 void Machine::run() {
   auto* networks = site_.find<part::Networks>();

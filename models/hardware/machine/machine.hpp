@@ -18,14 +18,16 @@ using program::Rank;
 class Machine {
  public:
   // Fails with a message that says what would be right where parts do not fit together (torus size, say). Without a
-  // `loop` the machine has its own.
-  static std::unique_ptr<Machine> build(const SystemSpec& spec, config::Problem& error, const Apart& apart = {});
+  // `loop` the machine has its own. `images`: blocks of whole nodes that do the same; it has the first one's GPUs.
+  static std::unique_ptr<Machine> build(const SystemSpec& spec, config::Problem& error, const Apart& apart = {},
+                                        Rank images = 1);
   static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
-                                        const Apart& apart = {});
+                                        const Apart& apart = {}, Rank images = 1);
 
   const SystemSpec& spec() const { return spec_; }
   const GpuSpec& gpu() const { return spec_.node.gpu; }
-  Rank ranks() const { return site_.ranks(); }
+  Rank ranks() const { return site_.ranks(); }  // that are simulated
+  Rank images() const { return site_.images(); }
   const part::Reach& reach() const { return site_.reach(); }
 
   core::RunLoop& loop() { return site_.loop(); }
@@ -43,7 +45,7 @@ class Machine {
   void run();
 
  private:
-  Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart);
+  Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart, Rank images);
 
   SystemSpec spec_;
   std::unique_ptr<core::RunLoop> own_loop_;

@@ -58,7 +58,7 @@ struct Seen : core::EventSink {
 struct Bench {
   explicit Bench(const NicSpec& spec)
       : topology(4, spec),
-        network(loop.calendar(), topology),
+        network(loop, topology),
         nic(loop.calendar(), network, 0, spec),
         seen(loop.calendar()) {}
   Time post(double bytes, std::uint64_t payload = 0, std::uint32_t queue_pair = 0, bool flag = true,

@@ -30,7 +30,7 @@ Nics::Nics(part::Site& site, std::int64_t nics_per_node, const std::optional<Nic
 void Nics::connect() {
   auto* networks = site_.find<part::Networks>();
   if (networks == nullptr || networks->networks() == 0 || !spec_) return;
-  endpoints_ = networks->topology().endpoints();
+  endpoints_ = networks->topology().endpoints() / site_.images();
   for (std::size_t n = 0; n < networks->networks(); ++n) {
     for (core::EndpointId endpoint = 0; endpoint < endpoints_; ++endpoint) {
       nics_.push_back(std::make_unique<Nic>(site_.loop().calendar(), networks->network(n), endpoint, *spec_));

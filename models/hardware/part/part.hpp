@@ -30,15 +30,17 @@ class Part {
 // What a part sees of the machine that it is in. Outlives the part.
 class Site {
  public:
-  Site(core::RunLoop& loop, Rank ranks, Reach reach, Apart apart)
-      : loop_(loop), sharing_(loop), ranks_(ranks), reach_(reach), apart_(std::move(apart)) {}
+  Site(core::RunLoop& loop, Rank ranks, Rank images, Reach reach, Apart apart)
+      : loop_(loop), sharing_(loop), ranks_(ranks), images_(images), reach_(reach), apart_(std::move(apart)) {}
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
   core::RunLoop& loop() const { return loop_; }
   core::Sharing& sharing() { return sharing_; }
   const core::Sharing& sharing() const { return sharing_; }
-  Rank ranks() const { return ranks_; }
+  Rank ranks() const { return ranks_; }  // that are simulated
+  // Blocks of so many ranks that do the same, of which the first one is simulated: 1 where all ranks are.
+  Rank images() const { return images_; }
   const Reach& reach() const { return reach_; }
   const Apart& apart() const { return apart_; }
   // How often something stands that queues have for themselves in `kind`, and which of them is the queue's.
@@ -69,6 +71,7 @@ class Site {
   core::RunLoop& loop_;
   core::Sharing sharing_;
   Rank ranks_;
+  Rank images_;
   Reach reach_;
   Apart apart_;
   std::vector<Rank> owners_;  // by capacity

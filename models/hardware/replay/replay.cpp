@@ -35,7 +35,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       own_slots_(machine.site().apart().has("slots")),
       own_host_(machine.site().apart().has("host")),
       pulse_(machine.loop().pulse()) {
-  MOIRE_INVARIANT(program.ranks() == machine.ranks(), "a program and its machine differ in ranks");
+  MOIRE_INVARIANT(program.ranks() == machine.ranks() * machine.images(), "a program and its machine differ in ranks");
   flags_.add(program.flag_count());
   for (const program::Queue& queue : program.queues) {
     first_operation_.push_back(static_cast<std::uint32_t>(result_.operations.size()));
@@ -94,14 +94,34 @@ Result Replay::run() {
   for (const QueueState& state : queues_) {
     const auto queue = static_cast<std::size_t>(&state - queues_.data()) % program_.queues.size();
     if (state.next < program_.queues[queue].operations.size()) {
-      result_.deadlock = deadlock_report();
+      // Who waits for whom is told of a run of all ranks.
+      result_.deadlock = machine_.images() > 1 ? "it hangs" : deadlock_report();
       return result_;
     }
   }
+  count_images();
   result_.end = *std::max_element(result_.rank_end.begin(), result_.rank_end.end());
   machine_.sharing().check_conservation();
   for (const auto& part : machine_.site().parts()) part->check_conservation();
   return result_;
+}
+
+void Replay::count_images() {
+  const Rank images = machine_.images();
+  const std::vector<Time> block = result_.rank_end;
+  for (Rank image = 1; image < images; ++image)
+    result_.rank_end.insert(result_.rank_end.end(), block.begin(), block.end());
+  result_.workgroups *= images;
+  result_.traffic.puts *= images;
+  result_.traffic.put_bytes = result_.traffic.put_bytes * images;
+  result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes * images;
+  for (OperationTimes& operation : result_.operations) {
+    operation.workgroups *= images;
+    for (program::PhaseTotal& phase : operation.phases) {
+      phase.count *= images;
+      phase.total = phase.total * images;
+    }
+  }
 }
 
 std::string Replay::under_way() const {

@@ -5,6 +5,7 @@
 
 #include "models/hardware/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/program/turn.hpp"
 
 namespace moire::replay {
 
@@ -84,6 +85,24 @@ bool Replay::next_phase(Workgroup& wg, Phase& phase) {
                                      : body.strand_phase(run.rank, wg.number, wg.strand, wg.step, phase);
   if (more) ++wg.step;
   return more;
+}
+
+program::FlagRef Replay::flag_of_image(const Workgroup& wg, const Phase& phase) const {
+  const KernelRun& run = runs_[wg.run];
+  const program::KernelBody& body = *run.kernel->body;
+  const Rank away = phase.peer / machine_.ranks() * machine_.ranks();
+  const Rank sender = (run.rank + program_.ranks() - away) % program_.ranks();
+  Phase there;
+  if (wg.item != no_item) {
+    body.item_phase(sender, wg.item, wg.item_step - 1, there);
+  } else if (run.strands == 1) {
+    body.phase(sender, wg.number, wg.step - 1, there);
+  } else {
+    body.strand_phase(sender, wg.number, wg.strand, wg.step - 1, there);
+  }
+  MOIRE_INVARIANT(program::is_turned(program_, *run.kernel, phase, run.rank, there, sender),
+                  "ranks do different things that are simulated as one: " + run.kernel->name);
+  return there.flag;
 }
 
 // Walks through the workgroup's steps until one takes time.
@@ -218,8 +237,9 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const Time now = machine_.loop().now();
   const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
+  const program::FlagRef flag = by_nic && phase.peer >= machine_.ranks() ? flag_of_image(wg, phase) : phase.flag;
   const std::uint32_t flight = new_flight(
-      {rank, phase.peer, phase.flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
+      {rank, phase.peer, flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
        phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now, from_relay ? phase.relay : program::no_rank});
   if (by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer)) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;

@@ -81,6 +81,7 @@ class ChannelKernel final : public program::KernelBody {
 
   std::int64_t workgroups(Rank rank) const override { return terms_.steps->channels_of(rank); }
   std::uint32_t strands(Rank) const override { return terms_.steps->strands(); }
+  bool turns(Rank by) const override { return by % terms_.reach.gpus_per_node() == 0 && terms_.steps->turns(by); }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     return strand_phase(rank, workgroup, 0, step, phase);
   }

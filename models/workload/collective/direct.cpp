@@ -37,6 +37,10 @@ class DirectProgram final : public ChannelProgram {
     return (rank + 1 + connection % (ranks_ - 1)) % ranks_;
   }
 
+  bool turns(Rank) const override {
+    return kind_ == Kind::all_gather || (kind_ != Kind::broadcast && parts_.all_alike(ranks_));
+  }
+
   // A stage has a step for each peer; where there is only one the others are empty.
   bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
     const std::uint32_t peers = ranks_ - 1;

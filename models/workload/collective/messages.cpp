@@ -48,6 +48,7 @@ class MessagesBody final : public program::KernelBody {
 
   std::int64_t workgroups(Rank) const override { return static_cast<std::int64_t>(arguments_.messages.work.size()); }
   std::uint32_t strands(Rank) const override { return arguments_.strands; }
+  bool turns(Rank by) const override { return arguments_.wraps && by % arguments_.reach.gpus_per_node() == 0; }
 
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     return strand_phase(rank, workgroup, 0, step, phase);

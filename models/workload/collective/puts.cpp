@@ -35,6 +35,10 @@ class PutsBody final : public program::KernelBody {
   explicit PutsBody(Arguments arguments) : arguments_(std::move(arguments)) {}
 
   std::int64_t workgroups(Rank) const override { return arguments_.workgroups; }
+  bool turns(Rank by) const override {
+    return by % arguments_.reach.gpus_per_node() == 0 && arguments_.order == Order::rotated &&
+           arguments_.kind != Kind::broadcast && arguments_.wraps;
+  }
 
   // Puts first, so that NICs work while workgroups store; then all stores, cut over the workgroups; then the waiting.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {

@@ -70,6 +70,23 @@ class RingProgram final : public ChannelProgram {
     return true;
   }
 
+  // The rings do, and no piece is smaller than another one.
+  bool turns(Rank by) const override {
+    if (kind_ == Kind::broadcast || (kind_ == Kind::reduce_scatter && !parts_.all_alike(ranks_))) return false;
+    for (std::uint32_t channel = 0; kind_ == Kind::all_reduce && channel < shares_.channels; ++channel) {
+      const auto loops = static_cast<std::uint32_t>(std::ceil(shares_.of(channel) / (chunk_ * ranks_)));
+      for (const std::uint32_t loop : {0U, loops - 1}) {
+        if (loop_of(channel, loop).of(ranks_ - 1) != loop_of(channel, loop).of(0)) return false;
+      }
+    }
+    return std::all_of(rings_.begin(), rings_.end(), [&](const Ring& way) {
+      for (Rank rank = 0; rank < ranks_; ++rank) {
+        if (way.next[(rank + by) % ranks_] != (way.next[rank] + by) % ranks_) return false;
+      }
+      return true;
+    });
+  }
+
   // Step by step a rank works on the piece that the rank before it had: at first the one of its place in the ring, or,
   // of sums, which end with that one, the one before.
   Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {

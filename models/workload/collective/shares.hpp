@@ -25,6 +25,7 @@ struct Parts {
   double bytes = 0;  // of all
   double each = 0;
   double of(std::uint32_t part) const { return std::clamp(bytes - part * each, 0.0, each); }
+  bool all_alike(std::uint32_t parts) const { return parts * each == bytes; }
 };
 inline Parts cut(double bytes, std::uint32_t parts, double unit = 1) {
   return {bytes, std::ceil(std::ceil(bytes / parts) / unit) * unit};

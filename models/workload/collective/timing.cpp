@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/hardware/machine/machine.hpp"
+#include "models/hardware/replay/fold.hpp"
 #include "models/hardware/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
 
@@ -21,8 +22,11 @@ Time time_of(libraries::EquippedSystem system, const Collective& collective) {
   system.network.model = machine::NetworkModel::queue;
   const program::Program program = alone(system, collective);
   config::Problem error;
-  const std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, error);
+  const auto nodes = static_cast<program::Rank>(system.nodes);
+  std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, error, {}, nodes);
   MOIRE_INVARIANT(machine != nullptr, error.str());
+  const program::Rank images = replay::fold_of(*machine, program).images;
+  if (images != nodes) machine = machine::Machine::build(system, error, {}, images);
   const replay::Result result = replay::Replay(*machine, program).run();
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
   const bool kernel = collective.method.engine != Engine::dma;

@@ -1,5 +1,6 @@
 #include "models/workload/groups/lift.hpp"
 
+#include <optional>
 #include <set>
 
 #include "sim/core/invariant.hpp"
@@ -40,6 +41,25 @@ class Map : public std::enable_shared_from_this<Map> {
   }
 
   bool has(Rank rank) const { return of_[rank] != outside; }
+  // Where communicators take each other's places, or ranks of one each other's, when all ranks go `by` on: so many
+  // places on within a communicator, the same everywhere.
+  std::optional<Rank> turned(Rank by) const {
+    const auto ranks = static_cast<Rank>(of_.size());
+    std::vector<std::uint32_t> to(communicators_.size(), outside);
+    std::optional<Rank> inner;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const Rank moved = (rank + by) % ranks;
+      if (has(rank) != has(moved)) return std::nullopt;
+      if (!has(rank)) continue;
+      std::uint32_t& there = to[of_[rank]];
+      if (there == outside) there = of_[moved];
+      const auto size = static_cast<Rank>(communicators_[of_[rank]].size());
+      const Rank places = (own_[moved] + size - own_[rank]) % size;
+      if (!inner) inner = places;
+      if (there != of_[moved] || *inner != places) return std::nullopt;
+    }
+    return inner.value_or(0);
+  }
   Rank own(Rank rank) const { return own_[rank]; }
   Rank whole(Rank rank, Rank inner) const { return communicators_[of_[rank]][inner]; }
   FlagRef whole_flag(Rank rank, FlagRef flag) const {
@@ -72,6 +92,10 @@ class LiftedBody final : public program::KernelBody {
     return inner_->strand_phase(map_->own(rank), workgroup, strand, step, phase) && lift(rank, phase);
   }
   std::int64_t items(Rank rank) const override { return map_->has(rank) ? inner_->items(map_->own(rank)) : 0; }
+  bool turns(Rank by) const override {
+    const std::optional<Rank> inner = map_->turned(by);
+    return inner && (*inner == 0 || inner_->turns(*inner));
+  }
   bool item_phase(Rank rank, std::int64_t item, std::uint32_t step, Phase& phase) const override {
     return inner_->item_phase(map_->own(rank), item, step, phase) && lift(rank, phase);
   }

@@ -21,6 +21,7 @@ class EmbeddingBody final : public program::KernelBody {
         first_wave_(first_wave),
         before_first_(before_first) {}
   std::int64_t workgroups(program::Rank) const override { return workgroups_; }
+  bool turns(program::Rank) const override { return true; }
   bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
     const bool first = workgroup < first_wave_;
     if (first && step == 0) {

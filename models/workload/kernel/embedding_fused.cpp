@@ -49,8 +49,9 @@ class FusedEmbeddingBody final : public program::KernelBody {
 
   // Of the lists below.
   static double bytes(const Arguments& a) {
-    const auto workgroups = static_cast<double>(a.physical) * a.ranks;
-    return workgroups * static_cast<double>(sizeof(Release) * a.reach.peers() + sizeof(std::int64_t));
+    const auto physical = static_cast<double>(a.physical);
+    const Rank lists = turned(a.order) ? a.reach.gpus_per_node() : a.ranks;
+    return physical * (static_cast<double>(sizeof(Release) * a.reach.peers()) * lists + sizeof(std::int64_t) * a.ranks);
   }
 
   explicit FusedEmbeddingBody(Arguments arguments) : arguments_(arguments) {
@@ -58,6 +59,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
   }
 
   std::int64_t workgroups(Rank) const override { return arguments_.physical; }
+  bool turns(Rank by) const override { return turned() && by % arguments_.reach.gpus_per_node() == 0; }
 
   // Tasks, behind the last one for each peer of the node a release and a ready flag, polling. A workgroup without any
   // task for a peer tells it at once.
@@ -70,14 +72,15 @@ class FusedEmbeddingBody final : public program::KernelBody {
     }
     std::int64_t done = 0;
     const Release* const releases =
-        releases_.data() + (rank * arguments_.physical + workgroup) * arguments_.reach.peers();
+        releases_.data() + (rank % lists() * arguments_.physical + workgroup) * arguments_.reach.peers();
+    const Rank node = rank - arguments_.reach.gpu_of(rank);
     for (Rank turn = 0; turn < arguments_.reach.peers(); ++turn) {
       const Release release = releases[turn];
       if (at < 2 * (release.after - done)) break;
       at -= 2 * (release.after - done);
       done = release.after;
       if (at == 0 && (done > 0 || turn == 0)) fence_step(phase);  // one for all that are told at once
-      if (at == 1) signal_step(rank, release.peer, phase);
+      if (at == 1) signal_step(rank, node + release.gpu, phase);
       if (at < 2) return true;
       at -= 2;
     }
@@ -96,8 +99,14 @@ class FusedEmbeddingBody final : public program::KernelBody {
   };
   struct Release {
     std::int64_t after;  // so many tasks of the workgroup
-    Rank peer;
+    Rank gpu;            // of the node
   };
+
+  // What a rank does for another one depends on how far that is behind it alone.
+  bool turned() const { return turned(arguments_.order); }
+  static bool turned(Order order) { return order == Order::slices_in_turn || order == Order::peer_by_peer; }
+  // GPUs of a node have their own, and where ranks are not alike, all ranks.
+  Rank lists() const { return turned() ? arguments_.reach.gpus_per_node() : arguments_.ranks; }
 
   // Of every workgroup and peer of its node, in the order in which they come.
   void list_releases() {
@@ -108,16 +117,16 @@ class FusedEmbeddingBody final : public program::KernelBody {
       const std::int64_t at = number % arguments_.physical * arguments_.ranks + task_at(0, number).to;
       last[static_cast<std::size_t>(at)] = number / arguments_.physical + 1;
     }
-    const bool turned = arguments_.order == Order::slices_in_turn || arguments_.order == Order::peer_by_peer;
-    releases_.reserve(static_cast<std::size_t>(arguments_.physical) * arguments_.ranks * arguments_.reach.peers());
-    for (Rank rank = 0; rank < arguments_.ranks; ++rank) {
+    releases_.reserve(static_cast<std::size_t>(arguments_.physical) * lists() * arguments_.reach.peers());
+    for (Rank rank = 0; rank < lists(); ++rank) {
       const Rank gpus = arguments_.reach.gpus_per_node();
       const Rank node = arguments_.reach.node_of(rank) * gpus;
       for (std::int64_t workgroup = 0; workgroup < arguments_.physical; ++workgroup) {
         for (Rank turn = 1; turn <= arguments_.reach.peers(); ++turn) {
-          const Rank peer = node + (rank - node + turn) % gpus;
-          const Rank seen_from_0 = turned ? (peer + arguments_.ranks - rank) % arguments_.ranks : peer;
-          releases_.push_back({last[static_cast<std::size_t>(workgroup * arguments_.ranks + seen_from_0)], peer});
+          const Rank gpu = (rank - node + turn) % gpus;
+          const Rank peer = node + gpu;
+          const Rank seen_from_0 = turned() ? (peer + arguments_.ranks - rank) % arguments_.ranks : peer;
+          releases_.push_back({last[static_cast<std::size_t>(workgroup * arguments_.ranks + seen_from_0)], gpu});
         }
         std::stable_sort(releases_.end() - arguments_.reach.peers(), releases_.end(),
                          [](const Release& a, const Release& b) { return a.after < b.after; });
@@ -279,8 +288,6 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   arguments.ready = build.program.add_flags({kernel.name + ".ready", ranks, raised_by_index});
   const bool between_nodes = arguments.reach.peers() + 1 < ranks;
   if (between_nodes && arguments.tasks_per_slice > 1) {
-    core::need_memory(core::flag_bytes * static_cast<double>(arguments.slices()) * ranks * ranks,
-                      "the flags of slices between nodes", "take a larger slice_vectors, or simulate fewer nodes");
     arguments.slice_done =
         build.program.add_flags({kernel.name + ".slice_done", static_cast<std::uint32_t>(arguments.slices()) * ranks,
                                  [name = kernel.name](Rank rank, std::uint32_t) {

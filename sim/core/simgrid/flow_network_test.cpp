@@ -123,7 +123,7 @@ Dates by_flow(const Topology& topology, const Traffic& traffic) {
 
 Dates by_queue(const Topology& topology, const Traffic& traffic) {
   RunLoop loop;
-  QueueNetwork network(loop.calendar(), topology);
+  QueueNetwork network(loop, topology);
   Player player(loop.calendar(), network, traffic);
   loop.run();
   EXPECT_EQ(network.injected().value, network.delivered().value);

@@ -1,0 +1,34 @@
+#include "models/hardware/replay/fold.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/program/turn.hpp"
+
+namespace moire::replay {
+
+Fold fold_of(const machine::Machine& machine, const program::Program& program) {
+  const machine::SystemSpec& system = machine.spec();
+  const auto nodes = static_cast<program::Rank>(system.nodes);
+  const auto gpus = static_cast<program::Rank>(system.node.gpus);
+  if (nodes == 1) return {1, "there is one node"};
+  auto& networks = machine.service<part::Networks>();
+  Fold fold;
+  for (program::Rank block = 1; block < nodes; ++block) {
+    if (nodes % block != 0) continue;
+    std::string why;
+    if (networks.networks() > 0 &&
+        !networks.topology().turns(block * static_cast<program::Rank>(system.node.nics))) {
+      why = fmt::format("the fabric is not the same {} node{} on", block, block == 1 ? "" : "s");
+    } else {
+      why = program::keeps_from_turning(program, block * gpus);
+    }
+    if (why.empty()) {
+      fold.images = nodes / block;
+      return fold;
+    }
+    if (fold.why_not.empty()) fold.why_not = std::move(why);
+  }
+  return fold;
+}
+
+}  // namespace moire::replay

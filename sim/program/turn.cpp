@@ -1,0 +1,169 @@
+#include "sim/program/turn.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "sim/program/work.hpp"
+
+namespace moire::program {
+
+namespace {
+
+// Steps of a kernel that are looked at one by one, where its body does not know: milliseconds.
+constexpr double most_steps = 2e5;
+
+class Turned {
+ public:
+  Turned(const Program& program, Rank from, Rank to)
+      : program_(program), ranks_(program.ranks()), by_((to + ranks_ - from) % ranks_) {}
+
+  bool rank(Rank a, Rank b) const { return a == no_rank ? b == no_rank : b != no_rank && (a + by_) % ranks_ == b; }
+  bool flag(FlagRef a, FlagRef b) const {
+    if (a == no_flag || b == no_flag) return a == b;
+    const FlagPlace at = program_.place_of(a), moved = program_.place_of(b);
+    return at.array == moved.array && rank(at.rank, moved.rank);
+  }
+  bool transfer(const Transfer& a, const Transfer& b) const {
+    return rank(a.peer, b.peer) && a.bytes == b.bytes && flag(a.flag, b.flag);
+  }
+  bool phase(const Kernel& kernel, const Phase& a, const Phase& b) const {
+    if (a.kind != b.kind || a.posted != b.posted || a.stands_for_work != b.stands_for_work || a.proxied != b.proxied ||
+        a.shape != b.shape || a.amount != b.amount || a.bytes != b.bytes || a.duration != b.duration ||
+        a.target != b.target || a.queue_pair != b.queue_pair || a.gate_target != b.gate_target ||
+        !rank(a.relay, b.relay) || !flag(a.flag, b.flag) || !flag(a.gate, b.gate))
+      return false;
+    bool to_peer = a.kind == Phase::Kind::signal || a.kind == Phase::Kind::put;
+    if (a.kind == Phase::Kind::work) {
+      const PhaseShape& shape = kernel.shapes[a.shape];
+      to_peer = shape.peer_write + shape.peer_read > 0;
+    }
+    return !to_peer || rank(a.peer, b.peer);
+  }
+
+ private:
+  const Program& program_;
+  Rank ranks_;
+  Rank by_;
+};
+
+// What is one flag here has to be one flag there.
+class Pairs {
+ public:
+  bool together(FlagRef a, FlagRef b) {
+    return there_.try_emplace(a, b).first->second == b && here_.try_emplace(b, a).first->second == a;
+  }
+
+ private:
+  std::map<FlagRef, FlagRef> there_, here_;
+};
+
+// Every step of every workgroup of a rank against those of the rank whose place it takes.
+class Steps {
+ public:
+  Steps(const Program& program, const Kernel& kernel, Rank from, Rank to, Pairs& flags)
+      : kernel_(kernel), turned_(program, from, to), from_(from), to_(to), flags_(flags) {}
+
+  bool alike() {
+    const KernelBody& body = *kernel_.body;
+    if (body.workgroups(from_) != body.workgroups(to_) || body.strands(from_) != body.strands(to_) ||
+        body.items(from_) != body.items(to_))
+      return false;
+    for (std::int64_t workgroup = 0; workgroup < body.workgroups(from_); ++workgroup) {
+      for (std::uint32_t strand = 0; strand < body.strands(from_); ++strand) {
+        const auto step = [&](Rank rank, std::uint32_t number, Phase& phase) {
+          return body.strands(rank) == 1 ? body.phase(rank, workgroup, number, phase)
+                                         : body.strand_phase(rank, workgroup, strand, number, phase);
+        };
+        if (!all_alike(step)) return false;
+      }
+    }
+    for (std::int64_t item = 0; item < body.items(from_); ++item) {
+      const auto step = [&](Rank rank, std::uint32_t number, Phase& phase) {
+        return body.item_phase(rank, item, number, phase);
+      };
+      if (!all_alike(step)) return false;
+    }
+    return true;
+  }
+
+ private:
+  template <class Step>
+  bool all_alike(const Step& step) {
+    for (std::uint32_t number = 0;; ++number) {
+      Phase a, b;
+      const bool more = step(from_, number, a);
+      if (more != step(to_, number, b)) return false;
+      if (!more) return true;
+      if (!turned_.phase(kernel_, a, b) || !flags_.together(a.flag, b.flag) ||
+          !flags_.together(a.gate, b.gate))
+        return false;
+    }
+  }
+
+  const Kernel& kernel_;
+  Turned turned_;
+  Rank from_, to_;
+  Pairs& flags_;
+};
+
+std::string why_not(const Program& program, const Kernel& kernel, Rank by) {
+  if (kernel.body->turns(by)) return {};
+  Program alone(program.ranks());
+  alone.queues.push_back({.name = {}, .operations = {kernel}});
+  if (work_of(alone).steps > most_steps)
+    return fmt::format("its steps are not known to be the same {} ranks on, and are too many to be looked at", by);
+  Pairs flags;
+  for (Rank rank = 0; rank < program.ranks(); ++rank) {
+    const Rank to = (rank + by) % program.ranks();
+    if (!Steps(program, kernel, rank, to, flags).alike()) return fmt::format("rank {} does what rank {} does not", rank, to);
+  }
+  return {};
+}
+
+std::string why_not(const Program& program, const Copy& copy, Rank by) {
+  for (Rank rank = 0; rank < program.ranks(); ++rank) {
+    const Rank to = (rank + by) % program.ranks();
+    const Turned turned(program, rank, to);
+    bool alike = turned.transfer(copy.transfer(rank), copy.transfer(to));
+    for (const auto& beside : copy.beside) alike = alike && turned.transfer(beside(rank), beside(to));
+    if (!alike) return fmt::format("rank {} copies what rank {} does not", rank, to);
+  }
+  return {};
+}
+
+std::string why_not(const Program& program, const Wait& wait, Rank by) {
+  for (Rank rank = 0; rank < program.ranks(); ++rank) {
+    const Rank to = (rank + by) % program.ranks();
+    if (!Turned(program, rank, to).flag(wait.flag(rank), wait.flag(to)))
+      return fmt::format("rank {} waits for what rank {} does not", rank, to);
+  }
+  return {};
+}
+
+std::string why_not(const Program&, const Delay&, Rank) { return {}; }
+
+}  // namespace
+
+bool is_turned(const Program& program, const Kernel& kernel, const Phase& phase, Rank from, const Phase& moved,
+               Rank to) {
+  return Turned(program, from, to).phase(kernel, phase, moved);
+}
+
+std::string keeps_from_turning(const Program& program, Rank by) {
+  for (const Queue& queue : program.queues) {
+    for (const Operation& operation : queue.operations) {
+      for (Rank rank = 0; rank < program.ranks(); ++rank) {
+        const Rank to = (rank + by) % program.ranks();
+        if (runs_on(operation, rank) != runs_on(operation, to))
+          return fmt::format("'{}' runs on rank {} and not on rank {}", name_of(operation),
+                             runs_on(operation, rank) ? rank : to, runs_on(operation, rank) ? to : rank);
+      }
+      std::string why = std::visit([&](const auto& op) { return why_not(program, op, by); }, operation);
+      if (!why.empty()) return fmt::format("'{}': {}", name_of(operation), why);
+    }
+  }
+  return {};
+}
+
+}  // namespace moire::program
