@@ -240,7 +240,8 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
 PreparedRunPtr PreparedStudy::run(std::size_t number) const {
   if (runs[number]) return runs[number];
   config::Diagnostics diagnostics;
-  PreparedRunPtr prepared = Preparer(Preparer::Purpose::run, folding).prepare(scenario, run_of(scenario, number), diagnostics);
+  PreparedRunPtr prepared =
+      Preparer(Preparer::Purpose::run, folding).prepare(scenario, run_of(scenario, number), diagnostics);
   MOIRE_INVARIANT(prepared != nullptr, "a checked run was refused: " + diagnostics.str());
   return prepared;
 }

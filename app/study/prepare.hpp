@@ -94,8 +94,8 @@ struct PreparedStudy {
 // which.
 std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics);
 
-// Builds the system's first node, or reports at `node` what keeps it from being built. SimGrid has one engine per process: with its
-// flow model the machine is another one, and only checked.
+// Builds the system's first node, or reports at `node` what keeps it from being built. SimGrid has one engine per
+// process: with its flow model the machine is another one, and only checked.
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
                                                config::Diagnostics& diagnostics);
 

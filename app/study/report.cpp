@@ -41,6 +41,14 @@ Cell::Record metrics(const RunResult& result) {
   return record;
 }
 
+// Blocks of nodes, of which one was simulated, and what keeps them from being smaller.
+Cell simulated(const RunResult& result) {
+  if (result.fold.images == 1 && result.fold.why_not.empty()) return {};
+  Cell::Record record = {{"blocks", number(result.fold.images)}};
+  if (!result.fold.why_not.empty()) record.push_back({"why_not_more", result.fold.why_not});
+  return Cell(std::move(record));
+}
+
 // An axis of values of one key has values; named points have names.
 Cell::List points(const Scenario& scenario) {
   Cell::List list;
@@ -66,6 +74,10 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   const bool noted =
       std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) { return !run.notes.empty(); });
   table.columns.push_back(left("notes", noted ? in::json : 0));
+  const bool several_nodes = std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) {
+    return run.fold.images > 1 || !run.fold.why_not.empty();
+  });
+  table.columns.push_back(left("simulated", several_nodes ? in::json : 0));
   for (const std::string& name : names) table.columns.push_back(left(name, in::csv));
   const bool failed = result.ended_well() < result.runs.size();
   table.columns.push_back(left("failure", failed ? in::programs : 0));
@@ -86,6 +98,7 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
     cells.push_back(one.ended_well() ? Cell(number(microseconds(one.time))) : Cell());
     cells.push_back(one.ended_well() ? Cell(metrics(one)) : Cell());
     cells.push_back(one.ended_well() ? Cell(one.notes) : Cell());
+    cells.push_back(one.ended_well() ? simulated(one) : Cell());
     for (const std::string& name : names) cells.emplace_back(value_of(one.metrics, name));
     cells.push_back(one.ended_well() ? Cell() : Cell(one.reason));
     if (compared != 0 && result.comparison[r]) {

@@ -216,15 +216,15 @@ report::Table stats_table(const Scenario& scenario, const StudyResult& result) {
     const RunStats& stats = result.runs[number].stats;
     const replay::Fold& fold = result.runs[number].fold;
     const std::string label = run_of(scenario, number).label();
-    table.row({label.empty() ? scenario.name : label, stats.events,
-               report::Number{.value = static_cast<double>(stats.events) / stats.wall_seconds,
-                              .style = report::Number::Style::exponent},
-               stats.instants, stats.solves, report::Number{.value = stats.wall_seconds, .unit = "s"},
-               report::Number{
-                   .value = static_cast<double>(stats.peak_memory_bytes) / (1 << 20), .unit = "MiB", .digits = 0},
-               fold.images > 1      ? fmt::format("1 of {} blocks", fold.images)
-               : fold.why_not.empty() ? std::string("all ranks")
-                                      : fmt::format("all ranks: {}", fold.why_not)});
+    table.row(
+        {label.empty() ? scenario.name : label, stats.events,
+         report::Number{.value = static_cast<double>(stats.events) / stats.wall_seconds,
+                        .style = report::Number::Style::exponent},
+         stats.instants, stats.solves, report::Number{.value = stats.wall_seconds, .unit = "s"},
+         report::Number{.value = static_cast<double>(stats.peak_memory_bytes) / (1 << 20), .unit = "MiB", .digits = 0},
+         fold.images > 1        ? fmt::format("1 of {} blocks", fold.images)
+         : fold.why_not.empty() ? std::string("all ranks")
+                                : fmt::format("all ranks: {}", fold.why_not)});
   }
   return table;
 }

@@ -8,7 +8,7 @@
 
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
-#include "models/hardware/replay/replay.hpp"
+#include "models/hardware/replay/fold.hpp"
 #include "sim/core/invariant.hpp"
 #include "sim/core/log.hpp"
 
@@ -179,12 +179,12 @@ std::vector<QueueResult> queues_of(const replay::Result& result, const program::
   return queues;
 }
 
-std::unique_ptr<machine::Machine> machine_for(const PreparedRun& run, const machine::Apart& apart) {
-  if (run.machine && *run.machine && apart.queues == 1 && apart.kinds.empty() &&
-      (*run.machine)->images() == run.fold.images)
+std::unique_ptr<machine::Machine> machine_for(const PreparedRun& run, const machine::Apart& apart,
+                                              program::Rank images) {
+  if (run.machine && *run.machine && apart.queues == 1 && apart.kinds.empty() && (*run.machine)->images() == images)
     return std::exchange(*run.machine, nullptr);
   config::Problem error;
-  auto machine = machine::Machine::build(*run.system, error, apart, run.fold.images);
+  auto machine = machine::Machine::build(*run.system, error, apart, images);
   MOIRE_INVARIANT(machine != nullptr, "a checked system was not built: " + error.str());
   return machine;
 }
@@ -205,20 +205,17 @@ double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart,
                    core::Pulse* pulse) {
-  const auto machine = machine_for(run, apart);
-  machine->loop().tell(pulse);
-  replay::Replay replay(*machine, *run.program, observer);
-  const replay::Result replayed = replay.run();
+  const auto build = [&](program::Rank images) {
+    auto machine = machine_for(run, apart, images);
+    machine->loop().tell(pulse);
+    return machine;
+  };
+  const auto [machine, replayed, fold] = replay::run_folded(run.fold, build, *run.program, observer);
   RunResult result;
   result.stats.events = machine->loop().calendar().fired();
   result.stats.instants = machine->loop().instants();
   result.stats.solves = machine->sharing().solves();
-  if (!replayed.deadlock.empty() && run.fold.images > 1) {
-    PreparedRun whole = run;
-    whole.fold = {};
-    return simulate(whole, observer, apart, pulse);
-  }
-  result.fold = run.fold;
+  result.fold = fold;
   result.deadlock = replayed.deadlock;
   if (!result.deadlock.empty()) return result;
   MOIRE_INVARIANT(replayed.end.ps > 0, "a program took no time");

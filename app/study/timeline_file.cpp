@@ -23,7 +23,8 @@ std::vector<std::string> cu_groups(const cu::CuArraySpec& compute) {
 
 }  // namespace
 
-TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run) : file_(std::move(path)) {
+TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run)
+    : file_(std::move(path)), ranks_(run.program->ranks()), blocks_(run.fold.images) {
   timeline::Layout layout;
   layout.gpus_per_node = static_cast<std::uint32_t>(run.system->node.gpus);
   layout.sections = machine::timeline_sections();
@@ -34,6 +35,9 @@ TimelineFile::TimelineFile(std::filesystem::path path, const PreparedRun& run) :
 void TimelineFile::finish() {
   timeline_->finish();
   file_.commit();
+  if (blocks_ > 1)
+    process::tell("{}: shows the {} ranks that were simulated; the other {} blocks do the same\n",
+                  file_.path().string(), ranks_ / blocks_, blocks_ - 1);
   if (const std::uint64_t left_out = timeline_->totals().workgroups_left_out; left_out > 0) {
     process::tell("{}: {} workgroup spans are left out, a timeline has room for {} spans\n", file_.path().string(),
                   left_out, timeline::Options{}.max_events);

@@ -21,6 +21,7 @@ class TimelineFile {
 
  private:
   process::OutputFile file_;
+  program::Rank ranks_, blocks_;
   std::unique_ptr<timeline::PerfettoTimeline> timeline_;
 };
 

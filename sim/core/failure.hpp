@@ -20,6 +20,11 @@ struct TooLarge : RunFailure {
   std::string remedy;
 };
 
+// Some cannot be simulated for all, since all meet somewhere: all of them have to be.
+struct NotAlike : RunFailure {
+  using RunFailure::RunFailure;
+};
+
 // A date that the clock cannot tell.
 struct EndOfTime : RunFailure {
   EndOfTime() : RunFailure("the run would last longer than 106 days, the most that its clock of picoseconds tells") {}

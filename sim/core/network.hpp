@@ -35,11 +35,11 @@ class Topology {
                      std::vector<LinkId>& path) const = 0;
   // Beside which endpoint a link stands: messages that come to it at once are ordered by where their ends are from
   // there, which says the same beside every endpoint.
-  virtual EndpointId home(LinkId /*link*/) const { return 0; }
+  virtual EndpointId home(LinkId link) const = 0;
   // Is the topology the same, routes too, when every endpoint takes the place of the one `by` places on (the last ones
-  // that of the first ones)?
+  // that of the first ones)? But for routes through links that stay where they are.
   virtual bool turns(EndpointId /*by*/) const { return false; }
-  // Where it is: the link that takes the place of `link`.
+  // Where it is: the link that takes the place of `link`; itself where it stays.
   virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }
 };
 

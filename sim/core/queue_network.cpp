@@ -1,10 +1,13 @@
 #include "sim/core/queue_network.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <utility>
 
+#include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::core {
@@ -41,7 +44,6 @@ QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetwork
       topology_(topology),
       spec_(spec),
       period_(period == 0 ? topology.endpoints() : period) {
-  loop.add(*this);
   MOIRE_INVARIANT(spec.chunk.value >= 1, "a chunk needs at least one byte");
   MOIRE_INVARIANT(spec.window >= 2, "a window below two chunks cannot keep a link busy");
   links_.reserve(topology.links().size());
@@ -50,6 +52,7 @@ QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetwork
     links_.push_back({1e12 / link.bandwidth.value, link.latency, {}, {}, 0});
   }
   ports_.resize(links_.size());
+  loop.add(*this);
 }
 
 void QueueNetwork::send(const Message& message) {
@@ -84,6 +87,8 @@ QueueNetwork::Index QueueNetwork::open_flow(const Key& key) {
     latency += static_cast<double>(links_[id].latency.ps);
     slowest = std::max(slowest, links_[id].ps_per_byte);
     const EndpointId home = topology_.home(id);
+    if (period_ < topology_.endpoints() && topology_.turned(id, period_) == id)
+      throw NotAlike(fmt::format("all endpoints share the link {}", topology_.links()[id].name));
     const EndpointId back = topology_.endpoints() - home / period_ * period_;
     flow.path.push_back({home < period_ ? id : topology_.turned(id, back), home});
   }
@@ -151,7 +156,8 @@ QueueNetwork::Arrival QueueNetwork::at(const Hop& hop, const Flow& flow, Index i
 
 void QueueNetwork::settle() {
   if (offered_.empty() && due_.empty() && arrived_.empty()) return;
-  // Two chunks of one flow never come at once, but for a service shorter than a picosecond: then the first one is first.
+  // Two chunks of one flow never come at once, but for a service shorter than a picosecond: then the first one is
+  // first.
   std::stable_sort(offered_.begin(), offered_.end());
   for (const Arrival& flow : offered_) {
     enqueue(ports_[flow.link], flow.index);

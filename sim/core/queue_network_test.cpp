@@ -20,6 +20,7 @@ class Drawn : public Topology {
   std::vector<std::pair<std::pair<EndpointId, EndpointId>, std::vector<LinkId>>> paths;
 
   std::uint32_t endpoints() const override { return 64; }
+  EndpointId home(LinkId) const override { return 0; }
   const std::vector<NetworkLink>& links() const override { return cables; }
   void route(EndpointId source, EndpointId destination, std::uint32_t, std::vector<LinkId>& path) const override {
     for (const auto& [ends, links] : paths) {
@@ -35,6 +36,7 @@ class Star : public Topology {
     for (std::uint32_t link = 0; link < 2 * endpoints; ++link) links_.push_back({"port", bandwidth, latency});
   }
   std::uint32_t endpoints() const override { return endpoints_; }
+  EndpointId home(LinkId link) const override { return link / 2; }
   const std::vector<NetworkLink>& links() const override { return links_; }
   void route(EndpointId source, EndpointId destination, std::uint32_t, std::vector<LinkId>& path) const override {
     path.push_back(2 * source);
@@ -200,6 +202,7 @@ TEST(QueueNetwork, UseCountsOnlyWhatHasFlowed) {
   run.send(0, 1, 4 * MiB);
   run.send(2, 1, 4 * MiB);
   const Time half = Time::from_us(4 * MiB / 50e9 * 1e6);
+  run.loop.settle();
   while (run.loop.next_time() < half) run.loop.run_instant();
   const auto use = run.network.use();
   EXPECT_NEAR(use[3].carried.value, run.loop.now().seconds() * 50e9, 1);
@@ -241,13 +244,72 @@ TEST(QueueNetwork, SameRunTwiceIsTheSame) {
 TEST(QueueNetwork, RefusesNonsense) {
   const Star topology(2, {50e9}, Time{});
   RunLoop loop;
-  EXPECT_THROW(QueueNetwork(loop.calendar(), topology, {Bytes{4096}, 1}), InvariantError);
-  QueueNetwork network(loop.calendar(), topology);
+  EXPECT_THROW(QueueNetwork(loop, topology, {Bytes{4096}, 1}), InvariantError);
+  QueueNetwork network(loop, topology);
   EXPECT_THROW(network.send({0, 1, 0, Bytes{0}, nullptr, 0}), InvariantError);
   const Drawn nowhere = line({{"", {1e9}, Time{}}});
-  QueueNetwork lost(loop.calendar(), nowhere);
+  QueueNetwork lost(loop, nowhere);
   Arrivals sink(loop.calendar());
   EXPECT_THROW(lost.send({5, 6, 0, Bytes{1}, &sink, 0}), InvariantError);
+}
+
+// What comes at once is served in the order of where it comes from, seen from the port: whoever is in front of endpoint
+// d sends first, whatever its number is and whoever was asked first.
+TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {
+  const Star topology(4, {10e9}, Time::from_ns(100));
+  for (EndpointId destination = 0; destination < 4; ++destination) {
+    Bench bench(topology);
+    for (EndpointId source = 0; source < 4; ++source)
+      if (source != destination) bench.send(source, destination, MiB, source);
+    bench.finish();
+    Time before{};
+    for (EndpointId ahead = 1; ahead < 4; ++ahead) {
+      const Time at = bench.arrivals.of((destination + ahead) % 4);
+      EXPECT_GT(at, before);
+      before = at;
+    }
+  }
+}
+
+// Endpoints that do the same: those of the first period stand for all.
+TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
+  class Turning final : public Topology {
+   public:
+    Turning() : star_(12, {10e9}, Time::from_ns(100)) {}
+    std::uint32_t endpoints() const override { return star_.endpoints(); }
+    const std::vector<NetworkLink>& links() const override { return star_.links(); }
+    void route(EndpointId a, EndpointId b, std::uint32_t flow, std::vector<LinkId>& path) const override {
+      star_.route(a, b, flow, path);
+    }
+    EndpointId home(LinkId link) const override { return link / 2; }
+    bool turns(EndpointId) const override { return true; }
+    LinkId turned(LinkId link, EndpointId by) const override { return (link + 2 * by) % 24; }
+
+   private:
+    Star star_;
+  };
+  const Turning topology;
+  for (const EndpointId period : {12U, 6U, 3U}) {
+    RunLoop loop;
+    QueueNetwork network(loop, topology, {}, period);
+    Arrivals arrivals(loop.calendar());
+    // Each endpoint sends to those 1, 4, 6 and 11 on; every third one more.
+    for (EndpointId source = 0; source < period; ++source) {
+      for (const EndpointId away : {1U, 4U, 6U, 11U}) {
+        const double bytes = (source % 3 + 1) * 0.3 * MiB + away;
+        network.send({source, (source + away) % 12, away % 2, Bytes{bytes}, &arrivals, source * 100 + away});
+      }
+    }
+    loop.run();
+    static std::vector<std::pair<std::uint64_t, Time>> all;
+    if (period == 12) all = arrivals.at;
+    EXPECT_EQ(arrivals.at.size(), period * 4);
+    for (const auto& [who, when] : arrivals.at) {
+      const auto same = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == who; });
+      EXPECT_EQ(same->second, when) << who << " with a period of " << period;
+    }
+    EXPECT_NEAR(network.injected().value, network.delivered().value, 1e-6);
+  }
 }
 
 }  // namespace

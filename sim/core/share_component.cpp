@@ -1,3 +1,4 @@
+// Over 400 lines: the two halves of a solve, which call each other.
 // The loads at which latencies and rates agree, and weighted max-min filling.
 #include "sim/core/share_component.hpp"
 

@@ -352,6 +352,29 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
   return {};
 }
 
+// --- One block of ranks that do the same stands for all
+
+Verdict folded(const Case& one, Random random, const Cost& cost) {
+  if (one.nodes == 1) return {Found::incomparable};
+  const Scenario scenario = one.scenario(random.one_in(4) ? one.work : with_even_parts(one));
+  const Outcome whole = simulate(scenario, cost.most_spans);
+  if (!whole.ran()) return not_run(one, whole, scenario);
+  const Outcome block = simulate(scenario, cost.most_spans, study::Folding::automatic);
+  if (!block.ran()) return not_run(one, block, scenario);
+  if (block.result.fold.images == 1) return {Found::incomparable};
+  const auto broken = [&](const std::string& name, double all, double folded) {
+    return Verdict{Found::broken, "", fmt::format("{}: {:.17g}, folded {:.17g}", name, all, folded), {scenario}};
+  };
+  if (whole.result.metrics.size() != block.result.metrics.size())
+    return broken("metrics", static_cast<double>(whole.result.metrics.size()),
+                  static_cast<double>(block.result.metrics.size()));
+  for (std::size_t i = 0; i < whole.result.metrics.size(); ++i) {
+    const study::Metric &a = whole.result.metrics[i], &b = block.result.metrics[i];
+    if (a.name != b.name || a.value != b.value) return broken(a.name, a.value, b.value);
+  }
+  return {};
+}
+
 }  // namespace
 
 double rounding(const Outcome& a, const Outcome& b) {
@@ -371,6 +394,8 @@ const std::vector<Law>& all_laws() {
       {"alike", "ranks that are alike end together", 1, Draw::strict, any, alike},
       {"scaled", "all rates / k and all times x k: k times as long", 2, Draw::strict, any, scaled},
       {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
+      {"folded", "one block of nodes that do the same says what all say, to the last digit", 2, Draw::strict,
+       moves_bytes, folded},
       {"together", "beside another queue nothing is faster than alone", 1, Draw::strict, any, together},
   };
   return laws;

@@ -122,7 +122,7 @@ const std::vector<Parameter>& hardware_of(const std::string& system) {
   return at->second;
 }
 
-Outcome simulate(const Scenario& scenario, std::size_t most_spans) {
+Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Folding folding) {
   Outcome outcome;
   config::Diagnostics diagnostics;
   const auto refused = [&] {
@@ -139,7 +139,7 @@ Outcome simulate(const Scenario& scenario, std::size_t most_spans) {
     for (const config::Override& set : overrides) study::apply_change(set, tree, diagnostics);
     const study::Scenario study = study::read_scenario(std::move(tree), {}, diagnostics);
     if (!diagnostics.ok()) return refused();
-    study::Preparer preparer;
+    study::Preparer preparer(study::Preparer::Purpose::run, folding);
     const study::PreparedRunPtr run = preparer.prepare(study, study::run_of(study, 0), diagnostics);
     if (run == nullptr || !diagnostics.ok()) return refused();
     outcome.ranks = run->program->ranks();

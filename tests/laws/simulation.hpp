@@ -43,7 +43,8 @@ std::vector<std::string> system_names();
 const std::vector<Parameter>& hardware_of(const std::string& system);
 const std::vector<Parameter>& all_numbers_of(const std::string& system);
 
-// `most_spans`: after so many steps of workgroups, queues, copies and puts the run is cut.
-Outcome simulate(const Scenario& scenario, std::size_t most_spans);
+// `most_spans`: after so many steps of workgroups, queues, copies and puts the run is cut. What is folded tells of the
+// ranks that are simulated only.
+Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Folding folding = study::Folding::off);
 
 }  // namespace moire::laws

@@ -291,5 +291,71 @@ TEST(FabricSpec, SaysWhatIsWrong) {
             "torus dimensions 16 x 8 make 128 nodes, the system has 64; choose dimensions whose product is 64");
 }
 
+// What a topology says of itself, against all of its routes.
+bool turns(const Topology& topology, EndpointId by) {
+  const EndpointId all = topology.endpoints();
+  for (EndpointId a = 0; a < all; ++a) {
+    for (EndpointId b = 0; b < all; ++b) {
+      for (std::uint32_t flow = 0; flow < 3; ++flow) {
+        std::vector<LinkId> moved;
+        const std::vector<LinkId> links = path(topology, a, b, flow);
+        for (const LinkId link : links) moved.push_back(topology.turned(link, by));
+        const bool stays =
+            std::any_of(links.begin(), links.end(), [&](LinkId link) { return topology.turned(link, by) == link; });
+        if (!stays && moved != path(topology, (a + by) % all, (b + by) % all, flow)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+TEST(Turns, WhatAFabricSaysOfItselfIsSoOfAllRoutes) {
+  struct Case {
+    std::string yaml;
+    std::int64_t nodes, nics;
+    std::vector<EndpointId> turn;  // by these, and by no other number of whole nodes
+  };
+  const std::string star = "star: {switch_latency: 200 ns}";
+  const auto leaves = [](const std::string& kind, int nodes_per_leaf, int spines, const std::string& routing) {
+    return fmt::format("{}: {{nodes_per_leaf: {}, spines: {}, switch_latency: 200 ns, routing: {}}}", kind,
+                       nodes_per_leaf, spines, routing);
+  };
+  const auto torus = [](const std::string& dimensions) {
+    return "torus: {dimensions: " + dimensions + ", link: {bandwidth: 200 Gb/s, latency: 700 ns}}";
+  };
+  const std::vector<Case> cases = {
+      {star, 3, 2, {2, 4}},
+      {leaves("fat_tree", 2, 4, "adaptive"), 6, 2, {4, 8}},
+      {leaves("rail_fat_tree", 2, 4, "adaptive"), 6, 2, {4, 8}},
+      {leaves("fat_tree", 2, 1, "static"), 6, 2, {4, 8}},
+      {leaves("rail_fat_tree", 2, 2, "static"), 6, 2, {}},
+      {leaves("rail_fat_tree", 6, 2, "static"), 6, 2, {2, 4, 6, 8, 10}},
+      {leaves("rail_fat_tree", 4, 4, "adaptive"), 6, 2, {}},
+      {torus("[4]"), 4, 1, {2}},
+      {torus("[5]"), 5, 2, {2, 4, 6, 8}},
+      {torus("[3, 5]"), 15, 1, {3, 6, 9, 12}},
+      {torus("[4, 3]"), 12, 1, {}},
+      {torus("[3, 4]"), 12, 1, {6}},
+      {torus("[4, 6]"), 24, 2, {16, 32}},
+  };
+  for (const Case& one : cases) {
+    const auto topology = make(one.yaml, one.nodes, one.nics);
+    for (EndpointId by = static_cast<EndpointId>(one.nics); by < topology->endpoints();
+         by += static_cast<EndpointId>(one.nics)) {
+      const bool expected = std::find(one.turn.begin(), one.turn.end(), by) != one.turn.end();
+      EXPECT_EQ(topology->turns(by), expected) << one.yaml << " by " << by;
+      if (expected) {
+        EXPECT_TRUE(turns(*topology, by)) << one.yaml << " by " << by;
+      }
+      // A link stands beside the endpoint that takes the place of the one that its own stands beside.
+      for (LinkId link = 0; expected && link < topology->links().size(); ++link) {
+        if (topology->turned(link, by) == link) continue;
+        EXPECT_EQ((topology->home(link) + by) % topology->endpoints(), topology->home(topology->turned(link, by)))
+            << topology->links()[link].name;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace moire::fabric

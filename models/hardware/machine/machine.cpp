@@ -14,7 +14,7 @@ std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, core::RunLoop& l
     machine->site_.add(std::move(part));
   }
   for (const auto& part : machine->site_.parts()) part->connect();
-  core::log_debug("a machine of {} ranks is built, {} of them simulated", spec.ranks(), machine->ranks());
+  core::log_debug("a machine of {} ranks is built", machine->ranks());
   return machine;
 }
 

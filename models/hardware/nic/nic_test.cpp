@@ -20,6 +20,7 @@ class Switch : public core::Topology {
       links_.push_back({"", nic.payload_bandwidth(), Time::from_ns(400)});
   }
   std::uint32_t endpoints() const override { return endpoints_; }
+  core::EndpointId home(core::LinkId link) const override { return link / 2; }
   const std::vector<core::NetworkLink>& links() const override { return links_; }
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t,
              std::vector<core::LinkId>& path) const override {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/core/failure.hpp"
 #include "sim/program/turn.hpp"
 
 namespace moire::replay {
@@ -10,14 +11,12 @@ Fold fold_of(const machine::Machine& machine, const program::Program& program) {
   const machine::SystemSpec& system = machine.spec();
   const auto nodes = static_cast<program::Rank>(system.nodes);
   const auto gpus = static_cast<program::Rank>(system.node.gpus);
-  if (nodes == 1) return {1, "there is one node"};
   auto& networks = machine.service<part::Networks>();
   Fold fold;
   for (program::Rank block = 1; block < nodes; ++block) {
     if (nodes % block != 0) continue;
     std::string why;
-    if (networks.networks() > 0 &&
-        !networks.topology().turns(block * static_cast<program::Rank>(system.node.nics))) {
+    if (networks.networks() > 0 && !networks.topology().turns(block * static_cast<program::Rank>(system.node.nics))) {
       why = fmt::format("the fabric is not the same {} node{} on", block, block == 1 ? "" : "s");
     } else {
       why = program::keeps_from_turning(program, block * gpus);
@@ -29,6 +28,27 @@ Fold fold_of(const machine::Machine& machine, const program::Program& program) {
     if (fold.why_not.empty()) fold.why_not = std::move(why);
   }
   return fold;
+}
+
+Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
+                  const program::Program& program, program::Observer* observer) {
+  Fold all;
+  if (fold.images > 1) {
+    Folded block{build(fold.images), {}, fold};
+    try {
+      block.result = Replay(*block.machine, program, observer).run();
+      if (block.result.deadlock.empty()) return block;
+      all.why_not = "it hangs";
+    } catch (const core::NotAlike& shared) {
+      all.why_not = shared.what();
+    }
+    observer = nullptr;
+  } else {
+    all = fold;
+  }
+  Folded whole{build(1), {}, all};
+  whole.result = Replay(*whole.machine, program, observer).run();
+  return whole;
 }
 
 }  // namespace moire::replay

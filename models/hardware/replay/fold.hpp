@@ -3,9 +3,11 @@
 // to them, as what the others send to them does. docs/explanation/folding.md has the proof.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
-#include "models/hardware/machine/machine.hpp"
+#include "models/hardware/replay/replay.hpp"
 #include "sim/program/program.hpp"
 
 namespace moire::replay {
@@ -17,5 +19,16 @@ struct Fold {
 
 // `machine`: of the system, with any number of images.
 Fold fold_of(const machine::Machine& machine, const program::Program& program);
+
+struct Folded {
+  std::unique_ptr<machine::Machine> machine;
+  Result result;
+  Fold fold;  // as it was simulated
+};
+
+// Replays on what `build` makes for a number of images: as `fold` says, and all ranks where only the run shows that
+// blocks meet in a link of all, or where it hangs, since the report names all. `observer` sees the first of the two.
+Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
+                  const program::Program& program, program::Observer* observer = nullptr);
 
 }  // namespace moire::replay

@@ -11,6 +11,24 @@ namespace moire::replay {
 
 using program::Phase;
 
+namespace {
+
+// Of what is no work, in the order of the names that follow a kernel's shapes.
+std::size_t other_phase(Phase::Kind kind) {
+  switch (kind) {
+    case Phase::Kind::wait:
+      return 0;
+    case Phase::Kind::delay:
+      return 1;
+    case Phase::Kind::put:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+}  // namespace
+
 void Replay::request_turn(std::uint32_t number) {
   Gpu& gpu = *gpus_[number];
   if (gpu.turn_scheduled || !gpu.dispatcher->pending()) return;
@@ -238,9 +256,9 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
   const program::FlagRef flag = by_nic && phase.peer >= machine_.ranks() ? flag_of_image(wg, phase) : phase.flag;
-  const std::uint32_t flight = new_flight(
-      {rank, phase.peer, flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
-       phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now, from_relay ? phase.relay : program::no_rank});
+  const std::uint32_t flight = new_flight({rank, phase.peer, flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
+                                           phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now,
+                                           from_relay ? phase.relay : program::no_rank});
   if (by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer)) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
     flights_[flight].copied = true;
@@ -348,63 +366,34 @@ void Replay::free_slot(std::uint32_t run_id, part::CuId cu) {
 
 void Replay::end_phase(std::uint32_t id) {
   const Workgroup& wg = workgroups_[id];
+  if (wg.doing == Phase::Kind::nothing || wg.doing == Phase::Kind::signal || wg.doing == Phase::Kind::take) return;
   const KernelRun& run = runs_[wg.run];
-  program::WorkgroupSpan span{run.rank,
-                              run.queue,
-                              wg.cu,
-                              run.kernel->name,
-                              wg.number,
-                              "",
-                              program::WaitReason::none,
-                              program::no_flag,
-                              wg.since,
-                              machine_.loop().now()};
-  std::size_t total = run.kernel->shapes.size();
-  switch (wg.doing) {
-    case Phase::Kind::nothing:
-    case Phase::Kind::signal:
-    case Phase::Kind::take:
-      return;
-    case Phase::Kind::work:
-      span.phase = run.kernel->shapes[wg.shape].name;
-      total = wg.shape;
-      break;
-    case Phase::Kind::wait:
-      span.phase = "wait";
-      span.reason = program::WaitReason::flag;
-      span.flag = wg.flag;
-      break;
-    case Phase::Kind::fence:
-      span.phase = "fence";
-      span.reason = program::WaitReason::fence;
-      total += 3;
-      break;
-    case Phase::Kind::delay:
-      if (wg.stands_for_work) {
-        span.phase = run.kernel->shapes[wg.shape].name;
-        total = wg.shape;
-        break;
-      }
-      span.phase = "delay";
-      span.reason = program::WaitReason::delay;
-      total += 1;
-      break;
-    case Phase::Kind::put:
-      span.phase = "put";
-      total += 2;
-      break;
+  const bool work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
+  std::vector<program::PhaseTotal>& phases = result_.operations[run.operation].phases;
+  program::PhaseTotal& phase = phases[work ? wg.shape : run.kernel->shapes.size() + other_phase(wg.doing)];
+  const Time now = machine_.loop().now();
+  ++phase.count;
+  phase.total += now - wg.since;
+  if (observer_ == nullptr) return;
+  program::WorkgroupSpan span{
+      run.rank,         run.queue, wg.cu, run.kernel->name, wg.number, phase.name, program::WaitReason::none,
+      program::no_flag, wg.since,  now};
+  if (wg.doing == Phase::Kind::wait) {
+    span.reason = program::WaitReason::flag;
+    span.flag = wg.flag;
+  } else if (wg.doing == Phase::Kind::fence) {
+    span.reason = program::WaitReason::fence;
+  } else if (wg.doing == Phase::Kind::delay && !work) {
+    span.reason = program::WaitReason::delay;
   }
-  span.work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
-  if (span.work) {
+  span.work = work;
+  if (work) {
     span.posted = wg.posted_by != UINT32_MAX;
     span.peer = wg.peer;
     span.peer_bytes = Bytes{wg.peer_bytes};
   }
   span.strand = wg.strand;
-  program::PhaseTotal& phase = result_.operations[run.operation].phases[total];
-  ++phase.count;
-  phase.total += span.end - span.begin;
-  if (observer_ != nullptr) observer_->workgroup(span);
+  observer_->workgroup(span);
 }
 
 }  // namespace moire::replay

@@ -25,9 +25,10 @@ Time time_of(libraries::EquippedSystem system, const Collective& collective) {
   const auto nodes = static_cast<program::Rank>(system.nodes);
   std::unique_ptr<machine::Machine> machine = machine::Machine::build(system, error, {}, nodes);
   MOIRE_INVARIANT(machine != nullptr, error.str());
-  const program::Rank images = replay::fold_of(*machine, program).images;
-  if (images != nodes) machine = machine::Machine::build(system, error, {}, images);
-  const replay::Result result = replay::Replay(*machine, program).run();
+  const auto build = [&](program::Rank images) {
+    return images == nodes && machine ? std::move(machine) : machine::Machine::build(system, error, {}, images);
+  };
+  const replay::Result result = replay::run_folded(replay::fold_of(*machine, program), build, program).result;
   MOIRE_INVARIANT(result.deadlock.empty(), result.deadlock);
   const bool kernel = collective.method.engine != Engine::dma;
   const replay::OperationTimes& first = result.operations.front();

@@ -30,6 +30,9 @@ class Switches : public Topology {
     }
   }
   std::uint32_t endpoints() const override { return endpoints_; }
+  EndpointId home(LinkId link) const override {
+    return link < 2 * endpoints_ ? link / 2 : (link - 2 * endpoints_) / (2 * spines_) * 4;
+  }
   const std::vector<NetworkLink>& links() const override { return links_; }
   void route(EndpointId source, EndpointId destination, std::uint32_t flow, std::vector<LinkId>& path) const override {
     path.push_back(2 * source);
@@ -50,6 +53,7 @@ class Switches : public Topology {
 class TwoHops : public Topology {
  public:
   std::uint32_t endpoints() const override { return 4; }
+  EndpointId home(LinkId) const override { return 0; }
   const std::vector<NetworkLink>& links() const override { return links_; }
   void route(EndpointId source, EndpointId, std::uint32_t, std::vector<LinkId>& path) const override {
     path = source == 0 ? std::vector<LinkId>{0, 2} : std::vector<LinkId>{1, 2, 3};
