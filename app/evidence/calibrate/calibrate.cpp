@@ -275,15 +275,13 @@ class Calibrator {
     }
   }
 
-  double loss_of(const Points& points) {
-    const std::vector<double> values = simulated(points.rows);
-    double sum = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double own = std::isnan(values[i]) ? 2 : deviation(values[i], points.rows[i]->value);
-      sum += points.weight[i] * soft_square(own);
-    }
-    return sum;
+  std::vector<double> deviations(const Points& points) {
+    std::vector<double> out = simulated(points.rows);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = std::isnan(out[i]) ? 2 : deviation(out[i], points.rows[i]->value);
+    return out;
   }
+  double loss_of(const Points& points) { return calibrate::loss_of(deviations(points), points.weight); }
 
   // All that these stages found, on all of their points at once.
   void refine(const std::vector<std::string>& names, const std::vector<std::vector<bool>>& told) {
@@ -298,8 +296,8 @@ class Calibrator {
       }
     }
     if (free.size() < 2) return;
+    search(free, {1.0}, points);
     const auto loss = [&] { return loss_of(points); };
-    search(free, {1.0}, loss);
     for (const Parameter* parameter : free) beyond_bound(*parameter, points.rows, loss);
     round_off(free);
   }
@@ -335,9 +333,11 @@ class Calibrator {
     const auto loss = [&] { return loss_of(points); };
     if (free.size() == 1 && is_integer(free.front()->path)) {
       try_all(*free.front(), loss);
+    } else if (stage.steps && !free.empty()) {
+      put(free, scan(variables_of(free), points.weight, deviations_at(free, points)));
     } else if (!free.empty() && (first || !refined_later(stage))) {
       // Later passes begin in the right valley.
-      search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, loss);
+      search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, points);
     }
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i]) told[i] = beyond_bound(stage.parameters[i], rows, loss);
@@ -418,32 +418,43 @@ class Calibrator {
     hardware_.set(parameter.path, best);
   }
 
-  template <class Loss>
-  void search(const std::vector<const Parameter*>& free, const std::vector<double>& starts, const Loss& loss) {
+  using Parameters = std::vector<const Parameter*>;
+
+  std::vector<Variable> variables_of(const Parameters& free) const {
     std::vector<Variable> variables;
-    for (const Parameter* parameter : free) {
+    for (const Parameter* parameter : free)
       variables.push_back({*hardware_.number(parameter->path), parameter->low, high_of(*parameter)});
-    }
-    const auto put = [&](const std::vector<double>& values) {
-      for (std::size_t i = 0; i < free.size(); ++i) hardware_.set(free[i]->path, values[i]);
+    return variables;
+  }
+
+  void put(const Parameters& free, const std::vector<double>& values) {
+    for (std::size_t i = 0; i < free.size(); ++i) hardware_.set(free[i]->path, values[i]);
+  }
+
+  Deviations deviations_at(const Parameters& free, const Points& points) {
+    return [&](const std::vector<double>& values) {
+      put(free, values);
+      return deviations(points);
     };
+  }
+
+  void search(const Parameters& free, const std::vector<double>& starts, const Points& points) {
+    const std::vector<Variable> variables = variables_of(free);
     const int evaluations = least_evaluations + evaluations_per_parameter * static_cast<int>(free.size());
-    const auto at = [&](const std::vector<double>& values) {
-      put(values);
-      return loss();
-    };
+    const Deviations at = deviations_at(free, points);
     std::vector<double> best;
     double least = HUGE_VAL;
     for (const double factor : starts) {
       std::vector<Variable> from = variables;
       for (Variable& variable : from) variable.start *= factor;
-      const std::vector<double> found = minimise(from, evaluations, at);
-      if (const double own = at(found); own < least) {
+      const std::vector<double> found = fit_points(from, points.weight, evaluations, at);
+      // Two ways into one valley end beside each other.
+      if (const double own = calibrate::loss_of(at(found), points.weight); own * no_worse < least) {
         least = own;
         best = found;
       }
     }
-    put(best);
+    put(free, best);
   }
 
   // Writes what a stage found, with the errors of all its points on the finished machine.
@@ -466,8 +477,8 @@ class Calibrator {
     }
     const std::string key =
         hardware_.add_source("fitted_" + stage.name,
-                             fmt::format("{}: {}; fitted to {}; rms {:.1f} %, worst point {:+.1f} %", provenance(rows),
-                                         stage.about, rows_text(rows), errors.rms * 100, errors.worst * 100));
+                             fmt::format("{}: {}; fitted to {}; rms {:.1f} %, worst point {}", provenance(rows),
+                                         stage.about, rows_text(rows), errors.rms * 100, signed_percent(errors.worst)));
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (!told[i]) continue;
       const std::string& path = stage.parameters[i].path;
@@ -502,6 +513,8 @@ std::string provenance(const measurements::Measurements& measurements,
   }
   return "Moire calibration, " + config::join(words, " and ");
 }
+
+std::string signed_percent(double part) { return fmt::format("{:+.1f} %", std::round(part * 1000) / 10 + 0.0); }
 
 Errors errors_of(const Rows& rows, const std::vector<double>& simulated) {
   Errors errors;

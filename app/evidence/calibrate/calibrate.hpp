@@ -45,6 +45,7 @@ struct Errors {
   double rms = 0;
   double worst = 0;  // signed
 };
+std::string signed_percent(double part);  // "-3.7 %", and what rounds to 0 has no sign of its own: "+0.0 %"
 Errors errors_of(const std::vector<const measurements::MeasuredValue*>& rows, const std::vector<double>& simulated);
 
 // Nothing, with the reasons in `diagnostics`, where measurements contradict each other or the hardware. The curves

@@ -6,6 +6,7 @@
 #include <nlopt.hpp>
 
 #include "sim/core/invariant.hpp"
+#include "sim/core/power.hpp"
 
 namespace moire::calibrate {
 
@@ -52,6 +53,190 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
 
 }  // namespace
 
+namespace {
+
+// Of steps and slopes, for a logarithm or a part of the scale. Slopes are taken from far enough that a simulation's
+// picoseconds do not count; a search ends well below the digits that are written.
+constexpr double slope_step = 5e-3, least_step = 1e-5, most_step = 1;
+constexpr double least_part = 1e-9;  // of a scale: less is 0
+constexpr double first_damping = 1e-3, least_damping = 1e-9, most_damping = 1e6, damping_factor = 8;
+// Losses that differ by less are alike: what a simulated time's last digits move is far below, what tells values apart
+// is above. Between such losses the step decides, not the comparison.
+constexpr double alike = 1e-5;
+// Of a scan: steps to either side, in logarithms to base 2.
+constexpr int first_each_way = 8, later_each_way = 4;
+constexpr double last_spacing = 1e-3;
+
+// A variable as the search sees it: its logarithm, or what it is of its scale.
+class Coordinate {
+ public:
+  explicit Coordinate(const Variable& variable)
+      : variable_(variable),
+        logarithmic_(variable.low > 0),
+        scale_(variable.start > 0 ? variable.start : variable.high / 10) {}
+
+  double start() const { return of(std::clamp(variable_.start, variable_.low, variable_.high)); }
+  double low() const { return of(variable_.low); }
+  double high() const { return of(variable_.high); }
+  double value(double x) const {
+    const double own = logarithmic_ ? core::power(2, x) : std::round(x / least_part) * least_part;
+    return std::clamp(scale_ * own, variable_.low, variable_.high);
+  }
+  // What a step of 1 is near x.
+  double unit(double x) const { return logarithmic_ ? 1 : std::max(std::abs(x), 0.1); }
+
+ private:
+  double of(double value) const {
+    return logarithmic_ ? core::logarithm(value / scale_) / core::logarithm(2) : value / scale_;
+  }
+
+  Variable variable_;
+  bool logarithmic_;
+  double scale_;
+};
+
+using Row = std::vector<double>;
+
+// Symmetric positive definite equations, by elimination; `a` and `b` are used up.
+Row solve(std::vector<Row> a, Row b) {
+  const std::size_t n = b.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = i + 1; j < n; ++j) {
+      const double factor = a[j][i] / a[i][i];
+      for (std::size_t k = i; k < n; ++k) a[j][k] -= factor * a[i][k];
+      b[j] -= factor * b[i];
+    }
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n; ++k) b[i] -= a[i][k] * b[k];
+    b[i] /= a[i][i];
+  }
+  return b;
+}
+
+class Descent {
+ public:
+  Descent(const std::vector<Variable>& variables, const Row& weights, int evaluations, const Deviations& deviations)
+      : weights_(weights), left_(evaluations), deviations_(deviations) {
+    for (const Variable& variable : variables) {
+      coordinates_.emplace_back(variable);
+      here_.x.push_back(coordinates_.back().start());
+    }
+  }
+
+  Row run() {
+    here_ = at(here_.x);
+    while (left_ > 0 && here_.loss > exact_loss) {
+      if (!step()) break;
+    }
+    return values(here_.x);
+  }
+
+ private:
+  struct Point {
+    Row x;
+    Row deviations;
+    double loss = 0;
+  };
+
+  Row values(const Row& x) const {
+    Row out;
+    for (std::size_t i = 0; i < x.size(); ++i) out.push_back(coordinates_[i].value(x[i]));
+    return out;
+  }
+
+  Point at(const Row& x) {
+    --left_;
+    Point point{x, deviations_(values(x)), 0};
+    point.loss = loss_of(point.deviations, weights_);
+    return point;
+  }
+
+  // From both sides, or from one at a bound.
+  Row slope(std::size_t i) {
+    const Coordinate& c = coordinates_[i];
+    const double h = slope_step * c.unit(here_.x[i]);
+    Row x = here_.x;
+    const double up = x[i] = std::min(here_.x[i] + h, c.high());
+    const Row above = up > here_.x[i] ? at(x).deviations : here_.deviations;
+    const double down = x[i] = std::max(here_.x[i] - h, c.low());
+    const Row below = down < here_.x[i] ? at(x).deviations : here_.deviations;
+    Row out(above.size(), 0);
+    if (up <= down) return out;
+    for (std::size_t p = 0; p < out.size(); ++p) out[p] = (above[p] - below[p]) / (up - down);
+    return out;
+  }
+
+  // False where no step leads to less.
+  bool step() {
+    const std::size_t n = coordinates_.size();
+    std::vector<Row> slopes;
+    for (std::size_t i = 0; i < n; ++i) slopes.push_back(slope(i));
+    Row gradient(n, 0);
+    std::vector<Row> curvature(n, Row(n, 0));
+    for (std::size_t p = 0; p < weights_.size(); ++p) {
+      const double d = here_.deviations[p];
+      const double flat = 1 / std::sqrt(1 + d * d / (knee * knee));
+      for (std::size_t i = 0; i < n; ++i) {
+        gradient[i] += weights_[p] * 2 * flat * d * slopes[i][p];
+        for (std::size_t j = 0; j < n; ++j)
+          curvature[i][j] += weights_[p] * 2 * flat * flat * flat * slopes[i][p] * slopes[j][p];
+      }
+    }
+    // Those that no point feels here, or that are at a bound and would go beyond.
+    std::vector<std::size_t> free;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool beyond = gradient[i] > 0 ? here_.x[i] <= coordinates_[i].low() : here_.x[i] >= coordinates_[i].high();
+      if (curvature[i][i] > 0 && !beyond) free.push_back(i);
+    }
+    for (; damping_ <= most_damping && left_ > 0; damping_ *= damping_factor) {
+      Row x = here_.x;
+      if (!damped_step(free, gradient, curvature, x)) return false;
+      Point there = at(x);
+      const double gain = here_.loss - there.loss;
+      if (gain < -alike * here_.loss) continue;
+      const bool is_last = gain < alike * here_.loss;
+      here_ = std::move(there);
+      damping_ = std::max(damping_ / damping_factor / damping_factor, least_damping);
+      return !is_last;
+    }
+    return false;
+  }
+
+  // Changes `x`; false where that is next to nothing.
+  bool damped_step(const std::vector<std::size_t>& free, const Row& gradient, const std::vector<Row>& curvature,
+                   Row& x) const {
+    std::vector<Row> a;
+    Row b;
+    for (const std::size_t i : free) {
+      a.emplace_back();
+      for (const std::size_t j : free) a.back().push_back(curvature[i][j] * (i == j ? 1 + damping_ : 1));
+      b.push_back(-gradient[i]);
+    }
+    Row change = solve(std::move(a), std::move(b));
+    double longest = 0;
+    for (std::size_t k = 0; k < free.size(); ++k) {
+      longest = std::max(longest, std::abs(change[k]) / coordinates_[free[k]].unit(x[free[k]]));
+    }
+    if (longest < least_step) return false;
+    for (std::size_t k = 0; k < free.size(); ++k) {
+      const std::size_t i = free[k];
+      x[i] = std::clamp(x[i] + change[k] * std::min(1.0, most_step / longest), coordinates_[i].low(),
+                        coordinates_[i].high());
+    }
+    return true;
+  }
+
+  const Row& weights_;
+  int left_;
+  const Deviations& deviations_;
+  std::vector<Coordinate> coordinates_;
+  Point here_;
+  double damping_ = first_damping;
+};
+
+}  // namespace
+
 double deviation(double simulated, double measured) {
   const double sum = simulated + measured;
   return sum > 0 ? 2 * (simulated - measured) / sum : 0;
@@ -60,6 +245,44 @@ double deviation(double simulated, double measured) {
 double soft_square(double deviation) {
   const double r = deviation / knee;
   return 2 * knee * knee * (std::sqrt(1 + r * r) - 1);
+}
+
+double loss_of(const std::vector<double>& deviations, const std::vector<double>& weights) {
+  double sum = 0;
+  for (std::size_t i = 0; i < deviations.size(); ++i) sum += weights[i] * soft_square(deviations[i]);
+  return sum;
+}
+
+std::vector<double> fit_points(const std::vector<Variable>& variables, const std::vector<double>& weights,
+                               int evaluations, const Deviations& deviations) {
+  if (variables.size() == 1)
+    return minimise(variables, evaluations,
+                    [&](const std::vector<double>& values) { return loss_of(deviations(values), weights); });
+  return Descent(variables, weights, evaluations, deviations).run();
+}
+
+std::vector<double> scan(const std::vector<Variable>& variables, const std::vector<double>& weights,
+                         const Deviations& deviations) {
+  std::vector<double> best;
+  for (const Variable& variable : variables) best.push_back(std::clamp(variable.start, variable.low, variable.high));
+  double least = HUGE_VAL;
+  int each_way = first_each_way;
+  for (double spacing = 1.0 / first_each_way; spacing > last_spacing; spacing /= later_each_way) {
+    const std::vector<double> middle = best;
+    std::vector<int> at(variables.size(), -each_way);
+    for (std::size_t turned = 0; turned < at.size();) {
+      std::vector<double> values;
+      for (std::size_t i = 0; i < at.size(); ++i)
+        values.push_back(std::clamp(middle[i] * core::power(2, spacing * at[i]), variables[i].low, variables[i].high));
+      if (const double loss = loss_of(deviations(values), weights); loss < least * (1 - alike)) {
+        least = loss;
+        best = values;
+      }
+      for (turned = 0; turned < at.size() && ++at[turned] > each_way; ++turned) at[turned] = -each_way;
+    }
+    each_way = later_each_way;
+  }
+  return best;
 }
 
 std::vector<double> minimise(const std::vector<Variable>& variables, int evaluations, const Loss& loss) {

@@ -199,9 +199,9 @@ class Fitting {
     }
     add_source(root, group.source,
                fmt::format("{}: all that {} of the library add to the machine of {}; fitted to {}; rms {:.1f} %, worst "
-                           "point {:+.1f} %",
+                           "point {}",
                            provenance(measurements_, rows), group.about, gpu, config::join(counts), errors.rms * 100,
-                           errors.worst * 100));
+                           signed_percent(errors.worst)));
     for (const Parameter* parameter : free) {
       const std::string before = library_text(root, parameter->place());
       Node& node = library_entry(root, parameter->place());

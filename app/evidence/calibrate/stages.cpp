@@ -419,6 +419,7 @@ const std::vector<Stage>& stages() {
        {{"host.poll_interval", 10 * ns, 1e3 * us, {}, between_looks},
         {"dma.completion", 0, 100 * us, {}, scaled(between_looks, 0.5)}},
        {{"copy_behind", "time", between_engines, 100}},
+       false,
        true},
       {"copy_concurrency",
        "copies of a GPU on several streams: how many make progress together",

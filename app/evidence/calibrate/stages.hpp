@@ -57,6 +57,7 @@ struct Stage {
   std::vector<Parameter> parameters;
   std::vector<Selection> selections;
   bool valleys = false;  // the loss has several: the search begins at half and at twice the start too
+  bool steps = false;    // the loss has steps, and slopes say nothing: its parameters are scanned
 };
 const std::vector<Stage>& stages();
 

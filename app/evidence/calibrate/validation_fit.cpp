@@ -245,10 +245,10 @@ class ValidationFitting {
       names.resize(named_cases);
       names.emplace_back("...");
     }
-    return fmt::format("Moire calibration, {}.yaml: fitted to {} case{}{} ({}); rms {:.1f} %, worst {:+.1f} %",
+    return fmt::format("Moire calibration, {}.yaml: fitted to {} case{}{} ({}); rms {:.1f} %, worst {}",
                        validation_.name, cases.size(), cases.size() == 1 ? "" : "s",
                        tables.empty() ? "" : " of " + config::join(tables), config::join(names, "; "), errors.rms * 100,
-                       errors.worst * 100);
+                       signed_percent(errors.worst));
   }
 
   void state(const Fit& fit, const std::vector<Case>& before, const std::vector<Case>& after, Node& file,
