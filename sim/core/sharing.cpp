@@ -229,7 +229,9 @@ void Sharing::collect(ClassId seed) {
       for (const ClassId neighbour : capacity.active) {
         if (classes_[neighbour].mark == mark_) continue;
         classes_[neighbour].mark = mark_;
-        (classes_[neighbour].members > 0 ? component.classes : empty_).push_back(neighbour);
+        // Who has just lost its last member still joins what it shared until now.
+        const Class& other = classes_[neighbour];
+        (other.members + other.solved_members > 0 ? component.classes : empty_).push_back(neighbour);
       }
     }
   }
@@ -263,6 +265,7 @@ void Sharing::copy_into_solver(std::uint32_t number) {
   }
   solver.complete();
   component.dirty = component.classes;
+  component.fresh = true;
 }
 
 void Sharing::solve(std::uint32_t number) {
@@ -276,8 +279,9 @@ void Sharing::solve(std::uint32_t number) {
   }
   solver.solve();
   changed_loads_.clear();
+  if (component.fresh && observer_ != nullptr) changed_loads_ = component.capacities;  // also those without load
   for (const std::uint32_t place : solver.changed_loads()) {
-    changed_loads_.push_back(component.capacities[place]);
+    if (!component.fresh) changed_loads_.push_back(component.capacities[place]);
     capacities_[component.capacities[place]].used = solver.load(place);
   }
   changed_.assign(component.dirty.begin(), component.dirty.end());
@@ -295,6 +299,7 @@ void Sharing::solve(std::uint32_t number) {
     c.dirty = false;
   }
   component.dirty.clear();
+  component.fresh = false;
   if (observer_ != nullptr) {
     std::sort(changed_loads_.begin(), changed_loads_.end());
     for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), capacities_[id].used);

@@ -141,6 +141,7 @@ class Sharing final : public Settler, public EventSink {
     std::vector<ClassId> classes;
     std::vector<CapacityId> capacities;
     std::vector<ClassId> dirty;  // of its classes, in this settlement
+    bool fresh = true;           // not solved yet
   };
 
   static bool later(const Member& a, const Member& b) {

@@ -101,6 +101,18 @@ TEST_F(SharingTest, EqualFlowsShareEqually) {
   for (std::uint64_t i = 0; i < 7; ++i) EXPECT_EQ(ends[i], std::pair(i, std::int64_t{7000}));
 }
 
+// In one picosecond a class ends that joined two others, and one begins beside it: both others have their capacities to
+// themselves.
+TEST_F(SharingTest, WhoeverEndsLeavesItsShareToAllWhoSharedWithIt) {
+  const CapacityId x = capacity(per_ps), y = capacity(per_ps);
+  const ClassId begins = of({{y, 1}}), ends_first = of({{x, 1}, {y, 1}}), stays = of({{x, 1}});
+  start(ends_first, 500, 1);
+  start(stays, 1500, 2);  // half until 1000
+  at(1000, [&] { start(begins, 300, 3); });
+  run();
+  EXPECT_THAT(ends, ElementsAre(Pair(1, 1000), Pair(3, 1300), Pair(2, 2000)));
+}
+
 TEST_F(SharingTest, WeightsOneTwoThree) {
   const CapacityId link = capacity(6 * per_ps);
   for (std::uint64_t w = 1; w <= 3; ++w) start(of({{link, 1}}, static_cast<double>(w)), 6000, w);

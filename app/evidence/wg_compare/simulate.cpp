@@ -22,7 +22,9 @@ Recorded simulate_recorded(const study::PreparedRun& run, const std::string& ker
   const auto simulated = [&] {
     Recorder recorder(run.program->ranks());
     Recorded recorded;
-    recorded.deadlock = simulate(run, &recorder).deadlock;
+    study::PreparedRun all_ranks = run;
+    all_ranks.fold = {};
+    recorded.deadlock = simulate(all_ranks, &recorder).deadlock;
     recorded.kernels = recorder.kernels();
     if (recorded.deadlock.empty()) recorded.record = recorder.record(kernel);
     return study::packed(recorded);

@@ -185,9 +185,9 @@ class Replay final : public core::EventSink {
   void request_turn(std::uint32_t gpu);
   void go_on(std::uint32_t workgroup);
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
-  // The flag that a put to a rank that is not simulated raises: that of the simulated rank which stands for it, as the
-  // sender that is as far from it as this one from the other says.
-  program::FlagRef flag_of_image(const Workgroup& workgroup, const program::Phase& phase) const;
+  // The flag that a put raises: of a rank that is not simulated, that of the simulated one which stands for it, as the
+  // sender says that is as far from there as this one from the other.
+  program::FlagRef simulated_flag(const Workgroup& workgroup, const program::Phase& phase) const;
   void take_item(Workgroup& workgroup);
   std::uint32_t take_seat();
   void post(std::uint32_t workgroup, const program::Phase& phase);

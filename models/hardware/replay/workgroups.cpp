@@ -105,10 +105,12 @@ bool Replay::next_phase(Workgroup& wg, Phase& phase) {
   return more;
 }
 
-program::FlagRef Replay::flag_of_image(const Workgroup& wg, const Phase& phase) const {
+program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase) const {
+  if (machine_.images() == 1 || phase.flag == program::no_flag) return phase.flag;
+  const Rank away = program_.place_of(phase.flag).rank / machine_.ranks() * machine_.ranks();
+  if (away == 0) return phase.flag;
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
-  const Rank away = phase.peer / machine_.ranks() * machine_.ranks();
   const Rank sender = (run.rank + program_.ranks() - away) % program_.ranks();
   Phase there;
   if (wg.item != no_item) {
@@ -255,7 +257,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const Time now = machine_.loop().now();
   const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
-  const program::FlagRef flag = by_nic && phase.peer >= machine_.ranks() ? flag_of_image(wg, phase) : phase.flag;
+  const program::FlagRef flag = by_nic ? simulated_flag(wg, phase) : phase.flag;
   const std::uint32_t flight = new_flight({rank, phase.peer, flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
                                            phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now,
                                            from_relay ? phase.relay : program::no_rank});
