@@ -15,16 +15,7 @@ namespace {
 
 // Of what is no work, in the order of the names that follow a kernel's shapes.
 std::size_t other_phase(Phase::Kind kind) {
-  switch (kind) {
-    case Phase::Kind::wait:
-      return 0;
-    case Phase::Kind::delay:
-      return 1;
-    case Phase::Kind::put:
-      return 2;
-    default:
-      return 3;
-  }
+  return kind == Phase::Kind::wait ? 0 : kind == Phase::Kind::delay ? 1 : kind == Phase::Kind::put ? 2 : 3;
 }
 
 }  // namespace
