@@ -7,6 +7,16 @@
 
 namespace moire::replay {
 
+namespace {
+
+bool any_link_stays(const core::Topology& topology, core::EndpointId by) {
+  for (core::LinkId link = 0; link < topology.links().size(); ++link)
+    if (topology.turned(link, by) == link) return true;
+  return false;
+}
+
+}  // namespace
+
 Fold fold_of(const machine::Machine& machine, const program::Program& program) {
   const machine::SystemSpec& system = machine.spec();
   const auto nodes = static_cast<program::Rank>(system.nodes);
@@ -23,6 +33,8 @@ Fold fold_of(const machine::Machine& machine, const program::Program& program) {
     }
     if (why.empty()) {
       fold.images = nodes / block;
+      fold.certain = networks.networks() == 0 ||
+                     !any_link_stays(networks.topology(), block * static_cast<program::Rank>(system.node.nics));
       return fold;
     }
     if (fold.why_not.empty()) fold.why_not = std::move(why);
@@ -33,7 +45,9 @@ Fold fold_of(const machine::Machine& machine, const program::Program& program) {
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
                   const program::Program& program, program::Observer* observer) {
   Fold all;
-  if (fold.images > 1) {
+  if (fold.images > 1 && observer != nullptr && !fold.certain) {
+    all.why_not = "a timeline shows all ranks where only the run tells whether it folds";
+  } else if (fold.images > 1) {
     Folded block{build(fold.images), {}, fold};
     try {
       block.result = Replay(*block.machine, program, observer).run();

@@ -15,6 +15,7 @@ namespace moire::replay {
 struct Fold {
   program::Rank images = 1;  // blocks, of which one is simulated
   std::string why_not{};     // why not more: what keeps a block of one node from doing; empty: nothing
+  bool certain = true;       // false: there are links that all blocks share, and only the run shows whether it uses one
 };
 
 // `machine`: of the system, with any number of images.
@@ -27,7 +28,7 @@ struct Folded {
 };
 
 // Replays on what `build` makes for a number of images: as `fold` says, and all ranks where only the run shows that
-// blocks meet in a link of all, or where it hangs, since the report names all. `observer` sees the first of the two.
+// blocks meet in a link of all, or where it hangs, since the report names all. What hangs `observer` sees of the block.
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
                   const program::Program& program, program::Observer* observer = nullptr);
 
