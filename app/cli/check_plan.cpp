@@ -48,7 +48,7 @@ std::string result_of(const mscclpp::Plan& plan, const mscclpp::Verdict& verdict
   return "correct";
 }
 
-constexpr const char* kind = "MSCCL++ plan";
+constexpr const char* shown_kind = "MSCCL++ plan";
 
 Checked checked_of(const std::string& file, const mscclpp::Plan& plan, const mscclpp::Verdict& verdict) {
   const Counts counts = count(plan);
@@ -61,7 +61,7 @@ Checked checked_of(const std::string& file, const mscclpp::Plan& plan, const msc
   for (const Fault& fault : verdict.faults)
     faults.emplace_back(report::Cell::Record{{"line", fault.line}, {"what", fault.what}});
   return judged(
-      file, kind, verdict.faults.empty(),
+      file, shown_kind, verdict.faults.empty(),
       {{"collective", fmt::format("{}, {} rank{}, {}, {}", collective, plan.ranks(), plan.ranks() == 1 ? "" : "s",
                                   protocol, plan.in_place ? "in place" : "out of place")},
        {"thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks)},
@@ -93,13 +93,13 @@ bool is_plan(const std::string& file) { return std::filesystem::path(file).exten
 
 Checked check_plan(const std::string& file, config::Diagnostics& diagnostics) {
   const auto text = formats::read_file({.file = file}, mscclpp::most_plan_bytes, diagnostics);
-  if (!text) return refused(file, kind);
+  if (!text) return refused(file, shown_kind);
   const auto plan = mscclpp::read_plan(file, *text, diagnostics);
-  if (!plan) return refused(file, kind);
+  if (!plan) return refused(file, shown_kind);
   const mscclpp::Verdict verdict = mscclpp::check(*plan, diagnostics);
   const bool keeps_rules = diagnostics.ok();
   mscclpp::report(*plan, verdict, diagnostics);
-  return keeps_rules ? checked_of(file, *plan, verdict) : refused(file, kind);
+  return keeps_rules ? checked_of(file, *plan, verdict) : refused(file, shown_kind);
 }
 
 }  // namespace moire::cli

@@ -48,20 +48,20 @@ struct Cell {
   std::variant<std::monostate, std::nullptr_t, std::string, Number, std::int64_t, bool, List, Record> value;
   Mark mark = Mark::none;
 
-  Cell() = default;
-  Cell(std::nullptr_t) : value(nullptr) {}
-  Cell(std::string text) : value(std::move(text)) {}
-  Cell(const char* text) : value(std::string(text)) {}
-  Cell(std::string_view text) : value(std::string(text)) {}
-  Cell(Number number) : value(std::move(number)) {}
-  Cell(double number) : value(Number{.value = number}) {}
-  Cell(bool truth) : value(truth) {}
-  Cell(std::integral auto whole) : value(static_cast<std::int64_t>(whole)) {}
-  Cell(List list) : value(std::move(list)) {}
+  Cell();
+  Cell(std::nullptr_t);
+  Cell(std::string text);
+  Cell(const char* text);
+  Cell(std::string_view text);
+  Cell(Number number);
+  Cell(double number);
+  Cell(bool truth);
+  Cell(std::integral auto whole);
+  Cell(List list);
   Cell(Record record);
   Cell(const std::vector<std::string>& texts);
   template <class T>
-  Cell(const std::optional<T>& known) : Cell(known ? Cell(*known) : Cell()) {}
+  Cell(const std::optional<T>& known);
 
   // To people: in the two first cases.
   bool missing() const { return value.index() < 2; }
@@ -74,6 +74,19 @@ struct Field {
   Cell value;
 };
 
+// Here a Record is complete.
+inline Cell::Cell() = default;
+template <class T>
+Cell::Cell(const std::optional<T>& known) : Cell(known ? Cell(*known) : Cell()) {}
+inline Cell::Cell(std::nullptr_t) : value(nullptr) {}
+inline Cell::Cell(std::string text) : value(std::move(text)) {}
+inline Cell::Cell(const char* text) : value(std::string(text)) {}
+inline Cell::Cell(std::string_view text) : value(std::string(text)) {}
+inline Cell::Cell(Number number) : value(std::move(number)) {}
+inline Cell::Cell(double number) : value(Number{.value = number}) {}
+inline Cell::Cell(bool truth) : value(truth) {}
+Cell::Cell(std::integral auto whole) : value(static_cast<std::int64_t>(whole)) {}
+inline Cell::Cell(List list) : value(std::move(list)) {}
 inline Cell::Cell(Record record) : value(std::move(record)) {}
 inline Cell Cell::marked(Mark with) && {
   mark = with;
@@ -135,7 +148,7 @@ struct Figures {
 struct Part;
 
 struct Parts {
-  std::vector<Part> parts = {};
+  std::vector<Part> parts;
   // Tables are in CSV where `readers` says so.
   template <class What>
   void add(What what, unsigned readers = in::people | in::json);

@@ -115,19 +115,20 @@ void check_queue_words(const config::Node& program, config::Diagnostics& diagnos
   std::map<std::string, std::string> known;
   if (!queues) return;  // told by the program
   for (const config::Node::Entry& entry : queues->entries) {
-    const auto [same, fresh] = known.emplace(metric_word(entry.key), entry.key);
+    const std::string word = metric_word(entry.key);
+    const auto [same, fresh] = known.emplace(word, entry.key);
     if (!fresh) {
       diagnostics.error(entry.key_place,
                         fmt::format("queues {} and {} are both '{}' in the names of metrics",
-                                    config::in_quotes(same->second), config::in_quotes(entry.key), same->first),
+                                    config::in_quotes(same->second), config::in_quotes(entry.key), word),
                         "call one of them something else");
     }
-    const auto taken = [&](const MetricInfo& info) { return info.name == same->first + "_us"; };
+    const auto taken = [&](const MetricInfo& info) { return info.name == word + "_us"; };
     if (queues->entries.size() > 1 && std::any_of(metric_infos().begin(), metric_infos().end(), taken)) {
-      diagnostics.error(entry.key_place,
-                        fmt::format("queue {} has a name that a metric of the run has: {}_us",
-                                    config::in_quotes(entry.key), same->first),
-                        "call it something else");
+      diagnostics.error(
+          entry.key_place,
+          fmt::format("queue {} has a name that a metric of the run has: {}_us", config::in_quotes(entry.key), word),
+          "call it something else");
     }
   }
 }

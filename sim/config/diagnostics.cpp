@@ -102,7 +102,12 @@ std::size_t valid_utf8(std::string_view text) {
 
 std::string printable(std::string_view text) {
   std::string out;
-  while (!text.empty()) {
+  const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
+  while (true) {
+    const auto other = std::find_if_not(text.begin(), text.end(), plain);
+    out.append(text.begin(), other);
+    text.remove_prefix(static_cast<std::size_t>(other - text.begin()));
+    if (text.empty()) return out;
     const std::size_t size = character(text);
     const auto first = static_cast<unsigned char>(text[0]);
     // The second half of the controls is U+0080 to U+009F.
@@ -116,7 +121,6 @@ std::string printable(std::string_view text) {
     }
     text.remove_prefix(std::max<std::size_t>(size, 1));
   }
-  return out;
 }
 
 std::string in_quotes(std::string_view text) {

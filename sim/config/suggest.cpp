@@ -37,7 +37,8 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
-    if (candidate.size() > longest) continue;
+    const std::size_t longer = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
+    if (candidate.size() > longest || longer >= best) continue;  // so many changes at least
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
       best = distance;

@@ -1,5 +1,6 @@
 #include "sim/formats/lines.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "sim/core/invariant.hpp"
@@ -8,14 +9,15 @@ namespace moire::formats {
 
 namespace {
 
-constexpr std::size_t block_size = 256UL * 1024;
+constexpr std::size_t first_block = 8UL * 1024;  // it doubles when it was full: most texts are short
+constexpr std::size_t most_block = 256UL * 1024;
 constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
 
 }  // namespace
 
 Lines::Lines(std::unique_ptr<std::istream> in, bool compressed, std::size_t longest)
-    : in_(std::move(in)), longest_(longest), block_(block_size) {
-  static_assert(longest_line < block_size);
+    : in_(std::move(in)), longest_(longest), block_(first_block) {
+  static_assert(longest_line < most_block);
   MOIRE_INVARIANT(longest <= longest_line, "lines longer than a block can hold");
   if (compressed) decoder_.emplace(*in_);
 }
@@ -49,8 +51,9 @@ Lines::Status Lines::next(std::string_view& line) {
       ++number_;
       return Status::line;
     }
-    // What is left is shorter than a line may be, so the block always has room for more.
+    // What is left is shorter than a line may be, so the largest block always has room for more.
     std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
+    if (end_ == block_.size()) block_.resize(std::min(2 * block_.size(), most_block));
     end_ -= begin_;
     begin_ = 0;
     searched = end_;

@@ -117,10 +117,11 @@ void OutputFile::commit() {
     if (close(std::exchange(descriptor_, -1)) != 0) fail(errno);
     return;
   }
+  const fs::path folder = target_.parent_path();  // takes memory, and once the file has its name nothing may fail
   if (fsync(descriptor_) != 0 || rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   change_slot(this, nullptr);
   close_file();
-  sync_folder(target_.parent_path());
+  sync_folder(folder);
 }
 
 void OutputFile::fail(const std::string& why) const {

@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Diagnostics diagnostics;
   auto tree = config::load_text("input.yaml", text, {}, diagnostics, {.includes = false, .nodes = 10'000});
-  if (!tree || !tree->is_map()) return 0;
+  if (!tree || !diagnostics.ok() || !tree->is_map()) return 0;  // what is told already is not told again
   include(*tree);
   if (tree->find("node")) {
     read_system(*tree);
