@@ -25,6 +25,10 @@ struct Verdict {
 // and counted by itself; more is broken. Kernels that meet nobody have no such room.
 inline constexpr double most_reordered = 0.02;
 
+// Of plans of MSCCL++ whose blocks store to all peers in one order, all of them at the same time: where they begin
+// together they meet at one port after the other, and where they do not they use several ports at once.
+inline constexpr double most_convoyed = 0.05;
+
 // How much a case may cost.
 struct Cost {
   std::int64_t most_ranks = 64;  // of laws of time; few cases have more than few_ranks

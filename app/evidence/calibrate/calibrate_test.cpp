@@ -212,7 +212,6 @@ void expect_same_digits(const measurements::Measurements& measurements, const Op
   }
 }
 
-// A search that compares what it should take for the same ends elsewhere.
 TEST(Calibrate, NinthDigitsDecideNothing) {
   std::vector<std::pair<std::string, std::string>> few = points();
   few.erase(std::remove_if(few.begin(), few.end(),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -23,7 +24,10 @@ using libraries::LibrarySpec;
 constexpr double us = 1e6;  // base units
 constexpr int fitted_digits = 4;
 constexpr int evaluations_per_parameter = 40;
-constexpr int searches = 2;  // the second begins where the first ended
+// Where searches begin: times so many times as long as a library's smallest. An optimum near the one may be none near
+// the other.
+constexpr std::array<double, 3> starts = {1, 4, 16};
+constexpr double no_worse = 1.001;  // two ways into one valley end beside each other
 
 // Where the search begins does not depend on what the file has.
 struct Parameter {
@@ -136,7 +140,6 @@ class Fitting {
       if (library_section(root, parameter.section) != nullptr) free.push_back(&parameter);
     }
     if (free.empty()) return;
-    for (const Parameter* parameter : free) parameter->set(library_, parameter->start);
     search(free, rows);
     state(group, free, rows, root, gpu);
   }
@@ -158,32 +161,70 @@ class Fitting {
     return simulate(rows, system_, microbench::with_library(library_));
   }
 
-  // Section by section, since a protocol's parameters move few of the rows, then all together; and so again.
-  void search(const std::vector<const Parameter*>& free, const Rows& rows) {
-    std::map<std::string, std::vector<const Parameter*>> sections;
-    for (const Parameter* parameter : free) sections[parameter->section].push_back(parameter);
-    for (int number = 0; number < searches; ++number) {
-      if (sections.size() > 1) {
-        for (const auto& [section, own] : sections) minimise_over(own, rows);
+  using Free = std::vector<const Parameter*>;
+
+  // From several places with the rows that are measured to take the least, which are as quick to simulate; then with
+  // all rows, from the best place that was found.
+  void search(const Free& free, const Rows& rows) {
+    const Rows quick = quick_half(rows);
+    std::vector<double> best;
+    double least = HUGE_VAL;
+    for (const double factor : starts) {
+      for (const Parameter* parameter : free) {
+        const bool is_time = parameter->dimension == config::Dimension::time;
+        parameter->set(library_, std::min(parameter->high, parameter->start * (is_time ? factor : 1)));
       }
-      minimise_over(free, rows);
+      // A protocol's parameters move few of the rows.
+      std::map<std::string, Free> sections;
+      for (const Parameter* parameter : free) sections[parameter->section].push_back(parameter);
+      if (sections.size() > 1) {
+        for (const auto& [section, own] : sections) fit_to(own, quick);
+      }
+      fit_to(free, quick);
+      const double now = loss_of(deviations(quick), weights(quick));
+      if (now * no_worse >= least) continue;
+      least = now;
+      best.clear();
+      for (const Parameter* parameter : free) best.push_back(parameter->get(library_));
     }
+    for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, best[i]);
+    fit_to(free, rows);
+    for (const Parameter* parameter : free) parameter->set(library_, rounded(parameter->get(library_)));
   }
 
-  void minimise_over(const std::vector<const Parameter*>& free, const Rows& rows) {
-    const auto loss = [&](const std::vector<double>& values) {
-      for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, values[i]);
-      const std::vector<double> now = simulated(rows);
-      double sum = 0;
-      for (std::size_t i = 0; i < rows.size(); ++i) sum += soft_square(deviation(now[i], rows[i]->value));
-      return sum / static_cast<double>(rows.size());
-    };
+  static Rows quick_half(const Rows& rows) {
+    std::vector<double> times;
+    for (const measurements::MeasuredValue* row : rows) times.push_back(row->value);
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    Rows quick;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(quick),
+                 [&](const measurements::MeasuredValue* row) { return row->value <= *middle; });
+    return quick;
+  }
+
+  static std::vector<double> weights(const Rows& rows) {
+    return std::vector<double>(rows.size(), 1 / static_cast<double>(rows.size()));
+  }
+
+  std::vector<double> deviations(const Rows& rows) {
+    std::vector<double> out = simulated(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) out[i] = deviation(out[i], rows[i]->value);
+    return out;
+  }
+
+  void fit_to(const Free& free, const Rows& rows) {
     std::vector<Variable> variables;
     for (const Parameter* parameter : free)
       variables.push_back({parameter->get(library_), parameter->low, parameter->high});
+    const auto put = [&](const std::vector<double>& values) {
+      for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, values[i]);
+    };
     const int evaluations = evaluations_per_parameter * static_cast<int>(free.size());
-    const std::vector<double> best = minimise(variables, evaluations, loss);
-    for (std::size_t i = 0; i < free.size(); ++i) free[i]->set(library_, rounded(best[i]));
+    put(fit_points(variables, weights(rows), evaluations, [&](const std::vector<double>& values) {
+      put(values);
+      return deviations(rows);
+    }));
   }
 
   void state(const Group& group, const std::vector<const Parameter*>& free, const Rows& rows, Node& root,
