@@ -37,7 +37,8 @@ class Ledger final : public program::Observer {
     if (!span.path.starts_with("NIC")) return;
     const bool relayed = span.relay != program::no_rank;
     moved(relayed ? span.relay : span.source, span.destination, span.bytes.value);
-    if (relayed) outcome_.handed_on[span.relay] += span.bytes.value;
+    // A flag that travels alone was not stored there before.
+    if (relayed && span.bytes.value > 8) outcome_.handed_on[span.relay] += span.bytes.value;
   }
   void copy(const program::CopySpan& span) override {
     count();
