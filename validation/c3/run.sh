@@ -4,8 +4,9 @@
 #   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that hold SMs
 #   clock.measurements.csv          the clock under load, and what one workgroup gets done beside it
 #   c3_kernels.csv                  the kernels behind them
+#   nccl_choice.csv                 NCCL's collectives alone, as NCCL chooses and with algorithm and protocol prescribed
 # Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2, 4 or 8 (default: all); parts: pairs, held_out, isolated, clock, kernels
+#   N 2, 4 or 8 (default: all); parts: pairs, held_out, isolated, clock, kernels, choices
 #   --nccl-direct: NCCL may write into the output of a peer of its process; by default it works as between processes
 #   --rounds, --seconds: repetitions of the pairs (19), and when to stop them (150 s)
 set -u
@@ -15,11 +16,11 @@ build=build/validation
 nccl_direct=0
 rounds=19
 seconds=150
-only=pairs,held_out,isolated,clock,kernels
+only=pairs,held_out,isolated,clock,kernels,choices
 . "$here/../common/measuring.sh"
 options nccl-direct "" "$@"
 need nvcc cmake nvidia-smi
-build_programs c3_clock c3_pairs c3_isolated c3_kernels
+build_programs c3_clock c3_pairs c3_isolated c3_kernels c3_choices
 
 grids=$here/../h200x4
 part() { # as run
@@ -39,6 +40,7 @@ part pairs $((seconds + 90)) "$out/c3.csv" c3_pairs --grid "$grids/c3_grid.csv" 
   --rounds "$rounds" --seconds "$seconds"
 part held_out $((seconds + 90)) "$out/c3_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies" --rounds "$rounds" --seconds "$seconds"
+part choices 240 "$out/nccl_choice.csv" c3_choices
 # Last: it captures collectives into graphs, which no measurement needs.
 part kernels 90 "$out/c3_kernels.csv" c3_kernels --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies"
