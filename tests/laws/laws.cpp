@@ -214,8 +214,9 @@ bool symmetric(const Case& one) {
 double ties(const Case& one) {
   if (one.nodes == 1) return 0;
   const double chunk = number_of(one.system, "system.network.chunk", 0);
-  const double slowest = std::min(number_of(one.system, "system.node.nic.bandwidth", 1),
-                                  number_of(one.system, "system.fabric.torus.link.bandwidth", 1e30));
+  double slowest = number_of(one.system, "system.node.nic.bandwidth", 1);
+  for (const char* link : {"torus.link", "dragonfly.local_link", "dragonfly.global_link"})
+    slowest = std::min(slowest, number_of(one.system, std::string("system.fabric.") + link + ".bandwidth", 1e30));
   return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
 }
 

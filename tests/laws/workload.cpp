@@ -264,6 +264,15 @@ std::vector<Change> Case::machine() const {
     else
       changes.push_back({"system.fabric.torus.dimensions", fmt::format("[{}]", nodes)});
   }
+  if (number_of(system, "system.fabric.dragonfly.groups", 0) > 0) {
+    const std::int64_t routers = nodes % 2 == 0 ? 2 : 1;
+    const std::int64_t on_each = nodes % (2 * routers) == 0 ? 2 : 1;
+    const std::int64_t groups = nodes / (routers * on_each);
+    set("system.fabric.dragonfly.groups", groups);
+    set("system.fabric.dragonfly.routers_per_group", routers);
+    set("system.fabric.dragonfly.nodes_per_router", on_each);
+    set("system.fabric.dragonfly.global_links", groups);
+  }
   return changes;
 }
 

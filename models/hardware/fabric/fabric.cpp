@@ -12,20 +12,30 @@ namespace {
 
 constexpr const char* link_latency_text = "Of one cable";
 constexpr const char* switch_latency_text = "Through one switch, port to port";
+constexpr const char* hash_text = "Of the hash: another one sends queue pairs other ways";
 
 template <class Spec>
 void describe_two_levels(config::Describer<Spec>& d) {
   d.field("nodes_per_leaf", &Spec::nodes_per_leaf, "Nodes whose NICs share a leaf switch").range(1, 65536);
   d.field("spines", &Spec::spines, "Spine switches; every leaf reaches each").range(1, 4096);
+  d.field(
+       "planes", &Spec::planes,
+       "Networks beside each other: each NIC port is cut into so many, one to each plane, whose leaves and spines are "
+       "its own")
+      .range(1, 16)
+      .or_default();
   d.field("oversubscription", &Spec::oversubscription, "Bandwidth of a leaf's NIC ports over that of its uplinks")
       .range(0.01, 100)
       .or_default();
   d.field("link_latency", &Spec::link_latency, link_latency_text).or_default();
   d.field("switch_latency", &Spec::switch_latency, switch_latency_text).example("200 ns");
   d.field("routing", &Spec::routing,
-          "static: a queue pair keeps the spine its hash gives; adaptive: ideal spreading of packets over all spines")
+          "static: a queue pair keeps the plane and spine that its hash gives (ECMP); adaptive: ideal spreading of "
+          "packets "
+          "over all planes and spines")
       .choices({{"static", Routing::static_hash}, {"adaptive", Routing::adaptive}})
       .or_default();
+  d.field("seed", &Spec::seed, hash_text).range(0, 1000000000).or_default();
 }
 
 // An uplink narrower than a NIC port cannot be cabled: a leaf would need less than one cable to each spine.
@@ -82,6 +92,49 @@ void TorusSpec::describe(config::Describer<TorusSpec>& d) {
   });
 }
 
+void DragonflyLinkSpec::describe(config::Describer<DragonflyLinkSpec>& d) {
+  d.component("dragonfly_link", "One link between routers of a dragonfly.");
+  d.field("bandwidth", &DragonflyLinkSpec::bandwidth, "Per direction; the NIC's payload efficiency applies")
+      .positive()
+      .example("400 Gb/s");
+  d.field("latency", &DragonflyLinkSpec::latency, "Of the cable").example("25 ns");
+}
+
+void DragonflySpec::describe(config::Describer<DragonflySpec>& d) {
+  d.component("dragonfly",
+              "Groups of routers, each joined with all others of its group, and groups, each joined with all others. "
+              "With spines_per_group a dragonfly+: routers are joined by the spines of their group, which have the "
+              "global links.");
+  d.field("groups", &DragonflySpec::groups, "Groups").range(1, 4096).example("9");
+  d.field("routers_per_group", &DragonflySpec::routers_per_group, "Routers that nodes are on")
+      .range(1, 4096)
+      .example("4");
+  d.field("nodes_per_router", &DragonflySpec::nodes_per_router, "Nodes, with all of their NICs, on a router")
+      .range(1, 4096)
+      .example("2");
+  d.field("spines_per_group", &DragonflySpec::spines_per_group, "Routers without nodes that join the others of a group")
+      .range(1, 4096);
+  d.field("global_links", &DragonflySpec::global_links, "Links to other groups, of each router, or of each spine")
+      .range(0, 4096)
+      .example("2");
+  d.field("local_link", &DragonflySpec::local_link, "Links within a group");
+  d.field("global_link", &DragonflySpec::global_link, "Links between groups");
+  d.field("link_latency", &DragonflySpec::link_latency, "Of the cable between a NIC and its router").or_default();
+  d.field("switch_latency", &DragonflySpec::switch_latency, "Through one router, port to port").example("350 ns");
+  d.field("routing", &DragonflySpec::routing,
+          "minimal: one global link; valiant: two, by a group that its hash gives a queue pair")
+      .choices({{"minimal", DragonflyRouting::minimal}, {"valiant", DragonflyRouting::valiant}})
+      .or_default();
+  d.field("seed", &DragonflySpec::seed, hash_text).range(0, 1000000000).or_default();
+  d.check("global_links", [](const DragonflySpec& s) -> std::optional<config::Problem> {
+    const std::int64_t routers = s.spines_per_group.value_or(s.routers_per_group);
+    if (routers * s.global_links >= s.groups - 1) return std::nullopt;
+    return config::Problem{fmt::format("a group has {} global links, and there are {} other groups",
+                                       routers * s.global_links, s.groups - 1),
+                           fmt::format("at least {} for each", (s.groups - 2 + routers) / routers)};
+  });
+}
+
 void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   d.component("fabric", "The scale-out network between nodes; write exactly one kind.");
   d.field("direct", &FabricSpec::direct, "Two nodes back to back");
@@ -89,12 +142,13 @@ void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   d.field("fat_tree", &FabricSpec::fat_tree, "Leaves that hold whole nodes, under spines");
   d.field("rail_fat_tree", &FabricSpec::rail_fat_tree, "Leaves that hold one rail, under spines");
   d.field("torus", &FabricSpec::torus, "Direct links to the neighbours of a ring, plane or cube");
+  d.field("dragonfly", &FabricSpec::dragonfly, "Groups of routers, all joined with each other");
   d.check([](const FabricSpec& s) -> std::optional<config::Problem> {
     const int kinds = s.direct.has_value() + s.star.has_value() + s.fat_tree.has_value() + s.rail_fat_tree.has_value() +
-                      s.torus.has_value();
+                      s.torus.has_value() + s.dragonfly.has_value();
     if (kinds == 1) return std::nullopt;
     return config::Problem{fmt::format("{} kinds of fabric are given", kinds),
-                           "write one of direct, star, fat_tree, rail_fat_tree, torus"};
+                           "write one of direct, star, fat_tree, rail_fat_tree, torus, dragonfly"};
   });
 }
 
@@ -109,7 +163,7 @@ std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64
   if (spec.direct) {
     if (nodes <= 2) return std::make_unique<OneHop>(*spec.direct, points * nics, nic);
     error = {fmt::format("direct joins 2 nodes, the system has {}", nodes),
-             "use star, fat_tree, rail_fat_tree or torus"};
+             "use star, fat_tree, rail_fat_tree, torus or dragonfly"};
   } else if (spec.star) {
     return std::make_unique<OneHop>(*spec.star, points * nics, nic);
   } else if (spec.fat_tree) {
@@ -127,8 +181,16 @@ std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64
     error = {fmt::format("torus dimensions {} make {:.0f} nodes, the system has {}",
                          fmt::join(spec.torus->dimensions, " x "), product, nodes),
              fmt::format("choose dimensions whose product is {}", nodes)};
+  } else if (spec.dragonfly) {
+    const DragonflySpec& d = *spec.dragonfly;
+    const double product = static_cast<double>(d.groups) * static_cast<double>(d.routers_per_group) *
+                           static_cast<double>(d.nodes_per_router);
+    if (product == static_cast<double>(nodes)) return std::make_unique<Dragonfly>(d, nics, nic);
+    error = {fmt::format("{} groups of {} routers with {} nodes each make {:.0f} nodes, the system has {}", d.groups,
+                         d.routers_per_group, d.nodes_per_router, product, nodes),
+             fmt::format("choose numbers whose product is {}", nodes)};
   } else {
-    error = {"the fabric has no kind", "write one of direct, star, fat_tree, rail_fat_tree, torus"};
+    error = {"the fabric has no kind", "write one of direct, star, fat_tree, rail_fat_tree, torus, dragonfly"};
   }
   return nullptr;
 }

@@ -44,9 +44,11 @@ struct TwoLevelSpec {
   std::int64_t nodes_per_leaf = 1;
   std::int64_t spines = 1;
   double oversubscription = 1;  // bandwidth of a leaf's NIC ports / bandwidth of its uplinks
+  std::int64_t planes = 1;      // of which each NIC port has one and each its own leaves and spines
   Time link_latency = cable_latency;
   Time switch_latency;
   Routing routing = Routing::static_hash;
+  std::int64_t seed = 0;  // of the hash
 };
 
 struct FatTreeSpec : TwoLevelSpec {  // a leaf holds all NICs of its nodes
@@ -70,6 +72,34 @@ struct TorusSpec {
   static void describe(config::Describer<TorusSpec>& d);
 };
 
+enum class DragonflyRouting {
+  minimal,  // one global link
+  valiant,  // two, by a group that a hash gives a queue pair: twice the load, evenly spread
+};
+
+struct DragonflyLinkSpec {
+  BytesPerSecond bandwidth;  // per direction, before the NIC's payload efficiency
+  Time latency;              // of the cable
+  static void describe(config::Describer<DragonflyLinkSpec>& d);
+};
+
+// Groups of routers that are all joined with each other, groups that are all joined (Kim et al., ISCA 2008); with
+// spines the routers of a group are joined by them alone, and they have the global links (Dragonfly+, Shpiner et al.,
+// HiPINEB 2017).
+struct DragonflySpec {
+  std::int64_t groups = 0;
+  std::int64_t routers_per_group = 0;
+  std::int64_t nodes_per_router = 0;
+  std::optional<std::int64_t> spines_per_group;
+  std::int64_t global_links = 0;  // of each router, or of each spine
+  DragonflyLinkSpec local_link, global_link;
+  Time link_latency = cable_latency;
+  Time switch_latency;
+  DragonflyRouting routing = DragonflyRouting::minimal;
+  std::int64_t seed = 0;  // of the hash
+  static void describe(config::Describer<DragonflySpec>& d);
+};
+
 // Exactly one of them.
 struct FabricSpec {
   std::optional<DirectSpec> direct;
@@ -77,6 +107,7 @@ struct FabricSpec {
   std::optional<FatTreeSpec> fat_tree;
   std::optional<RailFatTreeSpec> rail_fat_tree;
   std::optional<TorusSpec> torus;
+  std::optional<DragonflySpec> dragonfly;
   static void describe(config::Describer<FabricSpec>& d);
 };
 

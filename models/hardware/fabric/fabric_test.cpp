@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <numeric>
 #include <ostream>
 #include <set>
 
@@ -68,12 +69,22 @@ Time latency(const Topology& topology, EndpointId source, EndpointId destination
 
 constexpr const char* rail = "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
 constexpr const char* tree = "fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
+// 5 groups of 4 routers with 2 nodes; of 4 x `global` links of a group as many as can be go to each other one.
+std::string dragonfly(int global, const std::string& more = "") {
+  return fmt::format(
+      "dragonfly: {{groups: 5, routers_per_group: 4, nodes_per_router: 2, global_links: {}, local_link: {{bandwidth: "
+      "200 "
+      "Gb/s, latency: 10 ns}}, global_link: {{bandwidth: 400 Gb/s, latency: 100 ns}}, switch_latency: 350 ns{}}}",
+      global, more);
+}
+
 constexpr const char* torus_16x8 = "torus: {dimensions: [16, 8], link: {bandwidth: 200 Gb/s, latency: 700 ns}}";
 
 struct Kind {
   const char* name;
   std::string yaml;
   std::int64_t nodes, nics;
+  bool same_way_back = true;  // as long; a hash may choose another way
 };
 
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
@@ -100,7 +111,9 @@ TEST_P(EveryFabric, PathsAreSound) {
         EXPECT_EQ(std::set(links.begin(), links.end()).size(), links.size());
         for (const LinkId link : links) ASSERT_LT(link, topology->links().size());
         EXPECT_EQ(links, path(*topology, source, destination, flow));
-        EXPECT_EQ(links.size(), path(*topology, destination, source, flow).size());
+        if (GetParam().same_way_back) {
+          EXPECT_EQ(links.size(), path(*topology, destination, source, flow).size());
+        }
       }
     }
   }
@@ -115,6 +128,13 @@ INSTANTIATE_TEST_SUITE_P(
              "rail_fat_tree: {nodes_per_leaf: 4, spines: 3, switch_latency: 150 ns, routing: adaptive}", 10, 2},
         Kind{"ring", "torus: {dimensions: [9], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", 9, 2},
         Kind{"torus_2d", torus_16x8, 128, 1},
+        Kind{"rail_planes", "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, planes: 2, switch_latency: 150 ns}", 10, 2},
+        Kind{"tree_planes", "fat_tree: {nodes_per_leaf: 4, spines: 3, planes: 4, seed: 7, switch_latency: 150 ns}", 10,
+             2},
+        Kind{"dragonfly", dragonfly(1), 40, 2}, Kind{"dragonfly_copies", dragonfly(3), 40, 1, false},
+        Kind{"dragonfly_valiant", dragonfly(2, ", routing: valiant"), 40, 1, false},
+        Kind{"dragonfly_plus", dragonfly(2, ", spines_per_group: 2"), 40, 2},
+        Kind{"dragonfly_plus_valiant", dragonfly(2, ", spines_per_group: 3, routing: valiant, seed: 3"), 40, 1, false},
         Kind{"torus_3d", "torus: {dimensions: [4, 2, 3], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", 24, 1}),
     [](const auto& of) { return std::string(of.param.name); });
 
@@ -240,6 +260,82 @@ TEST(Torus, PathStepsBetweenNeighbours) {
   EXPECT_THAT(names, testing::ElementsAre("nic15.out", "node15.d0+", "node0.d0+", "node1.d1-", "nic113.in"));
 }
 
+// Two cables to the routers, up to three between them, and a router more than those.
+TEST(Dragonfly, LatenciesOfTheWaysWithinAndBetweenGroups) {
+  const auto topology = make(dragonfly(1), 40);
+  const auto ns = [&](EndpointId a, EndpointId b) { return latency(*topology, a, b); };
+  const Time nics = Time::from_ns(200 + 25 + 25 + 200);
+  EXPECT_EQ(ns(0, 1), nics + Time::from_ns(350));                 // one router
+  EXPECT_EQ(ns(0, 2), nics + Time::from_ns(2 * 350 + 10));        // two of a group
+  EXPECT_EQ(ns(0, 8), nics + Time::from_ns(3 * 350 + 100 + 10));  // router 0 has the link to the next group
+  EXPECT_EQ(ns(2, 8 + 4), nics + Time::from_ns(4 * 350 + 10 + 100 + 10));
+  EXPECT_THAT(refusal(dragonfly(1), 41),
+              testing::HasSubstr("5 groups of 4 routers with 2 nodes each make 40 nodes, the system has 41"));
+  std::string errors;
+  from(dragonfly(0), &errors);
+  EXPECT_THAT(errors,
+              testing::HasSubstr("a group has 0 global links, and there are 4 other groups; at least 1 for each"));
+}
+
+// Minimal: 8 x 8 pairs on the link between two groups. Valiant: every one of those pairs on two links.
+TEST(Dragonfly, AllToAllLoadsGlobalLinks) {
+  const auto load = [](const std::string& yaml) {
+    const auto topology = make(yaml, 40);
+    std::vector<int> pairs;
+    for (EndpointId a = 0; a < 40; ++a) {
+      for (EndpointId b = 0; b < 40; ++b) {
+        for (const LinkId link : path(*topology, a, b)) {
+          pairs.resize(topology->links().size());
+          if (topology->links()[link].bandwidth.value == 50e9) ++pairs[link];
+        }
+      }
+    }
+    std::erase(pairs, 0);
+    return pairs;
+  };
+  for (const char* routers : {"", ", spines_per_group: 4"}) {
+    EXPECT_THAT(load(dragonfly(1, routers)), testing::AllOf(testing::SizeIs(20), testing::Each(64)));
+    const std::vector<int> valiant = load(dragonfly(1, std::string(routers) + ", routing: valiant"));
+    EXPECT_THAT(valiant, testing::SizeIs(20));
+    EXPECT_EQ(std::accumulate(valiant.begin(), valiant.end(), 0), 2 * 20 * 64);
+  }
+}
+
+TEST(Dragonfly, AnotherSeedGoesOtherWays) {
+  const auto ways = [](int seed) {
+    const auto topology = make(dragonfly(2, fmt::format(", routing: valiant, seed: {}", seed)), 40);
+    std::vector<std::vector<LinkId>> all;
+    for (EndpointId b = 8; b < 40; ++b) all.push_back(path(*topology, 0, b));
+    return all;
+  };
+  EXPECT_EQ(ways(1), ways(1));
+  EXPECT_NE(ways(1), ways(2));
+}
+
+// A queue pair has the bandwidth of one plane, all of them together that of the NIC; spread packets have it at once.
+TEST(Planes, AQueuePairKeepsToOne) {
+  const std::string yaml = "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, planes: 2, switch_latency: 150 ns, routing: ";
+  const auto topology = make(yaml + "static}", 8);
+  const auto adaptive = make(yaml + "adaptive}", 8);
+  const auto one_plane = make(std::string(rail), 8);
+  std::set<std::string> planes;
+  for (std::uint32_t flow = 0; flow < 16; ++flow) {
+    const auto links = path(*topology, 1, 5, flow);
+    ASSERT_EQ(links.size(), 6u);
+    const auto name = [&](std::size_t at) { return topology->links()[links[at]].name; };
+    const std::string plane = name(1).substr(0, 11);  // nic1.plane0
+    planes.insert(plane);
+    EXPECT_EQ(name(1), plane + ".out");
+    EXPECT_THAT(name(2), testing::MatchesRegex("leaf0." + plane.substr(5) + ".spine[01].up"));
+    EXPECT_THAT(name(3), testing::MatchesRegex("leaf1." + plane.substr(5) + ".spine[01].down"));
+    EXPECT_EQ(topology->links()[links[1]].bandwidth.value, 12.5e9);
+    EXPECT_EQ(topology->links()[links[2]].bandwidth.value, 25e9);  // 4 ports of 12.5 GB/s over 2 spines
+  }
+  EXPECT_THAT(planes, testing::SizeIs(2));
+  EXPECT_EQ(latency(*topology, 1, 5), latency(*one_plane, 1, 5));
+  EXPECT_EQ(adaptive->links().size(), 2 * 8 + 2 * 2u);
+}
+
 struct Counter : core::EventSink {
   void fire(std::uint64_t) override { ++seen; }
   int seen = 0;
@@ -337,6 +433,10 @@ TEST(Turns, WhatAFabricSaysOfItselfIsSoOfAllRoutes) {
       {torus("[4, 3]"), 12, 1, {}},
       {torus("[3, 4]"), 12, 1, {6}},
       {torus("[4, 6]"), 24, 2, {16, 32}},
+      {"rail_fat_tree: {nodes_per_leaf: 6, spines: 2, planes: 2, switch_latency: 200 ns}", 6, 2, {}},
+      {dragonfly(1), 40, 1, {8, 16, 24, 32}},
+      {dragonfly(3, ", routing: valiant"), 40, 2, {16, 32, 48, 64}},
+      {dragonfly(2, ", spines_per_group: 3, routing: valiant"), 40, 1, {8, 16, 24, 32}},
   };
   for (const Case& one : cases) {
     const auto topology = make(one.yaml, one.nodes, one.nics);

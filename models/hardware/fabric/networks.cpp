@@ -44,6 +44,18 @@ std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, cons
                      config::format_quantity(link) + " of payload to each neighbour"});
     }
   }
+  if (spec.dragonfly) {
+    const DragonflySpec& d = *spec.dragonfly;
+    const auto payload = [&nic](const DragonflyLinkSpec& link) { return link.bandwidth * nic.payload_efficiency; };
+    if (payload(d.local_link) < nic.payload_bandwidth()) {
+      all.push_back({"node.nic.bandwidth", "fabric.dragonfly.local_link.bandwidth",
+                     config::format_quantity(payload(d.local_link)) + " of payload between routers of a group"});
+    }
+    if (payload(d.global_link) < nic.payload_bandwidth()) {
+      all.push_back({"node.nic.bandwidth", "fabric.dragonfly.global_link.bandwidth",
+                     config::format_quantity(payload(d.global_link)) + " of payload on a link between groups"});
+    }
+  }
   return all;
 }
 

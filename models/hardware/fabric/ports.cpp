@@ -4,6 +4,14 @@
 
 namespace moire::fabric {
 
+std::uint64_t hash_of(std::uint64_t pair, std::uint32_t flow, std::int64_t seed) {
+  std::uint64_t x =
+      pair + (flow + 1) * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(seed) * 0xd1342543de82ef95ULL;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+  return x ^ x >> 31;
+}
+
 Ports::Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency)
     : endpoints_(endpoints) {
   for (std::uint32_t endpoint = 0; endpoint < endpoints; ++endpoint) {

@@ -5,6 +5,9 @@
 
 namespace moire::fabric {
 
+// Of a queue pair, where routing may choose; the finaliser of splitmix64 over all of it: neighbours land anywhere.
+std::uint64_t hash_of(std::uint64_t pair, std::uint32_t flow, std::int64_t seed);
+
 // Every fabric gives each endpoint a link out (2e) and a link in (2e + 1), as fast as its NIC: a NIC's port is one
 // capacity per direction whatever lies behind it.
 class Ports : public core::Topology {
@@ -53,14 +56,15 @@ class TwoLevel final : public Ports {
  private:
   TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
            const nic::NicSpec& nic);
-  core::EndpointId home_of(core::LinkId link) const override { return first_of_leaf_[leaf_of_trunk(link)]; }
+  core::EndpointId home_of(core::LinkId link) const override;
   core::LinkId other_turned(core::LinkId link, core::EndpointId by) const override;
-  std::uint32_t leaf_of_trunk(core::LinkId link) const { return (link - first_trunk_) / 2 / spines_; }
+  std::uint32_t leaf_of_trunk(core::LinkId link) const { return (link - first_trunk_) / 2 / (planes_ * spines_); }
 
   std::vector<std::uint32_t> leaf_of_;
   std::vector<core::EndpointId> first_of_leaf_;
-  std::uint32_t spines_;  // that routing tells apart
-  core::LinkId first_trunk_ = 0;
+  std::uint32_t planes_, spines_;  // that routing tells apart; spines of a plane
+  std::int64_t seed_;
+  core::LinkId first_plane_port_ = 0, first_trunk_ = 0;
 };
 
 class Torus final : public Ports {
@@ -77,6 +81,36 @@ class Torus final : public Ports {
   std::vector<std::uint32_t> size_;
   std::uint32_t nics_per_node_;
   core::LinkId first_hop_ = 0;
+};
+
+// Endpoint e is on router e / (nodes_per_router x nics), and router r in group r / routers_per_group. Link c of group g
+// to the group d further on leaves the router (c x (groups - 1) + d - 1) / global_links of the group.
+class Dragonfly final : public Ports {
+ public:
+  Dragonfly(const DragonflySpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
+  void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
+             std::vector<core::LinkId>& path) const override;
+  // By whole groups: the hash knows places in a group and how far apart groups are.
+  bool turns(core::EndpointId by) const override { return by % group_endpoints() == 0; }
+
+ private:
+  core::EndpointId home_of(core::LinkId link) const override;
+  core::LinkId other_turned(core::LinkId link, core::EndpointId by) const override;
+  std::uint32_t group_endpoints() const { return routers_ * router_endpoints_; }
+  std::uint32_t local_links() const { return routers_ * (spines_ > 0 ? 2 * spines_ : routers_ - 1); }
+  std::uint32_t global_links() const { return (groups_ - 1) * copies_; }
+  // The router or spine of a group from which link `copy` to the group `further` on leaves.
+  std::uint32_t gateway(std::uint32_t further, std::uint32_t copy) const {
+    return (copy * (groups_ - 1) + further - 1) / global_;
+  }
+  void between(std::uint32_t group, std::uint32_t from, std::uint32_t to, std::vector<core::LinkId>& path) const;
+  void leaf_to_spine(std::uint32_t group, std::uint32_t leaf, std::uint32_t spine, bool up,
+                     std::vector<core::LinkId>& path) const;
+
+  std::uint32_t groups_, routers_, router_endpoints_, spines_, global_, copies_;
+  bool valiant_;
+  std::int64_t seed_;
+  core::LinkId first_local_ = 0, first_global_ = 0;
 };
 
 }  // namespace moire::fabric

@@ -27,14 +27,6 @@ std::vector<std::uint32_t> rails(std::uint32_t nodes, std::uint32_t nics, std::i
   return leaf_of;
 }
 
-// The finaliser of splitmix64 over all three: neighbours land anywhere.
-std::uint64_t hash(core::EndpointId source, core::EndpointId destination, std::uint32_t flow) {
-  std::uint64_t x = (static_cast<std::uint64_t>(source) << 32 | destination) + (flow + 1) * 0x9e3779b97f4a7c15ULL;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
-  return x ^ x >> 31;
-}
-
 }  // namespace
 
 TwoLevel::TwoLevel(const FatTreeSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_node, const nic::NicSpec& nic)
@@ -45,44 +37,72 @@ TwoLevel::TwoLevel(const RailFatTreeSpec& spec, std::uint32_t nodes, std::uint32
                    const nic::NicSpec& nic)
     : TwoLevel(spec, rails(nodes, nics_per_node, spec.nodes_per_leaf), spec.nodes_per_leaf, nic) {}
 
-// Trunk of a leaf to one spine = ports x wire / (oversubscription x spines). With adaptive routing all spines are one.
+// Trunk of a leaf to one spine = ports x wire / (oversubscription x planes x spines of a plane). With adaptive routing
+// all spines and planes are one.
 TwoLevel::TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
                    const nic::NicSpec& nic)
     : Ports(static_cast<std::uint32_t>(leaf_of.size()), nic, spec.link_latency + spec.switch_latency,
             spec.link_latency),
       leaf_of_(std::move(leaf_of)),
-      spines_(spec.routing == Routing::adaptive ? 1 : static_cast<std::uint32_t>(spec.spines)) {
+      planes_(spec.routing == Routing::adaptive ? 1 : static_cast<std::uint32_t>(spec.planes)),
+      spines_(spec.routing == Routing::adaptive ? 1 : static_cast<std::uint32_t>(spec.spines)),
+      seed_(spec.seed) {
   const std::uint32_t leaves = *std::max_element(leaf_of_.begin(), leaf_of_.end()) + 1;
   const BytesPerSecond trunk =
-      nic.wire_bandwidth() * (static_cast<double>(ports_per_leaf) / (spec.oversubscription * spines_));
+      nic.wire_bandwidth() * (static_cast<double>(ports_per_leaf) / (spec.oversubscription * planes_ * spines_));
   const Time latency = spec.link_latency + spec.switch_latency;
   first_of_leaf_.resize(leaves);
   for (core::EndpointId e = endpoints(); e-- > 0;) first_of_leaf_[leaf_of_[e]] = e;
+  first_plane_port_ = static_cast<core::LinkId>(links().size());
+  if (planes_ > 1) {
+    const BytesPerSecond port = nic.wire_bandwidth() * (1.0 / planes_);
+    for (core::EndpointId e = 0; e < endpoints(); ++e) {
+      for (std::uint32_t plane = 0; plane < planes_; ++plane) {
+        add_link(fmt::format("nic{}.plane{}.out", e, plane), port, Time{});
+        add_link(fmt::format("nic{}.plane{}.in", e, plane), port, Time{});
+      }
+    }
+  }
   first_trunk_ = static_cast<core::LinkId>(links().size());
   for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
-    for (std::uint32_t spine = 0; spine < spines_; ++spine) {
-      add_link(fmt::format("leaf{}.spine{}.up", leaf, spine), trunk, latency);
-      add_link(fmt::format("leaf{}.spine{}.down", leaf, spine), trunk, latency);
+    for (std::uint32_t plane = 0; plane < planes_; ++plane) {
+      const std::string of = planes_ > 1 ? fmt::format("leaf{}.plane{}", leaf, plane) : fmt::format("leaf{}", leaf);
+      for (std::uint32_t spine = 0; spine < spines_; ++spine) {
+        add_link(fmt::format("{}.spine{}.up", of, spine), trunk, latency);
+        add_link(fmt::format("{}.spine{}.down", of, spine), trunk, latency);
+      }
     }
   }
 }
 
 void TwoLevel::route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
                      std::vector<core::LinkId>& path) const {
-  path.push_back(out(source));
   const std::uint32_t from = leaf_of_[source];
   const std::uint32_t to = leaf_of_[destination];
+  const std::uint64_t hash = hash_of(std::uint64_t{source} << 32 | destination, flow, seed_);
+  const auto plane = static_cast<std::uint32_t>((hash >> 32) % planes_);
+  const auto plane_port = [&](core::EndpointId endpoint) {
+    return first_plane_port_ + 2 * (endpoint * planes_ + plane);
+  };
+  path.push_back(out(source));
+  if (planes_ > 1) path.push_back(plane_port(source));
   if (from != to) {
-    const auto spine = static_cast<std::uint32_t>(hash(source, destination, flow) % spines_);
-    path.push_back(first_trunk_ + 2 * (from * spines_ + spine));
-    path.push_back(first_trunk_ + 2 * (to * spines_ + spine) + 1);
+    const auto spine = static_cast<std::uint32_t>(hash % spines_);
+    path.push_back(first_trunk_ + 2 * ((from * planes_ + plane) * spines_ + spine));
+    path.push_back(first_trunk_ + 2 * ((to * planes_ + plane) * spines_ + spine) + 1);
   }
+  if (planes_ > 1) path.push_back(plane_port(destination) + 1);
   path.push_back(in(destination));
+}
+
+core::EndpointId TwoLevel::home_of(core::LinkId link) const {
+  return link < first_trunk_ ? (link - first_plane_port_) / 2 / planes_ : first_of_leaf_[leaf_of_trunk(link)];
 }
 
 // Leaves take each other's places as wholes. A hash of who sends to whom is another one then, so that there must be
 // nothing to choose, or no way over spines.
 bool TwoLevel::turns(core::EndpointId by) const {
+  if (planes_ > 1) return false;
   constexpr std::uint32_t unknown = UINT32_MAX;
   const auto leaves = first_of_leaf_.size();
   std::vector<std::uint32_t> to(leaves, unknown), from(leaves, unknown);
