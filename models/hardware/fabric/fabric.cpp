@@ -135,6 +135,14 @@ void DragonflySpec::describe(config::Describer<DragonflySpec>& d) {
   });
 }
 
+void PlatformSpec::describe(config::Describer<PlatformSpec>& d) {
+  d.component(
+      "platform",
+      "The links and routes of a platform file of SimGrid. Its hosts are the NICs, by their names, numbers in them "
+      "by their value; behind each NIC's port begins the route of its host.");
+  d.field("file", &PlatformSpec::file, "Relative to this file").example("cluster.xml");
+}
+
 void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   d.component("fabric", "The scale-out network between nodes; write exactly one kind.");
   d.field("direct", &FabricSpec::direct, "Two nodes back to back");
@@ -143,12 +151,13 @@ void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   d.field("rail_fat_tree", &FabricSpec::rail_fat_tree, "Leaves that hold one rail, under spines");
   d.field("torus", &FabricSpec::torus, "Direct links to the neighbours of a ring, plane or cube");
   d.field("dragonfly", &FabricSpec::dragonfly, "Groups of routers, all joined with each other");
+  d.field("platform", &FabricSpec::platform, "A platform file of SimGrid");
   d.check([](const FabricSpec& s) -> std::optional<config::Problem> {
     const int kinds = s.direct.has_value() + s.star.has_value() + s.fat_tree.has_value() + s.rail_fat_tree.has_value() +
-                      s.torus.has_value() + s.dragonfly.has_value();
+                      s.torus.has_value() + s.dragonfly.has_value() + s.platform.has_value();
     if (kinds == 1) return std::nullopt;
     return config::Problem{fmt::format("{} kinds of fabric are given", kinds),
-                           "write one of direct, star, fat_tree, rail_fat_tree, torus, dragonfly"};
+                           "write one of direct, star, fat_tree, rail_fat_tree, torus, dragonfly, platform"};
   });
 }
 
@@ -163,7 +172,7 @@ std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64
   if (spec.direct) {
     if (nodes <= 2) return std::make_unique<OneHop>(*spec.direct, points * nics, nic);
     error = {fmt::format("direct joins 2 nodes, the system has {}", nodes),
-             "use star, fat_tree, rail_fat_tree, torus or dragonfly"};
+             "use star, fat_tree, rail_fat_tree, torus, dragonfly or platform"};
   } else if (spec.star) {
     return std::make_unique<OneHop>(*spec.star, points * nics, nic);
   } else if (spec.fat_tree) {
@@ -189,8 +198,11 @@ std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64
     error = {fmt::format("{} groups of {} routers with {} nodes each make {:.0f} nodes, the system has {}", d.groups,
                          d.routers_per_group, d.nodes_per_router, product, nodes),
              fmt::format("choose numbers whose product is {}", nodes)};
+  } else if (spec.platform) {
+    return make_platform(*spec.platform, points * nics, nic, error);
   } else {
-    error = {"the fabric has no kind", "write one of direct, star, fat_tree, rail_fat_tree, torus, dragonfly"};
+    error = {"the fabric has no kind",
+             "write one of direct, star, fat_tree, rail_fat_tree, torus, dragonfly, platform"};
   }
   return nullptr;
 }

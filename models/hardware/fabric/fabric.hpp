@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,6 +101,12 @@ struct DragonflySpec {
   static void describe(config::Describer<DragonflySpec>& d);
 };
 
+// A platform file of SimGrid: its hosts are the NICs.
+struct PlatformSpec {
+  std::filesystem::path file;
+  static void describe(config::Describer<PlatformSpec>& d);
+};
+
 // Exactly one of them.
 struct FabricSpec {
   std::optional<DirectSpec> direct;
@@ -108,6 +115,7 @@ struct FabricSpec {
   std::optional<RailFatTreeSpec> rail_fat_tree;
   std::optional<TorusSpec> torus;
   std::optional<DragonflySpec> dragonfly;
+  std::optional<PlatformSpec> platform;
   static void describe(config::Describer<FabricSpec>& d);
 };
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <ostream>
@@ -334,6 +336,61 @@ TEST(Planes, AQueuePairKeepsToOne) {
   EXPECT_THAT(planes, testing::SizeIs(2));
   EXPECT_EQ(latency(*topology, 1, 5), latency(*one_plane, 1, 5));
   EXPECT_EQ(adaptive->links().size(), 2 * 8 + 2 * 2u);
+}
+
+// Two switches of two hosts each, by their names host2, host9, host10, host11; what joins them is shared by all.
+class PlatformFile : public testing::Test {
+ protected:
+  void SetUp() override { write(text("host11")); }
+  static std::string text(const std::string& last) {
+    const auto cluster = [](const std::string& id, const std::string& hosts) {
+      return "<cluster id='" + id + "' prefix='host' radical='" + hosts +
+             "' suffix='' speed='1Gf' bw='12.5GBps' lat='300ns' sharing_policy='SPLITDUPLEX' router_id='" + id + "r'/>";
+    };
+    return "<?xml version='1.0'?><!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'><platform version='4.1'>"
+           "<zone id='all' routing='Full'>" +
+           cluster("a", "10,2") + cluster("b", "9," + last.substr(4)) +
+           "<link id='trunk' bandwidth='10GBps' latency='1us'/><zoneRoute src='a' dst='b' gw_src='ar' gw_dst='br'>"
+           "<link_ctn id='trunk'/></zoneRoute></zone></platform>";
+  }
+  void write(const std::string& content) const { std::ofstream(file_) << content; }
+  std::string yaml() const { return "platform: {file: " + file_ + "}"; }
+  const std::string file_ = testing::TempDir() + fmt::format("moire_platform_{}.xml", getpid());
+  ~PlatformFile() override { std::remove(file_.c_str()); }
+};
+
+TEST_F(PlatformFile, HostsAreNicsAndRoutesAreTheirs) {
+  const auto topology = make(yaml(), 2, 2);
+  const auto names = [&](EndpointId a, EndpointId b) {
+    std::vector<std::string> all;
+    for (const LinkId link : path(*topology, a, b)) all.push_back(topology->links()[link].name);
+    return all;
+  };
+  // In the order host2, host9, host10, host11; 2 and 10 are on one switch.
+  EXPECT_THAT(names(0, 2), testing::SizeIs(4));
+  EXPECT_THAT(names(0, 1), testing::SizeIs(5));
+  EXPECT_THAT(names(0, 1), testing::Contains("platform.trunk"));
+  EXPECT_EQ(names(0, 1).front(), "nic0.out");
+  EXPECT_EQ(names(1, 0).back(), "nic0.in");
+  EXPECT_EQ(latency(*topology, 0, 2), Time::from_ns(200 + 300 + 300 + 200));
+  EXPECT_EQ(latency(*topology, 0, 3), Time::from_ns(200 + 300 + 1000 + 300 + 200));
+  for (const core::NetworkLink& link : topology->links()) {
+    if (link.name == "platform.trunk") {
+      EXPECT_EQ(link.bandwidth.value, 10e9);
+    }
+  }
+}
+
+TEST_F(PlatformFile, SaysWhatIsWrong) {
+  EXPECT_THAT(refusal(yaml(), 3),
+              testing::HasSubstr("has 4 hosts, the system 3 NICs; a host of the platform is a NIC"));
+  write("<platform>");
+  EXPECT_THAT(refusal(yaml(), 4), testing::HasSubstr("Parse error at " + file_ + ":1"));
+  write(
+      "<?xml version='1.0'?><!DOCTYPE platform SYSTEM 'x'><platform version='4.1'><zone id='z' routing='Full'>"
+      "<host id='a' speed='1Gf'/><host id='b' speed='1Gf'/></zone></platform>");
+  EXPECT_THAT(refusal(yaml(), 2), testing::HasSubstr("SimGrid cannot read the platform"));  // there is no route
+  EXPECT_THAT(refusal("platform: {file: nowhere.xml}", 2), testing::HasSubstr("the platform 'nowhere.xml': does not exist; name"));
 }
 
 struct Counter : core::EventSink {

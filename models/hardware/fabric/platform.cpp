@@ -1,0 +1,70 @@
+#include "sim/core/simgrid/platform.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "models/hardware/fabric/topologies.hpp"
+#include "sim/config/file.hpp"
+
+namespace moire::fabric {
+
+namespace {
+
+constexpr std::uintmax_t most_bytes = 64 << 20;
+
+// The routes of a SimGrid platform file between the ports of the NICs.
+class PlatformRoutes final : public Ports {
+ public:
+  PlatformRoutes(core::flow::Platform platform, const nic::NicSpec& nic)
+      : Ports(static_cast<std::uint32_t>(platform.hosts.size()), nic, Time{}, Time{}), platform_(std::move(platform)) {
+    first_ = static_cast<core::LinkId>(links().size());
+    for (const core::NetworkLink& link : platform_.links)
+      add_link("platform." + link.name, link.bandwidth * nic.payload_efficiency, link.latency);
+    platform_.links.clear();
+  }
+
+  void route(core::EndpointId source, core::EndpointId destination, std::uint32_t,
+             std::vector<core::LinkId>& path) const override {
+    const std::size_t pair = std::size_t{source} * endpoints() + destination;
+    path.push_back(out(source));
+    for (std::size_t at = platform_.route_of[pair]; at < platform_.route_of[pair + 1]; ++at)
+      path.push_back(first_ + platform_.routes[at]);
+    path.push_back(in(destination));
+  }
+
+ private:
+  core::EndpointId home_of(core::LinkId) const override { return 0; }
+
+  core::flow::Platform platform_;
+  core::LinkId first_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<core::Topology> make_platform(const PlatformSpec& spec, std::uint32_t endpoints,
+                                              const nic::NicSpec& nic, config::Problem& error) {
+  const std::string name = spec.file.string();
+  config::Diagnostics unreadable;
+  if (!config::read_plain({.file = spec.file, .remedy = "name a platform file of SimGrid"}, most_bytes, unreadable)) {
+    error = {fmt::format("the platform '{}': {}", name, unreadable.sorted().front().what),
+             "name a platform file of SimGrid (XML)"};
+    return nullptr;
+  }
+  std::string problem;
+  auto platform = core::flow::read_platform(name, problem);
+  if (!platform) {
+    error = {fmt::format("SimGrid cannot read the platform '{}': {}", name, problem), "mend the file"};
+  } else if (platform->hosts.size() != endpoints) {
+    error = {fmt::format("the platform '{}' has {} hosts, the system {} NICs", name, platform->hosts.size(), endpoints),
+             "a host of the platform is a NIC: set nodes and node.nics to as many"};
+  } else if (endpoints > core::flow::Platform::most_hosts) {
+    error = {fmt::format("a platform of {} hosts", endpoints),
+             fmt::format("at most {}, because its routes are a table of all pairs", core::flow::Platform::most_hosts)};
+  } else {
+    return std::make_unique<PlatformRoutes>(std::move(*platform), nic);
+  }
+  return nullptr;
+}
+
+}  // namespace moire::fabric
