@@ -37,6 +37,9 @@ struct PhaseShape {
   double peer_write_cost = 1;  // what peer_write takes on its way over what contiguous stores would
   double issue_cost = 1;       // what its loads and stores take to issue over what a plain loop of them would
   double peer_read = 0;        // loaded from the peer's memory through it; nothing else is loaded then
+  // peer_write goes to all GPUs of the node, the own one too, and peer_read is the sum of what all of them have: the
+  // switch between them copies and adds. The phase's peer is the rank itself.
+  bool by_switch = false;
   // All workgroups walk through memory together, so that reads and writes come in long runs.
   bool in_order = false;
   // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.

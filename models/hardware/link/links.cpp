@@ -126,14 +126,35 @@ void Links::add_wires(part::Rank source, part::Rank destination, std::uint32_t q
   }
 }
 
+// A store goes out once and in everywhere; of a sum what each GPU has goes out, and the sum comes in once.
+void Links::use_switch(const part::PhaseUse& use, core::ClassSpec& spec) const {
+  MOIRE_INVARIANT(port_.multicast_efficiency && of(use.rank, use.queue).egress != core::no_id,
+                  "a switch that cannot copy and add was asked to");
+  const program::PhaseShape& shape = use.shape;
+  const double stored = shape.peer_write / *port_.multicast_efficiency;
+  const double summed = shape.peer_read / *port_.multicast_efficiency;
+  const part::Reach& reach = site_.reach();
+  const part::Rank first = reach.node_of(use.rank) * reach.gpus_per_node();
+  for (part::Rank gpu = first; gpu < first + reach.gpus_per_node(); ++gpu) {
+    const Capacities& port = of(gpu, use.queue);
+    const bool own = gpu == use.rank;
+    const double out = summed + (own ? stored : 0), in = stored + (own ? summed : 0);
+    if (out > 0) spec.demands.push_back({port.egress, out});
+    if (in > 0) spec.demands.push_back({port.ingress, in});
+  }
+}
+
 void Links::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   const program::PhaseShape& shape = use.shape;
+  if (shape.by_switch) use_switch(use, spec);
   if (shape.peer_write > 0) {
     const double window = port_.store_window_per_cu.value * use.cu_share;  // posted: not bound by the loads
     spec.bound = std::min(spec.bound, window / port_.store_latency.seconds() / shape.peer_write);
-    add_wires(use.rank, use.peer, use.queue, shape.peer_write * shape.peer_write_cost / port_.payload_efficiency, spec);
+    if (!shape.by_switch)
+      add_wires(use.rank, use.peer, use.queue, shape.peer_write * shape.peer_write_cost / port_.payload_efficiency,
+                spec);
   }
-  if (shape.peer_read > 0) {
+  if (shape.peer_read > 0 && !shape.by_switch) {
     add_wires(use.peer, use.rank, use.queue, shape.peer_read / port_.payload_efficiency, spec);
   }
 }

@@ -40,6 +40,7 @@ class Links final : public part::Part, public part::Shared {
   }
   core::CapacityId add(part::Rank source, std::string name, double rate);
   void wire(part::Rank rank, Capacities& own);
+  void use_switch(const part::PhaseUse& use, core::ClassSpec& spec) const;
   void add_wires(part::Rank source, part::Rank destination, std::uint32_t queue, double bytes,
                  core::ClassSpec& spec) const;
 

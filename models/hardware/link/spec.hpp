@@ -19,6 +19,9 @@ struct PortSpec {
   BytesPerSecond link_bandwidth;
   double payload_efficiency = 1;          // payload share of the raw bandwidth that peer stores of CUs reach
   std::optional<double> copy_efficiency;  // the same for DMA engines; absent: as stores
+  // The same for stores to all GPUs of the node and sums of what all of them have, which the switch makes; absent: it
+  // cannot.
+  std::optional<double> multicast_efficiency;
   std::optional<Time> load_latency;       // of a load from a peer's memory, idle link
   Time store_latency;                     // from a store's issue to its visibility at the peer, idle link
   Bytes store_window_per_cu;              // bytes of peer stores one CU can have under way

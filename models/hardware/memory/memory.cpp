@@ -94,8 +94,17 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   const program::PhaseShape& shape = use.shape;
   const double turn = turning(hbm_, shape);
   const double stored = shape.peer_write * hbm_.write_cost * (turn * shape.write_miss);
-  if (stored > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, stored});
-  if (shape.peer_read > 0) spec.demands.push_back({of(use.peer, use.queue).hbm, shape.peer_read});
+  const auto peer_moves = [&](part::Rank peer) {
+    if (stored > 0) spec.demands.push_back({of(peer, use.queue).hbm, stored});
+    if (shape.peer_read > 0) spec.demands.push_back({of(peer, use.queue).hbm, shape.peer_read});
+  };
+  if (shape.by_switch) {
+    const part::Reach& reach = site_.reach();
+    const part::Rank first = reach.node_of(use.rank) * reach.gpus_per_node();
+    for (part::Rank gpu = first; gpu < first + reach.gpus_per_node(); ++gpu) peer_moves(gpu);
+  } else {
+    peer_moves(use.peer);
+  }
   const Capacities& own = of(use.rank, use.queue);
   if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
   const double moved =

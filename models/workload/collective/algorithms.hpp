@@ -45,22 +45,24 @@ struct ChannelAlgorithm {
   // What a profile expects of it; where it says nothing the library never takes it by itself.
   std::optional<libraries::ExpectationSpec> libraries::ProtocolSpec::*expectation;
   bool (*does)(Kind kind);                                        // of the collectives that are no messages
-  std::optional<std::string> (*wrong_ranks)(std::int64_t ranks);  // why it cannot have so many; null: any number
+  std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);  // why not there; null: anywhere
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
   double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the port of the busiest rank
   // Each channel enters and leaves a node by one NIC, so what goes through a rank's port goes through all NICs of the
   // node together. Else a rank sends what it sends through its own.
   bool nics_together;
   bool is_tree = false;  // its chunks and channels go by those of trees: no rank has a part of its own
-  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);
+  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);  // null: it has a kernel of its own (nvls.hpp)
 
-  bool can(Kind kind, std::int64_t ranks) const { return does(kind) && !(wrong_ranks && wrong_ranks(ranks)); }
+  bool can(Kind kind, const machine::SystemSpec& system) const {
+    return does(kind) && !(wrong_machine && wrong_machine(system));
+  }
 };
 
-extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm;
+extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm, nvls_algorithm;
 
 // In the order of Algorithm, and of what a library prefers where it expects the same of two.
-inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm, &recursive_algorithm};
+inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm, &recursive_algorithm, &nvls_algorithm};
 
 // Of one that is chosen.
 inline const ChannelAlgorithm& algorithm_of(Algorithm number) {

@@ -26,7 +26,7 @@ std::vector<std::shared_ptr<const ChannelProgram>> programs_of(const Work& work,
   std::vector<std::shared_ptr<const ChannelProgram>> made;
   for (const ChannelAlgorithm* algorithm : algorithms) {
     if (algorithm == &recursive_algorithm && !with_recursive) continue;
-    if (algorithm->can(work.kind, work.system.ranks())) made.push_back(algorithm->program(work));
+    if (algorithm->program && algorithm->can(work.kind, work.system)) made.push_back(algorithm->program(work));
   }
   return made;
 }

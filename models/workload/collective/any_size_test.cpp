@@ -55,7 +55,7 @@ std::vector<Asked> all_asked() {
       std::vector<Method> methods;
       if (!reduces) methods.push_back({.engine = Engine::nic});
       for (const ChannelAlgorithm* algorithm : algorithms) {
-        if (message || !algorithm->can(kind, std::int64_t{nodes} * gpus)) continue;
+        if (message || !algorithm->can(kind, system)) continue;
         const auto number = static_cast<Algorithm>(
             1 + (std::find(algorithms.begin(), algorithms.end(), algorithm) - algorithms.begin()));
         for (const Protocol protocol : {Protocol::simple, Protocol::ll, Protocol::ll128})
@@ -146,7 +146,7 @@ TEST(AnySize, EveryByteIsSentAsOftenAsItHasTo) {
           const Work work{system, kind, bytes, channels, 32768, 4096, true, 1};
           for (const ChannelAlgorithm* algorithm : algorithms) {
             // What does not divide is filled up to equal parts there.
-            if (algorithm == &recursive_algorithm || !algorithm->can(kind, system.ranks())) continue;
+            if (algorithm == &recursive_algorithm || !algorithm->program || !algorithm->can(kind, system)) continue;
             const auto program = algorithm->program(work);
             double out = 0, in = 0;
             for (Rank rank = 0; rank < static_cast<Rank>(system.ranks()); ++rank) {

@@ -8,6 +8,7 @@
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/messages.hpp"
+#include "models/workload/collective/nvls.hpp"
 #include "models/workload/collective/selection.hpp"
 #include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/timing.hpp"
@@ -47,7 +48,7 @@ std::optional<config::Problem> check_algorithm(const Collective& c, const machin
     return config::Problem{fmt::format("there is no {} {}", asked.name, name_of(c.kind)),
                            fmt::format("write algorithm: {} or {}", config::join(others), last)};
   }
-  const auto wrong = asked.wrong_ranks ? asked.wrong_ranks(system.ranks()) : std::nullopt;
+  const auto wrong = asked.wrong_machine ? asked.wrong_machine(system) : std::nullopt;
   if (wrong) return config::Problem{*wrong, "write algorithm: ring"};
   return std::nullopt;
 }
@@ -66,6 +67,13 @@ std::optional<config::Problem> check_cu(const Collective& c, const libraries::Eq
     return config::Problem{
         fmt::format("library '{}' says nothing of channels, so only messages between pairs run on it", library->name),
         "take a profile with channels, such as ../libraries/nccl.yaml"};
+  }
+  if (c.method.algorithm == Algorithm::nvls && !library->channels->nvls) {
+    return config::Problem{fmt::format("library '{}' says nothing of nvls", library->name), "write algorithm: ring"};
+  }
+  if (c.method.algorithm == Algorithm::nvls && c.method.protocol != Protocol::automatic &&
+      c.method.protocol != Protocol::simple) {
+    return config::Problem{"nvls has flags after chunks, as protocol simple", "leave protocol out"};
   }
   if (protocol_of(*library->channels, c.method.protocol) == nullptr) {
     return config::Problem{fmt::format("library '{}' has no protocol {}", library->name, name_of(c.method.protocol)),
@@ -174,6 +182,8 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
                      const std::string& name) {
   const libraries::ChannelsSpec& channels = *library.channels;
   const Choice choice = decide(build, c, library);
+  if (choice.algorithm == Algorithm::nvls)
+    return append_nvls(build, library, c.kind, c.bytes.value, choice.channels, name);
   const libraries::ProtocolSpec protocol =
       fitted(*protocol_of(channels, choice.protocol), build.system, choice, c.bytes.value);
   check_pieces(c.bytes.value / protocol.chunk.value * build.ranks() * static_cast<double>(protocol.slices),

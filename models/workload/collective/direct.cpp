@@ -127,7 +127,7 @@ constinit const ChannelAlgorithm direct_algorithm{
     .name = "direct",
     .expectation = &libraries::ProtocolSpec::direct,
     .does = [](Kind) { return true; },
-    .wrong_ranks = nullptr,
+    .wrong_machine = nullptr,
     .hops = hops,
     .traffic =
         [](Kind kind, double ranks, double bytes) {

@@ -11,7 +11,7 @@ using Kind = ir::Collective;  // Collective is what an operator asks for
 using ir::name_of;
 using ir::Protocol;
 // What they are: algorithms.hpp. `best`: the one that ends first on the machine.
-enum class Algorithm : std::uint8_t { automatic, ring, tree, direct, recursive, best };
+enum class Algorithm : std::uint8_t { automatic, ring, tree, direct, recursive, nvls, best };
 inline bool chosen(Algorithm algorithm) { return algorithm != Algorithm::automatic && algorithm != Algorithm::best; }
 enum class Engine : std::uint8_t { cu, dma, nic };
 enum class Streams : std::uint8_t { one, per_peer };     // of copies: one queue a GPU, or one for each peer

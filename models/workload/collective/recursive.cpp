@@ -121,9 +121,9 @@ Hops hops(const machine::SystemSpec& system, Kind kind) {
   return {ways(kind) * (all - between), ways(kind) * between};
 }
 
-std::optional<std::string> wrong_ranks(std::int64_t ranks) {
-  if (std::has_single_bit(static_cast<std::uint64_t>(ranks))) return std::nullopt;
-  return fmt::format("recursive halving and doubling needs a power of two of ranks, not {}", ranks);
+std::optional<std::string> wrong_machine(const machine::SystemSpec& system) {
+  if (std::has_single_bit(static_cast<std::uint64_t>(system.ranks()))) return std::nullopt;
+  return fmt::format("recursive halving and doubling needs a power of two of ranks, not {}", system.ranks());
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ constinit const ChannelAlgorithm recursive_algorithm{
     .name = "recursive",
     .expectation = &libraries::ProtocolSpec::recursive,
     .does = [](Kind kind) { return kind != Kind::broadcast; },
-    .wrong_ranks = wrong_ranks,
+    .wrong_machine = wrong_machine,
     .hops = hops,
     .traffic = even_traffic,
     .nics_together = false,

@@ -173,7 +173,7 @@ constinit const ChannelAlgorithm ring_algorithm{
     .name = "ring",
     .expectation = &libraries::ProtocolSpec::ring,
     .does = [](Kind) { return true; },
-    .wrong_ranks = nullptr,
+    .wrong_machine = nullptr,
     .hops = hops,
     .traffic = even_traffic,
     .nics_together = true,

@@ -20,9 +20,13 @@ using libraries::ProtocolSpec;
 
 constexpr Protocol protocols[] = {Protocol::ll, Protocol::ll128, Protocol::simple};
 
-const std::optional<ExpectationSpec>& expectation_of(const ProtocolSpec& protocol, const ChannelAlgorithm& algorithm) {
+const std::optional<ExpectationSpec>& expectation_of(const ChannelsSpec& channels, const ProtocolSpec& protocol,
+                                                     const ChannelAlgorithm& algorithm,
+                                                     const machine::SystemSpec& system, Kind kind) {
   static const std::optional<ExpectationSpec> none;
-  return algorithm.expectation ? protocol.*algorithm.expectation : none;
+  if (&algorithm != &nvls_algorithm) return algorithm.expectation ? protocol.*algorithm.expectation : none;
+  const bool taken = kind == Kind::all_reduce && system.ranks() >= channels.nvls->least_ranks;
+  return taken ? channels.nvls->expectation : none;
 }
 
 // The first of `rates` is of the fewest nodes.
@@ -194,17 +198,21 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
     const auto algorithm = static_cast<Algorithm>(i + 1);
     const bool asked = question.algorithm == algorithm;
     if (chosen(question.algorithm) && !asked) continue;
-    if (!algorithms[i]->can(question.kind, system.ranks())) continue;
+    if (!algorithms[i]->can(question.kind, system)) continue;
+    const bool nvls = algorithm == Algorithm::nvls;
+    if (nvls && !channels.nvls) continue;
     for (const Protocol protocol : protocols) {
+      if (nvls && protocol != Protocol::simple) continue;
       if (question.protocol != Protocol::automatic && question.protocol != protocol) continue;
       const ProtocolSpec* spec = protocol_of(channels, protocol);
       if (spec == nullptr) continue;
-      const std::optional<ExpectationSpec>* expectation = &expectation_of(*spec, *algorithms[i]);
+      const std::optional<ExpectationSpec>* expectation = &expectation_of(channels, *spec, *algorithms[i], system, question.kind);
       // Of an algorithm that was asked for and that the library never takes by itself: as of its rings.
-      if (!*expectation && asked) expectation = &spec->ring;
+      if (!*expectation && asked && !nvls) expectation = &spec->ring;
       Choice choice{
           algorithm, protocol,
-          channels_for(*spec, *algorithms[i], system, question, std::min(most, question.channels.value_or(most)))};
+          channels_for(*spec, *algorithms[i], system, question,
+                       std::min(nvls ? channels.nvls->channels : most, question.channels.value_or(most)))};
       if (*expectation)
         choice.expected = expected(**expectation, channels, system, question.kind, algorithm, question.bytes);
       all.push_back(choice);

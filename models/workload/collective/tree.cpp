@@ -134,7 +134,7 @@ constinit const ChannelAlgorithm tree_algorithm{
     .name = "tree",
     .expectation = &libraries::ProtocolSpec::tree,
     .does = [](Kind kind) { return kind == Kind::all_reduce || kind == Kind::broadcast; },
-    .wrong_ranks = nullptr,
+    .wrong_machine = nullptr,
     .hops = hops,
     .traffic = [](Kind kind, double, double bytes) { return ways(kind) * bytes; },
     .nics_together = true,

@@ -141,6 +141,7 @@ libraries::EquippedSystem seen_by(const Layout& layout, const libraries::Equippe
   libraries::EquippedSystem system = whole;
   system.nodes = layout.nodes;
   system.node.gpus = layout.gpus;
+  if (layout.gpus != whole.node.gpus) system.node.gpu.port.multicast_efficiency.reset();  // it means all GPUs of a node
   if (whole.node.nics == 0) return system;
   std::set<std::int64_t> nics;
   for (Rank i = 0; i < layout.gpus; ++i) {

@@ -1,0 +1,195 @@
+// NVLS: every rank owns a part of the buffer. Of a channel's threads some copy the input into buffers of the own memory,
+// which the switch can reach (scatter); those of a part's owner load the sums of it over all ranks from the switch and
+// store them to the buffers of all ranks through it (reduce); some copy from there to the output (gather). Through a port go
+// n + n / ranks in each direction for an all-reduce of n bytes. An all-gather has no scatter, a reduce-scatter no gather.
+#include "models/workload/collective/nvls.hpp"
+
+#include <algorithm>
+
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/channel_kernel.hpp"
+#include "models/workload/collective/shares.hpp"
+
+namespace moire::collective {
+
+namespace {
+
+using libraries::NvlsSpec;
+using program::Phase;
+
+class NvlsBody final : public program::KernelBody {
+ public:
+  struct Terms {
+    Kind kind = Kind::all_reduce;
+    Rank ranks = 0;
+    Parts parts;
+    Shares shares;  // of a part
+    double chunk = 0;
+    std::uint32_t slots = 1;
+    Time setup, overhead;
+    program::FlagBlock ready, done, freed;  // of a channel: chunks to sum, chunks that are there, chunks copied away
+  };
+  enum Strand : std::uint32_t { scatter, reduce, gather, strands_of_all };
+
+  explicit NvlsBody(Terms terms) : terms_(std::move(terms)) {
+    if (terms_.kind != Kind::all_gather) strands_.push_back(scatter);
+    strands_.push_back(reduce);
+    if (terms_.kind != Kind::reduce_scatter) strands_.push_back(gather);
+  }
+
+  std::int64_t workgroups(Rank) const override { return terms_.shares.channels; }
+  std::uint32_t strands(Rank) const override { return static_cast<std::uint32_t>(strands_.size()); }
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    return strand_phase(rank, workgroup, 0, step, phase);
+  }
+
+  bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number,
+                    Phase& phase) const override {
+    if (number == 0) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = terms_.setup;
+      return true;
+    }
+    const std::uint32_t parts = moves + terms_.ranks;  // of a chunk: wait, think, move, tell each rank
+    const auto channel = static_cast<std::uint32_t>(workgroup);
+    const std::uint32_t loop = (number - 1) / parts, part = (number - 1) % parts;
+    if (loop * terms_.chunk >= terms_.shares.of(channel)) return false;
+    const Strand own = strands_[strand];
+    if (part == waits) {
+      wait(rank, channel, own, loop, phase);
+    } else if (part == thinks) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = terms_.overhead;
+    } else if (part < moves) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = static_cast<std::uint16_t>(own);
+      phase.peer = rank;
+      phase.amount = own == reduce ? bytes(rank, channel, loop) : bytes_of_all(channel, loop);
+      if (phase.amount <= 0) phase = {};
+    } else {
+      tell(rank, part - moves, channel, own, phase);
+    }
+    return true;
+  }
+
+ private:
+  enum Part : std::uint32_t { waits, thinks, works, moves };
+
+  double bytes(Rank owner, std::uint32_t channel, std::uint32_t loop) const {
+    const double left = std::min(terms_.shares.of(channel), terms_.parts.of(owner) - channel * terms_.shares.share);
+    return std::clamp(left - loop * terms_.chunk, 0.0, terms_.chunk);
+  }
+  double bytes_of_all(std::uint32_t channel, std::uint32_t loop) const {
+    double all = 0;
+    for (Rank owner = 0; owner < terms_.ranks; ++owner) all += bytes(owner, channel, loop);
+    return all;
+  }
+
+  // A buffer that was used `slots` chunks ago is free where its data have been taken; who took them is who copies to the
+  // output, at the rank itself or at all of them.
+  void wait(Rank rank, std::uint32_t channel, Strand strand, std::uint32_t loop, Phase& phase) const {
+    const bool first = strand == strands_.front();
+    if (first && loop < terms_.slots) return;
+    phase.kind = Phase::Kind::wait;
+    const program::FlagBlock& flags = first ? terms_.freed : strand == reduce ? terms_.ready : terms_.done;
+    phase.flag = flags.at(rank, channel);
+    const std::int64_t each = first && terms_.kind == Kind::all_reduce ? 1 : terms_.ranks;
+    phase.target = each * (first ? loop - terms_.slots + 1 : loop + 1);
+  }
+
+  void tell(Rank rank, Rank to, std::uint32_t channel, Strand strand, Phase& phase) const {
+    const bool last = strand == strands_.back();
+    if (last && terms_.kind == Kind::all_reduce && to != rank) return;
+    phase.kind = Phase::Kind::signal;
+    phase.peer = to;
+    phase.flag = (last ? terms_.freed : strand == scatter ? terms_.ready : terms_.done).at(to, channel);
+  }
+
+  Terms terms_;
+  std::vector<Strand> strands_;
+};
+
+// What a channel moves at once is halved while there is little of it.
+double chunk_of(const NvlsSpec& nvls, double bytes, double channels_and_ranks) {
+  double chunk = nvls.chunk.value;
+  for (const double few : {64.0, 8.0, 2.0})
+    if (bytes < few * channels_and_ranks * chunk && chunk > nvls.smallest_chunk.value) chunk /= 2;
+  return std::max(chunk, nvls.smallest_chunk.value);
+}
+
+std::optional<std::string> wrong_machine(const machine::SystemSpec& system) {
+  if (system.nodes > 1) return "nvls sums in the switch of one node, and there are several";
+  if (system.node.wiring != link::Wiring::nvswitch || !system.node.gpu.port.multicast_efficiency)
+    return "nvls needs a switch that copies and sums for all GPUs of the node (gpu.port.multicast_efficiency)";
+  return std::nullopt;
+}
+
+}  // namespace
+
+void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library, Kind kind, double bytes,
+                 std::uint32_t channels, const std::string& name) {
+  const libraries::ChannelsSpec& all = *library.channels;
+  const NvlsSpec& nvls = *all.nvls;
+  const Rank ranks = build.ranks();
+  NvlsBody::Terms terms;
+  terms.kind = kind;
+  terms.ranks = ranks;
+  terms.parts = kind == Kind::all_gather ? Parts{bytes * ranks, bytes} : cut(bytes, ranks, 16);
+  terms.chunk = chunk_of(nvls, terms.parts.bytes, static_cast<double>(channels) * ranks);
+  terms.shares = deal(terms.parts.each, channels, 16);
+  check_pieces(terms.parts.bytes / terms.chunk * ranks, fmt::format("chunks of {:.0f} B", terms.chunk));
+  terms.slots = static_cast<std::uint32_t>(nvls.slots);
+  terms.setup = all.setup;
+  terms.overhead = nvls.step_overhead;
+
+  program::Kernel kernel;
+  kernel.name = build.unique(name);
+  kernel.resources = resources_of(library, build.gpu(), nvls.threads, terms.shares.channels);
+  const auto shape = [&](const char* what, std::int64_t threads) {
+    program::PhaseShape made;
+    made.name = what;
+    made.issue_cost = all.copy_cost;
+    made.pipelined = false;
+    made.active_threads = threads;
+    made.in_flight = nvls.bytes_in_flight * static_cast<double>(threads);
+    return made;
+  };
+  program::PhaseShape& copied = kernel.shapes.emplace_back(shape("scatter", nvls.scatter_threads));
+  copied.read = copied.write = 1;
+  program::PhaseShape summed = shape("reduce", nvls.reduce_threads);
+  summed.by_switch = true;
+  (kind == Kind::all_gather ? summed.read : summed.peer_read) = 1;
+  (kind == Kind::reduce_scatter ? summed.write : summed.peer_write) = 1;
+  kernel.shapes.push_back(summed);
+  program::PhaseShape gathered = shape("gather", nvls.gather_threads);
+  gathered.read = gathered.write = 1;
+  kernel.shapes.push_back(gathered);
+
+  const auto flags = [&](const char* what) {
+    return build.program.add_flags(
+        {kernel.name + what, terms.shares.channels,
+         [kernel_name = kernel.name](Rank rank, std::uint32_t) { return std::pair{rank, kernel_name}; }});
+  };
+  terms.ready = flags(".ready");
+  terms.done = flags(".done");
+  terms.freed = flags(".freed");
+  kernel.body = std::make_shared<NvlsBody>(std::move(terms));
+  build.queue.operations.emplace_back(std::move(kernel));
+}
+
+constinit const ChannelAlgorithm nvls_algorithm{
+    .name = "nvls",
+    .expectation = nullptr,  // ChannelsSpec::nvls has it
+    .does = [](Kind kind) { return kind != Kind::broadcast; },
+    .wrong_machine = wrong_machine,
+    .hops = [](const machine::SystemSpec&, Kind) { return Hops{}; },
+    .traffic =
+        [](Kind kind, double ranks, double bytes) {
+          // In: stores of all owners and the own sums. An all-gather's are the output, a reduce-scatter's the own part.
+          if (kind == Kind::all_gather) return ranks * bytes;
+          return kind == Kind::all_reduce ? bytes + bytes / ranks : bytes;
+        },
+    .nics_together = false,
+    .program = nullptr};
+
+}  // namespace moire::collective
