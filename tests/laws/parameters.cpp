@@ -84,6 +84,7 @@ constexpr Direction directions[] = {
     {"scale_up_port.link_bandwidth", Better::more},
     {"scale_up_port.payload_efficiency", Better::more},
     {"scale_up_port.copy_efficiency", Better::more},
+    {"scale_up_port.multicast_efficiency", Better::more},
     {"scale_up_port.load_latency", Better::less},
     {"scale_up_port.store_latency", Better::less},
     {"scale_up_port.store_window_per_cu", Better::more},

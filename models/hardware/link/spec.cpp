@@ -12,9 +12,10 @@ void PortSpec::describe(config::Describer<PortSpec>& d) {
           "Payload share of the raw bandwidth that peer stores of CUs reach")
       .range(0.01, 1);
   d.field("copy_efficiency", &PortSpec::copy_efficiency, "The same for DMA engines; absent: as stores").range(0.01, 1);
-  d.field("multicast_efficiency", &PortSpec::multicast_efficiency,
-          "The same for stores to all GPUs of the node at once and loads of sums over all of them, which the switch makes "
-          "(NVLS); absent: the switch cannot")
+  d.field(
+       "multicast_efficiency", &PortSpec::multicast_efficiency,
+       "The same for stores to all GPUs of the node at once and loads of sums over all of them, which the switch makes "
+       "(NVLS); absent: the switch cannot")
       .range(0.01, 1)
       .optional();
   d.field("load_latency", &PortSpec::load_latency,

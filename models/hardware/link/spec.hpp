@@ -22,11 +22,11 @@ struct PortSpec {
   // The same for stores to all GPUs of the node and sums of what all of them have, which the switch makes; absent: it
   // cannot.
   std::optional<double> multicast_efficiency;
-  std::optional<Time> load_latency;       // of a load from a peer's memory, idle link
-  Time store_latency;                     // from a store's issue to its visibility at the peer, idle link
-  Bytes store_window_per_cu;              // bytes of peer stores one CU can have under way
-  Time store_return;                      // from a store's arrival at the peer until a fence of its issuer knows it
-  Time fence;                             // a system-wide fence with nothing under way
+  std::optional<Time> load_latency;  // of a load from a peer's memory, idle link
+  Time store_latency;                // from a store's issue to its visibility at the peer, idle link
+  Bytes store_window_per_cu;         // bytes of peer stores one CU can have under way
+  Time store_return;                 // from a store's arrival at the peer until a fence of its issuer knows it
+  Time fence;                        // a system-wide fence with nothing under way
   static void describe(config::Describer<PortSpec>& d);
 };
 

@@ -44,7 +44,7 @@ struct ChannelAlgorithm {
   const char* name;  // in files
   // What a profile expects of it; where it says nothing the library never takes it by itself.
   std::optional<libraries::ExpectationSpec> libraries::ProtocolSpec::*expectation;
-  bool (*does)(Kind kind);                                        // of the collectives that are no messages
+  bool (*does)(Kind kind);  // of the collectives that are no messages
   std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);  // why not there; null: anywhere
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
   double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the port of the busiest rank
@@ -62,7 +62,8 @@ struct ChannelAlgorithm {
 extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm, nvls_algorithm;
 
 // In the order of Algorithm, and of what a library prefers where it expects the same of two.
-inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm, &recursive_algorithm, &nvls_algorithm};
+inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm, &recursive_algorithm,
+                                       &nvls_algorithm};
 
 // Of one that is chosen.
 inline const ChannelAlgorithm& algorithm_of(Algorithm number) {

@@ -37,7 +37,7 @@ TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
   EXPECT_STREQ(name_of(Algorithm::tree), "tree");
   EXPECT_STREQ(name_of(Algorithm::direct), "direct");
   EXPECT_STREQ(name_of(Algorithm::recursive), "recursive");
-  EXPECT_EQ(algorithms.size(), 4u);
+  EXPECT_EQ(algorithms.size(), 5u);
 }
 
 // Connections of a rank going out and coming in, by number: sizes of the chunks in order.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/workload/collective/relays.hpp"
+#include "models/workload/collective/spread.hpp"
 
 namespace moire::collective {
 
@@ -130,7 +131,8 @@ class ChannelKernel final : public program::KernelBody {
       } else if (is_part(step)) {
         phase.kind = Phase::Kind::nothing;
       } else {
-        phase.duration = overhead(static_cast<std::uint32_t>(workgroup), strand, number);
+        phase.duration =
+            spread_out(terms_.overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number);
       }
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
@@ -143,17 +145,6 @@ class ChannelKernel final : public program::KernelBody {
   }
 
  private:
-  // Even over its spread, and the same of the same slice: splitmix64 of its number. Channels get out of step, ranks do
-  // not.
-  Time overhead(std::uint32_t channel, std::uint32_t strand, std::uint32_t number) const {
-    if (terms_.spread == 0) return terms_.overhead;
-    std::uint64_t z = (std::uint64_t{channel} << 33 ^ std::uint64_t{strand} << 32 ^ number) + 0x9E3779B97F4A7C15ULL;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
-    const double even = static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-52 - 1;  // -1 to 1
-    return Time{terms_.overhead.ps + std::llround(static_cast<double>(terms_.overhead.ps) * terms_.spread * even)};
-  }
-
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
   bool reaches(Rank a, Rank b) const { return terms_.reach.stores(a, b); }

@@ -1,7 +1,8 @@
-// NVLS: every rank owns a part of the buffer. Of a channel's threads some copy the input into buffers of the own memory,
-// which the switch can reach (scatter); those of a part's owner load the sums of it over all ranks from the switch and
-// store them to the buffers of all ranks through it (reduce); some copy from there to the output (gather). Through a port go
-// n + n / ranks in each direction for an all-reduce of n bytes. An all-gather has no scatter, a reduce-scatter no gather.
+// NVLS: every rank owns a part of the buffer. Of a channel's threads some copy the input into buffers of the own
+// memory, which the switch can reach (scatter); those of a part's owner load the sums of it over all ranks from the
+// switch and store them to the buffers of all ranks through it (reduce); some copy from there to the output (gather).
+// Through a port go n + n / ranks in each direction for an all-reduce of n bytes. An all-gather has no scatter, a
+// reduce-scatter no gather.
 #include "models/workload/collective/nvls.hpp"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
 #include "models/workload/collective/shares.hpp"
+#include "models/workload/collective/spread.hpp"
 
 namespace moire::collective {
 
@@ -27,6 +29,7 @@ class NvlsBody final : public program::KernelBody {
     double chunk = 0;
     std::uint32_t slots = 1;
     Time setup, overhead;
+    double spread = 0;                      // of the overhead
     program::FlagBlock ready, done, freed;  // of a channel: chunks to sum, chunks that are there, chunks copied away
   };
   enum Strand : std::uint32_t { scatter, reduce, gather, strands_of_all };
@@ -59,7 +62,7 @@ class NvlsBody final : public program::KernelBody {
       wait(rank, channel, own, loop, phase);
     } else if (part == thinks) {
       phase.kind = Phase::Kind::delay;
-      phase.duration = terms_.overhead;
+      phase.duration = spread_out(terms_.overhead, terms_.spread, channel, strand, number);
     } else if (part < moves) {
       phase.kind = Phase::Kind::work;
       phase.shape = static_cast<std::uint16_t>(own);
@@ -85,8 +88,8 @@ class NvlsBody final : public program::KernelBody {
     return all;
   }
 
-  // A buffer that was used `slots` chunks ago is free where its data have been taken; who took them is who copies to the
-  // output, at the rank itself or at all of them.
+  // A buffer that was used `slots` chunks ago is free where its data have been taken; who took them is who copies to
+  // the output, at the rank itself or at all of them.
   void wait(Rank rank, std::uint32_t channel, Strand strand, std::uint32_t loop, Phase& phase) const {
     const bool first = strand == strands_.front();
     if (first && loop < terms_.slots) return;
@@ -140,7 +143,8 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
   check_pieces(terms.parts.bytes / terms.chunk * ranks, fmt::format("chunks of {:.0f} B", terms.chunk));
   terms.slots = static_cast<std::uint32_t>(nvls.slots);
   terms.setup = all.setup;
-  terms.overhead = nvls.step_overhead;
+  terms.overhead = all.simple.step_overhead;
+  terms.spread = all.simple.step_spread;
 
   program::Kernel kernel;
   kernel.name = build.unique(name);
@@ -167,8 +171,9 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
 
   const auto flags = [&](const char* what) {
     return build.program.add_flags(
-        {kernel.name + what, terms.shares.channels,
-         [kernel_name = kernel.name](Rank rank, std::uint32_t) { return std::pair{rank, kernel_name}; }});
+        {kernel.name + what, terms.shares.channels, [kernel_name = kernel.name](Rank rank, std::uint32_t) {
+           return std::pair{rank, kernel_name};
+         }});
   };
   terms.ready = flags(".ready");
   terms.done = flags(".done");
@@ -177,19 +182,19 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
   build.queue.operations.emplace_back(std::move(kernel));
 }
 
-constinit const ChannelAlgorithm nvls_algorithm{
-    .name = "nvls",
-    .expectation = nullptr,  // ChannelsSpec::nvls has it
-    .does = [](Kind kind) { return kind != Kind::broadcast; },
-    .wrong_machine = wrong_machine,
-    .hops = [](const machine::SystemSpec&, Kind) { return Hops{}; },
-    .traffic =
-        [](Kind kind, double ranks, double bytes) {
-          // In: stores of all owners and the own sums. An all-gather's are the output, a reduce-scatter's the own part.
-          if (kind == Kind::all_gather) return ranks * bytes;
-          return kind == Kind::all_reduce ? bytes + bytes / ranks : bytes;
-        },
-    .nics_together = false,
-    .program = nullptr};
+constinit const ChannelAlgorithm nvls_algorithm{.name = "nvls",
+                                                .expectation = nullptr,  // ChannelsSpec::nvls has it
+                                                .does = [](Kind kind) { return kind != Kind::broadcast; },
+                                                .wrong_machine = wrong_machine,
+                                                .hops = [](const machine::SystemSpec&, Kind) { return Hops{}; },
+                                                .traffic =
+                                                    [](Kind kind, double ranks, double bytes) {
+                                                      // In: stores of all owners and the own sums. An all-gather's are
+                                                      // the output, a reduce-scatter's the own part.
+                                                      if (kind == Kind::all_gather) return ranks * bytes;
+                                                      return kind == Kind::all_reduce ? bytes + bytes / ranks : bytes;
+                                                    },
+                                                .nics_together = false,
+                                                .program = nullptr};
 
 }  // namespace moire::collective

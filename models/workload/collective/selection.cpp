@@ -206,13 +206,13 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
       if (question.protocol != Protocol::automatic && question.protocol != protocol) continue;
       const ProtocolSpec* spec = protocol_of(channels, protocol);
       if (spec == nullptr) continue;
-      const std::optional<ExpectationSpec>* expectation = &expectation_of(channels, *spec, *algorithms[i], system, question.kind);
+      const std::optional<ExpectationSpec>* expectation =
+          &expectation_of(channels, *spec, *algorithms[i], system, question.kind);
       // Of an algorithm that was asked for and that the library never takes by itself: as of its rings.
       if (!*expectation && asked && !nvls) expectation = &spec->ring;
-      Choice choice{
-          algorithm, protocol,
-          channels_for(*spec, *algorithms[i], system, question,
-                       std::min(nvls ? channels.nvls->channels : most, question.channels.value_or(most)))};
+      Choice choice{algorithm, protocol,
+                    channels_for(*spec, *algorithms[i], system, question,
+                                 std::min(nvls ? channels.nvls->channels : most, question.channels.value_or(most)))};
       if (*expectation)
         choice.expected = expected(**expectation, channels, system, question.kind, algorithm, question.bytes);
       all.push_back(choice);

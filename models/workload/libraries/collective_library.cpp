@@ -179,24 +179,24 @@ void NetworkRingsSpec::describe(config::Describer<NetworkRingsSpec>& d) {
 }
 
 void NvlsSpec::describe(config::Describer<NvlsSpec>& d) {
-  d.component("nvls",
-              "How a collective library sums and copies by the switch of a node (NVLS): a channel has three groups of "
-              "threads, which copy to the buffers, sum and store to all GPUs, and copy to the output.");
+  d.component(
+      "nvls",
+      "How a collective library sums and copies by the switch of a node (NVLS): a channel has three groups of "
+      "threads, which copy to the buffers, sum and store to all GPUs, and copy to the output. A chunk has the overhead "
+      "of a slice of protocol simple.");
   d.sourced();
   d.field("channels", &NvlsSpec::channels, "Channels (workgroups) at most").range(1, 1024);
   d.field("threads", &NvlsSpec::threads, "Threads of a channel's workgroup").range(1, 1024);
   d.field("scatter_threads", &NvlsSpec::scatter_threads, "Of them, those that copy the input to the buffers")
       .range(1, 1024);
   d.field("reduce_threads", &NvlsSpec::reduce_threads, "Those that load sums and store to all GPUs").range(1, 1024);
-  d.field("gather_threads", &NvlsSpec::gather_threads, "Those that copy from the buffers to the output")
-      .range(1, 1024);
+  d.field("gather_threads", &NvlsSpec::gather_threads, "Those that copy from the buffers to the output").range(1, 1024);
   d.field("chunk", &NvlsSpec::chunk, "Bytes of a rank's part that a channel moves in one step").at_least(word);
   d.field("smallest_chunk", &NvlsSpec::smallest_chunk,
           "A chunk is halved down to this while a channel has less than 64 (then 8, then 2) of them")
       .at_least(word);
   d.field("slots", &NvlsSpec::slots, "Chunks that the buffers hold").range(1, 1024);
   d.field("bytes_in_flight", &NvlsSpec::bytes_in_flight, "Bytes that a thread keeps requested").positive();
-  d.field("step_overhead", &NvlsSpec::step_overhead, "Poll, barriers, fence and flag of one chunk");
   d.field("least_ranks", &NvlsSpec::least_ranks, "The library takes it by itself from so many ranks on")
       .range(2, 65536)
       .or_default();

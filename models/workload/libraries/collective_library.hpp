@@ -102,18 +102,17 @@ struct NetworkRingsSpec {
   static void describe(config::Describer<NetworkRingsSpec>& d);
 };
 
-// Sums and copies by the switch of a node (NVLS): of a channel's threads some copy to buffers that the switch sums, some
-// load the sums and store them to all GPUs, some copy to the output.
+// Sums and copies by the switch of a node (NVLS): of a channel's threads some copy to buffers that the switch sums,
+// some load the sums and store them to all GPUs, some copy to the output.
 struct NvlsSpec {
   std::int64_t channels = 0;  // workgroups, at most
   std::int64_t threads = 0;   // of a workgroup
   std::int64_t scatter_threads = 0, reduce_threads = 0, gather_threads = 0;
-  Bytes chunk;                  // of a rank's part, that a channel moves in one step
-  Bytes smallest_chunk;         // halved down to it while a channel has few of them
-  std::int64_t slots = 0;       // chunks that the buffers hold
-  Bytes bytes_in_flight;        // of a thread
-  Time step_overhead;           // per chunk and group of threads: poll, barriers, fence, flag
-  std::int64_t least_ranks = 2;  // the library takes it by itself from so many ranks on
+  Bytes chunk;                                 // of a rank's part, that a channel moves in one step
+  Bytes smallest_chunk;                        // halved down to it while a channel has few of them
+  std::int64_t slots = 0;                      // chunks that the buffers hold
+  Bytes bytes_in_flight;                       // of a thread
+  std::int64_t least_ranks = 2;                // the library takes it by itself from so many ranks on
   std::optional<ExpectationSpec> expectation;  // of all-reduces; absent: it never takes it by itself
   static void describe(config::Describer<NvlsSpec>& d);
 };
