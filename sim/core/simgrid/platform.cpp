@@ -177,7 +177,7 @@ std::string first_line(std::FILE* messages) {
   std::array<char, 1000> line{};
   if (std::fgets(line.data(), line.size(), messages) == nullptr) return "";
   std::string text = line.data();
-  while (!text.empty() && text.back() == '\n') text.pop_back();
+  while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
   const std::size_t head = text.find("] ", text.find("/"));
   return text.starts_with("[") && head != std::string::npos ? text.substr(head + 2) : text;
 }
