@@ -10,11 +10,27 @@
 
 namespace {
 
-// The five entry points of NVML that are used, declared here because not every toolkit installs nvml.h. All return 0 on
+// The entry points of NVML that are used, declared here because not every toolkit installs nvml.h. All return 0 on
 // success.
 using Handle = void*;
 constexpr int kSmClock = 1;      // NVML_CLOCK_SM
 constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
+constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, milliwatt
+
+// nvmlFieldValue_t
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp_us;
+  long long latency_us;
+  int type;
+  int status;
+  union {
+    double real;
+    unsigned number;
+    unsigned long long large;
+  } value;
+};
 
 struct Nvml {
   int (*init)() = nullptr;
@@ -22,6 +38,10 @@ struct Nvml {
   int (*by_bus)(const char*, Handle*) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;  // MHz
   int (*power)(Handle, unsigned*) = nullptr;       // milliwatt
+  // Of GPUs and drivers that have them.
+  int (*temperature)(Handle, int, unsigned*) = nullptr;      // degree Celsius, of sensor 0: the chip
+  int (*energy)(Handle, unsigned long long*) = nullptr;      // millijoule
+  int (*fields)(Handle, int, FieldValue*) = nullptr;  // of nvmlDeviceGetFieldValues
   bool ready = false;
 
   Nvml() {
@@ -34,6 +54,9 @@ struct Nvml {
     ready = find(init, "nvmlInit_v2") && find(driver, "nvmlSystemGetDriverVersion") &&
             find(by_bus, "nvmlDeviceGetHandleByPciBusId_v2") && find(clock, "nvmlDeviceGetClockInfo") &&
             find(power, "nvmlDeviceGetPowerUsage") && init() == 0;
+    find(temperature, "nvmlDeviceGetTemperature");
+    find(energy, "nvmlDeviceGetTotalEnergyConsumption");
+    find(fields, "nvmlDeviceGetFieldValues");
   }
 };
 
@@ -72,6 +95,26 @@ GpuLoad gpu_load(int device) {
   load.memory_mhz = memory_mhz;
   load.watt = milliwatt / 1e3;
   return load;
+}
+
+GpuPower gpu_power(int device) {
+  GpuPower read;
+  if (!nvml().ready) return read;
+  char bus[64];
+  CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, device));
+  Handle handle = nullptr;
+  if (nvml().by_bus(bus, &handle) != 0) return read;
+  unsigned number = 0;
+  if (nvml().clock(handle, kSmClock, &number) == 0) read.sm_mhz = number;
+  if (nvml().power(handle, &number) == 0) read.watt = number / 1e3;
+  if (nvml().temperature != nullptr && nvml().temperature(handle, 0, &number) == 0) read.celsius = number;
+  unsigned long long millijoule = 0;
+  if (nvml().energy != nullptr && nvml().energy(handle, &millijoule) == 0) read.joule = double(millijoule) / 1e3;
+  FieldValue field{};
+  field.field = kPowerInstant;
+  if (nvml().fields != nullptr && nvml().fields(handle, 1, &field) == 0 && field.status == 0)
+    read.watt_instant = field.value.number / 1e3;
+  return read;
 }
 
 std::string clocks_text(int ranks) {

@@ -18,6 +18,16 @@ struct GpuLoad {
 };
 GpuLoad gpu_load(int device);
 
+// What a long load does to a GPU; below 0 where the driver does not tell.
+struct GpuPower {
+  double sm_mhz = -1;
+  double watt = -1;          // mean over the driver's window (25 to 100 ms)
+  double watt_instant = -1;  // the driver's latest reading
+  double celsius = -1;
+  double joule = -1;  // since the driver was loaded
+};
+GpuPower gpu_power(int device);
+
 // "sm 1980 1980 MHz, mem 3201 3201 MHz, power 250 248 W": one number a GPU, read without stopping any work.
 std::string clocks_text(int ranks);
 

@@ -1,0 +1,313 @@
+// Loops of one operation on all GPUs at once, for seconds: how long an iteration takes, and the SM's clock, power,
+// temperature and energy of each GPU while they run. Two tables: OUT (a row a sample) and OUT.iterations (a row a batch of
+// iterations). No mixtures: a model of power is fitted to these, and judged by those.
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "cast.hpp"
+#include "cuda_check.hpp"
+#include "gpu_info.hpp"
+#include "harness.hpp"
+#include "provenance.hpp"
+#include "stream.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+// --- Kernels that do one thing on every SM
+
+constexpr int kLoopThreads = 256;
+
+__global__ void __launch_bounds__(kLoopThreads) multiply_add(float* out, float x, int rounds) {
+  float a[8];
+  for (int i = 0; i < 8; ++i) a[i] = x + float(threadIdx.x * 8 + i) * 1.1e-3f;
+  for (int r = 0; r < rounds; ++r)
+    for (int i = 0; i < 8; ++i) a[i] = fmaf(a[i], 0.99999f, x);
+  float sum = 0;
+  for (int i = 0; i < 8; ++i) sum += a[i];
+  if (sum == 12345.678f) *out = sum;
+}
+
+__global__ void __launch_bounds__(kLoopThreads) read_again(const float4* from, int64_t vectors, int rounds, float* out) {
+  float sum = 0;
+  const int64_t stride = int64_t{gridDim.x} * kLoopThreads;
+  for (int r = 0; r < rounds; ++r)
+    for (int64_t at = int64_t{blockIdx.x} * kLoopThreads + threadIdx.x; at < vectors; at += stride) {
+      const float4 v = __ldcg(from + at);
+      sum += v.x + v.y + v.z + v.w;
+    }
+  if (sum == 12345.678f) *out = sum;
+}
+
+__global__ void store_to_peer(const float4* from, float4* to, int64_t vectors) {
+  const int64_t stride = int64_t{gridDim.x} * kLoopThreads;
+  for (int64_t at = int64_t{blockIdx.x} * kLoopThreads + threadIdx.x; at < vectors; at += stride) to[at] = from[at];
+}
+
+__global__ void hold(uint64_t cycles, bool asleep) {
+  const uint64_t begin = clock64();
+  while (uint64_t(clock64()) - begin < cycles)
+    if (asleep) __nanosleep(1000);
+}
+
+class Each final : public Work {
+ public:
+  explicit Each(std::function<void(int, cudaStream_t)> one) : one_(std::move(one)) {}
+  void enqueue(const std::vector<cudaStream_t>& streams) override {
+    for (size_t gpu = 0; gpu < streams.size(); ++gpu) {
+      CUDA_CHECK(cudaSetDevice(int(gpu)));
+      one_(int(gpu), streams[gpu]);
+      CUDA_CHECK(cudaGetLastError());
+    }
+  }
+
+ private:
+  std::function<void(int, cudaStream_t)> one_;
+};
+
+struct Loop {
+  std::string name;
+  Work* work;
+  double seconds = 2.5;
+  double on_ms = 0, off_ms = 0;  // in turns; 0: without a pause
+};
+
+class Bench {
+ public:
+  Bench(Collector& c, std::FILE* iterations) : c_(c), iterations_(iterations) {
+    streams_.resize(size_t(c.gpus()));
+    for (int gpu = 0; gpu < c.gpus(); ++gpu) {
+      CUDA_CHECK(cudaSetDevice(gpu));
+      CUDA_CHECK(cudaStreamCreateWithFlags(&streams_[size_t(gpu)], cudaStreamNonBlocking));
+    }
+  }
+
+  void run(const Loop& loop) {
+    const double us = one(loop);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // it cools, and the clock comes back
+    begin_ = Clock::now();
+    std::atomic<bool> ended{false};
+    std::thread sampler([&] {
+      while (!ended) {
+        for (int gpu = 0; gpu < c_.gpus(); ++gpu) sample(loop.name, gpu);
+        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // before it: idle, at negative times
+    start_ms_ = ms_since(begin_);
+    for (auto& batch : marks_) batch.clear();
+    mark(0);
+    bool paused = false;
+    while (ms_since(begin_) - start_ms_ < loop.seconds * 1e3) {
+      const double at = ms_since(begin_) - start_ms_;
+      if (loop.off_ms > 0 && std::fmod(at, loop.on_ms + loop.off_ms) >= loop.on_ms) {
+        drain(0);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        paused = true;
+        continue;
+      }
+      if (std::exchange(paused, false)) mark(0);  // batches are timed from the one before
+      const double wanted_us = at < 60 ? 500 : 5000;
+      const int times = std::max(1, int(wanted_us / us));
+      for (int i = 0; i < times; ++i) loop.work->enqueue(streams_);
+      mark(times);
+      drain(4);
+    }
+    drain(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ended = true;
+    sampler.join();
+    write(loop.name);
+    std::fprintf(stderr, "power: %s: %.1f us\n", loop.name.c_str(), us);
+  }
+
+ private:
+  struct Mark {
+    cudaEvent_t event = nullptr;
+    int times = 0;
+  };
+
+  double one(const Loop& loop) {
+    loop.work->enqueue(streams_);
+    synchronise();
+    const auto begin = Clock::now();
+    for (int i = 0; i < 3; ++i) loop.work->enqueue(streams_);
+    synchronise();
+    return ms_since(begin) * 1e3 / 3;
+  }
+  void synchronise() {
+    for (int gpu = 0; gpu < c_.gpus(); ++gpu) {
+      CUDA_CHECK(cudaSetDevice(gpu));
+      CUDA_CHECK(cudaStreamSynchronize(streams_[size_t(gpu)]));
+    }
+  }
+  void mark(int times) {
+    if (marks_.empty()) marks_.resize(streams_.size());
+    for (size_t gpu = 0; gpu < streams_.size(); ++gpu) {
+      CUDA_CHECK(cudaSetDevice(int(gpu)));
+      Mark made;
+      CUDA_CHECK(cudaEventCreate(&made.event));
+      CUDA_CHECK(cudaEventRecord(made.event, streams_[gpu]));
+      made.times = times;
+      marks_[gpu].push_back(made);
+    }
+    ++pending_;
+  }
+  // Until no more than `most` batches wait.
+  void drain(size_t most) {
+    while (pending_ > most) {
+      const size_t at = marks_.front().size() - pending_;
+      for (size_t gpu = 0; gpu < streams_.size(); ++gpu) CUDA_CHECK(cudaEventSynchronize(marks_[gpu][at].event));
+      --pending_;
+    }
+  }
+  void sample(const std::string& name, int gpu) {
+    const GpuPower p = gpu_power(gpu);
+    std::fprintf(c_.file(), "%s,%d,%.2f,%.0f,%.1f,%.1f,%.0f,%.3f\n", name.c_str(), gpu, ms_since(begin_) - 300, p.sm_mhz,
+                 p.watt, p.watt_instant, p.celsius, p.joule);
+  }
+  void write(const std::string& name) {
+    for (size_t gpu = 0; gpu < streams_.size(); ++gpu) {
+      for (size_t i = 1; i < marks_[gpu].size(); ++i) {
+        if (marks_[gpu][i].times == 0) continue;
+        float since = 0, took = 0;
+        CUDA_CHECK(cudaEventElapsedTime(&since, marks_[gpu][0].event, marks_[gpu][i].event));
+        CUDA_CHECK(cudaEventElapsedTime(&took, marks_[gpu][i - 1].event, marks_[gpu][i].event));
+        std::fprintf(iterations_, "%s,%zu,%.3f,%d,%.3f\n", name.c_str(), gpu, double(since), marks_[gpu][i].times,
+                     double(took) * 1e3 / marks_[gpu][i].times);
+      }
+      for (Mark& m : marks_[gpu]) CUDA_CHECK(cudaEventDestroy(m.event));
+      marks_[gpu].clear();
+    }
+    std::fflush(iterations_);
+    std::fflush(c_.file());
+  }
+
+  Collector& c_;
+  std::FILE* iterations_;
+  std::vector<cudaStream_t> streams_;
+  std::vector<std::deque<Mark>> marks_;
+  size_t pending_ = 0;
+  Clock::time_point begin_;
+  double start_ms_ = 0;
+};
+
+// bf16 words of one pattern in both operands of every GPU.
+void fill(const Operands& operands, int64_t bytes, uint16_t word) {
+  for (int gpu = 0; gpu < operands.gpus(); ++gpu) {
+    CUDA_CHECK(cudaSetDevice(gpu));
+    std::vector<uint16_t> words(size_t(bytes / 2), word);
+    CUDA_CHECK(cudaMemcpy(operands.a(gpu), words.data(), size_t(bytes), cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(operands.b(gpu), words.data(), size_t(bytes), cudaMemcpyHostToDevice));
+  }
+}
+
+ComputeShape gemm_shape(int m, int n, int k) {
+  ComputeShape shape;
+  shape.name = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  return shape;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Collector c(argc, argv, "power", int64_t{2} << 30);
+  NcclGroup::configure(false);
+  const std::string command = "validation/power/run.sh --gpus " + std::to_string(c.gpus());
+  std::FILE* iterations = std::fopen((c.option("--out", "power.csv") + ".iterations").c_str(), "w");
+  if (iterations == nullptr) return 2;
+  write_provenance(c.file(), c.gpus(), command);
+  write_provenance(iterations, c.gpus(), command);
+  std::fprintf(c.file(), "loop,gpu,t_ms,sm_mhz,watt,watt_instant,celsius,joule\n");
+  std::fprintf(iterations, "loop,gpu,t_ms,iterations,us\n");
+
+  const int64_t square = int64_t{8192} * 8192 * 2;
+  ComputeShape largest;
+  largest.name = "stream";
+  largest.stream_bytes = int64_t{1} << 30;
+  const std::vector<ComputeShape> shapes = {gemm_shape(8192, 8192, 8192), gemm_shape(4096, 4096, 4096),
+                                            gemm_shape(2048, 2048, 2048), gemm_shape(16384, 8192, 1024), largest};
+  const Operands operands(c.gpus(), shapes);
+  std::vector<std::unique_ptr<Gemm>> gemms;
+  for (size_t i = 0; i + 1 < shapes.size(); ++i) gemms.push_back(Gemm::create(operands, shapes[i], 0));
+  const auto stream = [&](int64_t bytes, int inputs) {
+    StreamShape s;
+    s.inputs = inputs;
+    s.bytes = bytes;
+    s.sms = c.sms();
+    return make_stream(operands, s);
+  };
+  const auto stream_large = stream(int64_t{1} << 30, 1), stream_cached = stream(int64_t{8} << 20, 1);
+  const int blocks = c.sms() * 8;
+  Each fma([&](int gpu, cudaStream_t s) { multiply_add<<<blocks, kLoopThreads, 0, s>>>(c.sink(gpu), 1.37f, 20000); });
+  Each read_hbm([&](int gpu, cudaStream_t s) {
+    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{1} << 30) / 16, 1, c.sink(gpu));
+  });
+  Each read_l2([&](int gpu, cudaStream_t s) {
+    read_again<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), (int64_t{16} << 20) / 16, 60, c.sink(gpu));
+  });
+  Each peer([&](int gpu, cudaStream_t s) {
+    store_to_peer<<<blocks, kLoopThreads, 0, s>>>(c.pool(gpu), c.pool((gpu + 1) % c.gpus()) + (int64_t{1} << 30) / 16,
+                                              (int64_t{256} << 20) / 16);
+  });
+  Each peer_copy([&](int gpu, cudaStream_t s) {
+    const int to = (gpu + 1) % c.gpus();
+    CUDA_CHECK(cudaMemcpyPeerAsync(c.pool(to) + (int64_t{1} << 30) / 16, to, c.pool(gpu), gpu, size_t{256} << 20, s));
+  });
+  Each awake([&](int, cudaStream_t s) { hold<<<c.sms(), 128, 0, s>>>(4000000, false); });
+  Each asleep([&](int, cudaStream_t s) { hold<<<c.sms(), 128, 0, s>>>(4000000, true); });
+
+  const CollectiveMemory memory(c.gpus(), int64_t{64} << 20);
+  const std::unique_ptr<NcclGroup> group = c.gpus() > 1 ? NcclGroup::create(c.gpus(), 0) : nullptr;
+  std::vector<std::unique_ptr<Collective>> collectives;
+  if (group != nullptr)
+    for (const Kind kind : {Kind::all_reduce, Kind::all_gather})
+      collectives.push_back(group->collective(memory, kind, int64_t{64} << 20));
+
+  Bench bench(c, iterations);
+  bench.run({"hold_asleep", &asleep});
+  bench.run({"hold_awake", &awake});
+  bench.run({"stream_1gib", stream_large.get()});
+  bench.run({"stream_8mib", stream_cached.get()});
+  bench.run({"read_hbm", &read_hbm});
+  bench.run({"read_l2", &read_l2});
+  bench.run({"fma_fp32", &fma});
+  if (c.gpus() > 1) {
+    bench.run({"peer_store", &peer});
+    bench.run({"peer_copy", &peer_copy});
+    bench.run({"all_reduce_64mib", collectives[0].get()});
+    bench.run({"all_gather_64mib", collectives[1].get()});
+  }
+  bench.run({"gemm_2048_normal", gemms[2].get()});
+  bench.run({"gemm_4096_normal", gemms[1].get()});
+  bench.run({"gemm_16384x8192x1024_normal", gemms[3].get()});
+  bench.run({"gemm_8192_normal", gemms[0].get()});
+  bench.run({"gemm_8192_normal_half", gemms[0].get(), 2.5, 10, 10});
+  bench.run({"gemm_8192_normal_quarter", gemms[0].get(), 2.5, 10, 30});
+  bench.run({"gemm_8192_normal_pulses", gemms[0].get(), 3, 200, 200});
+  bench.run({"gemm_8192_normal_long", gemms[0].get(), 15});
+  fill(operands, square, 0x0000);
+  bench.run({"gemm_8192_zeros", gemms[0].get()});
+  fill(operands, square, 0x3f80);  // 1
+  bench.run({"gemm_8192_ones", gemms[0].get()});
+  fill(operands, square, 0x3eab);  // a third: all bits of the fraction
+  bench.run({"gemm_8192_thirds", gemms[0].get()});
+  std::fclose(iterations);
+  return 0;
+}
