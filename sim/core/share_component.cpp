@@ -188,16 +188,17 @@ bool ShareComponent::solve_touched() {
     bool fits = true;
     for (const std::uint32_t i : touched_next_) {
       Constraint& k = constraints_[i];
-      k.touched = false;
-      sum_load(i);
-      fits = fits && k.load <= 1;
       if (!k.reported) {
         k.reported = true;
         changed_loads_.push_back(i);
         k.change = 0;
         k.damping = 1;
       }
-      if (k.growth > 0 && std::abs(k.load - k.assumed) >= load_tolerance) corrected_.push_back(i);
+      if (k.growth <= 0) continue;  // nothing comes of its load: it stays touched until all others are known
+      k.touched = false;
+      sum_load(i);
+      fits = fits && k.load <= 1;
+      if (std::abs(k.load - k.assumed) >= load_tolerance) corrected_.push_back(i);
     }
     if (!fits) return false;
     for (const std::uint32_t i : corrected_) {
@@ -206,11 +207,19 @@ bool ShareComponent::solve_touched() {
       restretch(i);
     }
   }
-  return true;
+  bool fits = true;
+  for (const std::uint32_t i : changed_loads_) {
+    Constraint& k = constraints_[i];
+    if (k.growth > 0) continue;
+    k.touched = false;
+    sum_load(i);
+    fits = fits && k.load <= 1;
+  }
+  return fits;
 }
 
 void ShareComponent::solve_all() {
-  for (const std::uint32_t i : touched_) constraints_[i].touched = false;
+  for (Constraint& k : constraints_) k.touched = false;
   touched_.clear();
   changed_loads_.clear();
   for (std::uint32_t i = 0; i < constraints_.size(); ++i) changed_loads_.push_back(i);
