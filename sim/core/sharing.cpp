@@ -309,11 +309,14 @@ void Sharing::solve(std::uint32_t number) {
     capacities_[component.capacities[place]].used = solver.load(place);
   }
   changed_.assign(component.dirty.begin(), component.dirty.end());
-  for (const std::uint32_t place : solver.changed_rates()) changed_.push_back(component.classes[place]);
+  for (const std::uint32_t place : solver.changed_rates()) {
+    changed_.push_back(component.classes[place]);
+    fires_next(changed_.back());
+  }
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   for (std::size_t i = 0; i < changed_.size(); ++i) {
-    if (i + ahead < changed_.size()) fires_next(changed_[i + ahead]);
+    if (i + 1 < changed_.size()) __builtin_prefetch(classes_[changed_[i + 1]].heap.data());
     const ClassId id = changed_[i];
     Class& c = classes_[id];
     c.solved_members = c.members;

@@ -136,7 +136,7 @@ class RingProgram final : public ChannelProgram {
     }
     return std::clamp(share - loop * chunk_, 0.0, chunk_);
   }
-  const Ring& ring(std::uint32_t channel) const { return rings_[channel % rings_.size()]; }
+  const Ring& ring(std::uint32_t channel) const { return rings_[channel % static_cast<std::uint32_t>(rings_.size())]; }
 
   Op op(std::uint32_t at) const {
     switch (kind_) {
