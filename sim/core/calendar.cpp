@@ -6,7 +6,7 @@
 namespace moire::core {
 
 namespace {
-constexpr std::uint32_t arity = 4;
+constexpr std::size_t arity = 4;
 }
 
 Calendar::EventId Calendar::schedule(Time at, EventSink& sink, std::uint64_t payload, std::uint32_t component) {
@@ -15,14 +15,13 @@ Calendar::EventId Calendar::schedule(Time at, EventSink& sink, std::uint64_t pay
   EventId id;
   if (free_.empty()) {
     id = static_cast<EventId>(slots_.size());
-    slots_.push_back({&sink, payload, 0});
+    slots_.push_back({&sink, payload, none, none, 0});
   } else {
     id = free_.back();
     free_.pop_back();
-    slots_[id] = {&sink, payload, 0};
+    slots_[id] = {&sink, payload, none, none, 0};
   }
-  heap_.push_back({at, sequence_++, component, id});
-  sift_up(static_cast<std::uint32_t>(heap_.size() - 1));
+  append(id, at, component);
   return id;
 }
 
@@ -30,85 +29,150 @@ void Calendar::reschedule(EventId id, Time at) {
   MOIRE_INVARIANT(at >= now_, "an event was moved into the past");
   if (at == Time::max()) throw EndOfTime();
   MOIRE_INVARIANT(pending(id), "an event that is not pending was moved");
-  const std::uint32_t position = slots_[id].position;
-  const bool earlier = at < heap_[position].at;
-  heap_[position].at = at;
-  heap_[position].sequence = sequence_++;
-  if (earlier) {
-    sift_up(position);
-  } else {
-    sift_down(position);
-  }
+  const std::uint32_t component = lists_[slots_[id].list].component;
+  unlink(id);
+  append(id, at, component);
+  drop_empty();
 }
 
 void Calendar::cancel(EventId id) {
   MOIRE_INVARIANT(pending(id), "an event that is not pending was cancelled");
-  remove_at(slots_[id].position);
+  unlink(id);
   slots_[id].sink = nullptr;
   free_.push_back(id);
+  drop_empty();
 }
 
 void Calendar::step() {
-  const Entry first = heap_.front();
-  remove_at(0);
-  now_ = first.at;
+  const EventId id = lists_[heap_.front().list].first;
+  now_ = heap_.front().at;
   ++fired_;
-  const Slot slot = slots_[first.id];
-  slots_[first.id].sink = nullptr;
-  free_.push_back(first.id);
-  slot.sink->fire(slot.payload);
+  unlink(id);
+  Slot& fired = slots_[id];
+  if (fired.next != none) {
+    const Slot& next = slots_[fired.next];
+    if (next.next != none) __builtin_prefetch(&slots_[next.next]);
+    next.sink->fires_next(next.payload);
+  }
+  EventSink& sink = *fired.sink;
+  fired.sink = nullptr;
+  free_.push_back(id);
+  sink.fire(fired.payload);
+  drop_empty_front();
 }
 
 void Calendar::advance_to(Time t) {
-  MOIRE_INVARIANT(t >= now_ && (heap_.empty() || t <= heap_.front().at), "the clock was moved past a pending event");
+  MOIRE_INVARIANT(t >= now_ && (empty() || t <= next_time()), "the clock was moved past a pending event");
   now_ = t;
 }
 
-void Calendar::place(std::uint32_t position, const Entry& entry) {
-  heap_[position] = entry;
-  slots_[entry.id].position = position;
+void Calendar::append(EventId id, Time at, std::uint32_t component) {
+  const std::uint32_t number = list_of(at, component);
+  List& list = lists_[number];
+  Slot& slot = slots_[id];
+  slot.list = number;
+  slot.next = none;
+  slot.previous = list.last;
+  if (list.first == none) {
+    list.first = id;
+    --empty_;
+  } else {
+    slots_[list.last].next = id;
+  }
+  list.last = id;
+  ++pending_;
 }
 
-void Calendar::sift_up(std::uint32_t position) {
+void Calendar::unlink(EventId id) {
+  const Slot& slot = slots_[id];
+  List& list = lists_[slot.list];
+  (slot.previous == none ? list.first : slots_[slot.previous].next) = slot.next;
+  (slot.next == none ? list.last : slots_[slot.next].previous) = slot.previous;
+  if (list.first == none) ++empty_;
+  --pending_;
+}
+
+std::uint32_t Calendar::list_of(Time at, std::uint32_t component) {
+  const std::uint64_t spread = (static_cast<std::uint64_t>(at.ps) + component) * 0x9E3779B97F4A7C15ULL;
+  std::uint32_t& recent = recent_[spread >> 32 & (recent_lists - 1)];
+  if (recent < lists_.size() && lists_[recent].at == at && lists_[recent].component == component) return recent;
+  return recent = new_list(at, component);
+}
+
+std::uint32_t Calendar::new_list(Time at, std::uint32_t component) {
+  std::uint32_t number;
+  if (free_lists_.empty()) {
+    number = static_cast<std::uint32_t>(lists_.size());
+    lists_.emplace_back();
+  } else {
+    number = free_lists_.back();
+    free_lists_.pop_back();
+  }
+  lists_[number] = {at, component, none, none};
+  ++empty_;
+  heap_.push_back({at, sequence_++, component, number});
+  sift_up(heap_.size() - 1);
+  return number;
+}
+
+void Calendar::release(std::uint32_t list) {
+  lists_[list].at = Time::max();  // of no event: it is not found again
+  free_lists_.push_back(list);
+  --empty_;
+}
+
+void Calendar::drop_empty_front() {
+  while (!heap_.empty() && lists_[heap_.front().list].first == none) {
+    release(heap_.front().list);
+    heap_.front() = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) sift_down(0);
+  }
+}
+
+// What is moved often leaves many empty lists behind.
+void Calendar::drop_empty() {
+  drop_empty_front();
+  if (empty_ <= 64 + heap_.size() / 2) return;
+  std::size_t kept = 0;
+  for (const Entry& entry : heap_) {
+    if (lists_[entry.list].first == none) {
+      release(entry.list);
+    } else {
+      heap_[kept++] = entry;
+    }
+  }
+  heap_.resize(kept);
+  for (std::size_t position = kept / arity + 1; position-- > 0;) {
+    if (position < kept) sift_down(position);
+  }
+}
+
+void Calendar::sift_up(std::size_t position) {
   const Entry moving = heap_[position];
   while (position > 0) {
-    const std::uint32_t parent = (position - 1) / arity;
+    const std::size_t parent = (position - 1) / arity;
     if (!moving.before(heap_[parent])) break;
-    place(position, heap_[parent]);
+    heap_[position] = heap_[parent];
     position = parent;
   }
-  place(position, moving);
+  heap_[position] = moving;
 }
 
-void Calendar::sift_down(std::uint32_t position) {
+void Calendar::sift_down(std::size_t position) {
   const Entry moving = heap_[position];
-  const auto size = static_cast<std::uint32_t>(heap_.size());
   while (true) {
-    const std::uint32_t first = position * arity + 1;
-    if (first >= size) break;
-    std::uint32_t best = first;
-    for (std::uint32_t child = first + 1; child < size && child < first + arity; ++child) {
+    const std::size_t first = position * arity + 1;
+    if (first >= heap_.size()) break;
+    std::size_t best = first;
+    for (std::size_t child = first + 1; child < heap_.size() && child < first + arity; ++child) {
       if (heap_[child].before(heap_[best])) best = child;
     }
     if (!heap_[best].before(moving)) break;
-    place(position, heap_[best]);
+    heap_[position] = heap_[best];
     position = best;
   }
-  place(position, moving);
-}
-
-void Calendar::remove_at(std::uint32_t position) {
-  const Entry last = heap_.back();
-  heap_.pop_back();
-  if (position == heap_.size()) return;
-  const bool up = last.before(heap_[position]);
-  heap_[position] = last;
-  slots_[last.id].position = position;
-  if (up) {
-    sift_up(position);
-  } else {
-    sift_down(position);
-  }
+  heap_[position] = moving;
 }
 
 }  // namespace moire::core

@@ -129,6 +129,8 @@ TEST(Calendar, ASinkMayScheduleAtTheSameInstant) {
 TEST(Calendar, AgreesWithASortUnderRandomSchedulesMovesAndCancels) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 50; ++round) {
+    // Many events at few times, and few events at many.
+    const std::uint64_t dates = round % 2 == 0 ? 100 : 20000;
     Calendar calendar;
     Log log(calendar);
     struct Expected {
@@ -140,13 +142,13 @@ TEST(Calendar, AgreesWithASortUnderRandomSchedulesMovesAndCancels) {
     };
     std::vector<Expected> expected;
     std::uint64_t sequence = 0;
-    for (std::uint64_t i = 0; i < 400; ++i) {
-      const auto at = static_cast<std::int64_t>(random() % 100);
+    for (std::uint64_t i = 0; i < 4000; ++i) {
+      const auto at = static_cast<std::int64_t>(random() % dates);
       const auto component = static_cast<std::uint32_t>(random() % 3);
       expected.push_back({at, component, sequence++, i, calendar.schedule(Time{at}, log, i, component)});
       if (random() % 3 == 0) {
         Expected& e = expected[random() % expected.size()];
-        e.at = static_cast<std::int64_t>(random() % 100);
+        e.at = static_cast<std::int64_t>(random() % dates);
         e.sequence = sequence++;
         calendar.reschedule(e.id, Time{e.at});
       }
@@ -164,6 +166,18 @@ TEST(Calendar, AgreesWithASortUnderRandomSchedulesMovesAndCancels) {
     for (const Expected& e : expected) payloads.push_back(e.payload);
     EXPECT_EQ(log.order, payloads);
   }
+}
+
+TEST(Calendar, AnEventThatIsMovedAgainAndAgainFiresOnce) {
+  Calendar calendar;
+  Log log(calendar);
+  for (std::uint64_t i = 0; i < 10; ++i) calendar.schedule(Time{static_cast<std::int64_t>(i)}, log, i);
+  const auto moved = calendar.schedule(Time{1000}, log, 10);
+  for (std::int64_t i = 0; i < 100'000; ++i) calendar.reschedule(moved, Time{1'000'000 - i});
+  EXPECT_EQ(calendar.next_time(), Time{0});
+  drain(calendar);
+  EXPECT_THAT(log.order, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
+  EXPECT_EQ(calendar.now(), Time{900'001});
 }
 
 TEST(Calendar, ADateThatTheClockCannotTellIsRefused) {

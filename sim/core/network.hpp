@@ -43,7 +43,7 @@ class Topology {
   virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }
 };
 
-// A message is delivered when its last byte has arrived: then sink->fire(payload). bytes >= 1.
+// A message is delivered when its last byte has arrived; `after` that comes sink->fire(payload). bytes >= 1.
 struct Message {
   EndpointId source = 0;
   EndpointId destination = 0;
@@ -51,6 +51,7 @@ struct Message {
   Bytes bytes;
   EventSink* sink = nullptr;
   std::uint64_t payload = 0;
+  Time after{};
 };
 
 struct LinkUse {

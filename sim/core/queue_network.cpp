@@ -14,7 +14,7 @@ namespace moire::core {
 
 namespace {
 
-enum class Step : std::uint64_t { turn, arrive, deliver };
+enum class Step : std::uint64_t { turn, arrive, arrived, deliver };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
 
@@ -59,11 +59,11 @@ void QueueNetwork::send(const Message& message) {
   MOIRE_INVARIANT(message.bytes.value >= 1 && message.sink != nullptr, "a message needs a byte and a sink");
   injected_ = injected_ + message.bytes;
   const Key key{message.source, message.destination, message.flow};
-  const auto found = flow_of_.find(key);
-  const Index index = found != flow_of_.end() ? found->second : open_flow(key);
+  const Index index = flow_for(key);
   const Index pending = take(messages_, free_messages_);
-  messages_[pending] = {message, message.bytes.value, none};
+  messages_[pending] = {message, message.bytes.value, index, none};
   Flow& flow = flows_[index];
+  ++flow.messages;
   if (flow.first_message == none) {
     flow.first_message = pending;
   } else {
@@ -73,8 +73,11 @@ void QueueNetwork::send(const Message& message) {
   offer(index);
 }
 
-QueueNetwork::Index QueueNetwork::open_flow(const Key& key) {
-  const Index index = take(flows_, free_flows_);
+// The one that is open, or a new one.
+QueueNetwork::Index QueueNetwork::flow_for(const Key& key) {
+  const auto [found, opens] = flow_of_.try_emplace(key, none);
+  if (!opens) return found->second;
+  const Index index = found->second = take(flows_, free_flows_);
   Flow& flow = flows_[index];
   flow.key = key;
   flow.path.clear();
@@ -93,15 +96,21 @@ QueueNetwork::Index QueueNetwork::open_flow(const Key& key) {
     flow.path.push_back({home < period_ ? id : topology_.turned(id, back), home});
   }
   flow.window = spec_.chunk.value * static_cast<double>(spec_.window) + latency / slowest;
-  flow_of_.emplace(key, index);
   return index;
 }
 
-bool QueueNetwork::can_send(const Flow& flow) { return flow.first_message != none && flow.in_flight < flow.window; }
+bool QueueNetwork::can_send(Index index) {
+  Flow& flow = flows_[index];
+  if (flow.first_message == none) return false;
+  if (flow.in_flight >= flow.window) arrived(index);
+  if (flow.in_flight < flow.window) return true;
+  tell_arrival(index);
+  return false;
+}
 
 void QueueNetwork::offer(Index index) {
   Flow& flow = flows_[index];
-  if (flow.ready || !can_send(flow)) return;
+  if (flow.ready || !can_send(index)) return;
   flow.ready = true;
   offered_.push_back(at(flow.path.front(), flow, index));
 }
@@ -139,9 +148,19 @@ void QueueNetwork::fire(std::uint64_t payload) {
       arrived_.push_back(at(chunk.path[chunk.hop], flows_[chunk.flow], index));
       return;
     }
+    case Step::arrived:
+      flows_[index].tells_arrival = false;
+      return offer(index);
     case Step::deliver:
       return deliver(index);
   }
+}
+
+void QueueNetwork::fires_next(std::uint64_t payload) const {
+  const auto index = static_cast<std::uint32_t>(payload);
+  const auto step = static_cast<Step>(payload >> 32);
+  if (step == Step::arrive) __builtin_prefetch(&chunks_[index]);
+  if (step == Step::deliver) __builtin_prefetch(&messages_[index]);
 }
 
 bool QueueNetwork::Arrival::operator<(const Arrival& o) const {
@@ -184,18 +203,18 @@ void QueueNetwork::inject(LinkId id) {
   Chunk& chunk = chunks_[taken];
   Pending& pending = messages_[flow.first_message];
   const double bytes = std::min(spec_.chunk.value, pending.left);
-  chunk = {flow.path.data(), bytes, calendar_.now(), index, none, 0, static_cast<std::uint16_t>(flow.path.size())};
+  chunk = {
+      flow.path.data(), bytes, calendar_.now(), index, none, none, 0, static_cast<std::uint16_t>(flow.path.size())};
   pending.left -= bytes;
   if (pending.left <= 0) {
     chunk.message = flow.first_message;
     flow.first_message = pending.next;
   }
   flow.in_flight += bytes;
-  ++flow.chunks;
   forward(taken);
   port.free = links_[id].free;
   // Its next turn is behind those that come while it is served.
-  flow.ready = can_send(flow);
+  flow.ready = can_send(index);
   if (flow.ready) port.served = index;
   wake(id);
 }
@@ -218,26 +237,52 @@ void QueueNetwork::forward(Index index) {
   if (chunk.hop < chunk.hops) {
     calendar_.schedule(head, *this, pack(Step::arrive, index));
   } else {
-    calendar_.schedule(chunk.tail, *this, pack(Step::deliver, index));
+    pass_last(index);
+  }
+}
+
+// When it will have arrived is known. That is an event only if something comes of it.
+void QueueNetwork::pass_last(Index index) {
+  const Chunk& chunk = chunks_[index];
+  Flow& flow = flows_[chunk.flow];
+  (flow.first_arriving == none ? flow.first_arriving : chunks_[flow.last_arriving].next) = index;
+  flow.last_arriving = index;
+  if (chunk.message != none) {
+    const Time after = messages_[chunk.message].message.after;
+    calendar_.schedule(chunk.tail + after, *this, pack(Step::deliver, chunk.message));
+  }
+  if (flow.first_message != none && !flow.ready) tell_arrival(chunk.flow);
+}
+
+void QueueNetwork::tell_arrival(Index index) {
+  Flow& flow = flows_[index];
+  if (flow.tells_arrival || flow.first_arriving == none) return;
+  flow.tells_arrival = true;
+  calendar_.schedule(std::max(calendar_.now(), chunks_[flow.first_arriving].tail), *this, pack(Step::arrived, index));
+}
+
+// Chunks of a flow arrive in the order in which they were sent.
+void QueueNetwork::arrived(Index index) {
+  Flow& flow = flows_[index];
+  while (flow.first_arriving != none && chunks_[flow.first_arriving].tail <= calendar_.now()) {
+    const Chunk& chunk = chunks_[flow.first_arriving];
+    flow.in_flight -= chunk.bytes;
+    delivered_ = delivered_ + Bytes{chunk.bytes};
+    free_chunks_.push_back(flow.first_arriving);
+    flow.first_arriving = chunk.next;
   }
 }
 
 void QueueNetwork::deliver(Index index) {
-  const Chunk chunk = chunks_[index];
-  free_chunks_.push_back(index);
-  delivered_ = delivered_ + Bytes{chunk.bytes};
-  Flow& flow = flows_[chunk.flow];
-  flow.in_flight -= chunk.bytes;
-  if (--flow.chunks == 0 && flow.first_message == none) {
+  const Index of = messages_[index].flow;
+  const Message message = messages_[index].message;
+  free_messages_.push_back(index);
+  arrived(of);
+  Flow& flow = flows_[of];
+  if (--flow.messages == 0) {
     flow_of_.erase(flow.key);
-    flow.in_flight = 0;
-    free_flows_.push_back(chunk.flow);
-  } else {
-    offer(chunk.flow);
+    free_flows_.push_back(of);
   }
-  if (chunk.message == none) return;
-  const Message message = messages_[chunk.message].message;
-  free_messages_.push_back(chunk.message);
   message.sink->fire(message.payload);
 }
 

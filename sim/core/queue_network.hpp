@@ -12,7 +12,8 @@
 // at the source nor books ports far ahead. Switch buffers are not modelled otherwise: ports queue without limit, and
 // no chunk waits behind one that goes elsewhere.
 //
-// One event a hop: no port is booked before the chunk is there, so FIFO order is exact and nothing overtakes. What
+// One event a hop, and one when a message is delivered: no port is booked before the chunk is there, so FIFO order is
+// exact and nothing overtakes. What
 // comes to a link in the same picosecond is served in the order of where its ends are, seen from the link, so that a
 // result does not depend on where endpoint 0 is. Memory grows with the messages and the chunks in flight, not with the
 // traffic.
@@ -83,15 +84,18 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Key key;
     std::vector<Hop> path;
     double window = 0;
-    double in_flight = 0;
-    Index chunks = 0;  // in flight
-    Index first_message = none, last_message = none;
+    double in_flight = 0;                               // of which what has arrived is taken off when somebody asks
+    Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
+    Index first_message = none, last_message = none;    // that wait
+    Index messages = 0;                                 // not delivered
     Index next_ready = none;
-    bool ready = false;  // in its port's round robin
+    bool ready = false;          // in its port's round robin
+    bool tells_arrival = false;  // the arrival of first_arriving is an event, since the flow waits for it
   };
   struct Pending {
     Message message;
     double left = 0;
+    Index flow = none;
     Index next = none;
   };
   struct Chunk {
@@ -100,6 +104,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Time tail;  // when the last byte is at the link `hop`
     Index flow = none;
     Index message = none;  // whose last chunk this is
+    Index next = none;     // that arrives
     std::uint16_t hop = 0, hops = 0;
   };
 
@@ -113,14 +118,18 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   };
 
   void fire(std::uint64_t payload) override;
+  void fires_next(std::uint64_t payload) const override;
   void settle() override;
   Arrival at(const Hop& hop, const Flow& flow, Index index) const;
   void inject(LinkId port);
   Time pass(Chunk& chunk);  // through the link it has reached; returns when its head is at the next one
   void forward(Index chunk);
-  void deliver(Index chunk);
-  Index open_flow(const Key& key);
-  static bool can_send(const Flow& flow);
+  void pass_last(Index chunk);
+  void arrived(Index flow);  // takes off what has
+  void tell_arrival(Index flow);
+  void deliver(Index message);
+  Index flow_for(const Key& key);
+  bool can_send(Index flow);
   void offer(Index flow);  // to its port, unless it is in the round robin already or cannot send
   void enqueue(Port& port, Index flow);
   void wake(LinkId port);

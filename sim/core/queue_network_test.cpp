@@ -221,6 +221,27 @@ struct Echo : EventSink {  // answers every message until its count is used up
   }
 };
 
+TEST(QueueNetwork, WhatFollowsTheLastByteHoldsNothingUp) {
+  // Flows that fill their windows, and some messages that nobody is told of before much later.
+  const Star topology(4, {25e9}, Time::from_ns(600));
+  const auto arrivals = [&](Time after) {
+    Bench run(topology, {.chunk = Bytes{16 * 1024}, .window = 2});
+    std::uint64_t payload = 0;
+    for (EndpointId source = 1; source < 4; ++source) {
+      for (std::uint32_t n = 0; n < 12; ++n) {
+        run.network.send(
+            {source, 0, n % 2, Bytes{1000.0 + 30000 * n}, &run.arrivals, payload, payload % 3 == 0 ? after : Time{}});
+        ++payload;
+      }
+    }
+    run.finish();
+    std::vector<Time> at;
+    for (std::uint64_t n = 0; n < payload; ++n) at.push_back(run.arrivals.of(n) - (n % 3 == 0 ? after : Time{}));
+    return at;
+  };
+  EXPECT_EQ(arrivals(Time::from_us(50)), arrivals(Time{}));
+}
+
 TEST(QueueNetwork, SinkMaySend) {
   const Star topology(2, {50e9}, Time::from_ns(500));
   Bench run(topology);

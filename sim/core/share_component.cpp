@@ -58,7 +58,7 @@ void ShareComponent::add_use(std::uint32_t constraint, double per_work) {
   if (v.curvature > 0) k.curved = true;
   if (k.last_user++ == 0) k.curvature = v.curvature;
   k.alike = k.alike && k.curvature == v.curvature;
-  uses_.push_back({constraint, per_work, 0});
+  uses_.push_back({constraint, per_work, 0, 0});
   v.last_use = static_cast<std::uint32_t>(uses_.size());
 }
 
@@ -84,7 +84,8 @@ void ShareComponent::complete() {
   for (std::uint32_t i = 0; i < variables_.size(); ++i) {
     Variable& v = variables_[i];
     for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
-      users_[constraints_[uses_[u].constraint].last_user++] = {i, u};
+      uses_[u].user = constraints_[uses_[u].constraint].last_user++;
+      users_[uses_[u].user] = {0, i, u};
     }
     if (v.stretched_by != UINT32_MAX) listeners_[constraints_[v.stretched_by].last_listener++] = i;
     if (v.last_use > v.first_use) order_.push_back(i);
@@ -112,8 +113,13 @@ void ShareComponent::begin_change() {
 void ShareComponent::set_members(std::uint32_t variable, std::uint32_t members) {
   Variable& v = variables_[variable];
   present_ += static_cast<std::uint32_t>(members > 0) - static_cast<std::uint32_t>(v.members > 0);
+  const bool arrives = v.members == 0;
   v.members = members;
-  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) uses_[u].amount = uses_[u].per_work * members;
+  if (arrives) limit(v);  // who has no members does not follow the latency
+  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+    uses_[u].amount = uses_[u].per_work * members;
+    users_[uses_[u].user].share = uses_[u].amount / constraints_[uses_[u].constraint].rate;
+  }
   report_rate(variable);
   if (uncontended_) touch_uses(v);
 }
@@ -150,8 +156,9 @@ void ShareComponent::restretch(std::uint32_t constraint) {
   stretch(k);
   for (std::uint32_t l = k.first_listener; l < k.last_listener; ++l) {
     Variable& v = variables_[listeners_[l]];
+    if (v.members == 0) continue;
     limit(v);
-    if (v.members == 0 || v.rate == v.limit) continue;
+    if (v.rate == v.limit) continue;
     v.rate = v.limit;
     report_rate(listeners_[l]);
     touch_uses(v);
@@ -181,16 +188,17 @@ bool ShareComponent::solve_touched() {
     bool fits = true;
     for (const std::uint32_t i : touched_next_) {
       Constraint& k = constraints_[i];
-      k.touched = false;
-      sum_load(i);
-      fits = fits && k.load <= 1;
       if (!k.reported) {
         k.reported = true;
         changed_loads_.push_back(i);
         k.change = 0;
         k.damping = 1;
       }
-      if (k.growth > 0 && std::abs(k.load - k.assumed) >= load_tolerance) corrected_.push_back(i);
+      if (k.growth <= 0) continue;  // nothing comes of its load: it stays touched until all others are known
+      k.touched = false;
+      sum_load(i);
+      fits = fits && k.load <= 1;
+      if (std::abs(k.load - k.assumed) >= load_tolerance) corrected_.push_back(i);
     }
     if (!fits) return false;
     for (const std::uint32_t i : corrected_) {
@@ -199,11 +207,19 @@ bool ShareComponent::solve_touched() {
       restretch(i);
     }
   }
-  return true;
+  bool fits = true;
+  for (const std::uint32_t i : changed_loads_) {
+    Constraint& k = constraints_[i];
+    if (k.growth > 0) continue;
+    k.touched = false;
+    sum_load(i);
+    fits = fits && k.load <= 1;
+  }
+  return fits;
 }
 
 void ShareComponent::solve_all() {
-  for (const std::uint32_t i : touched_) constraints_[i].touched = false;
+  for (Constraint& k : constraints_) k.touched = false;
   touched_.clear();
   changed_loads_.clear();
   for (std::uint32_t i = 0; i < constraints_.size(); ++i) changed_loads_.push_back(i);
@@ -232,7 +248,7 @@ void ShareComponent::weigh() {
       k.weight += uses_[u].amount * v.weight;
       if (v.members > 0) ++k.users;
     }
-    limit(v);
+    if (v.members > 0) limit(v);
   }
 }
 
@@ -272,7 +288,7 @@ void ShareComponent::find_loads() {
       if (k.growth > 0) stretch(k);
     }
     for (Variable& v : variables_) {
-      if (v.stretched_by != UINT32_MAX) limit(v);
+      if (v.stretched_by != UINT32_MAX && v.members > 0) limit(v);
     }
     fill();
     sum_loads();
@@ -306,7 +322,7 @@ void ShareComponent::sum_load(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
   k.load = 0;
   for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
-    k.load += uses_[users_[u].use].amount * variables_[users_[u].variable].rate / k.rate;
+    k.load += users_[u].share * variables_[users_[u].variable].rate;
   }
 }
 
@@ -317,9 +333,9 @@ double ShareComponent::slope(std::uint32_t constraint) const {
   for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
     const Variable& v = variables_[users_[u].variable];
     if (v.members > 0 && v.stretched_by == constraint && is_stretched(v))
-      slope += uses_[users_[u].use].amount * v.rate / k.rate * k.steepness * latency_share(v);
+      slope += users_[u].share * v.rate * latency_share(v);
   }
-  return slope;
+  return slope * k.steepness;
 }
 
 // A capacity that has room for the limits of all its users stops nobody, whatever the others do. Most are like that.

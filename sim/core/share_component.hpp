@@ -60,9 +60,11 @@ class ShareComponent {
   struct Use {
     std::uint32_t constraint;
     double per_work;
-    double amount;  // units of the capacity per unit of member rate: per_work x members
+    double amount;       // units of the capacity per unit of member rate: per_work x members
+    std::uint32_t user;  // of the constraint
   };
   struct User {
+    double share;  // of the capacity that a unit of member rate takes
     std::uint32_t variable;
     std::uint32_t use;
   };

@@ -9,6 +9,20 @@
 
 namespace moire::core {
 
+namespace {
+constexpr std::size_t ahead = 2;  // classes whose first lines are fetched while others are looked at
+
+// A member that leaves its class. One of many stays in the heap: its entry is stale from now on, since the sequence no
+// longer matches.
+template <class Members, class Later>
+void forget(Members& heap, std::uint64_t sequence, Later later) {
+  constexpr std::size_t few = 8;
+  if (heap.size() > few) return;
+  std::erase_if(heap, [=](const auto& m) { return m.sequence == sequence; });
+  std::make_heap(heap.begin(), heap.end(), later);
+}
+}  // namespace
+
 Sharing::Sharing(RunLoop& loop, std::uint32_t component) : loop_(loop), component_(component) { loop.add(*this); }
 
 CapacityId Sharing::add_capacity(CapacitySpec spec) {
@@ -76,7 +90,8 @@ void Sharing::move(ActivityId id, ClassId into) {
   const double rest = std::max(0.0, ahead);
   from.started -= rest;
   from.progressed += std::min(0.0, ahead);  // it was due in this instant: its exact work, not the rounded-up one
-  --from.members;                           // its heap entry is stale from now on: the sequence no longer matches
+  --from.members;
+  forget(from.heap, activity.sequence, later);
   mark_dirty(activity.in);
   enter(classes_[into], into, id, rest);
 }
@@ -119,7 +134,14 @@ void Sharing::mark_dirty(ClassId id) {
   dirty_.push_back(id);
 }
 
+void Sharing::fires_next(std::uint64_t class_id) const {
+  const Class& c = classes_[static_cast<ClassId>(class_id)];
+  __builtin_prefetch(&c);
+  __builtin_prefetch(reinterpret_cast<const char*>(&c) + 64);
+}
+
 void Sharing::drop_stale(Class& c) {
+  if (all_are_there(c)) return;
   while (!c.heap.empty() && stale(c.heap.front())) {
     std::pop_heap(c.heap.begin(), c.heap.end(), later);
     c.heap.pop_back();
@@ -151,7 +173,9 @@ void Sharing::fire(std::uint64_t class_id) {
 void Sharing::settle() {
   if (dirty_.empty()) return;
   std::sort(dirty_.begin(), dirty_.end());
-  for (const ClassId id : dirty_) {
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+    if (i + ahead < dirty_.size()) fires_next(dirty_[i + ahead]);
+    const ClassId id = dirty_[i];
     Class& c = classes_[id];
     advance(c);
     if (c.members > 0 && !c.listed) list(id);
@@ -285,10 +309,15 @@ void Sharing::solve(std::uint32_t number) {
     capacities_[component.capacities[place]].used = solver.load(place);
   }
   changed_.assign(component.dirty.begin(), component.dirty.end());
-  for (const std::uint32_t place : solver.changed_rates()) changed_.push_back(component.classes[place]);
+  for (const std::uint32_t place : solver.changed_rates()) {
+    changed_.push_back(component.classes[place]);
+    fires_next(changed_.back());
+  }
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  for (const ClassId id : changed_) {
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    if (i + 1 < changed_.size()) __builtin_prefetch(classes_[changed_[i + 1]].heap.data());
+    const ClassId id = changed_[i];
     Class& c = classes_[id];
     c.solved_members = c.members;
     const double rate = solver.rate(c.place);

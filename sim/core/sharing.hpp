@@ -80,6 +80,7 @@ class Sharing final : public Settler, public EventSink {
 
   void settle() override;
   void fire(std::uint64_t class_id) override;
+  void fires_next(std::uint64_t class_id) const override;
   void observe(SharingObserver* observer) { observer_ = observer; }
 
   // --- Figures ------------------------------------------------------------------------------------------------
@@ -101,8 +102,7 @@ class Sharing final : public Settler, public EventSink {
     std::uint64_t sequence;
     ActivityId activity;
   };
-  struct Class {
-    ClassSpec spec;
+  struct alignas(64) Class {
     double rate = 0;
     double virtual_clock = 0;  // work each member has done since the clock was last reset
     Time updated;
@@ -118,6 +118,7 @@ class Sharing final : public Settler, public EventSink {
     std::vector<Member> heap;
     double started = 0;     // work taken on, less work moved away
     double progressed = 0;  // rate x members x time
+    ClassSpec spec;         // behind what events touch
   };
   struct Capacity {
     CapacitySpec spec;
@@ -148,6 +149,8 @@ class Sharing final : public Settler, public EventSink {
     return a.finish != b.finish ? a.finish > b.finish : a.sequence > b.sequence;
   }
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
+  // Nobody who moved away is among the members that it remembers.
+  static bool all_are_there(const Class& c) { return c.heap.size() == c.members; }
   bool stale(const Member& m) const { return activities_[m.activity].sequence != m.sequence; }
   void advance(Class& c);
   void enter(Class& c, ClassId id, ActivityId activity, double work);

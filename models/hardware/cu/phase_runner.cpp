@@ -159,7 +159,7 @@ void PhaseRunner::start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part
   if (occupant.present && !same_load) add_load(occupant, -1);
   const bool arrives = !occupant.present;
   if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // one class for all peers
-  occupant = {shape, rank, peer, cu, true, core::no_id, &sink, payload};
+  occupant = {shape, rank, peer, cu, true, core::no_id, occupant.last, &sink, payload};
   if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
   if (!same_load) add_load(occupant, 1);
   starting_.push_back({seat, amount});
@@ -169,7 +169,7 @@ void PhaseRunner::start_posted(Seat seat, part::Rank rank, CuId cu, ShapeId shap
                                core::EventSink& sink, std::uint64_t payload) {
   if (seat >= occupants_.size()) occupants_.resize(seat + 1);
   if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;
-  occupants_[seat] = {shape, rank, peer, cu, false, core::no_id, &sink, payload};
+  occupants_[seat] = {shape, rank, peer, cu, false, core::no_id, occupants_[seat].last, &sink, payload};
   starting_.push_back({seat, amount});
 }
 
@@ -193,7 +193,7 @@ void PhaseRunner::settle() {
     if (unit.load == unit.applied) continue;
     unit.applied = unit.load;
     for (const Seat seat : unit.seats) {
-      const Occupant& occupant = occupants_[seat];
+      Occupant& occupant = occupants_[seat];
       if (occupant.activity != core::no_id) site_.sharing().move(occupant.activity, class_for(occupant, unit.load));
     }
   }
@@ -214,15 +214,21 @@ void PhaseRunner::fire(std::uint64_t seat) {
   occupant.sink->fire(occupant.payload);
 }
 
-core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& load) {
+core::ClassId PhaseRunner::class_for(Occupant& occupant, const CuLoad& load) {
   const Key key{occupant.shape, occupant.rank,   occupant.peer,        load.computing,
                 load.in_flight, load.port_share, load.group_in_flight, load.clock};
-  const auto found = classes_.find(key);
-  if (found != classes_.end()) return found->second;
-  const core::ClassId made = site_.sharing().add_class(phase_class(
-      compute_, site_, shapes_[occupant.shape], occupant.rank, occupant.peer, load, queues_[occupant.shape]));
-  classes_.emplace(key, made);
-  return made;
+  for (const core::ClassId last : occupant.last) {
+    if (last != core::no_id && keys_[last] == key) return last;
+  }
+  auto [found, made] = classes_.try_emplace(key, core::no_id);
+  if (made) {
+    found->second = site_.sharing().add_class(phase_class(compute_, site_, shapes_[occupant.shape], occupant.rank,
+                                                          occupant.peer, load, queues_[occupant.shape]));
+    keys_.resize(found->second + 1);
+    keys_[found->second] = key;
+  }
+  occupant.last = {found->second, occupant.last[0]};
+  return found->second;
 }
 
 std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {

@@ -2,6 +2,7 @@
 // law when their CU gets fuller or emptier.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -38,6 +39,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     CuId cu = 0;
     bool present = false;  // counts as load of its CU
     core::ActivityId activity = core::no_id;
+    // Classes that one in this seat was in last: the next one often comes to them again.
+    std::array<core::ClassId, 2> last{core::no_id, core::no_id};
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
   };
@@ -100,7 +103,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   double port_share(const Path& port) const;
   double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
-  core::ClassId class_for(const Occupant& occupant, const CuLoad& load);
+  core::ClassId class_for(Occupant& occupant, const CuLoad& load);
 
   part::Site& site_;
   CuArraySpec compute_;
@@ -118,6 +121,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   std::vector<Starting> starting_;
   std::vector<Occupant> occupants_;
   std::unordered_map<Key, core::ClassId, KeyHash> classes_;
+  std::vector<Key> keys_;  // by class
 };
 
 }  // namespace moire::cu

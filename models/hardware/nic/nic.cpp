@@ -8,13 +8,17 @@ namespace moire::nic {
 
 namespace {
 
-enum class Step : std::uint64_t { told, rung, fetched, inject, delivered, complete };
+enum class Step : std::uint64_t { told, fetched, inject, next_of_thread, complete };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
 
 std::int64_t work_requests(const Put& put) { return put.flag ? 2 : 1; }
 
-std::uint64_t key_of(const Put& put) { return static_cast<std::uint64_t>(put.destination) << 32 | put.queue_pair; }
+// A host thread has queue pairs of its own.
+std::uint64_t key_of(const Put& put) {
+  const std::uint64_t issuer = put.issuer == Issuer::proxy ? 1 : 0;
+  return issuer << 63 | static_cast<std::uint64_t>(put.destination) << 32 | put.queue_pair;
+}
 
 }  // namespace
 
@@ -29,6 +33,7 @@ Nic::Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endp
   if (spec.queue_pair_message_rate) {
     queue_pair_service_ = Time::from_seconds(1 / spec.queue_pair_message_rate->value);
   }
+  thread_alone_ = spec.proxy_time >= queue_pair_service_ * 2 && spec.proxy_time >= queue_pair_service_ + service_ * 2;
 }
 
 Time Nic::post(const Put& put) {
@@ -42,7 +47,10 @@ Time Nic::post(const Put& put) {
     spare_.pop_back();
     puts_[index] = put;
   }
-  if (put.issuer == Issuer::gpu) puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
+  if (put.issuer == Issuer::gpu) {
+    puts_[index].queue_pair %= static_cast<std::uint32_t>(spec_.queue_pairs);
+    thread_alone_ = false;
+  }
   ++posted_;
   if (put.after.ps > 0) {
     calendar_.schedule(calendar_.now() + put.after, *this, pack(Step::told, index), component_);
@@ -52,14 +60,28 @@ Time Nic::post(const Put& put) {
   return calendar_.now() + spec_.wqe_build;
 }
 
+// The turn of its queue pair is booked at once: those who post to one ring in the order in which they post.
 void Nic::told(std::uint32_t index) {
   Time rings = calendar_.now() + spec_.wqe_build;
   if (puts_[index].issuer == Issuer::proxy) {
-    // Booked at once: every put needs the same time to reach the host thread, so posting order is its order.
+    // Every put needs the same time to reach the host thread, so posting order is its order.
     proxy_free_ = std::max(rings + spec_.proxy_latency, proxy_free_) + spec_.proxy_time;
     rings = proxy_free_;
   }
-  calendar_.schedule(rings + spec_.doorbell, *this, pack(Step::rung, index), component_);
+  Time fetched = rings + spec_.doorbell;
+  if (thread_alone_) {
+    const Time work = (queue_pair_service_ + service_) * work_requests(puts_[index]);
+    of_thread_.push_back({index, fetched + work + spec_.pcie_latency});
+    if (of_thread_.size() == 1)
+      calendar_.schedule(of_thread_.front().injects, *this, pack(Step::next_of_thread, index), component_);
+    return;
+  }
+  if (spec_.queue_pair_message_rate) {
+    Time& free = queue_pair_free_[key_of(puts_[index])];
+    free = std::max(fetched, free) + queue_pair_service_ * work_requests(puts_[index]);
+    fetched = free;
+  }
+  calendar_.schedule(fetched, *this, pack(Step::fetched, index), component_);
 }
 
 void Nic::fire(std::uint64_t event) {
@@ -67,41 +89,41 @@ void Nic::fire(std::uint64_t event) {
   switch (static_cast<Step>(event >> 32)) {
     case Step::told:
       return told(index);
-    case Step::rung:
-      return rung(index);
     case Step::fetched:
       return fetched(index);
     case Step::inject:
       return inject(index);
-    case Step::delivered:
-      return delivered(index);
+    case Step::next_of_thread:
+      return next_of_thread();
     case Step::complete:
       return complete(index);
   }
 }
 
-void Nic::rung(std::uint32_t index) {
-  if (!spec_.queue_pair_message_rate) return fetched(index);
-  Time& free = queue_pair_free_[key_of(puts_[index])];
-  free = std::max(calendar_.now(), free) + queue_pair_service_ * work_requests(puts_[index]);
-  calendar_.schedule(free, *this, pack(Step::fetched, index), component_);
+void Nic::next_of_thread() {
+  inject(of_thread_.front().index);
+  of_thread_.pop_front();
+  if (of_thread_.empty()) return;
+  const OfThread& next = of_thread_.front();
+  calendar_.schedule(next.injects, *this, pack(Step::next_of_thread, next.index), component_);
 }
 
+void Nic::fires_next(std::uint64_t event) const { __builtin_prefetch(&puts_[static_cast<std::uint32_t>(event)]); }
+
 void Nic::fetched(std::uint32_t index) {
-  const auto queue_pair = queue_pair_free_.find(key_of(puts_[index]));
-  if (queue_pair != queue_pair_free_.end() && queue_pair->second == calendar_.now()) queue_pair_free_.erase(queue_pair);
+  if (spec_.queue_pair_message_rate) {
+    const auto queue_pair = queue_pair_free_.find(key_of(puts_[index]));
+    if (queue_pair != queue_pair_free_.end() && queue_pair->second == calendar_.now())
+      queue_pair_free_.erase(queue_pair);
+  }
   free_ = std::max(calendar_.now(), free_) + service_ * work_requests(puts_[index]);
   calendar_.schedule(free_ + spec_.pcie_latency, *this, pack(Step::inject, index), component_);
 }
 
 void Nic::inject(std::uint32_t index) {
   const Put& put = puts_[index];
-  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, this, pack(Step::delivered, index)});
-}
-
-void Nic::delivered(std::uint32_t index) {
-  if (!puts_[index].flag) return complete(index);
-  calendar_.schedule(calendar_.now() + spec_.flag_latency, *this, pack(Step::complete, index), component_);
+  const Time after = put.flag ? spec_.flag_latency : Time{};
+  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, this, pack(Step::complete, index), after});
 }
 
 void Nic::complete(std::uint32_t index) {

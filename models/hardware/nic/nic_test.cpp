@@ -183,6 +183,26 @@ TEST(Nic, HostThreadServesPutsOneByOne) {
   EXPECT_NEAR(bench.finish().us(), 2.205 + 1.5 + 50 * 0.4, 0.01);
 }
 
+// Its puts are booked ahead unless a GPU has posted to the NIC.
+TEST(Nic, PutsOfAHostThreadTakeTheSameTimeWhereGpusPostedBefore) {
+  NicSpec spec = example();
+  spec.queue_pair_message_rate = PerSecond{10e6};
+  const auto seen = [&](bool gpu_before) {
+    Bench bench(spec);
+    if (gpu_before) bench.post(8);
+    bench.loop.run();
+    const Time begin = bench.loop.now();
+    bench.seen.at.clear();
+    for (std::uint32_t i = 0; i < 60; ++i)
+      bench.post(i % 5 == 0 ? 30'000 : 8, i, i % 3, i % 2 == 0, Issuer::proxy, 1 + i % 2);
+    bench.loop.run();
+    EXPECT_EQ(bench.seen.at.size(), 60u);
+    for (auto& [payload, at] : bench.seen.at) at = at - begin;
+    return bench.seen.at;
+  };
+  EXPECT_EQ(seen(true), seen(false));
+}
+
 TEST(Nic, RefusesAPutWithoutBytesOrSink) {
   Bench bench(example());
   EXPECT_THROW(bench.post(0), core::InvariantError);

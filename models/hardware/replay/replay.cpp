@@ -136,6 +136,16 @@ std::string Replay::under_way() const {
   return text + " all queues have ended";
 }
 
+void Replay::fires_next(std::uint64_t payload) const {
+  const auto event = static_cast<Event>(payload >> 56);
+  const std::uint64_t id = payload & ((std::uint64_t{1} << 56) - 1);
+  if (event == Event::workgroup) {
+    __builtin_prefetch(&workgroups_[id]);
+    __builtin_prefetch(reinterpret_cast<const char*>(&workgroups_[id]) + 64);
+  }
+  if (event == Event::raise || event == Event::delivered) __builtin_prefetch(&flights_[id]);
+}
+
 void Replay::fire(std::uint64_t payload) {
   const auto event = static_cast<Event>(payload >> 56);
   const std::uint64_t id = payload & ((std::uint64_t{1} << 56) - 1);

@@ -48,6 +48,7 @@ class Replay final : public core::EventSink {
   ~Replay() override;
   Result run();
   void fire(std::uint64_t payload) override;
+  void fires_next(std::uint64_t payload) const override;
 
  private:
   enum class Event : std::uint8_t {
@@ -184,6 +185,9 @@ class Replay final : public core::EventSink {
   void dispatch(std::uint32_t gpu);
   void request_turn(std::uint32_t gpu);
   void go_on(std::uint32_t workgroup);
+  void go_ahead(std::uint32_t workgroup, Time at);
+  void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
+  void delay(std::uint32_t workgroup, const program::Phase& phase, Time begin);
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
   // The flag that a put raises: of a rank that is not simulated, that of the simulated one which stands for it, as the
   // sender says that is as far from there as this one from the other.
@@ -199,7 +203,7 @@ class Replay final : public core::EventSink {
   void retire(std::uint32_t workgroup);
   bool last_strand(std::uint32_t workgroup);
   void free_slot(std::uint32_t run, part::CuId cu);
-  void end_phase(std::uint32_t workgroup);
+  void end_phase(std::uint32_t workgroup, Time at);
   void arrive(std::uint32_t flight);
   void start_host_copy(Rank rank);
   void end_host_copy(const Flight& flight);

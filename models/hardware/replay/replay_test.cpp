@@ -149,6 +149,31 @@ TEST(Replay, AWaitHoldsTheQueueUntilAKernelElsewhereRaisesTheFlag) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(35, 35.1, 37.1));
 }
 
+TEST(Replay, AWaitForWhatHasHappenedTakesALookAtTheFlag) {
+  Program program(1);
+  const program::FlagBlock flags = program.add_flags({"go", 2, [](Rank, std::uint32_t) {
+                                                        return std::pair{Rank{0}, std::string("a")};
+                                                      }});
+  const auto steps = [=](Rank, std::int64_t workgroup) {
+    if (workgroup == 0) return Steps{signal(0, flags.at(0, 0)), delay(us(20)), signal(0, flags.at(0, 1))};
+    // The second flag rises while the workgroup looks at the first one again, or long after.
+    if (workgroup == 1)
+      return Steps{delay(us(19.95)),     wait(flags.at(0, 0)), delay(Time{}),
+                   wait(flags.at(0, 0)), wait(flags.at(0, 1)), delay(us(1))};
+    return Steps{delay(us(1)), wait(flags.at(0, 0)), wait(flags.at(0, 0)), delay(us(2)),
+                 delay(us(1)), wait(flags.at(0, 0)), wait(flags.at(0, 1))};
+  };
+  program.queues = {queue("compute", {kernel("a", 3, steps)})};
+  Watcher watcher;
+  run(with_host(), program, &watcher);
+  std::array<std::vector<std::int64_t>, 3> ends_ns;
+  for (const auto& span : watcher.workgroups)
+    ends_ns[static_cast<std::size_t>(span.workgroup)].push_back((span.end - us(5)).ps / 1000);
+  EXPECT_THAT(ends_ns[0], ElementsAre(20'000));
+  EXPECT_THAT(ends_ns[1], ElementsAre(19'950, 20'050, 20'150, 20'250, 21'250));
+  EXPECT_THAT(ends_ns[2], ElementsAre(1'000, 1'100, 1'200, 3'200, 4'200, 4'300, 20'200));
+}
+
 // --- Workgroups on CUs
 // --------------------------------------------------------------------------------------------------
 

@@ -119,7 +119,7 @@ program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase)
 // Walks through the workgroup's steps until one takes time.
 void Replay::go_on(std::uint32_t id) {
   const Time now = machine_.loop().now();
-  end_phase(id);
+  end_phase(id, now);
   while (true) {
     Workgroup& wg = workgroups_[id];
     const KernelRun& run = runs_[wg.run];
@@ -132,9 +132,7 @@ void Replay::go_on(std::uint32_t id) {
       wg.fence = Time{};
       return;
     }
-    if (pulse_ != nullptr) pulse_->steps.store(++steps_, std::memory_order_relaxed);
-    wg.doing = phase.kind;
-    wg.since = now;
+    begin_phase(wg, phase.kind, now);
     const std::uint64_t resume = pack(Event::workgroup, id);
     switch (phase.kind) {
       case Phase::Kind::nothing:
@@ -156,12 +154,7 @@ void Replay::go_on(std::uint32_t id) {
         return;
       case Phase::Kind::delay:
         if (phase.duration.ps <= 0) break;
-        wg.shape = phase.shape;
-        wg.stands_for_work = phase.stands_for_work;
-        wg.peer = phase.peer;
-        wg.peer_bytes = 0;
-        machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
-        return;
+        return delay(id, phase, now);
       case Phase::Kind::fence:
         wg.fence = phase.duration;
         if (wg.posted > 0) return;  // the last of them resumes it
@@ -171,6 +164,7 @@ void Replay::go_on(std::uint32_t id) {
         wg.flag = phase.flag;
         wg.target = phase.target;
         phases_.leave(id);
+        if (flags_.value(phase.flag) >= phase.target) return go_ahead(id, now + machine_.gpu().l2.hit_latency);
         flags_.wait(phase.flag, phase.target, machine_.gpu().l2.hit_latency, *this, resume);
         return;
       case Phase::Kind::signal:
@@ -185,6 +179,49 @@ void Replay::go_on(std::uint32_t id) {
       }
     }
   }
+}
+
+void Replay::begin_phase(Workgroup& wg, Phase::Kind kind, Time at) {
+  if (pulse_ != nullptr) pulse_->steps.store(++steps_, std::memory_order_relaxed);
+  wg.doing = kind;
+  wg.since = at;
+}
+
+void Replay::delay(std::uint32_t id, const Phase& phase, Time begin) {
+  Workgroup& wg = workgroups_[id];
+  wg.shape = phase.shape;
+  wg.stands_for_work = phase.stands_for_work;
+  wg.peer = phase.peer;
+  wg.peer_bytes = 0;
+  machine_.loop().calendar().schedule(begin + phase.duration, *this, pack(Event::workgroup, id));
+}
+
+// A workgroup that waited for a flag that had risen already notices so at `at`, later than now. What comes then and has
+// to do with nobody else, a delay or another such wait, needs no event of its own. Items of a queue are taken in time.
+void Replay::go_ahead(std::uint32_t id, Time at) {
+  end_phase(id, at);
+  Workgroup& wg = workgroups_[id];
+  while (wg.item == no_item) {
+    const std::uint32_t step = wg.step;
+    Phase phase;
+    if (!next_phase(wg, phase)) break;
+    if (phase.kind == Phase::Kind::nothing || (phase.kind == Phase::Kind::delay && phase.duration.ps <= 0)) continue;
+    if (phase.kind == Phase::Kind::delay) {
+      begin_phase(wg, phase.kind, at);
+      return delay(id, phase, at);
+    }
+    if (phase.kind != Phase::Kind::wait || flags_.value(phase.flag) < phase.target) {
+      wg.step = step;
+      break;
+    }
+    begin_phase(wg, phase.kind, at);
+    wg.flag = phase.flag;
+    wg.target = phase.target;
+    at += machine_.gpu().l2.hit_latency;
+    end_phase(id, at);
+  }
+  wg.doing = Phase::Kind::nothing;
+  machine_.loop().calendar().schedule(at, *this, pack(Event::workgroup, id));
 }
 
 void Replay::post(std::uint32_t id, const Phase& phase) {
@@ -209,7 +246,7 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
 }
 
 void Replay::posted_done(std::uint32_t seat) {
-  end_phase(seat);
+  end_phase(seat, machine_.loop().now());
   const Workgroup& posted = workgroups_[seat];
   const bool remote = runs_[posted.run].kernel->shapes[posted.shape].peer_write > 0;
   const Time back = remote ? machine_.gpu().port.store_return : Time{};
@@ -357,20 +394,19 @@ void Replay::free_slot(std::uint32_t run_id, part::CuId cu) {
   request_turn(gpu);
 }
 
-void Replay::end_phase(std::uint32_t id) {
+void Replay::end_phase(std::uint32_t id, Time at) {
   const Workgroup& wg = workgroups_[id];
   if (wg.doing == Phase::Kind::nothing || wg.doing == Phase::Kind::signal || wg.doing == Phase::Kind::take) return;
   const KernelRun& run = runs_[wg.run];
   const bool work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
   std::vector<program::PhaseTotal>& phases = result_.operations[run.operation].phases;
   program::PhaseTotal& phase = phases[work ? wg.shape : run.kernel->shapes.size() + other_phase(wg.doing)];
-  const Time now = machine_.loop().now();
   ++phase.count;
-  phase.total += now - wg.since;
+  phase.total += at - wg.since;
   if (observer_ == nullptr) return;
   program::WorkgroupSpan span{
       run.rank,         run.queue, wg.cu, run.kernel->name, wg.number, phase.name, program::WaitReason::none,
-      program::no_flag, wg.since,  now};
+      program::no_flag, wg.since,  at};
   if (wg.doing == Phase::Kind::wait) {
     span.reason = program::WaitReason::flag;
     span.flag = wg.flag;

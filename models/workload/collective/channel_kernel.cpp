@@ -96,6 +96,7 @@ class ChannelKernel final : public program::KernelBody {
     }
     --number;
     const std::uint32_t part = number % parts;
+    if (!terms_.lines && (part == begun || part == wait_end)) return true;  // steps are asked for in their order
     const std::uint32_t slice = number / parts % terms_.slices;
     Step step;
     if (!terms_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, number / (parts * terms_.slices),

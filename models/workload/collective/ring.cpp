@@ -40,6 +40,12 @@ class RingProgram final : public ChannelProgram {
         break;
     }
     shares_ = deal(dealt, work.channels, std::ceil(work.cell / traffic / 16) * 16);
+    loops_.resize(kind_ == Kind::all_reduce ? shares_.channels : 0);
+    for (std::uint32_t channel = 0; channel < loops_.size(); ++channel) {
+      const double each = chunk_ * ranks_;
+      const auto last = static_cast<std::uint32_t>(std::ceil(shares_.of(channel) / each)) - 1;
+      loops_[channel] = {last, pieces_of(each), pieces_of(shares_.of(channel) - last * each)};
+    }
   }
 
   std::uint32_t channels() const override { return shares_.channels; }
@@ -74,9 +80,8 @@ class RingProgram final : public ChannelProgram {
   bool turns(Rank by) const override {
     if (kind_ == Kind::broadcast || (kind_ == Kind::reduce_scatter && !parts_.all_alike(ranks_))) return false;
     for (std::uint32_t channel = 0; kind_ == Kind::all_reduce && channel < shares_.channels; ++channel) {
-      const auto loops = static_cast<std::uint32_t>(std::ceil(shares_.of(channel) / (chunk_ * ranks_)));
-      for (const std::uint32_t loop : {0U, loops - 1}) {
-        if (loop_of(channel, loop).of(ranks_ - 1) != loop_of(channel, loop).of(0)) return false;
+      for (const Parts& loop : {loops_[channel].of(0), loops_[channel].of(loops_[channel].last)}) {
+        if (loop.of(ranks_ - 1) != loop.of(0)) return false;
       }
     }
     return std::all_of(rings_.begin(), rings_.end(), [&](const Ring& way) {
@@ -101,7 +106,7 @@ class RingProgram final : public ChannelProgram {
       case Kind::reduce_scatter:
         return {{Buffer::input, way.order[place] * piece_bytes_ + from_here}, {Buffer::output, from_here}};
       case Kind::all_reduce: {
-        const double piece = from_here + place * loop_of(channel, loop).each;
+        const double piece = from_here + place * loops_[channel].of(loop).each;
         return {{Buffer::input, piece}, {Buffer::output, piece}};
       }
       default:
@@ -115,8 +120,7 @@ class RingProgram final : public ChannelProgram {
     return (way.position[rank] + 2 * ranks_ - back) % ranks_;
   }
   // Of an all-reduce, what a loop covers: a piece for each rank, in words of 16 B as the library cuts them.
-  Parts loop_of(std::uint32_t channel, std::uint32_t loop) const {
-    const double covered = std::min(chunk_ * ranks_, shares_.of(channel) - loop * chunk_ * ranks_);
+  Parts pieces_of(double covered) const {
     Parts pieces = cut(covered, ranks_, 16);
     pieces.each = std::min(pieces.each, chunk_);
     return pieces;
@@ -124,7 +128,7 @@ class RingProgram final : public ChannelProgram {
   double bytes(Rank rank, std::uint32_t channel, std::uint32_t number) const {
     const std::uint32_t loop = number / ops_;
     const Ring& way = ring(channel);
-    if (kind_ == Kind::all_reduce) return loop_of(channel, loop).of(place_of(way, rank, number % ops_));
+    if (kind_ == Kind::all_reduce) return loops_[channel].of(loop).of(place_of(way, rank, number % ops_));
     double share = shares_.of(channel);
     if (kind_ == Kind::reduce_scatter) {
       const double part = parts_.of(way.order[place_of(way, rank, number % ops_)]);
@@ -132,7 +136,7 @@ class RingProgram final : public ChannelProgram {
     }
     return std::clamp(share - loop * chunk_, 0.0, chunk_);
   }
-  const Ring& ring(std::uint32_t channel) const { return rings_[channel % rings_.size()]; }
+  const Ring& ring(std::uint32_t channel) const { return rings_[channel % static_cast<std::uint32_t>(rings_.size())]; }
 
   Op op(std::uint32_t at) const {
     switch (kind_) {
@@ -159,6 +163,12 @@ class RingProgram final : public ChannelProgram {
   std::uint32_t ops_ = 1;     // steps of a loop
   std::uint32_t pieces_ = 1;  // chunks that a loop covers
   Shares shares_;
+  struct Loops {
+    std::uint32_t last = 0;  // its number
+    Parts whole, rest;
+    const Parts& of(std::uint32_t loop) const { return loop < last ? whole : rest; }
+  };
+  std::vector<Loops> loops_;  // of an all-reduce, by channel
 };
 
 Hops hops(const machine::SystemSpec& system, Kind kind) {

@@ -124,7 +124,13 @@ struct FlowNetwork::Impl final : EventSink {
     delivered = delivered + std::exchange(batch.bytes, {});
     batch.comm = nullptr;
     free_batches.push_back(index);
-    for (const Message& message : members) message.sink->fire(message.payload);
+    for (const Message& message : members) {
+      if (message.after.ps > 0) {
+        loop.calendar().schedule(loop.now() + message.after, *message.sink, message.payload, component);
+      } else {
+        message.sink->fire(message.payload);
+      }
+    }
   }
 
   Batch& take_batch() {
