@@ -32,6 +32,8 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
   if (compute.matrix_clock) clocks_.resize(std::size_t{site.ranks()} * site.copies("clock"));
   if (compute.port_queue || compute.load_per_group) add_paths();
+  for (part::Rank rank = 0; rank < site.ranks() && !site.uneven().clock.empty(); ++rank)
+    slow_.push_back(compute.at_clock(site.uneven().clock[rank]));
   site.loop().add_first(*this);
 }
 
@@ -219,8 +221,9 @@ core::ClassId PhaseRunner::class_for(const Occupant& occupant, const CuLoad& loa
                 load.in_flight, load.port_share, load.group_in_flight, load.clock};
   const auto found = classes_.find(key);
   if (found != classes_.end()) return found->second;
-  const core::ClassId made = site_.sharing().add_class(phase_class(
-      compute_, site_, shapes_[occupant.shape], occupant.rank, occupant.peer, load, queues_[occupant.shape]));
+  const core::ClassId made =
+      site_.sharing().add_class(phase_class(compute_of(occupant.rank), site_, shapes_[occupant.shape], occupant.rank,
+                                            occupant.peer, load, queues_[occupant.shape]));
   classes_.emplace(key, made);
   return made;
 }
