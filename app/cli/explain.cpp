@@ -17,6 +17,7 @@
 #include "app/study/scenario.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
 #include "models/hardware/machine/follow.hpp"
+#include "models/hardware/perturb/spec.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/process/standard_streams.hpp"
@@ -31,6 +32,7 @@ config::Catalogue everything() {
   config::Catalogue catalogue;
   catalogue.add<study::ScenarioSpec>();
   catalogue.add<advise::AdviseSpec>();
+  catalogue.add<perturb::PerturbSpec>();
   validate::describe(catalogue);
   operators::describe(catalogue);
   mscclang::describe(catalogue);

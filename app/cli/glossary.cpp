@@ -30,6 +30,9 @@ const std::vector<std::pair<std::string_view, std::string_view>>& glossary() {
       {"SM", "streaming multiprocessor of NVIDIA; a CU here"},
       {"scale-out", "between nodes, through NICs and fabric"},
       {"scale-up", "within a node, through the GPUs' own ports (NVLink, xGMI, PCIe)"},
+      {"straggler",
+       "rank that the others wait for: late, or with a slow GPU, NIC or link; key perturb of a scenario "
+       "(docs/explanation/stragglers.md)"},
       {"variant", "named set of changes of a scenario, run at every point of the sweep"},
       {"wave", "as many workgroups as the GPU holds at once"},
       {"WG trace", "recording of what each workgroup of a kernel did and when (docs/reference)"},

@@ -116,6 +116,17 @@ const std::vector<MetricInfo>& metric_infos() {
         {"<operation>_busbw_gb_per_s",
          "algbw x what a rank has to send of each byte, as nccl-tests: all_reduce 2 (n - 1) / n, all_gather, "
          "reduce_scatter and all_to_all (n - 1) / n, others 1, of n ranks. To be held against the links"},
+        {"<operation>_rank_wait_min_us",
+         "Of a collective: what a rank waits in it for its peers, from its own arrival (its queue has come to the "
+         "collective) until the last member of its communicator has arrived, or its own end if that is sooner; the "
+         "least over ranks"},
+        {"<operation>_rank_wait_mean_us", "The same, mean over ranks"},
+        {"<operation>_rank_wait_max_us", "The same, of the rank that waits longest"},
+        {"<operation>_rank_move_min_us",
+         "The rest of a rank's time in the collective, after all have come: rank_wait + rank_move is from its own "
+         "arrival to its own end; the least over ranks"},
+        {"<operation>_rank_move_mean_us", "The same, mean over ranks"},
+        {"<operation>_rank_move_max_us", "The same, the most over ranks"},
         {"recorded_<metric>", "The metric as recorded on hardware, where a kernel is replayed from a trace"},
         {"ranks", "GPUs that took part"},
         {"workgroups", "Workgroups that ran, over all ranks"},
@@ -154,6 +165,8 @@ const std::vector<MetricInfo>& metric_infos() {
       all.push_back({fmt::format("<queue>_lost_{}_us", lost.name), std::string(lost.meaning)});
     }
     const std::vector<MetricInfo> compared = {
+        {"unperturbed_us", "With compare.unperturbed: time of the run without its `perturb`"},
+        {"slow_down_percent", "100 x (time_us / unperturbed_us - 1)"},
         {"reduction_percent", "100 x (1 - time / time of the variant compared with), at the same point"},
         {"speedup", "In a comparison: time of the variant compared with / time, at the same point"},
     };

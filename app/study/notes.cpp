@@ -172,6 +172,7 @@ std::vector<std::string> notes_of(const PreparedStudy& study, const StudyResult&
     std::vector<std::string> own = study.notes[number];
     for (std::string& text : not_felt(study.scenario, run_of(study.scenario, number), result.runs[number]))
       own.push_back(std::move(text));
+    own.insert(own.end(), result.runs[number].unfelt.begin(), result.runs[number].unfelt.end());
     for (const std::string& text : own) {
       const auto [at, fresh] = seen.try_emplace(text, Seen{0, number});
       if (fresh) order.push_back(text);

@@ -66,6 +66,19 @@ void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun&
   });
 }
 
+void simulate_unperturbed(const PreparedRun& prepared, RunResult& result) {
+  if (!result.deadlock.empty()) return;
+  Time even = result.time;
+  if (prepared.unperturbed) {
+    const RunResult other = simulate_more(*prepared.unperturbed);
+    study::add(other.stats, result.stats);
+    even = other.time;
+  }
+  const double ratio = static_cast<double>(result.time.ps) / static_cast<double>(even.ps);
+  result.metrics.push_back({"unperturbed_us", microseconds(even)});
+  result.metrics.push_back({"slow_down_percent", std::round((ratio - 1) * 1e8) / 1e6});
+}
+
 void add_overlap(const Scenario& scenario, const Simulated& isolated, Simulated& own) {
   if (!own.held || !own.alone_deadlock.empty()) return;
   if (!isolated.alone_deadlock.empty() || isolated.alone.size() < 2) return;

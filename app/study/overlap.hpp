@@ -28,6 +28,9 @@ struct Simulated {
 // for it, and what it is asked for as the reference of others.
 void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun& prepared, Simulated& simulated);
 
+// Simulates a run without its `perturb`, and adds what that costs.
+void simulate_unperturbed(const PreparedRun& prepared, RunResult& result);
+
 // Adds the metrics of it. `isolated`: the run whose queues alone are the ideal's.
 void add_overlap(const Scenario& scenario, const Simulated& isolated, Simulated& own);
 

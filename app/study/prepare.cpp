@@ -10,6 +10,7 @@
 #include "app/study/notes.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
+#include "models/hardware/perturb/draw.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/failure.hpp"
@@ -196,6 +197,44 @@ replay::Fold Preparer::fold_of(const System& system, const program::Program& pro
   return replay::fold_of(*machine, program);
 }
 
+std::optional<config::Problem> Preparer::cannot_run(const program::Program& program, const machine::SystemSpec& system,
+                                                    const replay::Fold& fold, double steps) const {
+  if (folding_ == Folding::require && fold.images == 1 && system.nodes > 1)
+    return config::Problem{"--fold require: " + fold.why_not, "simulate all ranks: --fold auto"};
+  return too_large(program, system, fold.images, steps);
+}
+
+// The program is that of the even machine: no library knows who is late or slow.
+PreparedRunPtr Preparer::perturbed(const PreparedRunPtr& even, const System& system, const config::Node& perturb,
+                                   const config::Node& program, config::Diagnostics& diagnostics) const {
+  const System whole = {even->system, system.machine};
+  std::unique_ptr<machine::Machine> built;
+  if (!system.machine || !*system.machine) {
+    config::Problem error;
+    built = machine::Machine::build(*even->system, error, {}, static_cast<program::Rank>(even->system->nodes));
+  }
+  const machine::Machine& nominal = built ? *built : **whole.machine;
+  const auto& networks = nominal.service<part::Networks>();
+  auto drawn =
+      perturb::draw(perturb, *even->system, networks.networks() > 0 ? &networks.topology() : nullptr, diagnostics);
+  if (!drawn) return nullptr;
+  if (!drawn->uneven) return even;
+  auto uneven = std::make_shared<libraries::EquippedSystem>(*even->system);
+  uneven->uneven = std::move(drawn->uneven);
+  PreparedRun run = *even;
+  run.system = std::move(uneven);
+  run.machine = nullptr;
+  run.fold = fold_of({run.system, nullptr}, *run.program);
+  run.steps = even->steps * even->fold.images / run.fold.images;
+  run.notes.insert(run.notes.end(), drawn->notes.begin(), drawn->notes.end());
+  run.unperturbed = even;
+  if (const auto problem = cannot_run(*run.program, *run.system, run.fold, run.steps)) {
+    diagnostics.error(program.place, *problem);
+    return nullptr;
+  }
+  return std::make_shared<const PreparedRun>(std::move(run));
+}
+
 PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.size();
   config::Node tree = scenario.tree;
@@ -218,9 +257,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
     auto problem = machine::does_not_fit(*built.program, *system);
     const replay::Fold fold = problem ? replay::Fold{} : fold_of(checked, *built.program);
     const double steps = program::work_of(*built.program).steps / fold.images;
-    if (!problem && folding_ == Folding::require && fold.images == 1 && system->nodes > 1)
-      problem = {"--fold require: " + fold.why_not, "simulate all ranks: --fold auto"};
-    if (!problem) problem = too_large(*built.program, *system, fold.images, steps);
+    if (!problem) problem = cannot_run(*built.program, *system, fold, steps);
     if (problem) {
       diagnostics.error(program_node->place, *problem);
       return nullptr;
@@ -229,6 +266,10 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
                                                                std::move(built.recorded), std::move(built.exchanges),
                                                                std::move(built.notes), steps, fold, machine});
     if (has_room()) runs_.emplace(std::move(same), prepared);
+  }
+  if (const config::Node* node = tree.find("perturb")) {
+    prepared = perturbed(prepared, checked, *node, *program_node, diagnostics);
+    if (!prepared) return nullptr;
   }
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
     diagnostics.error(scenario.ideal_place, "an ideal overlap of one queue",

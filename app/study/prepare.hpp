@@ -33,6 +33,7 @@ struct PreparedRun {
   double steps = 0;                                 // of workgroups that are simulated, about (program::work_of)
   replay::Fold fold{};
   SpareMachine machine{};
+  std::shared_ptr<const PreparedRun> unperturbed{};  // where `perturb` makes parts late or slow: the same without it
 
   PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
 };
@@ -69,6 +70,10 @@ class Preparer {
   };
   System system_of(const config::Node& node, config::Diagnostics& diagnostics);
   replay::Fold fold_of(const System& system, const program::Program& program) const;
+  std::optional<config::Problem> cannot_run(const program::Program& program, const machine::SystemSpec& system,
+                                            const replay::Fold& fold, double steps) const;
+  PreparedRunPtr perturbed(const PreparedRunPtr& even, const System& system, const config::Node& perturb,
+                           const config::Node& program, config::Diagnostics& diagnostics) const;
 
   Purpose purpose_;
   Folding folding_;

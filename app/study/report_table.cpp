@@ -21,7 +21,7 @@ report::TimeUnit unit_for(const RunResult* runs, std::size_t count) {
 }
 
 // Of the only collective of each run: where there are several, the metrics tell them.
-std::optional<double> only_bandwidth(const RunResult& run, std::string_view kind) {
+std::optional<double> only_one(const RunResult& run, std::string_view kind) {
   std::optional<double> only;
   for (const Metric& metric : run.metrics) {
     if (!metric.is(kind)) continue;
@@ -35,17 +35,39 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> bandwidth
     {{"algbw GB/s", "<operation>_algbw_gb_per_s"}, {"busbw GB/s", "<operation>_busbw_gb_per_s"}}};
 
 void add_bandwidth_columns(const StudyResult& result, report::Table& table) {
-  const bool any = std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) {
-    return only_bandwidth(run, bandwidths[0].second).has_value();
-  });
+  const bool any = std::any_of(result.runs.begin(), result.runs.end(),
+                               [](const RunResult& run) { return only_one(run, bandwidths[0].second).has_value(); });
   for (const auto& [heading, kind] : bandwidths)
     table.columns.push_back(right(std::string(heading), any ? report::in::people : 0));
 }
 
 void add_bandwidth_cells(const RunResult& run, std::vector<Cell>& cells) {
   for (const auto& [heading, kind] : bandwidths) {
-    const auto value = only_bandwidth(run, kind);
+    const auto value = only_one(run, kind);
     cells.push_back(value ? Cell(report::Number{.value = *value, .style = report::Number::Style::telling}) : Cell());
+  }
+}
+
+// Of runs with a `perturb`: what it costs, and what ranks of the only collective spend, in the mean.
+void add_perturbed_columns(const StudyResult& result, report::Table& table) {
+  const auto any = [&](auto has) {
+    return std::any_of(result.runs.begin(), result.runs.end(), has) ? report::in::people : 0;
+  };
+  table.columns.push_back(right(
+      "slow-down", any([](const RunResult& run) { return value_of(run.metrics, "slow_down_percent").has_value(); })));
+  const unsigned perturbed = any(
+      [](const RunResult& run) { return run.perturbed && only_one(run, "<operation>_rank_wait_mean_us").has_value(); });
+  table.columns.push_back(right("wait", perturbed));
+  table.columns.push_back(right("move", perturbed));
+}
+
+void add_perturbed_cells(const RunResult& run, std::vector<Cell>& cells) {
+  const auto slower = value_of(run.metrics, "slow_down_percent");
+  cells.push_back(slower ? Cell(percent(*slower)) : Cell());
+  for (const char* kind : {"<operation>_rank_wait_mean_us", "<operation>_rank_move_mean_us"}) {
+    const auto mean = only_one(run, kind);
+    const Time time = Time::from_us(mean.value_or(0));
+    cells.push_back(mean ? Cell(in_unit(time, report::unit_for(time))) : Cell());
   }
 }
 
@@ -110,6 +132,7 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
   report::Table table{.columns = {left("variant"), right("time"), right("reduction", compared),
                                   right("speedup", compared),
                                   right("of ideal", any_ideal(result) ? report::in::people : 0)}};
+  add_perturbed_columns(result, table);
   add_bandwidth_columns(result, table);
   for (std::size_t v = 0; v < scenario.variants.size(); ++v) {
     std::vector<Cell> cells = {scenario.variants[v].name, time_cell(result.runs[v], unit), {}, {}};
@@ -118,6 +141,7 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
       cells[3] = report::factor(result.comparison[v]->speedup);
     }
     cells.push_back(ideal_cell(result.runs[v]));
+    add_perturbed_cells(result.runs[v], cells);
     add_bandwidth_cells(result.runs[v], cells);
     table.row(std::move(cells));
   }
@@ -137,6 +161,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
   table.columns.push_back(right("time"));
   table.columns.push_back(right("skew"));
+  add_perturbed_columns(result, table);
   table.columns.push_back(right("of ideal", any_ideal(result) ? report::in::people : 0));
   add_bandwidth_columns(result, table);
   for (std::size_t point = 0; point < scenario.points(); ++point) {
@@ -145,6 +170,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
     cells.push_back(time_cell(run, unit_for(&run, 1)));
     const auto skew = value_of(run.metrics, "skew_percent");
     cells.push_back(skew ? Cell(percent(*skew)) : Cell());
+    add_perturbed_cells(run, cells);
     cells.push_back(ideal_cell(run));
     add_bandwidth_cells(run, cells);
     table.row(std::move(cells));

@@ -54,8 +54,9 @@ class ScenarioReader {
 
   void compare(const CompareSpec& spec, const config::Node& node) {
     if (none(node)) return;
-    if (!spec.to && !spec.ideal && !spec.blame) {
-      reject(node, "'compare' compares with nothing", "write to: <variant>, or ideal: overlap");
+    scenario_.unperturbed = spec.unperturbed;
+    if (!spec.to && !spec.ideal && !spec.blame && !spec.unperturbed) {
+      reject(node, "'compare' compares with nothing", "write to: <variant>, ideal: overlap, or unperturbed: true");
       return;
     }
     scenario_.ideal = spec.ideal;
@@ -137,11 +138,12 @@ class ScenarioReader {
   }
 
   void change(const std::string& path, const config::Node& value, Choice& into) {
-    constexpr std::array<std::string_view, 2> allowed = {"system", "program"};
+    constexpr std::array<std::string_view, 3> allowed = {"system", "program", "perturb"};
     auto made = config::make_override(path, value, diagnostics_);
     if (!made) return;
     if (std::find(allowed.begin(), allowed.end(), made->path.front()) == allowed.end()) {
-      reject(value, fmt::format("'{}' can not be varied", path), "a path starts with 'system.' or 'program.'");
+      reject(value, fmt::format("'{}' can not be varied", path),
+             "a path starts with 'system.', 'program.' or 'perturb.'");
       return;
     }
     into.changes.push_back(std::move(*made));
@@ -247,7 +249,10 @@ void check_overwrites(const Scenario& scenario, config::Diagnostics& diagnostics
   OverwriteCheck(scenario, diagnostics).check();
 }
 
-bool varies_runs(const config::Override& set) { return set.path.front() == "system" || set.path.front() == "program"; }
+bool varies_runs(const config::Override& set) {
+  const std::string& first = set.path.front();
+  return first == "system" || first == "program" || first == "perturb";
+}
 
 bool replaces(const config::Override& change, const config::Override& set) {
   const Path above = plain(change.path);
@@ -272,6 +277,10 @@ void CompareSpec::describe(config::Describer<CompareSpec>& d) {
           "Also say what each queue lost its time to, <queue>_lost_<part>_us; costs up to six simulations a run. "
           "Absent: true where ideal is written as overlap")
       .optional();
+  d.field("unperturbed", &CompareSpec::unperturbed,
+          "Also simulate every run without its `perturb`, and say how much longer it takes with it: "
+          "unperturbed_us and slow_down_percent")
+      .or_default();
 }
 
 void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
@@ -280,6 +289,10 @@ void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
   d.field("system", &ScenarioSpec::system, "The machine: a file of configs/systems, or its keys")
       .example("../systems/4xh200.yaml");
   d.field("program", &ScenarioSpec::program, "What every rank does").example("{queues: {main: [...]}}");
+  d.field("perturb", &ScenarioSpec::perturb,
+          "Stragglers and noise: ranks that begin late, slow GPUs, NICs and links (`moire explain perturb`)")
+      .example("{gpus: [{ranks: [5], clock: {value: 0.8}}]}")
+      .optional();
   d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point")
       .example("{base: {}, other: {system.network.model: flow}}")
       .optional();

@@ -33,6 +33,7 @@ struct CompareSpec {
   std::vector<SummaryKind> summary;
   std::optional<Ideal> ideal;  // absent: overlap where there are two queues
   std::optional<bool> blame;   // absent: where `ideal` says overlap
+  bool unperturbed = false;    // runs of `perturb` are held against the same without it
   static void describe(config::Describer<CompareSpec>& d);
 };
 
@@ -41,6 +42,7 @@ struct ScenarioSpec {
   std::string description;
   config::Node system;
   config::Node program;
+  config::Node perturb;  // read by models/hardware/perturb
   config::Node variants;
   config::Node sweep;
   std::optional<CompareSpec> compare;
@@ -70,6 +72,7 @@ struct Scenario {
   std::vector<SummaryKind> summary;
   std::optional<Ideal> ideal;
   bool blame = false;
+  bool unperturbed = false;
   config::Place ideal_place;
 
   std::size_t points() const;
@@ -93,7 +96,7 @@ std::string label_of_point(const Scenario& scenario, std::size_t point);
 // list or as a map.
 bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics);
 
-// Is the path one of `system` or `program`, which runs are made of?
+// Is the path one of `system`, `program` or `perturb`, which runs are made of?
 bool varies_runs(const config::Override& set);
 // Does the change replace what `set` leads into?
 bool replaces(const config::Override& change, const config::Override& set);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
+#include "app/study/collectives.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/hardware/replay/fold.hpp"
@@ -79,14 +81,20 @@ void add_operations(const replay::Result& result, const std::vector<builder::Rec
   }
 }
 
+// Number of its first operation over all queues.
+std::size_t first_operation(const builder::Exchange& exchange, const program::Program& program) {
+  std::size_t first = exchange.first;
+  for (std::size_t q = 0; q < exchange.queue; ++q) first += program.queues[q].operations.size();
+  return first;
+}
+
 // As nccl-tests reckons, over the time from the collective's first begin to its last end.
 void add_bandwidths(const replay::Result& result, const PreparedRun& run, std::vector<Metric>& metrics) {
   std::vector<std::string> names;
   for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
   const std::vector<std::string> words = metric_words(names);
   for (const builder::Exchange& exchange : run.exchanges) {
-    std::size_t first = exchange.first;
-    for (std::size_t q = 0; q < exchange.queue; ++q) first += run.program->queues[q].operations.size();
+    const std::size_t first = first_operation(exchange, *run.program);
     Time begin = Time::max();
     Time end;
     for (std::size_t o = first; o < first + exchange.operations; ++o) {
@@ -98,6 +106,32 @@ void add_bandwidths(const replay::Result& result, const PreparedRun& run, std::v
     const auto rounded = [](double rate) { return std::round(rate * 1e6) / 1e6; };
     metrics.emplace_back("<operation>_algbw_gb_per_s", rounded(algbw), words[first]);
     metrics.emplace_back("<operation>_busbw_gb_per_s", rounded(algbw * exchange.on_wire), words[first]);
+  }
+}
+
+void add_rank_times(const replay::Result& result, const PreparedRun& run, std::vector<Metric>& metrics) {
+  std::vector<std::string> names;
+  for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
+  const std::vector<std::string> words = metric_words(names);
+  for (const builder::Exchange& exchange : run.exchanges) {
+    const std::size_t first = first_operation(exchange, *run.program);
+    const std::vector<RankTime> times = rank_times(exchange, first, result);
+    if (times.empty()) continue;
+    const auto add = [&](const char* part, Time RankTime::*of) {
+      Time least = Time::max(), most;
+      double sum = 0;
+      for (const RankTime& time : times) {
+        least = std::min(least, time.*of);
+        most = std::max(most, time.*of);
+        sum += static_cast<double>((time.*of).ps);
+      }
+      const double mean = std::round(sum / static_cast<double>(times.size())) / 1e6;
+      metrics.emplace_back(fmt::format("<operation>_rank_{}_min_us", part), microseconds(least), words[first]);
+      metrics.emplace_back(fmt::format("<operation>_rank_{}_mean_us", part), mean, words[first]);
+      metrics.emplace_back(fmt::format("<operation>_rank_{}_max_us", part), microseconds(most), words[first]);
+    };
+    add("wait", &RankTime::wait);
+    add("move", &RankTime::move);
   }
 }
 
@@ -158,10 +192,49 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   metrics.push_back({"rank_max_us", microseconds(*std::max_element(result.rank_end.begin(), result.rank_end.end()))});
   add_operations(result, run.recorded, metrics);
   add_bandwidths(result, run, metrics);
+  add_rank_times(result, run, metrics);
   metrics.push_back({"ranks", static_cast<double>(run.program->ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
   add_parts(result, machine, metrics);
   return metrics;
+}
+
+// Whether any of those that are not as the file says was used.
+template <class T>
+bool none_used(const std::vector<T>& values, T nominal, const std::function<bool(std::size_t)>& used) {
+  if (values.empty()) return false;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] != nominal && used(i)) return false;
+  return true;
+}
+
+std::vector<std::string> unfelt(const part::Uneven& uneven, const machine::Machine& machine,
+                                const replay::Result& result) {
+  std::vector<std::string> notes;
+  const auto simulated = [&](std::size_t rank) { return rank % machine.ranks(); };
+  const auto runs = [&](std::size_t rank) { return result.rank_end[rank].ps > 0; };
+  if (none_used(uneven.start, Time{}, runs)) notes.emplace_back("perturb.start: not felt, those ranks run nothing");
+  if (none_used(uneven.clock, 1.0, [&](std::size_t rank) { return result.workgroups > 0 && runs(rank); }))
+    notes.emplace_back("perturb.gpus: not felt, those GPUs run no kernel");
+  const auto& ports = machine.service<part::ScaleUp>();
+  if (none_used(uneven.port, 1.0,
+                [&](std::size_t rank) { return ports.carried(static_cast<program::Rank>(simulated(rank))) > 0; }))
+    notes.emplace_back("perturb.ports: not felt, their scale-up links carry nothing");
+  auto& networks = machine.service<part::Networks>();
+  if (networks.networks() == 0) return notes;
+  std::vector<double> carried;  // by link
+  for (std::size_t n = 0; n < networks.networks(); ++n) {
+    const std::vector<core::LinkUse> use = networks.network(n).use();
+    carried.resize(use.size());
+    for (std::size_t link = 0; link < use.size(); ++link) carried[link] += use[link].carried.value;
+  }
+  // Of a block of nodes that stands for all, those of any block may be counted.
+  const bool any = machine.images() > 1;
+  const auto moved = [&](std::size_t link) { return any || carried[link] > 0; };
+  if (none_used(uneven.nic, 1.0, [&](std::size_t nic) { return moved(2 * nic) || moved(2 * nic + 1); }))
+    notes.emplace_back("perturb.nics: not felt, those NICs carry nothing");
+  if (none_used(uneven.link, 1.0, moved)) notes.emplace_back("perturb.links: not felt, those links carry nothing");
+  return notes;
 }
 
 std::vector<QueueResult> queues_of(const replay::Result& result, const program::Program& program) {
@@ -210,7 +283,13 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
     machine->loop().tell(pulse);
     return machine;
   };
-  const auto [machine, replayed, fold] = replay::run_folded(run.fold, build, *run.program, observer);
+  std::vector<bool> watched;
+  for (const builder::Exchange& exchange : run.exchanges) {
+    const std::size_t first = first_operation(exchange, *run.program);
+    if (watched.size() < first + exchange.operations) watched.resize(first + exchange.operations);
+    for (std::size_t o = first; o < first + exchange.operations; ++o) watched[o] = true;
+  }
+  const auto [machine, replayed, fold] = replay::run_folded(run.fold, build, *run.program, observer, watched);
   RunResult result;
   result.stats.events = machine->loop().calendar().fired();
   result.stats.instants = machine->loop().instants();
@@ -223,6 +302,8 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   result.queues = queues_of(replayed, *run.program);
   result.metrics = metrics_of(replayed, run, *machine);
   result.notes = run.notes;
+  result.perturbed = run.system->uneven != nullptr;
+  if (result.perturbed) result.unfelt = unfelt(*run.system->uneven, *machine, replayed);
   tell_apart(result.metrics);
   log_busy(result);
   return result;

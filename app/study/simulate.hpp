@@ -38,8 +38,10 @@ struct RunResult {
   Time time;
   std::vector<QueueResult> queues;
   std::vector<Metric> metrics;
-  std::vector<std::string> notes;  // what operators decided and why
-  std::string deadlock;            // the report; empty where every operation ended
+  std::vector<std::string> notes;   // what operators decided and why, and who is late or slow
+  bool perturbed = false;           // parts of the machine were late or slow
+  std::vector<std::string> unfelt;  // what of `perturb` had nothing to slow
+  std::string deadlock;             // the report; empty where every operation ended
   replay::Fold fold;
   RunStats stats;
   // Of a run of a study. One that did not end well has neither time nor metrics.

@@ -31,6 +31,7 @@ Simulated simulate_whole(const PreparedStudy& study, std::size_t number, const s
     simulated.result = simulate(*prepared, nullptr, {}, pulse);
   }
   simulate_parts(study.scenario, run, *prepared, simulated);
+  if (study.scenario.unperturbed) simulate_unperturbed(*prepared, simulated.result);
   return simulated;
 }
 

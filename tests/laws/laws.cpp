@@ -7,6 +7,7 @@
 
 #include "sim/config/load.hpp"
 #include "tests/laws/limits.hpp"
+#include "tests/laws/stragglers.hpp"
 
 namespace moire::laws {
 
@@ -407,6 +408,8 @@ const std::vector<Law>& all_laws() {
       {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
       {"folded", "one block of nodes that do the same says what all say, to the last digit", 2, Draw::strict,
        moves_bytes, folded},
+      {"slower", "a slower GPU, NIC or link never makes a run faster", 2, Draw::strict, any, slower},
+      {"late", "ranks that begin s later make a run end 0 to s later", 1, Draw::strict, any, late},
       {"together", "beside another queue nothing is faster than alone", 1, Draw::strict, any, together},
   };
   return laws;

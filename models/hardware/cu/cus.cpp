@@ -115,9 +115,10 @@ Footprint Cus::footprint(const program::WorkgroupResources& resources) const {
 
 void Cus::use(const part::CopyUse& use, core::ClassSpec& spec) const {
   if (!use.by_cus) return;
-  const auto cus = static_cast<double>(compute_.total_cus());
-  spec.bound = cus * compute_.load_store_per_cu.value / (1 + compute_.store_cost);
-  spec.weight = cus * compute_.bytes_in_flight_per_cu.value;
+  const CuArraySpec& compute = compute_of(use.rank);
+  const auto cus = static_cast<double>(compute.total_cus());
+  spec.bound = cus * compute.load_store_per_cu.value / (1 + compute.store_cost);
+  spec.weight = cus * compute.bytes_in_flight_per_cu.value;
 }
 
 }  // namespace moire::cu

@@ -32,6 +32,8 @@ PhaseRunner::PhaseRunner(part::Site& site, const CuArraySpec& compute)
   units_.resize(std::size_t{site.ranks()} * cus_ * site.copies("cus"));
   if (compute.matrix_clock) clocks_.resize(std::size_t{site.ranks()} * site.copies("clock"));
   if (compute.port_queue || compute.load_per_group) add_paths();
+  for (part::Rank rank = 0; rank < site.ranks() && !site.uneven().clock.empty(); ++rank)
+    slow_.push_back(compute.at_clock(site.uneven().clock[rank]));
   site.loop().add_first(*this);
 }
 
@@ -222,8 +224,8 @@ core::ClassId PhaseRunner::class_for(Occupant& occupant, const CuLoad& load) {
   }
   auto [found, made] = classes_.try_emplace(key, core::no_id);
   if (made) {
-    found->second = site_.sharing().add_class(phase_class(compute_, site_, shapes_[occupant.shape], occupant.rank,
-                                                          occupant.peer, load, queues_[occupant.shape]));
+    found->second = site_.sharing().add_class(phase_class(compute_of(occupant.rank), site_, shapes_[occupant.shape],
+                                                          occupant.rank, occupant.peer, load, queues_[occupant.shape]));
     keys_.resize(found->second + 1);
     keys_[found->second] = key;
   }

@@ -105,8 +105,13 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void mark_changed(std::uint32_t unit);
   core::ClassId class_for(Occupant& occupant, const CuLoad& load);
 
+ protected:
+  const CuArraySpec& compute_of(part::Rank rank) const { return slow_.empty() ? compute_ : slow_[rank]; }
+
+ private:
   part::Site& site_;
   CuArraySpec compute_;
+  std::vector<CuArraySpec> slow_;  // by rank, where their clocks differ
   std::uint32_t cus_;
   bool own_cus_;    // queues have CUs
   bool own_clock_;  // and clocks of their own

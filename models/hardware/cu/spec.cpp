@@ -117,4 +117,17 @@ std::int64_t CuArraySpec::total_cus() const {
   return total;
 }
 
+CuArraySpec CuArraySpec::at_clock(double share) const {
+  CuArraySpec slow = *this;
+  slow.clock = clock * share;
+  slow.vector_fp32 = vector_fp32 * share;
+  slow.matrix_16bit = matrix_16bit * share;
+  if (matrix_clock) slow.matrix_clock = *matrix_clock * share;
+  slow.load_store_per_cu = load_store_per_cu * share;
+  if (load_per_wavefront) slow.load_per_wavefront = *load_per_wavefront * share;
+  if (load_per_group) slow.load_per_group = *load_per_group * share;
+  slow.launch_interval = Time::from_seconds(launch_interval.seconds() / share);
+  return slow;
+}
+
 }  // namespace moire::cu

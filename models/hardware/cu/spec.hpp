@@ -54,6 +54,8 @@ struct CuArraySpec {
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;
+  // At `share` of its clock, with what goes with it (cu::declaration).
+  CuArraySpec at_clock(double share) const;
 };
 
 }  // namespace moire::cu

@@ -161,8 +161,10 @@ void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   });
 }
 
-std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
-                                              const nic::NicSpec& nic, config::Problem& error) {
+namespace {
+
+std::unique_ptr<Ports> make_even(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
+                                 const nic::NicSpec& nic, config::Problem& error) {
   const auto points = static_cast<std::uint32_t>(nodes);
   const auto nics = static_cast<std::uint32_t>(nics_per_node);
   if (nodes < 1 || nics_per_node < 1) {
@@ -205,6 +207,16 @@ std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64
              "write one of direct, star, fat_tree, rail_fat_tree, torus, dragonfly, platform"};
   }
   return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
+                                              const nic::NicSpec& nic, config::Problem& error,
+                                              const part::Uneven& uneven) {
+  auto topology = make_even(spec, nodes, nics_per_node, nic, error);
+  if (topology) topology->slow_down(uneven);
+  return topology;
 }
 
 }  // namespace moire::fabric

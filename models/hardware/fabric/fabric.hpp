@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/hardware/nic/nic_spec.hpp"
+#include "models/hardware/part/uneven.hpp"
 #include "sim/config/problem.hpp"
 #include "sim/core/network.hpp"
 
@@ -119,8 +120,10 @@ struct FabricSpec {
   static void describe(config::Describer<FabricSpec>& d);
 };
 
-// Null where the parts do not fit; `error` then says what is wrong and what would be right.
+// Null where the parts do not fit; `error` then says what is wrong and what would be right. `uneven`: NICs and links
+// that are slower than the specs say.
 std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
-                                              const nic::NicSpec& nic, config::Problem& error);
+                                              const nic::NicSpec& nic, config::Problem& error,
+                                              const part::Uneven& uneven = {});
 
 }  // namespace moire::fabric

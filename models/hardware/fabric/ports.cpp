@@ -20,6 +20,14 @@ Ports::Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency,
   }
 }
 
+void Ports::slow_down(const part::Uneven& uneven) {
+  for (core::LinkId link = 0; link < links_.size(); ++link) {
+    const bool port = link < 2 * endpoints_;
+    const double share = port ? part::Uneven::share(uneven.nic, link / 2) : part::Uneven::share(uneven.link, link);
+    links_[link].bandwidth = links_[link].bandwidth * share;
+  }
+}
+
 core::LinkId Ports::add_link(std::string name, BytesPerSecond bandwidth, Time latency) {
   links_.push_back({std::move(name), bandwidth, latency});
   return static_cast<core::LinkId>(links_.size() - 1);

@@ -15,6 +15,7 @@ class Ports : public core::Topology {
   std::uint32_t endpoints() const override { return endpoints_; }
   const std::vector<core::NetworkLink>& links() const override { return links_; }
   core::EndpointId home(core::LinkId link) const override { return link < 2 * endpoints_ ? link / 2 : home_of(link); }
+  void slow_down(const part::Uneven& uneven);
   core::LinkId turned(core::LinkId link, core::EndpointId by) const override {
     return link < 2 * endpoints_ ? (link + 2 * by) % (2 * endpoints_) : other_turned(link, by);
   }

@@ -71,12 +71,13 @@ void Links::wire(part::Rank rank, Capacities& own) {
   const part::Rank gpus = site_.reach().gpus_per_node();
   if (gpus < 2) return;
   const double link = port_.link_bandwidth.value;
+  const std::vector<double>& slow = site_.uneven().port;
   switch (wiring_) {
     case Wiring::none:
       break;
     case Wiring::nvswitch:
     case Wiring::pcie: {
-      const double whole = link * static_cast<double>(port_.links);
+      const double whole = link * static_cast<double>(port_.links) * part::Uneven::share(slow, rank);
       own.egress = add(rank, fmt::format("rank {} port out", rank), whole);
       own.ingress = add(rank, fmt::format("rank {} port in", rank), whole);
       break;
@@ -86,8 +87,10 @@ void Links::wire(part::Rank rank, Capacities& own) {
       own.to_peer.assign(gpus, core::no_id);
       for (part::Rank peer = 0; peer < gpus; ++peer) {
         if (peer == site_.reach().gpu_of(rank)) continue;
-        own.to_peer[peer] =
-            add(rank, fmt::format("link {} to {}", rank, site_.reach().node_of(rank) * gpus + peer), to_one);
+        // A link is as fast as the slower of its ends.
+        const part::Rank other = site_.reach().node_of(rank) * gpus + peer;
+        const double share = std::min(part::Uneven::share(slow, rank), part::Uneven::share(slow, other));
+        own.to_peer[peer] = add(rank, fmt::format("link {} to {}", rank, other), to_one * share);
       }
       break;
     }
@@ -105,6 +108,19 @@ std::vector<double> Links::occupied(Time end) const {
     most = std::max(most, served[id] / (site_.sharing().capacity(id).rate * end.seconds()));
   }
   return {most};
+}
+
+double Links::carried(part::Rank rank) const {
+  const std::vector<double> served = site_.sharing().served();
+  double sum = 0;
+  for (const core::CapacityId id : links_)
+    if (site_.owner(id) == rank) sum += served[id];
+  // Of a mesh a link belongs to the GPU that it leads away from.
+  const part::Rank own = site_.reach().gpu_of(rank);
+  for (part::Rank other = 0; other < site_.ranks() && wiring_ == Wiring::full_mesh; ++other)
+    if (other != rank && site_.reach().node_of(other) == site_.reach().node_of(rank))
+      sum += served[capacities_[other].to_peer[own]];
+  return sum;
 }
 
 void Links::latency(const part::PhaseUse& use, part::Latency& latency) const {

@@ -18,13 +18,14 @@ std::vector<part::Limit> limits(const PortSpec& port, std::int64_t in_use, Bytes
 // Does sharing cost time that is a link's or a NIC's? What goes through NICs is known to the workgroups only.
 bool shares(const program::Program& program, bool nics);
 
-class Links final : public part::Part, public part::Shared {
+class Links final : public part::Part, public part::Shared, public part::ScaleUp {
  public:
   // `per_pair`: links between every two GPUs of a full mesh.
   Links(part::Site& site, Wiring wiring, std::int64_t per_pair, const PortSpec& port);
 
   std::vector<double> traffic(const part::Traffic& program) const override;
   std::vector<double> occupied(Time end) const override;
+  double carried(part::Rank rank) const override;
   void latency(const part::PhaseUse& use, part::Latency& latency) const override;
   void use(const part::PhaseUse& use, core::ClassSpec& spec) const override;
   void use(const part::CopyUse& use, core::ClassSpec& spec) const override;

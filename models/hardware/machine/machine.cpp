@@ -27,8 +27,11 @@ std::unique_ptr<Machine> Machine::build(const SystemSpec& spec, config::Problem&
 }
 
 Machine::Machine(const SystemSpec& spec, core::RunLoop& loop, const Apart& apart, Rank images)
-    : spec_(spec), site_(loop, static_cast<Rank>(spec.ranks()) / images, images, spec.node.reach(), apart) {
+    : spec_(spec),
+      site_(loop, static_cast<Rank>(spec.ranks()) / images, images, spec.node.reach(), apart, spec.uneven) {
   MOIRE_INVARIANT(spec.nodes % images == 0, "blocks of ranks that are no whole nodes");
+  for (Rank rank = 0; rank < ranks() && !site_.uneven().clock.empty(); ++rank)
+    slow_.push_back(gpu().at_clock(site_.uneven().clock[rank]));
 }
 
 void Machine::run() {

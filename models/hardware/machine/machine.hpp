@@ -26,6 +26,8 @@ class Machine {
 
   const SystemSpec& spec() const { return spec_; }
   const GpuSpec& gpu() const { return spec_.node.gpu; }
+  // As it is, where clocks differ.
+  const GpuSpec& gpu(Rank rank) const { return slow_.empty() ? gpu() : slow_[rank]; }
   Rank ranks() const { return site_.ranks(); }  // that are simulated
   Rank images() const { return site_.images(); }
   const part::Reach& reach() const { return site_.reach(); }
@@ -50,6 +52,7 @@ class Machine {
   SystemSpec spec_;
   std::unique_ptr<core::RunLoop> own_loop_;
   part::Site site_;
+  std::vector<GpuSpec> slow_;  // by rank, where their clocks differ
 };
 
 }  // namespace moire::machine

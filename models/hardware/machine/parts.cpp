@@ -24,7 +24,7 @@ bool has_nics(const SystemSpec& spec) { return spec.nodes > 1 || spec.node.nics 
 std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
   std::unique_ptr<core::Topology> topology;
   if (spec.fabric && spec.node.nics > 0) {
-    topology = fabric::make_topology(*spec.fabric, spec.nodes, spec.node.nics, *spec.node.nic, error);
+    topology = fabric::make_topology(*spec.fabric, spec.nodes, spec.node.nics, *spec.node.nic, error, site.uneven());
     if (!topology) return nullptr;
   }
   return std::make_unique<fabric::Networks>(site, std::move(topology), spec.network.model == NetworkModel::flow,

@@ -22,6 +22,13 @@ void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.field_elsewhere("gemm", "gemm_library", "Its library of matrix products: a file of configs/gemm").or_default();
 }
 
+GpuSpec GpuSpec::at_clock(double share) const {
+  GpuSpec slow = *this;
+  slow.compute = compute.at_clock(share);
+  slow.l2 = l2.at_clock(share);
+  return slow;
+}
+
 void NodeSpec::describe(config::Describer<NodeSpec>& d) {
   d.component("node", "One server: GPUs, how they are wired, and the NICs they share.");
   d.field("gpus", &NodeSpec::gpus, "GPUs of a node").range(1, 72);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "models/hardware/memory/spec.hpp"
 #include "models/hardware/nic/nic_spec.hpp"
 #include "models/hardware/part/reach.hpp"
+#include "models/hardware/part/uneven.hpp"
 
 namespace moire::machine {
 
@@ -27,6 +29,9 @@ struct GpuSpec {
   link::PortSpec port;
   host::HostSpec host;
   static void describe(config::Describer<GpuSpec>& d);
+
+  // The same GPU at `share` of its clock, as follow.hpp says of one whose `compute.clock` is changed.
+  GpuSpec at_clock(double share) const;
 };
 
 struct NodeSpec {
@@ -55,6 +60,7 @@ struct SystemSpec {
   NodeSpec node;
   std::optional<fabric::FabricSpec> fabric;
   NetworkSpec network;
+  std::shared_ptr<const part::Uneven> uneven{};  // null: all parts are as the files say
   static void describe(config::Describer<SystemSpec>& d);
 
   std::int64_t ranks() const { return nodes * node.gpus; }

@@ -58,7 +58,10 @@ Memory::Memory(part::Site& site, const CacheSpec& l2, const HbmSpec& hbm)
   for (std::uint32_t copy = 0; copy < site.copies("memory"); ++copy) {
     for (part::Rank rank = 0; rank < site.ranks(); ++rank) {
       Capacities& own = capacities_.emplace_back();
-      own.l2 = site.add_capacity(rank, {fmt::format("rank {} L2", rank), l2.bandwidth.value});
+      const double clock = part::Uneven::share(site.uneven().clock, rank);
+      const CacheSpec of_rank = clock == 1 ? l2 : l2.at_clock(clock);
+      own.l2 = site.add_capacity(rank, {fmt::format("rank {} L2", rank), of_rank.bandwidth.value});
+      own.hit = of_rank.hit_latency.seconds();
       own.hbm = site.add_capacity(rank, {fmt::format("rank {} HBM", rank), hbm.bandwidth.value,
                                          hbm.latency_growth / queued_part(hbm), hbm.latency_exponent});
     }
@@ -81,7 +84,7 @@ void Memory::latency(const part::PhaseUse& use, part::Latency& latency) const {
   if (shape.peer_read > 0) {
     latency.capacity = of(use.peer, use.queue).hbm;
   } else if (shape.read + shape.write > 0) {
-    latency.hit = l2_.hit_latency.seconds();
+    latency.hit = of(use.rank, use.queue).hit;
     latency.miss = hbm_.unloaded_latency.seconds();
     latency.missed = shape.read > 0 ? shape.read_miss : 1;
     latency.capacity = of(use.rank, use.queue).hbm;

@@ -25,6 +25,7 @@ class Memory final : public part::Part, public part::Shared {
   struct Capacities {
     core::CapacityId l2 = core::no_id;
     core::CapacityId hbm = core::no_id;
+    double hit = 0;  // latency of the L2, seconds
   };
   const Capacities& of(part::Rank rank, std::uint32_t queue) const {
     return capacities_[(apart_ ? queue * site_.ranks() : 0) + rank];

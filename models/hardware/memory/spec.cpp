@@ -67,4 +67,11 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
       .or_default();
 }
 
+CacheSpec CacheSpec::at_clock(double share) const {
+  CacheSpec slow = *this;
+  slow.bandwidth = bandwidth * share;
+  slow.hit_latency = Time::from_seconds(hit_latency.seconds() / share);
+  return slow;
+}
+
 }  // namespace moire::memory

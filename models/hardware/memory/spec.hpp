@@ -40,6 +40,9 @@ struct CacheSpec {
   Bytes line{128};
   bool in_groups = false;  // the sum of caches of the groups of CUs, each its own
   static void describe(config::Describer<CacheSpec>& d);
+
+  // At `share` of the GPU's clock, with what goes with it (memory::declaration).
+  CacheSpec at_clock(double share) const;
 };
 
 }  // namespace moire::memory

@@ -7,6 +7,7 @@
 
 #include "models/hardware/part/declaration.hpp"
 #include "models/hardware/part/reach.hpp"
+#include "models/hardware/part/uneven.hpp"
 #include "sim/core/run_loop.hpp"
 #include "sim/core/sharing.hpp"
 #include "sim/program/program.hpp"
@@ -30,8 +31,15 @@ class Part {
 // What a part sees of the machine that it is in. Outlives the part.
 class Site {
  public:
-  Site(core::RunLoop& loop, Rank ranks, Rank images, Reach reach, Apart apart)
-      : loop_(loop), sharing_(loop), ranks_(ranks), images_(images), reach_(reach), apart_(std::move(apart)) {}
+  Site(core::RunLoop& loop, Rank ranks, Rank images, Reach reach, Apart apart,
+       std::shared_ptr<const Uneven> uneven = nullptr)
+      : loop_(loop),
+        sharing_(loop),
+        ranks_(ranks),
+        images_(images),
+        reach_(reach),
+        apart_(std::move(apart)),
+        uneven_(uneven ? std::move(uneven) : std::make_shared<const Uneven>()) {}
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
@@ -43,6 +51,7 @@ class Site {
   Rank images() const { return images_; }
   const Reach& reach() const { return reach_; }
   const Apart& apart() const { return apart_; }
+  const Uneven& uneven() const { return *uneven_; }
   // How often something stands that queues have for themselves in `kind`, and which of them is the queue's.
   std::uint32_t copies(std::string_view kind) const { return apart_.has(kind) ? apart_.queues : 1; }
 
@@ -74,6 +83,7 @@ class Site {
   Rank images_;
   Reach reach_;
   Apart apart_;
+  std::shared_ptr<const Uneven> uneven_;
   std::vector<Rank> owners_;  // by capacity
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<const Shared*> shared_;

@@ -155,6 +155,15 @@ class Copies {
   virtual bool local_by_kernel() const = 0;
 };
 
+// --- Links between GPUs of a node --------------------------------------------------------------------------------
+
+class ScaleUp {
+ public:
+  virtual ~ScaleUp() = default;
+  // What the rank's links out and in have carried, of all queues.
+  virtual double carried(Rank rank) const = 0;
+};
+
 // --- Puts between nodes ------------------------------------------------------------------------------------------
 
 struct Put {

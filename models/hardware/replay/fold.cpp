@@ -15,26 +15,53 @@ bool any_link_stays(const core::Topology& topology, core::EndpointId by) {
   return false;
 }
 
+// Empty where every part of a block is as slow as its image `block` nodes on.
+std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology* topology, program::Rank block) {
+  if (!system.uneven) return {};
+  const part::Uneven& uneven = *system.uneven;
+  const auto differ = [](const auto& values, std::size_t by) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i] != values[(i + by) % values.size()]) return true;
+    return false;
+  };
+  const auto ranks = block * static_cast<program::Rank>(system.node.gpus);
+  const auto nics = block * static_cast<program::Rank>(system.node.nics);
+  const auto said = [&](const char* what) {
+    return fmt::format("{} are not the same {} node{} on", what, block, block == 1 ? "" : "s");
+  };
+  if (differ(uneven.start, ranks)) return said("starts (perturb.start)");
+  if (differ(uneven.clock, ranks)) return said("clocks of GPUs (perturb.gpus)");
+  if (differ(uneven.port, ranks)) return said("scale-up links (perturb.ports)");
+  if (differ(uneven.nic, nics)) return said("NICs (perturb.nics)");
+  for (core::LinkId link = 0; link < uneven.link.size(); ++link)
+    if (uneven.link[link] != uneven.link[topology->turned(link, nics)]) return said("links (perturb.links)");
+  return {};
+}
+
+// Empty where nothing keeps one block of so many nodes from standing for all.
+std::string keeps_from_folding(const machine::SystemSpec& system, const core::Topology* topology,
+                               const program::Program& program, program::Rank block) {
+  if (std::string why = keeps_uneven(system, topology, block); !why.empty()) return why;
+  if (topology != nullptr && !topology->turns(block * static_cast<program::Rank>(system.node.nics)))
+    return fmt::format("the fabric is not the same {} node{} on", block, block == 1 ? "" : "s");
+  return program::keeps_from_turning(program, block * static_cast<program::Rank>(system.node.gpus));
+}
+
 }  // namespace
 
 Fold fold_of(const machine::Machine& machine, const program::Program& program) {
   const machine::SystemSpec& system = machine.spec();
   const auto nodes = static_cast<program::Rank>(system.nodes);
-  const auto gpus = static_cast<program::Rank>(system.node.gpus);
-  auto& networks = machine.service<part::Networks>();
+  const auto& networks = machine.service<part::Networks>();
+  const core::Topology* topology = networks.networks() > 0 ? &networks.topology() : nullptr;
   Fold fold;
   for (program::Rank block = 1; block < nodes; ++block) {
     if (nodes % block != 0) continue;
-    std::string why;
-    if (networks.networks() > 0 && !networks.topology().turns(block * static_cast<program::Rank>(system.node.nics))) {
-      why = fmt::format("the fabric is not the same {} node{} on", block, block == 1 ? "" : "s");
-    } else {
-      why = program::keeps_from_turning(program, block * gpus);
-    }
+    std::string why = keeps_from_folding(system, topology, program, block);
     if (why.empty()) {
       fold.images = nodes / block;
-      fold.certain = networks.networks() == 0 ||
-                     !any_link_stays(networks.topology(), block * static_cast<program::Rank>(system.node.nics));
+      fold.certain =
+          topology == nullptr || !any_link_stays(*topology, block * static_cast<program::Rank>(system.node.nics));
       return fold;
     }
     if (fold.why_not.empty()) fold.why_not = std::move(why);
@@ -43,14 +70,14 @@ Fold fold_of(const machine::Machine& machine, const program::Program& program) {
 }
 
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
-                  const program::Program& program, program::Observer* observer) {
+                  const program::Program& program, program::Observer* observer, const std::vector<bool>& watched) {
   Fold all;
   if (fold.images > 1 && observer != nullptr && !fold.certain) {
     all.why_not = "a timeline shows all ranks where only the run tells whether it folds";
   } else if (fold.images > 1) {
     Folded block{build(fold.images), {}, fold};
     try {
-      block.result = Replay(*block.machine, program, observer).run();
+      block.result = Replay(*block.machine, program, observer, watched).run();
       if (block.result.deadlock.empty()) return block;
       all.why_not = "it hangs";
     } catch (const core::NotAlike& shared) {
@@ -61,7 +88,7 @@ Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine:
     all = fold;
   }
   Folded whole{build(1), {}, all};
-  whole.result = Replay(*whole.machine, program, observer).run();
+  whole.result = Replay(*whole.machine, program, observer, watched).run();
   return whole;
 }
 

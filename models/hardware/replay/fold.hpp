@@ -30,6 +30,7 @@ struct Folded {
 // Replays on what `build` makes for a number of images: as `fold` says, and all ranks where only the run shows that
 // blocks meet in a link of all, or where it hangs, since the report names all. What hangs `observer` sees of the block.
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
-                  const program::Program& program, program::Observer* observer = nullptr);
+                  const program::Program& program, program::Observer* observer = nullptr,
+                  const std::vector<bool>& watched = {});
 
 }  // namespace moire::replay

@@ -42,7 +42,7 @@ const program::Operation* Replay::operation_before(Rank rank, std::uint32_t queu
 }
 
 void Replay::enqueue_all() {
-  bool alike = true;
+  bool alike = machine_.site().uneven().start.empty();
   for (const program::Queue& queue : program_.queues) {
     for (const program::Operation& operation : queue.operations)
       alike = alike && std::visit([](const auto& op) { return op.ranks == nullptr; }, operation);
@@ -80,7 +80,7 @@ std::vector<Time> Replay::enqueued_by(Rank rank) const {
     Time now;
     std::int64_t last = 0;
   };
-  std::vector<Host> hosts(own_host_ ? queues : 1);
+  std::vector<Host> hosts(own_host_ ? queues : 1, Host{machine_.site().uneven().start_of(rank)});
   for (const auto& [number, queue, i] : order) {
     auto& [now, last] = hosts[own_host_ ? queue : 0];
     const auto& operations = program_.queues[queue].operations;
@@ -272,6 +272,8 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
   OperationTimes& times = result_.operations[operation_index(queue, state.next)];
   times.begin = std::min(times.begin, state.begin);
   times.end = std::max(times.end, now);
+  auto& spans = result_.spans[operation_index(queue, state.next)];
+  if (!spans.empty()) spans[rank] = {state.begin, now};
   if (observer_ != nullptr) {
     const auto reason =
         std::holds_alternative<program::Wait>(operation) ? program::WaitReason::flag : program::WaitReason::none;

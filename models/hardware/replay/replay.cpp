@@ -23,7 +23,8 @@ class Replay::LoadWatcher final : public core::SharingObserver {
   program::Observer& observer_;
 };
 
-Replay::Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer)
+Replay::Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer,
+               const std::vector<bool>& watched)
     : machine_(machine),
       program_(program),
       observer_(observer),
@@ -58,6 +59,9 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       shapes.push_back(first);
     }
   }
+  result_.spans.resize(result_.operations.size());
+  for (std::size_t operation = 0; operation < watched.size(); ++operation)
+    if (watched[operation]) result_.spans[operation].resize(machine.ranks());
   queues_.resize(std::size_t{machine.ranks()} * program.queues.size());
   set_launch_order();
   enqueue_all();

@@ -32,11 +32,17 @@ struct OperationTimes {
   std::vector<program::PhaseTotal> phases;  // its shapes, then wait, delay, put, fence
 };
 
+// When a rank began an operation and when it had done it: the rank's own, with all launch and waiting.
+struct Span {
+  Time begin, end;
+};
+
 struct Result {
   Time end;
   std::vector<Time> queue_end;  // latest over ranks
   std::vector<Time> rank_end;
   std::vector<OperationTimes> operations;
+  std::vector<std::vector<Span>> spans;  // of each operation that is watched, by rank that was simulated
   std::uint64_t workgroups = 0;
   part::Traffic traffic;
   std::string deadlock;  // empty when every operation of every rank ended
@@ -44,7 +50,9 @@ struct Result {
 
 class Replay final : public core::EventSink {
  public:
-  Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer = nullptr);
+  // `watched`: operations, numbered over all queues, whose spans are kept.
+  Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer = nullptr,
+         const std::vector<bool>& watched = {});
   ~Replay() override;
   Result run();
   void fire(std::uint64_t payload) override;

@@ -35,7 +35,7 @@ void Replay::dispatch(std::uint32_t number) {
   gpu.dispatcher->place(placed_);
   if (placed_.empty()) return;  // full: a retiring workgroup asks for the next turn
   const Time now = machine_.loop().now();
-  gpu.next_turn = now + machine_.gpu().compute.launch_interval;
+  gpu.next_turn = now + machine_.gpu(number % machine_.ranks()).compute.launch_interval;
   const std::vector<part::Placement> placed = placed_;
   for (const part::Placement& placement : placed) {
     KernelRun& run = runs_[placement.grid];
@@ -164,8 +164,8 @@ void Replay::go_on(std::uint32_t id) {
         wg.flag = phase.flag;
         wg.target = phase.target;
         phases_.leave(id);
-        if (flags_.value(phase.flag) >= phase.target) return go_ahead(id, now + machine_.gpu().l2.hit_latency);
-        flags_.wait(phase.flag, phase.target, machine_.gpu().l2.hit_latency, *this, resume);
+        if (flags_.value(phase.flag) >= phase.target) return go_ahead(id, now + machine_.gpu(run.rank).l2.hit_latency);
+        flags_.wait(phase.flag, phase.target, machine_.gpu(run.rank).l2.hit_latency, *this, resume);
         return;
       case Phase::Kind::signal:
         if (gate_opens(phase)) send(id, phase);
@@ -217,7 +217,7 @@ void Replay::go_ahead(std::uint32_t id, Time at) {
     begin_phase(wg, phase.kind, at);
     wg.flag = phase.flag;
     wg.target = phase.target;
-    at += machine_.gpu().l2.hit_latency;
+    at += machine_.gpu(runs_[wg.run].rank).l2.hit_latency;
     end_phase(id, at);
   }
   wg.doing = Phase::Kind::nothing;
@@ -313,7 +313,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
                       .payload = pack(Event::delivered, flight)});
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
-  const Time latency = phase.peer == rank ? machine_.gpu().l2.hit_latency : machine_.gpu().port.store_latency;
+  const Time latency = phase.peer == rank ? machine_.gpu(rank).l2.hit_latency : machine_.gpu().port.store_latency;
   machine_.loop().calendar().schedule(now + phase.duration + latency, *this, pack(Event::raise, flight));
   return now;
 }

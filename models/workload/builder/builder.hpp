@@ -1,7 +1,9 @@
 // Where operators put what they generate: an operator turns its YAML mapping into operations of one queue.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "models/workload/libraries/software.hpp"
 #include "sim/program/phase_total.hpp"
@@ -25,6 +27,8 @@ struct Exchange {
   std::size_t operations = 0;
   Bytes size;          // what algbw is reckoned with
   double on_wire = 1;  // busbw over algbw: what a rank has to send of each byte of it
+  // Who communicates with whom; null: all ranks.
+  std::shared_ptr<const std::vector<std::vector<program::Rank>>> communicators{};
 };
 
 struct Builder {

@@ -63,13 +63,15 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
     if (op->exchange) exchanges.push_back(op->exchange(mapping, own.system));
     return true;
   };
-  const auto placed = [&](const std::function<bool()>& appended) {
+  const auto placed = [&](const std::function<bool()>& appended, const groups::Layout* layout = nullptr) {
     const std::size_t first = build.queue.operations.size(), known = exchanges.size();
     if (!appended()) return false;
     for (std::size_t i = known; i < exchanges.size(); ++i) {
       exchanges[i].queue = static_cast<std::size_t>(&build.queue - build.program.queues.data());
       exchanges[i].first = first;
       exchanges[i].operations = build.queue.operations.size() - first;
+      if (layout != nullptr)
+        exchanges[i].communicators = std::make_shared<const std::vector<groups::Communicator>>(layout->communicators);
     }
     return true;
   };
@@ -79,7 +81,7 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
   const auto layouts = groups.members(*spec, members, diagnostics);
   if (!layouts) return false;
   return std::all_of(layouts->begin(), layouts->end(), [&](const groups::Layout& layout) {
-    return placed([&] { return groups::append_to(layout, build, append); });
+    return placed([&] { return groups::append_to(layout, build, append); }, &layout);
   });
 }
 

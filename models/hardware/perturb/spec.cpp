@@ -1,0 +1,84 @@
+#include "models/hardware/perturb/spec.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/config/spec.hpp"
+
+namespace moire::perturb {
+
+namespace {
+
+// Whom it is about: `named` is the key of their names or numbers.
+template <class Spec, class Member>
+void describe_who(config::Describer<Spec>& d, const char* named, Member member, const std::string& which,
+                  const char* example) {
+  d.field(named, member, which).example(example).optional();
+  if constexpr (requires { &Spec::nodes; }) d.field("nodes", &Spec::nodes, "All of these nodes").optional();
+  d.field("count", &Spec::count, "So many of the system, drawn with the seed; a larger count keeps those of a smaller")
+      .range(1, 1 << 24)
+      .optional();
+  d.field("share", &Spec::share, "The same as a part of all there are: `1 %`; at least one").range(1e-6, 1).optional();
+  d.check([named](const Spec& s) -> std::optional<config::Problem> {
+    int keys = s.count.has_value() + s.share.has_value();
+    if constexpr (requires { s.nodes; }) keys += s.nodes.has_value();
+    if constexpr (requires { s.ranks; }) keys += s.ranks.has_value();
+    if constexpr (requires { s.nics; }) keys += s.nics.has_value();
+    if constexpr (requires { s.names; }) keys += s.names.has_value();
+    if (keys <= 1) return std::nullopt;
+    return config::Problem{
+        fmt::format("{} keys say who is meant", keys),
+        fmt::format(
+            "write one of {}, {}count, share, or none of them for all", named, requires { s.nodes; } ? "nodes, " : "")};
+  });
+}
+
+}  // namespace
+
+void StartSpec::describe(config::Describer<StartSpec>& d) {
+  d.component("start_skew", "Ranks whose hosts begin the program later than time 0.");
+  describe_who(d, "ranks", &StartSpec::ranks, "These ranks", "[3, 17]");
+  d.field("delay", &StartSpec::delay, "How much later; where several entries name a rank they add up");
+}
+
+void SlowGpuSpec::describe(config::Describer<SlowGpuSpec>& d) {
+  d.component("slow_gpu", "GPUs that run at a part of their clock, with all that goes with it (`moire explain gpu`).");
+  describe_who(d, "ranks", &SlowGpuSpec::ranks, "These ranks", "[3, 17]");
+  d.field("clock", &SlowGpuSpec::clock, "Clock over that of the file; where several entries name a GPU, their product");
+}
+
+void SlowPortSpec::describe(config::Describer<SlowPortSpec>& d) {
+  d.component("slow_port", "GPUs whose scale-up links (NVLink, xGMI, PCIe) move less, in both directions.");
+  describe_who(d, "ranks", &SlowPortSpec::ranks, "These ranks", "[3, 17]");
+  d.field("bandwidth", &SlowPortSpec::bandwidth,
+          "Bandwidth over that of the file. A link of a full mesh is as fast as the slower of its two ends");
+}
+
+void SlowNicSpec::describe(config::Describer<SlowNicSpec>& d) {
+  d.component("slow_nic", "NICs that move less, in both directions.");
+  describe_who(d, "nics", &SlowNicSpec::nics,
+               "These NICs of the system: number of the node x NICs of a node + number there", "[0, 9]");
+  d.field("bandwidth", &SlowNicSpec::bandwidth,
+          "Payload bandwidth over that of the file (the lower of wire and PCIe); messages a second and latencies stay");
+}
+
+void SlowLinkSpec::describe(config::Describer<SlowLinkSpec>& d) {
+  d.component("slow_link", "Links of the fabric that are no NIC's: leaf to spine, or between points of a torus.");
+  describe_who(d, "names", &SlowLinkSpec::names,
+               "These links, each one direction: leaf0.spine2.up, leaf0.spine2.down, node5.d0+. With adaptive routing "
+               "a leaf's links to all spines are one, of spine0",
+               "[leaf0.spine2.up]");
+  d.field("bandwidth", &SlowLinkSpec::bandwidth, "Bandwidth over what the fabric says");
+}
+
+void PerturbSpec::describe(config::Describer<PerturbSpec>& d) {
+  d.component("perturb", "Stragglers and noise: what is late or slow in a run, by name or drawn with a seed.");
+  d.field("seed", &PerturbSpec::seed, "Of all draws; each part has a number of its own, which no other entry moves")
+      .or_default();
+  d.field("start", &PerturbSpec::start, "Hosts that begin later").optional();
+  d.field("gpus", &PerturbSpec::gpus, "GPUs with a lower clock").optional();
+  d.field("ports", &PerturbSpec::ports, "GPUs with slower scale-up links").optional();
+  d.field("nics", &PerturbSpec::nics, "Slower NICs").optional();
+  d.field("links", &PerturbSpec::links, "Slower links of the fabric").optional();
+}
+
+}  // namespace moire::perturb

@@ -1,0 +1,90 @@
+#include "tests/laws/stragglers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace moire::laws {
+
+namespace {
+
+Scenario perturbed(Scenario scenario, const std::string& what) {
+  scenario.changes.push_back({"perturb", what});
+  return scenario;
+}
+
+double room(const Case& one) { return one.op == "mscclpp" ? most_convoyed : most_reordered; }
+
+// Some of `all`, or all.
+std::string some(const char* key, std::int64_t all, Random& random) {
+  const auto drawn = [&] { return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(all))); };
+  const std::int64_t first = drawn(), second = drawn();
+  if (random.one_in(4)) return "";
+  if (random.one_in(4) && first != second) return fmt::format("{}: [{}, {}], ", key, first, second);
+  return fmt::format("{}: [{}], ", key, first);
+}
+
+// What a run may end later by, over its time, beside the delay. A late rank lets others do together what they did one
+// after the other before: where many share ports in turn (direct exchanges, copies, kernels of one's own) that may cost
+// up to the whole time again, Graham's bound. Rings and trees have one sender for each receiver.
+double most_met(const Case& one) {
+  const bool in_a_row = one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
+                        !one.work.is("algorithm", "direct") && one.op != "all_to_all";
+  return in_a_row ? room(one) : 1;
+}
+
+Verdict judged(const Case& one, const char* kind, const std::string& what, const Outcome& before, const Outcome& after,
+               double most_later, const std::vector<Scenario>& runs) {
+  const double small = rounding(before, after);
+  const auto broken = [&](const char* how) {
+    return Verdict{Found::broken, kind,
+                   fmt::format("{}: {:.6f} us -> {:.6f} us ({}; {:+.3g} %)", what, before.ps() / 1e6, after.ps() / 1e6,
+                               how, 100 * (after.ps() / before.ps() - 1)),
+                   runs};
+  };
+  if (after.ps() < before.ps() - small) {
+    if (after.ps() >= before.ps() * (1 - room(one))) return {Found::reordered};
+    return broken("faster");
+  }
+  const double beyond = after.ps() - before.ps() - most_later;
+  if (beyond <= small) return {};
+  if (beyond <= before.ps() * most_met(one)) return {Found::reordered};
+  return broken("later by more than the delay");
+}
+
+Verdict held(const Case& one, const char* kind, const std::string& what, double most_later, const Cost& cost) {
+  const Scenario base = one.scenario();
+  const Scenario other = perturbed(base, what);
+  const Outcome before = simulate(base, cost.most_spans);
+  if (!before.ran()) return not_run(one, before, base);
+  const Outcome after = simulate(other, 2 * cost.most_spans);
+  if (!after.ran()) return not_run(one, after, other);
+  return judged(one, kind, what, before, after, most_later, {base, other});
+}
+
+}  // namespace
+
+Verdict slower(const Case& one, Random random, const Cost& cost) {
+  constexpr double never = 1e30;
+  const std::int64_t ranks = one.nodes * one.gpus;
+  const bool network = one.nodes > 1 && number_of(one.system, "system.node.nics", 0) > 0;
+  const bool ports = one.gpus > 1 && wired(one.system);
+  const double share = random.of({0.99, 0.9, 0.5, 0.1});
+  const std::string value = fmt::format("{{value: {}}}}}]}}", share);
+  const std::uint64_t kind = random.below(3);
+  if (kind == 1 && ports)
+    return held(one, "ports", "{ports: [{" + some("ranks", ranks, random) + "bandwidth: " + value, never, cost);
+  if (kind == 2 && network)
+    return held(one, "nics", "{nics: [{" + some("nodes", one.nodes, random) + "bandwidth: " + value, never, cost);
+  return held(one, "gpus", "{gpus: [{" + some("ranks", ranks, random) + "clock: " + value, never, cost);
+}
+
+Verdict late(const Case& one, Random random, const Cost& cost) {
+  const double delay = random.of({1e3, 1e6, 2e7, 1e9});  // ps
+  const std::string who = some("ranks", one.nodes * one.gpus, random);
+  const std::string how = random.one_in(2) ? fmt::format("{{value: {} ps}}", delay)
+                                           : fmt::format("{{uniform: {{from: 0 ps, to: {} ps}}}}", delay);
+  return held(one, "start", fmt::format("{{start: [{{{}delay: {}}}]}}", who, how), delay, cost);
+}
+
+}  // namespace moire::laws
