@@ -42,8 +42,8 @@ class PlatformRoutes final : public Ports {
 
 }  // namespace
 
-std::unique_ptr<core::Topology> make_platform(const PlatformSpec& spec, std::uint32_t endpoints,
-                                              const nic::NicSpec& nic, config::Problem& error) {
+std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic,
+                                     config::Problem& error) {
   const std::string name = spec.file.string();
   config::Diagnostics unreadable;
   if (!config::read_plain({.file = spec.file, .remedy = "name a platform file of SimGrid"}, most_bytes, unreadable)) {

@@ -85,8 +85,8 @@ class Torus final : public Ports {
 };
 
 // Null, and why, where SimGrid cannot read the file or its hosts are not as many as the endpoints.
-std::unique_ptr<core::Topology> make_platform(const PlatformSpec& spec, std::uint32_t endpoints,
-                                              const nic::NicSpec& nic, config::Problem& error);
+std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic,
+                                     config::Problem& error);
 
 // Endpoint e is on router e / (nodes_per_router x nics), and router r in group r / routers_per_group. Link c of group g
 // to the group d further on leaves the router (c x (groups - 1) + d - 1) / global_links of the group.
