@@ -37,6 +37,12 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   return good;
 }
 
+// Without SimGrid's engine, which a process has once: building it says nothing more about the parts.
+std::unique_ptr<machine::Machine> first_node(machine::SystemSpec system, config::Problem& error) {
+  system.network.model = machine::NetworkModel::queue;
+  return machine::Machine::build(system, error, {}, static_cast<program::Rank>(system.nodes));
+}
+
 std::optional<config::Problem> too_much_memory(double bytes, const std::string& what) {
   try {
     core::need_memory(bytes, what, "simulate fewer nodes");
@@ -156,10 +162,8 @@ PreparedRun PreparedRun::only(std::uint32_t queue) const {
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
                                                config::Diagnostics& diagnostics) {
   const bool engine = system.network.model == machine::NetworkModel::flow;
-  machine::SystemSpec without_engine = system;  // building the engine says nothing more about the parts
-  without_engine.network.model = machine::NetworkModel::queue;
   config::Problem error;
-  auto machine = machine::Machine::build(without_engine, error, {}, static_cast<program::Rank>(system.nodes));
+  auto machine = first_node(system, error);
   if (!machine) diagnostics.error(node.place, error);
   return engine ? nullptr : std::move(machine);
 }
@@ -207,14 +211,10 @@ std::optional<config::Problem> Preparer::cannot_run(const program::Program& prog
 // The program is that of the even machine: no library knows who is late or slow.
 PreparedRunPtr Preparer::perturbed(const PreparedRunPtr& even, const System& system, const config::Node& perturb,
                                    const config::Node& program, config::Diagnostics& diagnostics) const {
-  const System whole = {even->system, system.machine};
   std::unique_ptr<machine::Machine> built;
-  if (!system.machine || !*system.machine) {
-    config::Problem error;
-    built = machine::Machine::build(*even->system, error, {}, static_cast<program::Rank>(even->system->nodes));
-  }
-  const machine::Machine& nominal = built ? *built : **whole.machine;
-  const auto& networks = nominal.service<part::Networks>();
+  config::Problem error;
+  if (!system.machine || !*system.machine) built = first_node(*even->system, error);
+  const auto& networks = (built ? *built : **system.machine).service<part::Networks>();
   auto drawn =
       perturb::draw(perturb, *even->system, networks.networks() > 0 ? &networks.topology() : nullptr, diagnostics);
   if (!drawn) return nullptr;

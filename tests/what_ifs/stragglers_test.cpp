@@ -53,7 +53,7 @@ TEST(Stragglers, OthersWaitForTheLateOne) {
   EXPECT_EQ(late.metric(0, "all_reduce_rank_wait_min_us"), 0);
   EXPECT_NEAR(late.metric(0, "all_reduce_rank_wait_max_us"), 100, 1e-6);
   EXPECT_NEAR(late.metric(0, "all_reduce_rank_wait_mean_us"), 100 * 7 / 8.0, 1e-6);
-  EXPECT_LE(late.time_us(), even.time_us() + 100);
+  EXPECT_LE(late.time_us(), 1.02 * even.time_us() + 100);  // what is reordered may take (docs/explanation/laws.md)
   EXPECT_GT(late.time_us(), 100);
   // Of tensor parallel groups only its own waits.
   const std::string groups = "all_reduce: {bytes_per_rank: 1 MiB, group: node}";
@@ -73,6 +73,16 @@ TEST(Stragglers, SlowPartsAreFeltWhereTheyAreUsed) {
     EXPECT_GT(slow.time_us(), 1.001 * even) << what << slow.errors;
     EXPECT_THAT(slow.result.notes, Not(Contains(HasSubstr("not felt")))) << what;
   }
+}
+
+TEST(Stragglers, SimGridsFlowsHaveSlowNics) {
+  const std::string put = "all_to_all: {bytes_per_peer: 1 MiB, engine: nic}";
+  const Sets flow = {"system.network.model=flow"};
+  const Ran even = run("2x4xh200.yaml", put, "", flow);
+  const Ran slow = run("2x4xh200.yaml", put, "perturb: {nics: [{nics: [1], bandwidth: {value: 0.25}}]}\n", flow);
+  ASSERT_EQ(slow.errors, "");
+  EXPECT_GT(slow.time_us(), 2 * even.time_us());
+  EXPECT_THAT(slow.result.notes, IsEmpty());
 }
 
 TEST(Stragglers, WhatNothingUsesIsSaid) {
