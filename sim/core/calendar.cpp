@@ -29,10 +29,27 @@ void Calendar::reschedule(EventId id, Time at) {
   MOIRE_INVARIANT(at >= now_, "an event was moved into the past");
   if (at == Time::max()) throw EndOfTime();
   MOIRE_INVARIANT(pending(id), "an event that is not pending was moved");
-  const std::uint32_t component = lists_[slots_[id].list].component;
-  unlink(id);
-  append(id, at, component);
-  drop_empty();
+  const std::uint32_t number = slots_[id].list;
+  List& list = lists_[number];
+  std::uint32_t& known = recent(at, list.component);
+  if (list.first != list.last || is_of(known, at, list.component)) {
+    unlink(id);
+    append(id, at, list.component);
+    return drop_empty();
+  }
+  // It is alone, and moves with its list.
+  known = number;
+  list.at = at;
+  Entry& entry = heap_[list.position];
+  const bool earlier = at < entry.at;
+  entry.at = at;
+  entry.sequence = sequence_++;
+  if (earlier) {
+    sift_up(list.position);
+  } else {
+    sift_down(list.position);
+  }
+  drop_empty_front();
 }
 
 void Calendar::cancel(EventId id) {
@@ -92,11 +109,19 @@ void Calendar::unlink(EventId id) {
   --pending_;
 }
 
-std::uint32_t Calendar::list_of(Time at, std::uint32_t component) {
+std::uint32_t& Calendar::recent(Time at, std::uint32_t component) {
   const std::uint64_t spread = (static_cast<std::uint64_t>(at.ps) + component) * 0x9E3779B97F4A7C15ULL;
-  std::uint32_t& recent = recent_[spread >> 32 & (recent_lists - 1)];
-  if (recent < lists_.size() && lists_[recent].at == at && lists_[recent].component == component) return recent;
-  return recent = new_list(at, component);
+  return recent_[spread >> 32 & (recent_lists - 1)];
+}
+
+bool Calendar::is_of(std::uint32_t list, Time at, std::uint32_t component) const {
+  return list < lists_.size() && lists_[list].at == at && lists_[list].component == component;
+}
+
+std::uint32_t Calendar::list_of(Time at, std::uint32_t component) {
+  std::uint32_t& known = recent(at, component);
+  if (!is_of(known, at, component)) known = new_list(at, component);
+  return known;
 }
 
 std::uint32_t Calendar::new_list(Time at, std::uint32_t component) {
@@ -108,7 +133,7 @@ std::uint32_t Calendar::new_list(Time at, std::uint32_t component) {
     number = free_lists_.back();
     free_lists_.pop_back();
   }
-  lists_[number] = {at, component, none, none};
+  lists_[number] = {at, component, none, none, 0};
   ++empty_;
   heap_.push_back({at, sequence_++, component, number});
   sift_up(heap_.size() - 1);
@@ -139,7 +164,7 @@ void Calendar::drop_empty() {
     if (lists_[entry.list].first == none) {
       release(entry.list);
     } else {
-      heap_[kept++] = entry;
+      place(kept++, entry);
     }
   }
   heap_.resize(kept);
@@ -148,15 +173,20 @@ void Calendar::drop_empty() {
   }
 }
 
+void Calendar::place(std::size_t position, const Entry& entry) {
+  heap_[position] = entry;
+  lists_[entry.list].position = static_cast<std::uint32_t>(position);
+}
+
 void Calendar::sift_up(std::size_t position) {
   const Entry moving = heap_[position];
   while (position > 0) {
     const std::size_t parent = (position - 1) / arity;
     if (!moving.before(heap_[parent])) break;
-    heap_[position] = heap_[parent];
+    place(position, heap_[parent]);
     position = parent;
   }
-  heap_[position] = moving;
+  place(position, moving);
 }
 
 void Calendar::sift_down(std::size_t position) {
@@ -169,10 +199,10 @@ void Calendar::sift_down(std::size_t position) {
       if (heap_[child].before(heap_[best])) best = child;
     }
     if (!heap_[best].before(moving)) break;
-    heap_[position] = heap_[best];
+    place(position, heap_[best]);
     position = best;
   }
-  heap_[position] = moving;
+  place(position, moving);
 }
 
 }  // namespace moire::core

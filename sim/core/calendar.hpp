@@ -59,6 +59,7 @@ class Calendar {
     Time at;
     std::uint32_t component = 0;
     EventId first = none, last = none;
+    std::uint32_t position = 0;  // in heap_
   };
   struct Entry {
     Time at;
@@ -82,11 +83,14 @@ class Calendar {
   bool pending(EventId id) const { return id < slots_.size() && slots_[id].sink != nullptr; }
   void append(EventId id, Time at, std::uint32_t component);
   void unlink(EventId id);
+  std::uint32_t& recent(Time at, std::uint32_t component);
+  bool is_of(std::uint32_t list, Time at, std::uint32_t component) const;
   std::uint32_t list_of(Time at, std::uint32_t component);
   std::uint32_t new_list(Time at, std::uint32_t component);
   void release(std::uint32_t list);
   void drop_empty_front();
   void drop_empty();
+  void place(std::size_t position, const Entry& entry);
   void sift_up(std::size_t position);
   void sift_down(std::size_t position);
 

@@ -1,3 +1,4 @@
+// Over 400 lines: all that a workgroup does, step by step.
 // Workgroups: from the dispatcher's turn through their phases to retirement.
 #include <fmt/format.h>
 
