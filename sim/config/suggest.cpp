@@ -51,7 +51,10 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates, std::string_view label) {
   if (const auto near = nearest(word, candidates)) return fmt::format("did you mean '{}'?", *near);
   if (candidates.empty()) return {};
-  return fmt::format("{}: {}", label, join(candidates));
+  constexpr std::size_t most = 100;
+  if (candidates.size() <= most) return fmt::format("{}: {}", label, join(candidates));
+  return fmt::format("{}: {}, ... and {} more", label, join({candidates.begin(), candidates.begin() + 10}),
+                     candidates.size() - 10);
 }
 
 std::string join(const std::vector<std::string>& words, std::string_view separator) {

@@ -53,8 +53,8 @@ class Calendar {
  private:
   // Events of one component at one picosecond, in the order in which they were scheduled. The heap orders these lists,
   // not events: where many ranks do the same at the same time, most events find the list of their instant among the
-  // recent ones and cost no search. One that is found no more is not added to; those of its instant that come later
-  // stand in another list, behind it.
+  // recent ones and cost no search. A list that has left the table of recent ones gets no more events; later events of the
+  // same instant go into a new list, which the heap orders behind the old one.
   struct List {
     Time at;
     std::uint32_t component = 0;

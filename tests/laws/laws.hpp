@@ -25,8 +25,8 @@ struct Verdict {
 // and counted by itself; more is broken. Kernels that meet nobody have no such room.
 inline constexpr double most_reordered = 0.02;
 
-// Of plans of MSCCL++ whose blocks store to all peers in one order, all of them at the same time: where they begin
-// together they meet at one port after the other, and where they do not they use several ports at once.
+// All blocks of an MSCCL++ plan store to the peers in the same order. Blocks that begin together therefore meet at one port
+// after the other; blocks that begin at different times use several ports at once and can end sooner, by this share.
 inline constexpr double most_convoyed = 0.05;
 
 // How much a case may cost.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "models/hardware/fabric/topologies.hpp"
 #include "sim/config/spec.hpp"
 
@@ -36,6 +38,22 @@ void describe_two_levels(config::Describer<Spec>& d) {
       .choices({{"static", Routing::static_hash}, {"adaptive", Routing::adaptive}})
       .or_default();
   d.field("seed", &Spec::seed, hash_text).range(0, 1000000000).or_default();
+}
+
+// A link takes about 100 bytes, and routes are asked of all of them: more than this is a slip.
+constexpr double most_links = 2e6;
+
+bool few_links(double links, const char* fewer, config::Problem& error) {
+  if (links <= most_links) return true;
+  error = {fmt::format("the fabric would have {:.3g} links, at most {:.0g} are simulated", links, most_links),
+           fmt::format("give it fewer {}", fewer)};
+  return false;
+}
+
+bool planes_fit(const TwoLevelSpec& spec, double endpoints, double leaves, config::Problem& error) {
+  if (spec.routing == Routing::adaptive || spec.planes == 1) return true;
+  const auto planes = static_cast<double>(spec.planes);
+  return few_links(2 * planes * (endpoints + leaves * static_cast<double>(spec.spines)), "planes or spines", error);
 }
 
 // An uplink narrower than a NIC port cannot be cabled: a leaf would need less than one cable to each spine.
@@ -178,11 +196,16 @@ std::unique_ptr<Ports> make_even(const FabricSpec& spec, std::int64_t nodes, std
   } else if (spec.star) {
     return std::make_unique<OneHop>(*spec.star, points * nics, nic);
   } else if (spec.fat_tree) {
-    if (uplinks_fit(*spec.fat_tree, spec.fat_tree->nodes_per_leaf * nics_per_node, error)) {
+    const double leaves = std::ceil(static_cast<double>(nodes) / static_cast<double>(spec.fat_tree->nodes_per_leaf));
+    if (uplinks_fit(*spec.fat_tree, spec.fat_tree->nodes_per_leaf * nics_per_node, error) &&
+        planes_fit(*spec.fat_tree, points * nics, leaves, error)) {
       return std::make_unique<TwoLevel>(*spec.fat_tree, points, nics, nic);
     }
   } else if (spec.rail_fat_tree) {
-    if (uplinks_fit(*spec.rail_fat_tree, spec.rail_fat_tree->nodes_per_leaf, error)) {
+    const double leaves =
+        nics * std::ceil(static_cast<double>(nodes) / static_cast<double>(spec.rail_fat_tree->nodes_per_leaf));
+    if (uplinks_fit(*spec.rail_fat_tree, spec.rail_fat_tree->nodes_per_leaf, error) &&
+        planes_fit(*spec.rail_fat_tree, points * nics, leaves, error)) {
       return std::make_unique<TwoLevel>(*spec.rail_fat_tree, points, nics, nic);
     }
   } else if (spec.torus) {
@@ -196,7 +219,15 @@ std::unique_ptr<Ports> make_even(const FabricSpec& spec, std::int64_t nodes, std
     const DragonflySpec& d = *spec.dragonfly;
     const double product = static_cast<double>(d.groups) * static_cast<double>(d.routers_per_group) *
                            static_cast<double>(d.nodes_per_router);
-    if (product == static_cast<double>(nodes)) return std::make_unique<Dragonfly>(d, nics, nic);
+    if (product == static_cast<double>(nodes)) {
+      const auto groups = static_cast<double>(d.groups), routers = static_cast<double>(d.routers_per_group);
+      const auto gateways = static_cast<double>(d.spines_per_group.value_or(d.routers_per_group));
+      const double local = d.spines_per_group ? 2 * routers * gateways : routers * (routers - 1);
+      if (!few_links(groups * (local + gateways * static_cast<double>(d.global_links)), "routers or global links",
+                     error))
+        return nullptr;
+      return std::make_unique<Dragonfly>(d, nics, nic);
+    }
     error = {fmt::format("{} groups of {} routers with {} nodes each make {:.0f} nodes, the system has {}", d.groups,
                          d.routers_per_group, d.nodes_per_router, product, nodes),
              fmt::format("choose numbers whose product is {}", nodes)};

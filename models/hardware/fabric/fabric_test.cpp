@@ -279,6 +279,18 @@ TEST(Dragonfly, LatenciesOfTheWaysWithinAndBetweenGroups) {
               testing::HasSubstr("a group has 0 global links, and there are 4 other groups; at least 1 for each"));
 }
 
+TEST(Dragonfly, MoreLinksThanMemoryAreRefused) {
+  const std::string links =
+      ", local_link: {bandwidth: 1 Gb/s, latency: 1 ns}, global_link: {bandwidth: 1 Gb/s, latency: 1 "
+      "ns}, switch_latency: 1 ns}";
+  const std::string one = "nodes_per_router: 1, global_links: 4095" + links;
+  EXPECT_THAT(refusal("dragonfly: {groups: 4096, routers_per_group: 1, " + one, 4096),
+              testing::HasSubstr("the fabric would have 1.68e+07 links, at most 2e+06 are simulated"));
+  EXPECT_THAT(refusal("dragonfly: {groups: 2, routers_per_group: 4096, " + one, 8192), testing::HasSubstr("links"));
+  EXPECT_THAT(refusal("fat_tree: {nodes_per_leaf: 1024, spines: 1000, planes: 16, switch_latency: 1 ns}", 65536, 8),
+              testing::HasSubstr("give it fewer planes or spines"));
+}
+
 // Minimal: 8 x 8 pairs on the link between two groups. Valiant: every one of those pairs on two links.
 TEST(Dragonfly, AllToAllLoadsGlobalLinks) {
   const auto load = [](const std::string& yaml) {
@@ -390,7 +402,12 @@ TEST_F(PlatformFile, SaysWhatIsWrong) {
       "<?xml version='1.0'?><!DOCTYPE platform SYSTEM 'x'><platform version='4.1'><zone id='z' routing='Full'>"
       "<host id='a' speed='1Gf'/><host id='b' speed='1Gf'/></zone></platform>");
   EXPECT_THAT(refusal(yaml(), 2), testing::HasSubstr("SimGrid cannot read the platform"));  // there is no route
-  EXPECT_THAT(refusal("platform: {file: nowhere.xml}", 2), testing::HasSubstr("the platform 'nowhere.xml': does not exist; name"));
+  std::string endless = text("host11");
+  endless.replace(endless.find("10GBps"), 6, "0Bps");
+  write(endless);
+  EXPECT_THAT(refusal(yaml(), 4), testing::HasSubstr("link 'trunk' has 0 B/s"));
+  EXPECT_THAT(refusal("platform: {file: nowhere.xml}", 2),
+              testing::HasSubstr("the platform 'nowhere.xml': does not exist; name"));
 }
 
 struct Counter : core::EventSink {

@@ -12,6 +12,8 @@ namespace moire::fabric {
 namespace {
 
 constexpr std::uintmax_t most_bytes = 64 << 20;
+constexpr double least_rate = 1, most_rate = 1e18;          // B/s
+constexpr Time most_latency = Time{1'000'000'000'000'000};  // 1000 s
 
 // The routes of a SimGrid platform file between the ports of the NICs.
 class PlatformRoutes final : public Ports {
@@ -40,6 +42,19 @@ class PlatformRoutes final : public Ports {
   core::LinkId first_ = 0;
 };
 
+// Rates and latencies within what the specs of other fabrics allow.
+std::optional<config::Problem> odd_link(const core::flow::Platform& platform) {
+  for (const core::NetworkLink& link : platform.links) {
+    if (link.bandwidth.value >= least_rate && link.bandwidth.value <= most_rate && link.latency <= most_latency)
+      continue;
+    return config::Problem{
+        fmt::format("link '{}' has {:.3g} B/s and a latency of {:.3g} s", link.name, link.bandwidth.value,
+                    link.latency.seconds()),
+        fmt::format("{:.0g} to {:.0g} B/s, and {:.0f} s at most", least_rate, most_rate, most_latency.seconds())};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic,
@@ -61,6 +76,8 @@ std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t end
   } else if (endpoints > core::flow::Platform::most_hosts) {
     error = {fmt::format("a platform of {} hosts", endpoints),
              fmt::format("at most {}, because its routes are a table of all pairs", core::flow::Platform::most_hosts)};
+  } else if (auto odd = odd_link(*platform)) {
+    error = {fmt::format("the platform '{}': {}", name, odd->what), odd->remedy};
   } else {
     return std::make_unique<PlatformRoutes>(std::move(*platform), nic);
   }

@@ -104,7 +104,8 @@ class Dragonfly final : public Ports {
   std::uint32_t group_endpoints() const { return routers_ * router_endpoints_; }
   std::uint32_t local_links() const { return routers_ * (spines_ > 0 ? 2 * spines_ : routers_ - 1); }
   std::uint32_t global_links() const { return (groups_ - 1) * copies_; }
-  // The router or spine of a group from which link `copy` to the group `further` on leaves.
+  // The number, within its group, of the router (or spine) that has link `copy` to the group that is `further` groups
+  // on.
   std::uint32_t gateway(std::uint32_t further, std::uint32_t copy) const {
     return (copy * (groups_ - 1) + further - 1) / global_;
   }

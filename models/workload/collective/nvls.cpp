@@ -112,7 +112,7 @@ class NvlsBody final : public program::KernelBody {
   std::vector<Strand> strands_;
 };
 
-// What a channel moves at once is halved while there is little of it.
+// The chunk of large buffers, halved once for each of these limits that the buffer is below (NCCL's calcCollChunking).
 double chunk_of(const NvlsSpec& nvls, double bytes, double channels_and_ranks) {
   double chunk = nvls.chunk.value;
   for (const double few : {64.0, 8.0, 2.0})

@@ -92,6 +92,20 @@ TEST(Nvls, TheLibraryTakesItFromFiveGpusOn) {
   EXPECT_NE(choose(channels, dgx(), {.kind = Kind::all_gather, .bytes = 1e8}).algorithm, Algorithm::nvls);
 }
 
+TEST(Nvls, ItsNumbersFitEachOther) {
+  const auto wrong = [](const std::string& key) {
+    config::Diagnostics diagnostics;
+    const auto root = config::load(support::source_dir() + "/configs/systems/8xh100_dgx.yaml",
+                                   config::parse_sets({"library.channels.nvls." + key}, diagnostics), diagnostics);
+    if (root) libraries::read_system(*root, diagnostics);
+    return diagnostics.str();
+  };
+  EXPECT_EQ(wrong("chunk=64 KiB"), "");
+  EXPECT_THAT(wrong("smallest_chunk=1 MiB"), testing::HasSubstr("the smallest chunk is larger than a chunk"));
+  EXPECT_THAT(wrong("scatter_threads=1000"),
+              testing::HasSubstr("640 threads, of which 1384 scatter, reduce and gather"));
+}
+
 TEST(Nvls, SaysWhereItCannot) {
   EquippedSystem system = dgx();
   const auto refusal = [&](Kind kind, Protocol protocol = Protocol::automatic) {

@@ -203,6 +203,16 @@ void NvlsSpec::describe(config::Describer<NvlsSpec>& d) {
   d.field("expectation", &NvlsSpec::expectation,
           "What the library expects of all-reduces by it; absent: it takes it never by itself")
       .optional();
+  d.check("smallest_chunk", [](const NvlsSpec& s) -> std::optional<config::Problem> {
+    if (s.smallest_chunk <= s.chunk) return std::nullopt;
+    return config::Problem{"the smallest chunk is larger than a chunk", "write at most what chunk says"};
+  });
+  d.check("threads", [](const NvlsSpec& s) -> std::optional<config::Problem> {
+    const std::int64_t groups = s.scatter_threads + s.reduce_threads + s.gather_threads;
+    if (groups <= s.threads) return std::nullopt;
+    return config::Problem{fmt::format("{} threads, of which {} scatter, reduce and gather", s.threads, groups),
+                           "give the three groups no more than all threads"};
+  });
 }
 
 void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {

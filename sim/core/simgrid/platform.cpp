@@ -22,6 +22,7 @@ namespace moire::core::flow {
 namespace {
 
 constexpr unsigned most_seconds = 60;        // for the file and its routes
+constexpr double most_latency = 1e6;         // s: what is larger is refused by who asks, and fits no clock
 constexpr std::uint32_t whole = 0x4d4f4952;  // ends what is told
 
 using Closer = int (*)(std::FILE*);
@@ -163,7 +164,7 @@ bool take(Told& told, Platform& platform) {
       NetworkLink link;
       link.name = told.text();
       link.bandwidth = BytesPerSecond{told.real()};
-      link.latency = from_simgrid(told.real());
+      link.latency = from_simgrid(std::clamp(told.real(), 0.0, most_latency));
       platform.links.push_back(std::move(link));
     }
   }
