@@ -202,7 +202,7 @@ void QueueNetwork::inject(LinkId id) {
   const Index taken = take(chunks_, free_chunks_);
   Chunk& chunk = chunks_[taken];
   Pending& pending = messages_[flow.first_message];
-  const double bytes = next_chunk(pending);
+  const double bytes = std::min(spec_.chunk.value, pending.left);
   chunk = {
       flow.path.data(), bytes, calendar_.now(), index, none, none, 0, static_cast<std::uint16_t>(flow.path.size())};
   pending.left -= bytes;
@@ -217,14 +217,6 @@ void QueueNetwork::inject(LinkId id) {
   flow.ready = can_send(index);
   if (flow.ready) port.served = index;
   wake(id);
-}
-
-double QueueNetwork::next_chunk(const Pending& pending) const {
-  const double left = pending.left;
-  const double last = std::min(spec_.packet.value, spec_.chunk.value);
-  const bool whole = left == pending.message.bytes.value;
-  if (left <= (whole ? spec_.chunk.value : last)) return left;
-  return std::min(spec_.chunk.value, left - last);
 }
 
 Time QueueNetwork::pass(Chunk& chunk) {

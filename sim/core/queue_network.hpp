@@ -1,9 +1,7 @@
 // The scale-out network as FIFO ports, in our own calendar: what large studies use.
 //
 // A message is cut into chunks. Each first link (a NIC port) takes one chunk at a time and goes round robin over the
-// flows (queue pairs) that start there. A NIC does so by the packet, so messages that begin together end together; a
-// message of several chunks has a last one of a packet, which keeps that. Every link is a FIFO server: a chunk whose
-// head reaches the link at t has
+// flows (queue pairs) that start there. Every link is a FIFO server: a chunk whose head reaches the link at t has
 //     start = max(t, free),  free = start + bytes / bandwidth,  tail = max(free, tail at the link before) + latency
 // and its head reaches the next link at start + latency (cut-through). So one message alone takes
 //     sum of latencies + bytes / smallest bandwidth, plus at most 1 ps a chunk of rounding,
@@ -36,7 +34,6 @@ namespace moire::core {
 struct QueueNetworkSpec {
   Bytes chunk{64 * 1024.0};  // what a port serves at once
   std::int64_t window = 4;   // chunks that a flow may queue in the fabric, at least 2
-  Bytes packet{4 * 1024.0};  // InfiniBand's MTU: the last chunk of a message of several
 };
 
 class QueueNetwork final : public Network, private EventSink, private Settler {
@@ -125,7 +122,6 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void settle() override;
   Arrival at(const Hop& hop, const Flow& flow, Index index) const;
   void inject(LinkId port);
-  double next_chunk(const Pending& pending) const;
   Time pass(Chunk& chunk);  // through the link it has reached; returns when its head is at the next one
   void forward(Index chunk);
   void pass_last(Index chunk);

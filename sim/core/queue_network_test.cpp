@@ -115,21 +115,6 @@ INSTANTIATE_TEST_SUITE_P(
                                      std::vector{25.0, 100.0, 12.5, 400.0}, std::vector{10.0, 20.0, 30.0, 40.0}),
                      testing::Values(1.0, 1000.0, 64 * 1024.0, 64 * 1024.0 + 1, MiB, 37.3 * MiB)));
 
-// A port that takes turns by the packet ends messages of several flows that begin together within a packet of each; by
-// chunks of 64 KiB the first would end seven chunks before the last.
-TEST(QueueNetwork, MessagesThatBeginTogetherEndTogether) {
-  const Drawn topology = line({{"", {50e9}, {}}, {"", {50e9}, {}}});
-  for (const double bytes : {64 * 1024.0 + 1, 5 * 64 * 1024.0, 5 * 64 * 1024.0 + 5000, 10e6}) {
-    Bench run(topology);
-    constexpr std::uint32_t flows = 8;
-    for (std::uint32_t flow = 0; flow < flows; ++flow) run.send(0, 1, bytes, flow, flow);
-    const Time end = run.finish();
-    ASSERT_EQ(run.arrivals.at.size(), flows);
-    const Time apart = end - run.arrivals.at.front().second;
-    EXPECT_LE(apart, duration(Bytes{flows * 4096.0}, {50e9})) << bytes;
-  }
-}
-
 TEST(QueueNetwork, LongLatencyDoesNotStarveThePipe) {
   const Drawn topology = line({{"", {100e9}, Time::from_us(50)}, {"", {100e9}, Time::from_us(50)}});
   Bench run(topology);

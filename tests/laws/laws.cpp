@@ -131,7 +131,7 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
   const bool meets = moves_bytes(one.op) || of_places(changed->name);
   if (meets && after.ps() <= before.ps() * (1 + most_later(one))) return {Found::reordered};
-  if (after.ps() <= before.ps() + period(one)) return {Found::reordered};
+  if (after.ps() <= before.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
   return {Found::broken,
           changed->name,
           fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
@@ -155,7 +155,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
   if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_later(one))) return {Found::reordered};
-  if (before.ps() <= after.ps() + period(one)) return {Found::reordered};
+  if (before.ps() <= after.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
   return {Found::broken,
           one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
           fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
@@ -209,16 +209,6 @@ bool symmetric(const Case& one) {
   return one.nodes == 1 || !(work.is("engine", "cu") || work.op == "kernel" || work.group == "embedding" ||
                              work.is("schedule", "bulk_synchronous") ||
                              work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one
-}
-
-// Of messages that come to a port at once one is first, and the others wait for its chunk.
-double ties(const Case& one) {
-  if (one.nodes == 1) return 0;
-  const double chunk = number_of(one.system, "system.network.chunk", 0);
-  double slowest = number_of(one.system, "system.node.nic.bandwidth", 1);
-  for (const char* link : {"torus.link", "dragonfly.local_link", "dragonfly.global_link"})
-    slowest = std::min(slowest, number_of(one.system, std::string("system.fabric.") + link + ".bandwidth", 1e30));
-  return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
 }
 
 // Of a sum every rank has a part, and they are alike where all channels have as many whole cells of each.
@@ -289,18 +279,27 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
 // --- A slower world
 
 // What rounding alone may make of a run: how far runs lie apart whose times are a few picoseconds longer or shorter,
-// all of them. Who begins a little later while few share a port, and ends while many do, ends later by many over few
-// times that: in most programs that dies out, in some it grows with the steps.
+// all of them, or whose rates are by 1e-8. Who begins a little later while few share a port, and ends while many do,
+// ends later by many over few times that: in most programs that dies out, in some it grows with the steps.
 double grown_rounding(const Case& one, const Scenario& base, const Outcome& outcome, const Cost& cost) {
   double most = 0;
-  for (const double ps : {-3., -2., -1., 1., 2., 3.}) {
+  const auto beside = [&](auto&& changed) {
     std::vector<Change> changes;
-    for (const Parameter& number : numbers_of_run(one))
-      if (number.dimension == config::Dimension::time)
-        changes.push_back({number.path, number.text(std::max(number.field->limits.low, number.value + ps))});
-    const Outcome beside = simulate(with(base, changes), 2 * cost.most_spans);
-    if (beside.ran()) most = std::max(most, std::abs(beside.ps() - outcome.ps()));
-  }
+    for (const Parameter& number : numbers_of_run(one)) {
+      const double value = changed(number);
+      if (value != number.value)
+        changes.push_back({number.path, number.text(std::max(number.field->limits.low, value))});
+    }
+    const Outcome other = simulate(with(base, changes), 2 * cost.most_spans);
+    if (other.ran()) most = std::max(most, std::abs(other.ps() - outcome.ps()));
+  };
+  for (const double ps : {-3., -2., -1., 1., 2., 3.})
+    beside([ps](const Parameter& number) {
+      return number.dimension == config::Dimension::time ? number.value + ps : number.value;
+    });
+  // The sharing law is solved to 1e-9.
+  for (const double share : {-1e-8, -1e-9, 1e-9, 1e-8})
+    beside([share](const Parameter& number) { return is_rate(number) ? number.value * (1 + share) : number.value; });
   return most;
 }
 
@@ -309,11 +308,8 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   std::vector<Change> changes;
   for (const Parameter& number : numbers_of_run(one)) {
     const double value = number.dimension == config::Dimension::time ? number.value * k
-                         : number.dimension == config::Dimension::bytes_per_second ||
-                                 number.dimension == config::Dimension::flop_per_second ||
-                                 number.dimension == config::Dimension::per_second
-                             ? number.value / k
-                             : number.value;
+                         : is_rate(number)                           ? number.value / k
+                                                                     : number.value;
     if (value != number.value) changes.push_back({number.path, number.text(value)});
   }
   const Scenario base = one.scenario();
@@ -355,7 +351,7 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
-    if (lone.ps() <= outcome.ps() * (1 + most_reordered)) return {Found::reordered};
+    if (lone.ps() <= outcome.ps() * (1 + most_reordered) + resolution(one, lone)) return {Found::reordered};
     return {Found::broken,
             "",
             fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
@@ -388,6 +384,21 @@ Verdict folded(const Case& one, Random random, const Cost& cost) {
 }
 
 }  // namespace
+
+double ties(const Case& one) {
+  if (one.nodes == 1) return 0;
+  const double chunk = number_of(one.system, "system.network.chunk", 0);
+  double slowest = number_of(one.system, "system.node.nic.bandwidth", 1);
+  for (const char* link : {"torus.link", "dragonfly.local_link", "dragonfly.global_link"})
+    slowest = std::min(slowest, number_of(one.system, std::string("system.fabric.") + link + ".bandwidth", 1e30));
+  return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
+}
+
+double resolution(const Case& one, const Outcome& outcome) {
+  const std::string* channels = one.work.find("channels");
+  const double rounds = (channels == nullptr ? 1 : std::stod(*channels)) * ties(one);
+  return std::min(rounds, most_unresolved * outcome.ps());
+}
 
 double rounding(const Outcome& a, const Outcome& b) {
   return static_cast<double>(std::max(a.result.stats.events, b.result.stats.events)) + 1e-8 * std::max(a.ps(), b.ps());

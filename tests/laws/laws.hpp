@@ -25,9 +25,13 @@ struct Verdict {
 // and counted by itself; more is broken. Kernels that meet nobody have no such room.
 inline constexpr double most_reordered = 0.02;
 
-// All blocks of an MSCCL++ plan store to the peers in the same order. Blocks that begin together therefore meet at one port
-// after the other; blocks that begin at different times use several ports at once and can end sooner, by this share.
-inline constexpr double most_convoyed = 0.05;
+// All blocks of an MSCCL++ plan store to the peers in the same order. Blocks that begin together therefore meet at one
+// port after the other; blocks that begin at different times use several ports at once and can end sooner, by this
+// share.
+inline constexpr double most_convoyed = 0.07;
+
+// What the chunks of the network, which are larger than packets, may move a run between nodes by.
+inline constexpr double most_unresolved = 0.1;
 
 // How much a case may cost.
 struct Cost {
@@ -52,5 +56,13 @@ Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenari
 // Simulations round times to picoseconds, once an event, and the sharing law is solved to 1e-9: what two runs may
 // differ by without a reason, in picoseconds.
 double rounding(const Outcome& a, const Outcome& b);
+
+// Of messages that come to a port at once one is first, and the others wait for its chunk: what may decide who ends
+// last among ranks that are alike, in picoseconds.
+double ties(const Case& one);
+
+// Between nodes a port serves network.chunk at a time, one queue pair after the other, so that the end of a message may
+// be a round of chunks off, once for each message that waits for another. A NIC takes turns by the packet.
+double resolution(const Case& one, const Outcome& outcome);
 
 }  // namespace moire::laws

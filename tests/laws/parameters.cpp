@@ -271,6 +271,11 @@ std::vector<Parameter> parameters_of(const config::Node& tree, const config::Des
   return found;
 }
 
+bool is_rate(const Parameter& one) {
+  return one.dimension == config::Dimension::bytes_per_second || one.dimension == config::Dimension::flop_per_second ||
+         one.dimension == config::Dimension::per_second;
+}
+
 const Direction* direction_of(const std::string& name) {
   const auto at = std::find_if(std::begin(directions), std::end(directions),
                                [&](const Direction& one) { return name == one.name; });

@@ -30,6 +30,8 @@ struct Parameter {
   std::string text(double value) const;  // as YAML
 };
 
+bool is_rate(const Parameter& one);
+
 // All numbers that are written in the tree at `path`, which a spec of that description reads, or that it has by
 // default.
 std::vector<Parameter> parameters_of(const config::Node& tree, const config::Description& spec,

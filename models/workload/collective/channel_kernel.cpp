@@ -121,7 +121,7 @@ class ChannelKernel final : public program::KernelBody {
     if (bytes <= 0) {
       if (part == think && (needs.receives || needs.sends)) {
         phase.kind = Phase::Kind::delay;
-        phase.duration = terms_.empty_slice;
+        phase.duration = varied(terms_.empty_slice, workgroup, strand, number);
       }
       return true;
     }
@@ -132,8 +132,7 @@ class ChannelKernel final : public program::KernelBody {
       } else if (is_part(step)) {
         phase.kind = Phase::Kind::nothing;
       } else {
-        phase.duration =
-            spread_out(terms_.overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number);
+        phase.duration = varied(terms_.overhead, workgroup, strand, number);
       }
     } else if (part == move) {
       phase.kind = Phase::Kind::work;
@@ -147,6 +146,11 @@ class ChannelKernel final : public program::KernelBody {
 
  private:
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
+
+  // An empty slice varies as a full one does: of the same slice both take the same.
+  Time varied(Time overhead, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number) const {
+    return spread_out(overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number);
+  }
 
   bool reaches(Rank a, Rank b) const { return terms_.reach.stores(a, b); }
   // The receiver sees every line as it comes, so it works while the sender does.
