@@ -162,7 +162,7 @@ def measurements(about, table, idle, first):
               "gemm_16384x8192x1024_normal": (16384, 8192, 1024, 1), "gemm_8192_normal": (8192, 8192, 8192, 1),
               "gemm_8192_zeros": (8192, 8192, 8192, 0), "gemm_8192_ones": (8192, 8192, 8192, 0),
               "gemm_8192_thirds": (8192, 8192, 8192, 0)}
-    named = {"hold_awake": ("power_hold", ""), "fma_fp32": ("power_fma", " flop=%d" % FMA),
+    named = {"hold_awake": ("power_hold", ""), "fma_fp32": ("power_fma", " rounds=20000"),
              "read_hbm": ("power_read", " bytes=%d times=1" % (1024 * MIB)),
              "read_l2": ("power_read", " bytes=%d times=60" % (16 * MIB)),
              "stream_1gib": ("power_stream", " bytes=%d" % (1024 * MIB)),
@@ -194,8 +194,8 @@ def measurements(about, table, idle, first):
         us = first[loop]["us"] / first[loop]["times"]
         row("power_gemm", "clock_mhz=1980.0 us=%.3f m=%d n=%d k=%d digits=%d" % (us, m, n, k, digits), "energy",
             [first[loop]["watt"] * us * 1e-3], "mJ")
-    held = [g["watt"] / limit for loop in shapes for g in table[loop] if g["watt"] > 0.97 * limit]
-    row("power_held", "limit_w=%d" % limit, "share", held, "1")
+    held = [g["watt"] for loop in shapes for g in table[loop] if g["watt"] > 0.97 * limit]
+    row("power_held", "limit_w=%d" % limit, "power", held, "W")
 
 
 def main(arguments):

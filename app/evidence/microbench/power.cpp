@@ -98,7 +98,9 @@ Values fma(const libraries::EquippedSystem& system, const Parameters& parameters
   PhaseShape shape;
   shape.name = "arithmetic";
   shape.flop = 1;
-  return units(system, parameters, shape, number(parameters, "flop"), 1);
+  // Eight chains a thread, two operations each.
+  const double flop = wgs_per_cu * static_cast<double>(system.node.gpu.compute.total_cus() * default_threads) * 8 * 2;
+  return units(system, parameters, shape, flop * number(parameters, "rounds"), 1);
 }
 
 Values peer_store(const libraries::EquippedSystem& system, const Parameters& parameters) {
@@ -150,7 +152,7 @@ std::vector<Benchmark> power_benchmarks() {
        {{"clock_mhz", "us"}},
        energy,
        hold},
-      {"power_fma", "fp32 FMA on every SM.", {{"clock_mhz", "us", "flop"}}, energy, fma},
+      {"power_fma", "fp32 FMA on every SM.", {{"clock_mhz", "us", "rounds"}}, energy, fma},
       {"power_read",
        "Loads by all SMs, of what the cache holds or not.",
        {{"clock_mhz", "us", "bytes", "times"}},
@@ -165,12 +167,12 @@ std::vector<Benchmark> power_benchmarks() {
        {{"energy", "mJ"}, {"clock_left", "MHz"}},
        gemm},
       {"power_held",
-       "Mean power of a loop that meets the power limit, over that limit.",
+       "Mean power of loops that meet a power limit.",
        {{"limit_w"}},
-       {{"share", "1"}},
-       [](const libraries::EquippedSystem& system, const Parameters&) -> Values {
+       {{"power", "W"}},
+       [](const libraries::EquippedSystem& system, const Parameters& parameters) -> Values {
          if (!system.node.gpu.power) return {};
-         return {{"share", system.node.gpu.power->held}};
+         return {{"power", system.node.gpu.power->held * number(parameters, "limit_w")}};
        }},
   };
 }
