@@ -650,7 +650,7 @@ TEST_F(SharingTest, RefusesWhatMakesNoSense) {
 // Two of rate 2 for 3 ps, one of them for 5 more, 4 units of the meter each; and 10 a picosecond from 1 to 7 ps.
 TEST_F(SharingTest, AMeterCountsAndChangesNothing) {
   const MeterId meter = sharing.add_meter({"m", 100});
-  const ClassId metered = sharing.add_class({.metered = {{meter, 4}}, .bound = 2 * per_ps});
+  const ClassId metered = sharing.add_class({.demands = {}, .metered = {{meter, 4}}, .bound = 2 * per_ps});
   start(metered, 6, 1);
   start(metered, 16, 2);
   at(1, [&] { sharing.add_level(meter, 10 * per_ps); });

@@ -60,12 +60,17 @@ TEST(PowerSpec, VoltageIsStraightInTheClock) {
 
 TEST_F(PowerTest, APhaseTakesTheEnergyOfEachUnitThatItUses) {
   const Power& here = power();
-  program::PhaseShape shape{.name = "x", .read = 4, .read_miss = 0.5, .write = 2, .write_miss = 1};
+  program::PhaseShape shape{.name = "x", .read = 4, .read_miss = 0.5, .write = 2, .write_miss = 1, .in_flight = {}};
   core::ClassSpec spec;
   here.meter({shape, 0, 0}, spec);
   EXPECT_DOUBLE_EQ(joules(here, spec)[0], (6 * 30 + 2 * 50 + 2 * 70) * 1e-12);
-  program::PhaseShape matrix{
-      .name = "x", .read = 1, .read_miss = 0, .flop = 3, .power = 1, .unit = program::Arithmetic::matrix_16bit};
+  program::PhaseShape matrix{.name = "x",
+                             .read = 1,
+                             .read_miss = 0,
+                             .flop = 3,
+                             .power = 1,
+                             .unit = program::Arithmetic::matrix_16bit,
+                             .in_flight = {}};
   core::ClassSpec random, quiet;
   here.meter({matrix, 0, 0}, random);
   matrix.power = 0;
@@ -76,7 +81,7 @@ TEST_F(PowerTest, APhaseTakesTheEnergyOfEachUnitThatItUses) {
 
 TEST_F(PowerTest, AStoreToAPeerTakesEnergyAtBothEnds) {
   const Power& here = power();
-  const program::PhaseShape shape{.name = "x", .peer_write = 1};
+  const program::PhaseShape shape{.name = "x", .peer_write = 1, .in_flight = {}};
   core::ClassSpec spec;
   here.meter({shape, 0, 1}, spec);
   EXPECT_DOUBLE_EQ(joules(here, spec)[0], (30 + 90) * 1e-12);
@@ -89,7 +94,7 @@ TEST_F(PowerTest, AStoreToAPeerTakesEnergyAtBothEnds) {
 
 TEST_F(PowerTest, OnlyTheCoreGoesWithTheVoltage) {
   const Power& here = power(0.5);
-  const program::PhaseShape shape{.name = "x", .read = 1};
+  const program::PhaseShape shape{.name = "x", .read = 1, .in_flight = {}};
   core::ClassSpec spec;
   here.meter({shape, 0, 0}, spec);
   EXPECT_DOUBLE_EQ(joules(here, spec)[0], (30 * 0.75 * 0.75 + 50) * 1e-12);
@@ -98,7 +103,8 @@ TEST_F(PowerTest, OnlyTheCoreGoesWithTheVoltage) {
 // 100 W, for 3 of 10 ms a CU of 2 W, and 10^12 operations of 10 pJ over 4 ms.
 TEST_F(PowerTest, EnergyIsTheIntegralOfPower) {
   Power& here = power();
-  const program::PhaseShape matrix{.name = "x", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit};
+  const program::PhaseShape matrix{
+      .name = "x", .flop = 1, .power = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}};
   core::ClassSpec spec;
   here.meter({matrix, 0, 0}, spec);
   spec.bound = 2.5e14;
