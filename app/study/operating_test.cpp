@@ -37,7 +37,9 @@ TEST(SteadyState, IsWhereThePowerMeetsTheLimit) {
     EXPECT_NEAR(found.clock_share, exact, 2e-3 * exact) << cap;
     EXPECT_EQ(found.clock_share, last);
     EXPECT_LE(runs, 12) << cap;
-    if (cap > 1125) EXPECT_EQ(runs, 1) << "nothing to look for";
+    if (cap > 1125) {
+      EXPECT_EQ(runs, 1) << "nothing to look for";
+    }
   }
 }
 
