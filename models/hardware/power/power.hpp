@@ -1,5 +1,5 @@
 // The power of every GPU as a part of the machine: meters that count the energy of what activities do. It limits
-// nothing within a run; what clock the power allows is found between runs (app/study/operating_point).
+// nothing within a run; what clock the power allows is found between runs (app/study/operating.hpp).
 #pragma once
 
 #include <optional>
