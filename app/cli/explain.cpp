@@ -18,6 +18,7 @@
 #include "models/algorithms/mscclang/programs/registry.hpp"
 #include "models/hardware/machine/follow.hpp"
 #include "models/hardware/perturb/spec.hpp"
+#include "models/hardware/power/spec.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/process/standard_streams.hpp"
@@ -33,6 +34,7 @@ config::Catalogue everything() {
   catalogue.add<study::ScenarioSpec>();
   catalogue.add<advise::AdviseSpec>();
   catalogue.add<perturb::PerturbSpec>();
+  catalogue.add<power::OperatingPointSpec>();
   validate::describe(catalogue);
   operators::describe(catalogue);
   mscclang::describe(catalogue);

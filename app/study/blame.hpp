@@ -26,6 +26,7 @@ struct QueueBlame {
   std::string queue;
   std::vector<Time> lost = std::vector<Time>(lost_parts().size());  // of each part
   Time of(std::string_view part) const;
+  void charge(std::string_view part, Time more);
   Time sum() const;
 };
 

@@ -39,8 +39,9 @@ void each_field(MaybeConst<QueueResult> auto& queue, const auto& each) {
 }
 
 void each_field(MaybeConst<RunResult> auto& result, const auto& each) {
-  each(result.time, result.queues, result.metrics, result.notes, result.perturbed, result.unfelt, result.deadlock,
-       result.stats, result.fold.images, result.fold.why_not);
+  each(result.time, result.queues, result.metrics, result.notes, result.perturbed, result.unfelt, result.clock_share,
+       result.hottest_watts, result.matrix_share, result.deadlock, result.stats, result.fold.images,
+       result.fold.why_not);
 }
 
 }  // namespace moire::study

@@ -139,6 +139,17 @@ const std::vector<MetricInfo>& metric_infos() {
       for (const auto& [name, meaning] : part.declaration().occupied)
         all.push_back({std::string(name), std::string(meaning)});
     }
+    const std::vector<MetricInfo> power = {
+        {"clock_mhz",
+         "With an operating point: clock at which the GPUs worked (matrix arithmetic may lower it further)"},
+        {"power_mean_w", "Mean power of a GPU while the program is repeated (repeated_us), mean over GPUs"},
+        {"power_hottest_w", "The same of the GPU that draws most"},
+        {"power_peak_w", "Power of a GPU at the moment at which one draws most"},
+        {"energy_j", "Energy of all GPUs for one of the repetitions"},
+        {"energy_per_matrix_flop_pj", "energy_j over the operations of the matrix units, padding of tiles included"},
+        {"energy_per_moved_byte_pj", "energy_j over the bytes that GPUs stored to, copied or put to each other"},
+    };
+    all.insert(all.end(), power.begin(), power.end());
     const std::vector<MetricInfo> overlap = {
         {"<queue>_isolated_us",
          "Queues that run beside each other (compare.ideal: overlap): time of the queue alone, with the settings of "
@@ -177,8 +188,14 @@ const std::vector<MetricInfo>& metric_infos() {
 }
 
 std::string_view unit_of(std::string_view metric) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> units = {
-      {{"_us", "us"}, {"_percent", "%"}, {"_bytes", "B"}, {"_gb_per_s", "GB/s"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> units = {{{"_us", "us"},
+                                                                                   {"_percent", "%"},
+                                                                                   {"_bytes", "B"},
+                                                                                   {"_gb_per_s", "GB/s"},
+                                                                                   {"_w", "W"},
+                                                                                   {"_j", "J"},
+                                                                                   {"_pj", "pJ"},
+                                                                                   {"_mhz", "MHz"}}};
   for (const auto& [ending, unit] : units) {
     if (metric.ends_with(ending)) return unit;
   }

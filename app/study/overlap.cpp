@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/study/operating.hpp"
+
 namespace moire::study {
 
 namespace {
@@ -48,8 +50,10 @@ void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun&
   simulated.held = scenario.ideal == Ideal::overlap || result.queues.size() == 2;
   const bool reference = scenario.compare_to && run.variant == scenario.compare_to;
   if (!simulated.held && !reference) return;
+  std::vector<double> clocks;  // of the queues alone, over the file's
   for (const QueueResult& queue : result.queues) {
     RunResult alone = simulate_more(prepared.only(queue.number));
+    clocks.push_back(alone.clock_share);
     study::add(alone.stats, result.stats);
     if (!alone.deadlock.empty()) {
       simulated.alone_deadlock = std::move(alone.deadlock);
@@ -59,11 +63,26 @@ void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun&
     simulated.alone.back().number = queue.number;
   }
   if (!simulated.held || !scenario.blame || result.queues.size() < 2) return;
-  simulated.blame = blame(prepared, result.queues, simulated.alone, [&](const machine::Apart& apart) {
-    RunResult counterfactual = simulate_more(prepared, apart);
-    study::add(counterfactual.stats, result.stats);
-    return counterfactual;
-  });
+  const auto blame_at = [&](double clock, const std::vector<QueueResult>& together) {
+    const PreparedRun held = prepared.operating ? held_at_clock(prepared, clock) : prepared;
+    return blame(held, together, simulated.alone, [&](const machine::Apart& apart) {
+      RunResult counterfactual = simulate_more(held, apart);
+      study::add(counterfactual.stats, result.stats);
+      return counterfactual;
+    });
+  };
+  simulated.blame = blame_at(result.clock_share, result.queues);
+  // Where the power of all leaves another clock than that of one: each queue is followed at its own.
+  for (std::size_t q = 0; q < clocks.size() && !simulated.blame.empty(); ++q) {
+    if (clocks[q] == result.clock_share) continue;
+    const RunResult there = simulate_more(held_at_clock(prepared, clocks[q]));
+    study::add(there.stats, result.stats);
+    if (!there.deadlock.empty()) return simulated.blame.clear();
+    const std::vector<QueueBlame> blamed = blame_at(clocks[q], there.queues);
+    if (blamed.empty()) return simulated.blame.clear();
+    simulated.blame[q] = blamed[q];
+    simulated.blame[q].charge("clock", result.queues[q].end - there.queues[q].end);
+  }
 }
 
 void simulate_unperturbed(const PreparedRun& prepared, RunResult& result) {

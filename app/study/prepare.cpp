@@ -8,6 +8,7 @@
 
 #include "app/study/metrics.hpp"
 #include "app/study/notes.hpp"
+#include "app/study/operating.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/hardware/perturb/draw.hpp"
@@ -156,7 +157,9 @@ constexpr std::size_t most_kept = std::size_t{128} << 20;
 PreparedRun PreparedRun::only(std::uint32_t queue) const {
   auto alone = std::make_shared<program::Program>(program->only(queue));
   const double own_steps = program::work_of(*alone).steps / fold.images;
-  return {system, std::move(alone), {}, {}, {}, own_steps, fold, machine};
+  PreparedRun own{system, std::move(alone), {}, {}, {}, own_steps, fold, machine};
+  own.operating = operating;
+  return own;
 }
 
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
@@ -271,6 +274,8 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
     prepared = perturbed(prepared, checked, *node, *program_node, diagnostics);
     if (!prepared) return nullptr;
   }
+  prepared = with_operating_point(std::move(prepared), tree.find("operating_point"), diagnostics);
+  if (!prepared) return nullptr;
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
     diagnostics.error(scenario.ideal_place, "an ideal overlap of one queue",
                       "'ideal: overlap' needs a program of two queues or more");

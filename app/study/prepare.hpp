@@ -34,6 +34,7 @@ struct PreparedRun {
   replay::Fold fold{};
   SpareMachine machine{};
   std::shared_ptr<const PreparedRun> unperturbed{};  // where `perturb` makes parts late or slow: the same without it
+  std::optional<power::OperatingPoint> operating{};  // absent: at the clock of the file, and no energy is counted
 
   PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
 };

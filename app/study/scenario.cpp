@@ -138,12 +138,11 @@ class ScenarioReader {
   }
 
   void change(const std::string& path, const config::Node& value, Choice& into) {
-    constexpr std::array<std::string_view, 3> allowed = {"system", "program", "perturb"};
     auto made = config::make_override(path, value, diagnostics_);
     if (!made) return;
-    if (std::find(allowed.begin(), allowed.end(), made->path.front()) == allowed.end()) {
+    if (!varies_runs(*made)) {
       reject(value, fmt::format("'{}' can not be varied", path),
-             "a path starts with 'system.', 'program.' or 'perturb.'");
+             "a path starts with 'system.', 'program.' or 'perturb.', or is 'operating_point'");
       return;
     }
     into.changes.push_back(std::move(*made));
@@ -251,7 +250,7 @@ void check_overwrites(const Scenario& scenario, config::Diagnostics& diagnostics
 
 bool varies_runs(const config::Override& set) {
   const std::string& first = set.path.front();
-  return first == "system" || first == "program" || first == "perturb";
+  return first == "system" || first == "program" || first == "perturb" || first == "operating_point";
 }
 
 bool replaces(const config::Override& change, const config::Override& set) {
@@ -292,6 +291,11 @@ void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
   d.field("perturb", &ScenarioSpec::perturb,
           "Stragglers and noise: ranks that begin late, slow GPUs, NICs and links (`moire explain perturb`)")
       .example("{gpus: [{ranks: [5], clock: {value: 0.8}}]}")
+      .optional();
+  d.field("operating_point", &ScenarioSpec::operating_point,
+          "At what clock the program runs: burst, sustained, {clock: 1.5 GHz} or {power_cap: 500 W} (`moire explain "
+          "operating_point`). Absent: what the system says, else burst")
+      .example("sustained")
       .optional();
   d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point")
       .example("{base: {}, other: {system.network.model: flow}}")

@@ -42,7 +42,8 @@ struct ScenarioSpec {
   std::string description;
   config::Node system;
   config::Node program;
-  config::Node perturb;  // read by models/hardware/perturb
+  config::Node perturb;          // read by models/hardware/perturb
+  config::Node operating_point;  // read by models/hardware/power
   config::Node variants;
   config::Node sweep;
   std::optional<CompareSpec> compare;
@@ -96,7 +97,7 @@ std::string label_of_point(const Scenario& scenario, std::size_t point);
 // list or as a map.
 bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics);
 
-// Is the path one of `system`, `program` or `perturb`, which runs are made of?
+// Is the path one of `system`, `program`, `perturb` or `operating_point`, which runs are made of?
 bool varies_runs(const config::Override& set);
 // Does the change replace what `set` leads into?
 bool replaces(const config::Override& change, const config::Override& set);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/study/collectives.hpp"
+#include "app/study/operating.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/hardware/replay/fold.hpp"
@@ -199,6 +200,35 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   return metrics;
 }
 
+// Of a program that is repeated: its energy beside what an idle GPU draws is spent in a shorter or longer time.
+void add_power(const replay::Result& replayed, const machine::Machine& machine, RunResult& result) {
+  const auto* meters = machine.site().find<part::Meters>();
+  if (meters == nullptr) return;
+  const machine::GpuSpec& gpu = machine.gpu();
+  const double idle = gpu.power->idle.value;
+  const double period = repeated(replayed, gpu.host).seconds();
+  double joules = 0, highest = 0, flop = 0;
+  for (part::Rank rank = 0; rank < machine.ranks(); ++rank) {
+    const part::Meters::Drawn drawn = meters->drawn(rank, replayed.end);
+    const double own = drawn.joules + idle * (period - replayed.end.seconds());
+    joules += own;
+    highest = std::max(highest, drawn.highest);
+    flop += drawn.matrix_flop;
+    result.hottest_watts = std::max(result.hottest_watts, own / period);
+    result.matrix_share = std::max(result.matrix_share, drawn.matrix_flop / period / gpu.compute.matrix_16bit.value);
+  }
+  const auto rounded = [](double value) { return std::round(value * 1e6) / 1e6; };
+  const double images = machine.images();
+  result.metrics.push_back({"clock_mhz", rounded(gpu.compute.clock.value / 1e6)});
+  result.metrics.push_back({"power_mean_w", rounded(joules / machine.ranks() / period)});
+  result.metrics.push_back({"power_hottest_w", rounded(result.hottest_watts)});
+  result.metrics.push_back({"power_peak_w", rounded(highest)});
+  result.metrics.push_back({"energy_j", rounded(joules * images)});
+  const double moved = replayed.traffic.scale_up_bytes.value + replayed.traffic.put_bytes.value;
+  if (flop > 0) result.metrics.push_back({"energy_per_matrix_flop_pj", rounded(joules / flop * 1e12)});
+  if (moved > 0) result.metrics.push_back({"energy_per_moved_byte_pj", rounded(joules * images / moved * 1e12)});
+}
+
 // Whether any of those that are not as the file says was used.
 template <class T>
 bool none_used(const std::vector<T>& values, T nominal, const std::function<bool(std::size_t)>& used) {
@@ -276,8 +306,10 @@ void log_busy(const RunResult& result) {
 
 double microseconds(Time time) { return static_cast<double>(time.ps) / 1e6; }
 
-RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart,
-                   core::Pulse* pulse) {
+namespace {
+
+RunResult simulate_once(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart,
+                        core::Pulse* pulse) {
   const auto build = [&](program::Rank images) {
     auto machine = machine_for(run, apart, images);
     machine->loop().tell(pulse);
@@ -301,12 +333,26 @@ RunResult simulate(const PreparedRun& run, program::Observer* observer, const ma
   result.time = replayed.end;
   result.queues = queues_of(replayed, *run.program);
   result.metrics = metrics_of(replayed, run, *machine);
+  add_power(replayed, *machine, result);
   result.notes = run.notes;
   result.perturbed = run.system->uneven != nullptr;
   if (result.perturbed) result.unfelt = unfelt(*run.system->uneven, *machine, replayed);
   tell_apart(result.metrics);
   log_busy(result);
   return result;
+}
+
+}  // namespace
+
+RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart,
+                   core::Pulse* pulse) {
+  if (!run.operating) return simulate_once(run, observer, apart, pulse);
+  return at_operating_point(
+      run,
+      [&](const PreparedRun& at, bool last) {
+        return simulate_once(at, last ? observer : nullptr, apart, last ? pulse : nullptr);
+      },
+      observer != nullptr);
 }
 
 }  // namespace moire::study

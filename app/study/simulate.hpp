@@ -41,6 +41,9 @@ struct RunResult {
   std::vector<std::string> notes;   // what operators decided and why, and who is late or slow
   bool perturbed = false;           // parts of the machine were late or slow
   std::vector<std::string> unfelt;  // what of `perturb` had nothing to slow
+  double clock_share = 1;           // of the file's clock, at which the GPUs worked
+  double hottest_watts = 0;         // with an operating point: mean power of the GPU that draws most, repeated
+  double matrix_share = 0;          // and the most of a GPU's matrix rate that the program uses, repeated
   std::string deadlock;             // the report; empty where every operation ended
   replay::Fold fold;
   RunStats stats;

@@ -35,6 +35,8 @@ constexpr DimensionInfo dimensions[] = {
     {Dimension::flop, "number of operations", "2 TFLOP", {1, 1e24}},
     {Dimension::flop_per_second, "compute rate", "989 TFLOP/s", {1e6, 1e22}},
     {Dimension::per_second, "rate of events", "150 M/s", {1e3, 1e18}},
+    {Dimension::power, "power", "700 W", {1e-6, 1e9}},
+    {Dimension::energy, "amount of energy", "75 pJ", {1e-18, 1e9}},
     {Dimension::ratio, "ratio", "0.92", {1e-15, 1e15}},
 };
 
@@ -65,6 +67,14 @@ const std::vector<Unit>& units() {
     prefixed(decimal, "FLOP/s", Dimension::flop_per_second);
     prefixed(decimal, "/s", Dimension::per_second);
     prefixed(decimal, "Hz", Dimension::per_second);
+    out.insert(out.end(), {{"mW", Dimension::power, 1e-3}, {"W", Dimension::power, 1}, {"kW", Dimension::power, 1e3}});
+    out.insert(out.end(), {{"fJ", Dimension::energy, 1e-15},
+                           {"pJ", Dimension::energy, 1e-12},
+                           {"nJ", Dimension::energy, 1e-9},
+                           {"uJ", Dimension::energy, 1e-6},
+                           {"mJ", Dimension::energy, 1e-3},
+                           {"J", Dimension::energy, 1},
+                           {"kJ", Dimension::energy, 1e3}});
     out.push_back({"%", Dimension::ratio, 0.01});
     return out;
   }();
@@ -191,6 +201,10 @@ std::vector<std::string> dimension_units(Dimension dimension) {
       return {"FLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"};
     case Dimension::per_second:
       return {"/s", "k/s", "M/s", "G/s", "Hz", "kHz", "MHz", "GHz"};
+    case Dimension::power:
+      return {"W", "mW", "kW"};
+    case Dimension::energy:
+      return {"J", "fJ", "pJ", "nJ", "uJ", "mJ", "kJ"};
     case Dimension::ratio:
       return {"%"};
   }

@@ -13,8 +13,8 @@
 
 namespace moire::config {
 
-// Base units: ps, B, B/s, FLOP, FLOP/s, 1/s, 1.
-enum class Dimension { time, bytes, bytes_per_second, flop, flop_per_second, per_second, ratio };
+// Base units: ps, B, B/s, FLOP, FLOP/s, 1/s, W, J, 1.
+enum class Dimension { time, bytes, bytes_per_second, flop, flop_per_second, per_second, power, energy, ratio };
 
 // What all machines, programs and measurements lie within, zero aside, in base units: beyond it a value is a slip, and
 // arithmetic with it would be none.
@@ -57,6 +57,15 @@ struct DimensionOf<FlopPerSecond> {
 template <>
 struct DimensionOf<PerSecond> {
   static constexpr Dimension value = Dimension::per_second;
+};
+
+template <>
+struct DimensionOf<Watts> {
+  static constexpr Dimension value = Dimension::power;
+};
+template <>
+struct DimensionOf<Joules> {
+  static constexpr Dimension value = Dimension::energy;
 };
 
 template <class Q>

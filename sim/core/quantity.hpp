@@ -82,6 +82,8 @@ using BytesPerSecond = Quantity<struct BytesPerSecondTag>;  // bytes / s
 using Flop = Quantity<struct FlopTag>;                      // floating-point operations
 using FlopPerSecond = Quantity<struct FlopPerSecondTag>;    // floating-point operations / s
 using PerSecond = Quantity<struct PerSecondTag>;            // events / s: message rate, clock (Hz)
+using Watts = Quantity<struct WattsTag>;                    // W
+using Joules = Quantity<struct JoulesTag>;                  // J
 
 // Time to move `bytes` at `rate` > 0, rounded up to the next picosecond so that nothing ever ends early.
 inline Time duration(Bytes bytes, BytesPerSecond rate) {

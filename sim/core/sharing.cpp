@@ -171,7 +171,7 @@ void Sharing::fire(std::uint64_t class_id) {
 }
 
 void Sharing::settle() {
-  if (dirty_.empty()) return;
+  if (dirty_.empty()) return settle_meters();
   std::sort(dirty_.begin(), dirty_.end());
   for (std::size_t i = 0; i < dirty_.size(); ++i) {
     if (i + ahead < dirty_.size()) fires_next(dirty_[i + ahead]);
@@ -198,6 +198,7 @@ void Sharing::settle() {
     if (const std::uint32_t known = classes_[id].component; known != no_id) components_[known].dirty.clear();
   }
   dirty_.clear();
+  settle_meters();
 }
 
 // The components of its capacities are one from now on.
@@ -324,6 +325,7 @@ void Sharing::solve(std::uint32_t number) {
     if (c.rate == rate && !c.dirty) continue;  // its timer still holds
     advance(c);
     c.rate = rate;
+    set_meters(c);
     retime(id);
     c.dirty = false;
   }

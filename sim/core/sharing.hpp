@@ -28,6 +28,7 @@ namespace moire::core {
 using CapacityId = std::uint32_t;
 using ClassId = std::uint32_t;
 using ActivityId = std::uint32_t;
+using MeterId = std::uint32_t;
 inline constexpr std::uint32_t no_id = UINT32_MAX;
 
 struct CapacitySpec {
@@ -43,8 +44,15 @@ struct Demand {
   double per_work = 0;  // units of the capacity that one unit of work takes, > 0
 };
 
+// What a unit of work adds to a meter.
+struct Metered {
+  MeterId meter = no_id;
+  double per_work = 0;
+};
+
 struct ClassSpec {
   std::vector<Demand> demands;
+  std::vector<Metered> metered{};
   double weight = 0;                                       // > 0 if there are demands
   double bound = std::numeric_limits<double>::infinity();  // work per second of one member
   double window = 0;                                       // work in flight of one member; 0: not bound by latency
@@ -61,6 +69,7 @@ class SharingObserver {
  public:
   virtual ~SharingObserver() = default;
   virtual void capacity_load(CapacityId capacity, Time now, double units_per_second) = 0;
+  virtual void meter_level(MeterId /*meter*/, Time /*now*/, double /*units_per_second*/) {}
 };
 
 class Sharing final : public Settler, public EventSink {
@@ -77,6 +86,19 @@ class Sharing final : public Settler, public EventSink {
   ActivityId start(ClassId into, double work, EventSink& sink, std::uint64_t payload);
   // Continues the rest of an activity's work in another class (its compute unit got fuller or emptier).
   void move(ActivityId activity, ClassId into);
+
+  // A meter counts what activities do and limits nobody (energy): its level is what they add a second, with what
+  // add_level puts there by itself. `full` is what observers hold the level against.
+  struct MeterSpec {
+    std::string name;
+    double full = 0;
+  };
+  MeterId add_meter(MeterSpec spec);
+  void add_level(MeterId meter, double units_per_second);
+  const MeterSpec& meter(MeterId id) const { return meters_[id].spec; }
+  double level(MeterId id) const { return meters_[id].level; }
+  double counted(MeterId id) const;                                       // units until now
+  double highest_level(MeterId id) const { return meters_[id].highest; }  // at the end of any instant
 
   void settle() override;
   void fire(std::uint64_t class_id) override;
@@ -118,6 +140,7 @@ class Sharing final : public Settler, public EventSink {
     std::vector<Member> heap;
     double started = 0;     // work taken on, less work moved away
     double progressed = 0;  // rate x members x time
+    double on_meters = 0;   // work per second that its meters know of
     ClassSpec spec;         // behind what events touch
   };
   struct Capacity {
@@ -127,6 +150,14 @@ class Sharing final : public Settler, public EventSink {
     double used = 0;
     std::uint32_t component = no_id;  // that has it as its constraint number `place`
     std::uint32_t place = 0;
+  };
+  struct Meter {
+    MeterSpec spec{};
+    double level = 0;
+    double highest = 0;
+    double counted = 0;  // until `since`
+    Time since{};
+    bool changed = false;
   };
   struct Activity {
     ClassId in = no_id;
@@ -163,6 +194,8 @@ class Sharing final : public Settler, public EventSink {
   void copy_into_solver(std::uint32_t component);
   void dissolve(std::uint32_t component);
   void solve(std::uint32_t component);
+  void set_meters(Class& c);
+  void settle_meters();
 
   RunLoop& loop_;
   std::uint32_t component_;
@@ -179,6 +212,8 @@ class Sharing final : public Settler, public EventSink {
   std::vector<std::uint32_t> free_components_;
   std::vector<ClassId> empty_, changed_;  // scratch
   std::vector<CapacityId> changed_loads_;
+  std::vector<Meter> meters_;
+  std::vector<MeterId> changed_meters_;
 };
 
 }  // namespace moire::core

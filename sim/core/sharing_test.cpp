@@ -647,5 +647,20 @@ TEST_F(SharingTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(loop.run(), EndOfTime);  // 1e9 s is beyond 2^63 ps
 }
 
+// Two of rate 2 for 3 ps, one of them for 5 more, 4 units of the meter each; and 10 a picosecond from 1 to 7 ps.
+TEST_F(SharingTest, AMeterCountsAndChangesNothing) {
+  const MeterId meter = sharing.add_meter({"m", 100});
+  const ClassId metered = sharing.add_class({.demands = {}, .metered = {{meter, 4}}, .bound = 2 * per_ps});
+  start(metered, 6, 1);
+  start(metered, 16, 2);
+  at(1, [&] { sharing.add_level(meter, 10 * per_ps); });
+  at(7, [&] { sharing.add_level(meter, -10 * per_ps); });
+  run();
+  EXPECT_THAT(ends, ElementsAre(Pair(1, 3), Pair(2, 8)));
+  EXPECT_NEAR(sharing.counted(meter), 4 * 22 + 60, 1e-9);
+  EXPECT_NEAR(sharing.highest_level(meter) / per_ps, 2 * 2 * 4 + 10, 1e-9);
+  EXPECT_NEAR(sharing.level(meter) / per_ps, 0, 1e-9);
+}
+
 }  // namespace
 }  // namespace moire::core

@@ -20,8 +20,9 @@ void require(bool condition) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using config::Dimension;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const auto dimension : {Dimension::time, Dimension::bytes, Dimension::bytes_per_second, Dimension::flop,
-                               Dimension::flop_per_second, Dimension::per_second, Dimension::ratio}) {
+  for (const auto dimension :
+       {Dimension::time, Dimension::bytes, Dimension::bytes_per_second, Dimension::flop, Dimension::power,
+        Dimension::energy, Dimension::flop_per_second, Dimension::per_second, Dimension::ratio}) {
     double value = 0;
     if (const auto problem = config::parse_quantity(text, dimension, value)) {
       require(!problem->what.empty());

@@ -7,6 +7,7 @@
 
 #include "sim/config/load.hpp"
 #include "tests/laws/limits.hpp"
+#include "tests/laws/operating.hpp"
 #include "tests/laws/stragglers.hpp"
 
 namespace moire::laws {
@@ -421,6 +422,8 @@ const std::vector<Law>& all_laws() {
        moves_bytes, folded},
       {"slower", "a slower GPU, NIC or link never makes a run faster", 2, Draw::strict, any, slower},
       {"late", "ranks that begin s later make a run end 0 to s later", 1, Draw::strict, any, late},
+      {"operated", "a higher clock or power limit is never slower, and energy is power times time", 1, Draw::strict,
+       any, operated},
       {"together", "beside another queue nothing is faster than alone", 1, Draw::strict, any, together},
   };
   return laws;

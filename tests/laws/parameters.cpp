@@ -141,6 +141,20 @@ constexpr Direction directions[] = {
     {"dragonfly.seed", Better::neither, "other ways"},
     {"dragonfly_link.bandwidth", Better::more},
     {"dragonfly_link.latency", Better::less},
+    {"power.idle", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.cap", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.held", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.busy_cu", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.matrix_flop", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.matrix_quiet", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.vector_flop", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.l2_byte", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.hbm_read_byte", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.hbm_write_byte", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.link_byte", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.voltage_slope", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.matrix_dip", Better::neither, "no clock of a burst follows from it (law operated)"},
+    {"power.lowest_clock", Better::neither, "no clock of a burst follows from it (law operated)"},
     {"network.chunk", Better::neither, "the model's resolution"},
 };
 
@@ -188,6 +202,7 @@ struct Walk {
   }
 
   void map(const config::Node& node, const config::Description& spec, const std::string& path) {
+    if (spec.name == "power") return;  // a burst takes no time from it
     for (const config::Field& field : spec.fields) {
       const config::Node* entry = node.find(field.key);
       const std::string name = spec.name + "." + field.key, at = path + "." + field.key;
@@ -258,6 +273,10 @@ std::string Parameter::text(double number) const {
       return fmt::format("{} FLOP/s", number);
     case config::Dimension::per_second:
       return fmt::format("{} /s", number);
+    case config::Dimension::power:
+      return fmt::format("{} W", number);
+    case config::Dimension::energy:
+      return fmt::format("{} J", number);
     case config::Dimension::ratio:
       break;
   }

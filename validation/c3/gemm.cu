@@ -60,9 +60,10 @@ class LtGemm : public Gemm {
       CUBLAS_CHECK(
           cublasLtMatmulDescSetAttribute(matmul_, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &target, sizeof target));
     }
-    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&left_, CUDA_R_16BF, n, k, int64_t(n)));
-    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&right_, CUDA_R_16BF, k, m, int64_t(k)));
-    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&result_, CUDA_R_16BF, n, m, int64_t(n)));
+    const cudaDataType_t type = shape.fp16 ? CUDA_R_16F : CUDA_R_16BF;
+    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&left_, type, n, k, int64_t(n)));
+    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&right_, type, k, m, int64_t(k)));
+    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&result_, type, n, m, int64_t(n)));
     cublasLtMatmulPreference_t preference = nullptr;
     CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
     CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,

@@ -1,6 +1,9 @@
+// Over 400 lines: the loops of both kinds stand in one table each, so that names and what runs are read together.
 // Loops of one operation on all GPUs at once, for seconds: how long an iteration takes, and the SM's clock, power,
 // temperature and energy of each GPU while they run. Two tables: OUT (a row a sample) and OUT.iterations (a row a batch of
-// iterations). No mixtures: a model of power is fitted to these, and judged by those.
+// iterations). With --mixtures 1 the loops are mixtures instead: a model of power is fitted to those, and judged by these.
+#include <cuda_fp16.h>
+
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -14,6 +17,7 @@
 
 #include "cast.hpp"
 #include "cuda_check.hpp"
+#include "device_clock.cuh"
 #include "gpu_info.hpp"
 #include "harness.hpp"
 #include "provenance.hpp"
@@ -63,6 +67,38 @@ __global__ void hold(uint64_t cycles, bool asleep) {
     if (asleep) __nanosleep(1000);
 }
 
+// Whole SMs that load batches of four vectors a thread and wait for each.
+constexpr int kReaderThreads = 1024;
+constexpr int kReaderBatch = 4;
+__global__ void __launch_bounds__(kReaderThreads) read_batches(const float4* from, int64_t batches, float* out) {
+  float sum = 0;
+  for (int64_t b = blockIdx.x; b < batches; b += gridDim.x) {
+    const float4* at = from + b * kReaderBatch * kReaderThreads + threadIdx.x;
+    float4 v[kReaderBatch];
+#pragma unroll
+    for (int i = 0; i < kReaderBatch; ++i) v[i] = __ldcs(at + i * kReaderThreads);
+#pragma unroll
+    for (int i = 0; i < kReaderBatch; ++i) sum += v[i].x + v[i].y + v[i].z + v[i].w;
+  }
+  if (sum == 12345.678f) *out = sum;
+}
+
+__global__ void wait_a_while(uint64_t ns) {
+  const uint64_t begin = global_ns();
+  while (global_ns() - begin < ns) {
+  }
+}
+
+// fp16 numbers that are normally distributed, out of bf16 ones that are.
+__global__ void halve(uint16_t* words, int64_t count) {
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
+    // Seven digits of the fraction are random; the three that bf16 does not have come from another element's.
+    const uint32_t low = (words[i] * 2654435761U >> 20 ^ uint32_t(i) * 40503U >> 7) & 7;
+    const __half value = __float2half(__uint_as_float(uint32_t(words[i]) << 16));
+    words[i] = uint16_t(__half_as_ushort(value) | low);
+  }
+}
+
 class Each final : public Work {
  public:
   explicit Each(std::function<void(int, cudaStream_t)> one) : one_(std::move(one)) {}
@@ -76,6 +112,61 @@ class Each final : public Work {
 
  private:
   std::function<void(int, cudaStream_t)> one_;
+};
+
+// Works that follow each other on the stream.
+class InTurn final : public Work {
+ public:
+  explicit InTurn(std::vector<Work*> works) : works_(std::move(works)) {}
+  void enqueue(const std::vector<cudaStream_t>& streams) override {
+    for (Work* work : works_) work->enqueue(streams);
+  }
+
+ private:
+  std::vector<Work*> works_;
+};
+
+// A work, and another one beside it that begins 10 us later; the next iteration waits for both.
+class Beside final : public Work {
+ public:
+  Beside(int gpus, Work* first, Work* second) : first_(first), second_(second) {
+    gpu_.resize(size_t(gpus));
+    int least = 0, greatest = 0;
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      CUDA_CHECK(cudaSetDevice(gpu));
+      CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+      Gpu& own = gpu_[size_t(gpu)];
+      CUDA_CHECK(cudaStreamCreateWithPriority(&own.stream, cudaStreamNonBlocking, least));
+      CUDA_CHECK(cudaEventCreateWithFlags(&own.fork, cudaEventDisableTiming));
+      CUDA_CHECK(cudaEventCreateWithFlags(&own.join, cudaEventDisableTiming));
+    }
+  }
+  void enqueue(const std::vector<cudaStream_t>& streams) override {
+    std::vector<cudaStream_t> beside;
+    for (size_t gpu = 0; gpu < streams.size(); ++gpu) {
+      CUDA_CHECK(cudaSetDevice(int(gpu)));
+      CUDA_CHECK(cudaEventRecord(gpu_[gpu].fork, streams[gpu]));
+      CUDA_CHECK(cudaStreamWaitEvent(gpu_[gpu].stream, gpu_[gpu].fork, 0));
+      wait_a_while<<<1, 1, 0, gpu_[gpu].stream>>>(10000);
+      beside.push_back(gpu_[gpu].stream);
+    }
+    first_->enqueue(streams);
+    second_->enqueue(beside);
+    for (size_t gpu = 0; gpu < streams.size(); ++gpu) {
+      CUDA_CHECK(cudaSetDevice(int(gpu)));
+      CUDA_CHECK(cudaEventRecord(gpu_[gpu].join, gpu_[gpu].stream));
+      CUDA_CHECK(cudaStreamWaitEvent(streams[gpu], gpu_[gpu].join, 0));
+    }
+  }
+
+ private:
+  struct Gpu {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t fork = nullptr, join = nullptr;
+  };
+  Work* first_;
+  Work* second_;
+  std::vector<Gpu> gpu_;
 };
 
 struct Loop {
@@ -224,12 +315,84 @@ ComputeShape gemm_shape(int m, int n, int k) {
   return shape;
 }
 
+ComputeShape fp16_shape(int m, int n, int k) {
+  ComputeShape shape = gemm_shape(m, n, k);
+  shape.fp16 = true;
+  return shape;
+}
+
+// What a model is judged by: none of it is in the loops that it is fitted to.
+void measure_mixtures(Collector& c, std::FILE* iterations) {
+  ComputeShape largest;
+  largest.name = "stream";
+  largest.stream_bytes = int64_t{1} << 30;
+  const std::vector<ComputeShape> shapes = {
+      gemm_shape(8192, 8192, 8192),   gemm_shape(4096, 8192, 8192), gemm_shape(4096, 4096, 4096),
+      gemm_shape(8192, 8192, 512),    gemm_shape(4096, 14336, 4096), gemm_shape(1024, 8192, 8192),
+      gemm_shape(16384, 16384, 2048), largest};
+  const Operands operands(c.gpus(), shapes);
+  const auto gemm = [&](size_t shape, int sms = 0) { return Gemm::create(operands, shapes[shape], sms); };
+  const auto large = gemm(0), tall = gemm(1), middle = gemm(2), shallow = gemm(3), layer = gemm(4), flat = gemm(5),
+             wide = gemm(6), fewer = gemm(0, 116);
+  const auto half = Gemm::create(operands, fp16_shape(8192, 8192, 8192), 0);
+  StreamShape gib;
+  gib.bytes = int64_t{1} << 30;
+  gib.sms = c.sms();
+  const auto stream = make_stream(operands, gib);
+  Each reader([&](int gpu, cudaStream_t s) {
+    read_batches<<<16, kReaderThreads, 0, s>>>(
+        c.pool(gpu), (int64_t{1} << 30) / (kReaderBatch * kReaderThreads * int64_t{sizeof(float4)}), c.sink(gpu));
+  });
+  const CollectiveMemory memory(c.gpus(), int64_t{256} << 20);
+  const std::unique_ptr<NcclGroup> group = c.gpus() > 1 ? NcclGroup::create(c.gpus(), 0) : nullptr;
+  const CopyLanes lanes(c.gpus());
+  std::vector<std::unique_ptr<Work>> made;
+  const auto keep = [&](std::unique_ptr<Work> work) { return made.emplace_back(std::move(work)).get(); };
+  const auto turns = [&](std::vector<Work*> works) { return keep(std::make_unique<InTurn>(std::move(works))); };
+  const auto beside = [&](Work* first, Work* second) {
+    return keep(std::make_unique<Beside>(c.gpus(), first, second));
+  };
+
+  Bench bench(c, iterations);
+  bench.run({"gemm_8192x8192x512", shallow.get()});
+  bench.run({"gemm_4096x14336x4096", layer.get()});
+  bench.run({"gemm_1024x8192x8192", flat.get()});
+  bench.run({"gemm_16384x16384x2048", wide.get()});
+  Work* const g = large.get();
+  Work* const s = stream.get();
+  bench.run({"gemm_stream_1_1", turns({g, s})});
+  bench.run({"gemm_stream_1_3", turns({g, s, s, s})});
+  bench.run({"gemm_stream_1_8", turns({g, s, s, s, s, s, s, s, s})});
+  bench.run({"gemm_beside_read", beside(&reader, fewer.get())});
+  if (group != nullptr) {
+    const auto collective = [&](Kind kind, int64_t mib) { return keep(group->collective(memory, kind, mib << 20)); };
+    bench.run({"gemm_beside_all_reduce_64", beside(g, collective(Kind::all_reduce, 64))});
+    bench.run({"gemm_beside_all_reduce_256", beside(g, collective(Kind::all_reduce, 256))});
+    bench.run({"gemm_beside_all_to_all_256", beside(g, collective(Kind::all_to_all, 256))});
+    bench.run({"gemm_4096x8192x8192_beside_all_gather_64", beside(tall.get(), collective(Kind::all_gather, 64))});
+    bench.run({"gemm_4096_beside_all_reduce_16", beside(middle.get(), collective(Kind::all_reduce, 16))});
+    bench.run({"gemm_then_all_reduce_256", turns({g, collective(Kind::all_reduce, 256)})});
+    bench.run({"gemm_beside_copies_256",
+               beside(g, keep(make_copies(memory, lanes, {Kind::all_gather, int64_t{256} << 20, c.gpus()}, 1)))});
+    bench.run({"stream_beside_all_reduce_64", beside(collective(Kind::all_reduce, 64), s)});
+  }
+  for (int gpu = 0; gpu < c.gpus(); ++gpu) {
+    CUDA_CHECK(cudaSetDevice(gpu));
+    for (void* words : {operands.a(gpu), operands.b(gpu)})
+      halve<<<1024, 256>>>(static_cast<uint16_t*>(words), int64_t{8192} * 8192);
+    CUDA_CHECK(cudaDeviceSynchronize());
+  }
+  bench.run({"gemm_8192_fp16", half.get()});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Collector c(argc, argv, "power", int64_t{2} << 30);
   NcclGroup::configure(false);
-  const std::string command = "validation/power/run.sh --gpus " + std::to_string(c.gpus());
+  const bool mixtures = c.option("--mixtures", "0") == "1";
+  const std::string command =
+      "validation/power/run.sh --gpus " + std::to_string(c.gpus()) + (mixtures ? " --only mixtures" : " --only loops");
   std::FILE* iterations = std::fopen((c.option("--out", "power.csv") + ".iterations").c_str(), "w");
   if (iterations == nullptr) return 2;
   write_provenance(c.file(), c.gpus(), command);
@@ -237,6 +400,11 @@ int main(int argc, char** argv) {
   std::fprintf(c.file(), "loop,gpu,t_ms,sm_mhz,watt,watt_instant,celsius,joule\n");
   std::fprintf(iterations, "loop,gpu,t_ms,iterations,us\n");
 
+  if (mixtures) {
+    measure_mixtures(c, iterations);
+    std::fclose(iterations);
+    return 0;
+  }
   const int64_t square = int64_t{8192} * 8192 * 2;
   ComputeShape largest;
   largest.name = "stream";

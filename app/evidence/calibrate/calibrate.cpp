@@ -268,6 +268,8 @@ class Calibrator {
   };
 
   void add_points(const Stage& stage, Points& points) {
+    // A part that the file does not state is not begun by one of its values.
+    if (!hardware_.has_section_of(stage.parameters.front().path)) return;
     for (const Selection& selection : stage.selections) {
       const Rows own = thinned(rows_of(selection), selection.at_most);
       points.rows.insert(points.rows.end(), own.begin(), own.end());

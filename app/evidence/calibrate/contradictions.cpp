@@ -97,6 +97,8 @@ class Finder {
         "bytes",     "chunks",  "cluster", "copies",  "footprint_bytes", "gpus", "in_flight_bytes", "peers",
         "row_bytes", "senders", "sms",     "threads", "victims",         "wgs",  "wgs_per_sm"};
     for (const auto& [key, value] : row.parameters) {
+      // At what a loop ran, which was measured too.
+      if ((key == "us" || key == "clock_mhz") && value > 0 && value <= most_count) continue;
       const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // kernels behind each other
       const double least = from_one.count(key) > 0 && !nothing_copied ? 1 : 0;
       const double most = key.ends_with("bytes") ? most_bytes : most_count;

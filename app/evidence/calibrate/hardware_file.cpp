@@ -93,6 +93,10 @@ std::string exact(double value, const config::Field& field) {
       return fmt::format("{:.17g} FLOP/s", value);
     case config::Dimension::per_second:
       return fmt::format("{:.17g} /s", value);
+    case config::Dimension::power:
+      return fmt::format("{:.17g} W", value);
+    case config::Dimension::energy:
+      return fmt::format("{:.17g} J", value);
     case config::Dimension::ratio:
       return fmt::format("{:.17g}", value);
   }
@@ -151,6 +155,10 @@ const config::Field* HardwareFile::field(std::string_view path) {
   const bool number = form == config::Shape::Form::quantity || form == config::Shape::Form::integer ||
                       form == config::Shape::Form::number;
   return number ? field : nullptr;
+}
+
+bool HardwareFile::has_section_of(std::string_view path) const {
+  return root_.find(section_and_key(path).first) != nullptr;
 }
 
 std::optional<double> HardwareFile::number(std::string_view path) const {

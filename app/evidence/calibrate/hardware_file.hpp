@@ -22,6 +22,7 @@ class HardwareFile {
 
   // Paths are those of `moire explain gpu.`: "hbm.bandwidth". Numbers are in base units (ps, B, B/s, ...).
   static const config::Field* field(std::string_view path);  // nullptr where there is no such number
+  bool has_section_of(std::string_view path) const;
   std::optional<double> number(std::string_view path) const;
   std::string text(std::string_view path) const;  // as written, "" where the file does not state it
   void set(std::string_view path, double value);  // keeps its source; at full precision

@@ -11,6 +11,7 @@ constexpr double ns = 1e3;  // base units
 constexpr double us = 1e6;
 constexpr double giga = 1e9;
 constexpr double mega = 1e6;
+constexpr double pico = 1e-12;
 
 double parameter(const microbench::Parameters& parameters, const std::string& name) {
   const auto it = parameters.find(name);
@@ -138,6 +139,10 @@ bool stored_apart(const microbench::Parameters& p, const Context&) {
 bool in_cache(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
+bool read_in_cache(const microbench::Parameters& p, const Context& context) {
+  return parameter(p, "bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
+}
+bool read_from_memory(const microbench::Parameters& p, const Context& context) { return !read_in_cache(p, context); }
 // As many stores as it takes to fill the port; more take longer to simulate and tell no more: one an SM of H100 and
 // H200.
 constexpr double fills_port = 32, one_an_sm = 132;
@@ -428,6 +433,50 @@ const std::vector<Stage>& stages() {
         {"copy_streams", "first_end"},
         {"copy_fan_out", "time"},
         {"copy_fan_out", "first_end"}}},
+      {"idle_power",
+       "a GPU that does nothing",
+       {{"power.idle", 1, 1e4, {}, median_of("power_idle", "power", 1)}},
+       {{"power_idle", "power"}}},
+      {"held_power",
+       "mean power over the limit, of loops that meet it",
+       {{"power.held", 0.5, 1, {}, usually(0.98)}},
+       {{"power_held", "power"}}},
+      {"busy_power",
+       "a workgroup on every SM that only looks at the clock, against none",
+       {{"power.busy_cu", 1e-3, 100, {}, usually(0.3)}},
+       {{"power_hold", "energy"}}},
+      {"vector_energy",
+       "fp32 FMA on every SM, less idle power and busy SMs",
+       {{"power.vector_flop", pico, 1e3 * pico, {}, usually(3 * pico)}},
+       {{"power_fma", "energy"}}},
+      {"cache_energy",
+       "the same of loads that the cache serves",
+       {{"power.l2_byte", pico, 1e4 * pico, {}, usually(40 * pico)}},
+       {{"power_read", "energy", read_in_cache}}},
+      {"read_energy",
+       "loads from memory, less their way through the cache",
+       {{"power.hbm_read_byte", pico, 1e4 * pico, {}, usually(70 * pico)}},
+       {{"power_read", "energy", read_from_memory}}},
+      {"write_energy",
+       "a stream, less its reads",
+       {{"power.hbm_write_byte", pico, 1e4 * pico, {}, usually(70 * pico)}},
+       {{"power_stream", "energy"}}},
+      {"link_energy",
+       "stores and copies to a peer, less caches and memories at both ends",
+       {{"power.link_byte", pico, 1e4 * pico, {}, usually(70 * pico)}},
+       {{"power_peer_store", "energy"}, {"power_peer_copy", "energy"}}},
+      {"matrix_energy",
+       "matrix products of random digits and of one number, at the clocks that they ran at: energy, and how much of "
+       "the "
+       "voltage goes with the clock",
+       {{"power.matrix_flop", 0.01 * pico, 100 * pico, {}, usually(pico)},
+        {"power.matrix_quiet", 0.01, 1, {}, usually(0.5)},
+        {"power.voltage_slope", 0.01, 1, {}, usually(0.4)}},
+       {{"power_gemm", "energy"}}},
+      {"matrix_dip",
+       "the clock of matrix products that stay below the power limit",
+       {{"power.matrix_dip", 0.001, 0.9, {}, usually(0.1)}},
+       {{"power_gemm", "clock_left"}}},
   };
   return table;
 }

@@ -33,6 +33,7 @@ std::vector<Benchmark> behind_benchmarks();
 std::vector<Benchmark> gemm_benchmarks();
 std::vector<Benchmark> collective_benchmarks();
 std::vector<Benchmark> msccl_benchmarks();
+std::vector<Benchmark> power_benchmarks();
 
 constexpr std::int64_t default_threads = 256;
 

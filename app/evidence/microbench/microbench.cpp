@@ -72,7 +72,7 @@ std::vector<Benchmark> join() {
   std::vector<Benchmark> all = facts();
   for (auto part : {launch_benchmarks, dispatch_benchmarks, memory_benchmarks, loaded_latency_benchmarks,
                     rate_benchmarks, peer_benchmarks, fence_benchmarks, copy_benchmarks, behind_benchmarks,
-                    gemm_benchmarks, collective_benchmarks, msccl_benchmarks}) {
+                    gemm_benchmarks, collective_benchmarks, msccl_benchmarks, power_benchmarks}) {
     std::vector<Benchmark> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -30,9 +30,13 @@ struct MetricUnit {
   std::string unit;  // "us", "B", "%" or "" for a count
   Dimension dimension() const {
     if (unit == "us") return Dimension::time;
+    if (unit == "W") return Dimension::power;
+    if (unit == "MHz") return Dimension::per_second;
     return unit == "B" ? Dimension::bytes : Dimension::ratio;
   }
-  double base() const { return unit == "us" ? 1e6 : unit == "%" ? 0.01 : 1; }  // base units in one of them
+  double base() const {  // base units in one of them
+    return unit == "us" || unit == "MHz" ? 1e6 : unit == "%" ? 0.01 : 1;
+  }
 };
 
 const Place& place_of(const Node& group, std::initializer_list<const char*> path) {

@@ -64,7 +64,9 @@ const part::Declaration& declaration() {
                 "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
            {.key = "clock",
             .lost = "clock",
-            .meaning = "To the clock that the power of other queues' arithmetic lowers"},
+            .meaning = "To the clock: that the power of other queues' arithmetic lowers, and at a sustained operating "
+                       "point the power "
+                       "limit"},
            {.key = "slots",
             .lost = "extra_waves",
             .meaning = "To places on CUs that others hold, after that",

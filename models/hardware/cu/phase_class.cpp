@@ -103,6 +103,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double cu = whole * load.clock / static_cast<double>(compute.total_cus());
     spec.bound = std::min(spec.bound, cu / std::max(1U, load.computing) / shape.flop);
   }
+  for (const part::Shared* shared : site.shared()) shared->meter({shape, rank, peer, queue}, spec);
   return spec;
 }
 

@@ -113,6 +113,7 @@ void PhaseRunner::set_clocks() {
     const double share = exact == 1 || steps == 0 ? exact : clock_step * steps;
     if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < clock_step)) continue;
     clock.share = share;
+    if (auto* meters = site_.find<part::Meters>()) meters->clock_left(number % site_.ranks(), share);
     // The CUs of this clock, in every copy of them.
     const auto step_to_next = static_cast<std::uint32_t>(clocks_.size()) * cus_;
     for (std::uint32_t first = number * cus_; first < units_.size(); first += step_to_next) {

@@ -7,6 +7,7 @@
 #include "models/hardware/link/links.hpp"
 #include "models/hardware/memory/memory.hpp"
 #include "models/hardware/nic/nics.hpp"
+#include "models/hardware/power/power.hpp"
 
 namespace moire::machine {
 
@@ -101,6 +102,14 @@ const std::vector<RegisteredPart>& parts() {
       {host::declaration,
        [](const SystemSpec&, Site&, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<host::Host>();
+       },
+       always, nullptr},
+      {power::declaration,
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
+         const GpuSpec& gpu = spec.node.gpu;
+         if (!spec.operated_at || !gpu.power) return std::make_unique<power::Unmetered>();
+         return std::make_unique<power::Power>(site, *gpu.power, gpu.compute.clock / *spec.operated_at,
+                                               *spec.operated_at);
        },
        always, nullptr},
   };

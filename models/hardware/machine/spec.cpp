@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/config/spec.hpp"
 
 namespace moire::machine {
@@ -19,6 +21,7 @@ void GpuSpec::describe(config::Describer<GpuSpec>& d) {
   d.field("dma", &GpuSpec::dma, "Copy engines");
   d.field("port", &GpuSpec::port, "Scale-up port");
   d.field("host", &GpuSpec::host, "Host and driver costs");
+  d.field("power", &GpuSpec::power, "What it draws and may draw; absent: not known, and no clock follows from it");
   d.field_elsewhere("gemm", "gemm_library", "Its library of matrix products: a file of configs/gemm").or_default();
 }
 
@@ -27,6 +30,18 @@ GpuSpec GpuSpec::at_clock(double share) const {
   slow.compute = compute.at_clock(share);
   slow.l2 = l2.at_clock(share);
   return slow;
+}
+
+GpuSpec GpuSpec::operated_at(double share) const {
+  if (share == 1) return *this;
+  GpuSpec slow = at_clock(share);
+  if (compute.matrix_clock) slow.compute.matrix_clock = std::min(*compute.matrix_clock, slow.compute.clock);
+  return slow;
+}
+
+void SystemSpec::operate_at(double share) {
+  operated_at = share;
+  node.gpu = node.gpu.operated_at(share);
 }
 
 void NodeSpec::describe(config::Describer<NodeSpec>& d) {
@@ -90,6 +105,11 @@ void SystemSpec::describe(config::Describer<SystemSpec>& d) {
   d.field("node", &SystemSpec::node, "One node");
   d.field("fabric", &SystemSpec::fabric, "Scale-out network; required with more than one node").optional();
   d.field("network", &SystemSpec::network, "How the scale-out network is served").or_default();
+  d.field("operating_point", &SystemSpec::operating_point,
+          "At what clock programs run whose scenario says nothing of it: burst, sustained, {clock: ...} or {power_cap: "
+          "...}. Absent: burst")
+      .example("sustained")
+      .optional();
   d.field_elsewhere("library", "library", "Collective library of operators that name none: a file of configs/libraries")
       .optional();
   d.check([](const SystemSpec& s) -> std::optional<config::Problem> {

@@ -16,6 +16,7 @@
 #include "models/hardware/nic/nic_spec.hpp"
 #include "models/hardware/part/reach.hpp"
 #include "models/hardware/part/uneven.hpp"
+#include "models/hardware/power/spec.hpp"
 
 namespace moire::machine {
 
@@ -28,10 +29,14 @@ struct GpuSpec {
   dma::DmaSpec dma;
   link::PortSpec port;
   host::HostSpec host;
+  std::optional<power::PowerSpec> power;
   static void describe(config::Describer<GpuSpec>& d);
 
   // The same GPU at `share` of its clock, as follow.hpp says of one whose `compute.clock` is changed.
   GpuSpec at_clock(double share) const;
+  // While it works at `share` of its clock: nothing changes but the clock, so what matrix arithmetic lowers it to at
+  // once (compute.matrix_clock) is where it was.
+  GpuSpec operated_at(double share) const;
 };
 
 struct NodeSpec {
@@ -60,8 +65,13 @@ struct SystemSpec {
   NodeSpec node;
   std::optional<fabric::FabricSpec> fabric;
   NetworkSpec network;
+  config::Node operating_point{};       // of scenarios that name none; read by models/hardware/power
+  std::optional<double> operated_at{};  // share of their clock at which the GPUs work; present: energy is counted
   std::shared_ptr<const part::Uneven> uneven{};  // null: all parts are as the files say
   static void describe(config::Describer<SystemSpec>& d);
+
+  // The same machine while its GPUs work at `share` of their clock, and their energy is counted.
+  void operate_at(double share);
 
   std::int64_t ranks() const { return nodes * node.gpus; }
 };

@@ -61,6 +61,11 @@ class Site {
     return sharing_.add_capacity(std::move(spec));
   }
   Rank owner(core::CapacityId id) const { return owners_[id]; }
+  core::MeterId add_meter(Rank owner, core::Sharing::MeterSpec spec) {
+    meter_owners_.push_back(owner);
+    return sharing_.add_meter(std::move(spec));
+  }
+  Rank owner_of_meter(core::MeterId id) const { return meter_owners_[id]; }
 
   // In the order of their registration.
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
@@ -84,7 +89,8 @@ class Site {
   Reach reach_;
   Apart apart_;
   std::shared_ptr<const Uneven> uneven_;
-  std::vector<Rank> owners_;  // by capacity
+  std::vector<Rank> owners_;        // by capacity
+  std::vector<Rank> meter_owners_;  // by meter
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<const Shared*> shared_;
 };

@@ -54,6 +54,8 @@ class Shared {
   virtual void latency(const PhaseUse& /*use*/, Latency& /*latency*/) const {}
   virtual void use(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
   virtual void use(const CopyUse& /*use*/, core::ClassSpec& /*spec*/) const {}
+  // Adds what its work puts on meters, which changes no time. Asked of every phase, also of one that moves nothing.
+  virtual void meter(const PhaseUse& /*use*/, core::ClassSpec& /*spec*/) const {}
   // Copies of equal kind share a class: a copy of `bytes` within a GPU that stays in a cache is of another kind.
   virtual bool stays_in_cache(const CopyUse& /*use*/) const { return false; }
 };
@@ -128,6 +130,26 @@ class Dispatchers {
   virtual ~Dispatchers() = default;
   virtual std::unique_ptr<Dispatcher> make_dispatcher() const = 0;
   virtual Footprint footprint(const program::WorkgroupResources& resources) const = 0;
+};
+
+// --- Power -------------------------------------------------------------------------------------------------------
+
+// Counts the energy of every GPU, where the machine runs at an operating point.
+class Meters {
+ public:
+  virtual ~Meters() = default;
+  // A CU has its first workgroup, or has no more.
+  virtual void occupied(Rank rank, bool is) = 0;
+  // Matrix arithmetic leaves this share of the clock, for now.
+  virtual void clock_left(Rank rank, double share) = 0;
+  // Of one GPU.
+  struct Drawn {
+    double joules = 0;   // until `end`
+    double highest = 0;  // watts at any moment
+    double matrix_flop = 0;
+    double occupied = 0;  // seconds of CUs that had workgroups
+  };
+  virtual Drawn drawn(Rank rank, Time end) const = 0;
 };
 
 // --- Copies ------------------------------------------------------------------------------------------------------

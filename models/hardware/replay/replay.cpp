@@ -17,6 +17,10 @@ class Replay::LoadWatcher final : public core::SharingObserver {
     const core::CapacitySpec& spec = machine_.sharing().capacity(id);
     observer_.load(spec.name, machine_.site().owner(id), now, units_per_second, spec.rate);
   }
+  void meter_level(core::MeterId id, Time now, double units_per_second) override {
+    const core::Sharing::MeterSpec& spec = machine_.sharing().meter(id);
+    if (spec.full > 0) observer_.load(spec.name, machine_.site().owner_of_meter(id), now, units_per_second, spec.full);
+  }
 
  private:
   machine::Machine& machine_;
@@ -33,6 +37,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       dispatchers_(machine.service<part::Dispatchers>()),
       copies_(machine.service<part::Copies>()),
       puts_(machine.service<part::Puts>()),
+      meters_(machine.site().find<part::Meters>()),
       own_slots_(machine.site().apart().has("slots")),
       own_host_(machine.site().apart().has("host")),
       pulse_(machine.loop().pulse()) {

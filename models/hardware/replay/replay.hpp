@@ -133,7 +133,8 @@ class Replay final : public core::EventSink {
     std::unique_ptr<part::Dispatcher> dispatcher;
     Time next_turn;
     bool turn_scheduled = false;
-    std::vector<Time> next_refill{};  // by CU
+    std::vector<Time> next_refill{};        // by CU
+    std::vector<std::uint32_t> resident{};  // workgroups by CU, where their power is counted
   };
   // A flag on its way to another rank.
   struct Flight {
@@ -211,6 +212,7 @@ class Replay final : public core::EventSink {
   void retire(std::uint32_t workgroup);
   bool last_strand(std::uint32_t workgroup);
   void free_slot(std::uint32_t run, part::CuId cu);
+  void count_resident(std::uint32_t gpu, part::CuId cu, bool comes);
   void end_phase(std::uint32_t workgroup, Time at);
   void arrive(std::uint32_t flight);
   void start_host_copy(Rank rank);
@@ -232,6 +234,7 @@ class Replay final : public core::EventSink {
   part::Dispatchers& dispatchers_;
   part::Copies& copies_;
   part::Puts& puts_;
+  part::Meters* meters_;                        // null: nobody counts energy
   bool own_slots_;                              // queues have places on CUs
   bool own_host_;                               // and hosts of their own
   std::vector<std::uint32_t> first_operation_;  // per queue

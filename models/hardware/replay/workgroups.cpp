@@ -44,6 +44,7 @@ void Replay::dispatch(std::uint32_t number) {
       observer_->operation({run.rank, run.queue, run.kernel->name, program::WaitReason::cu_slot, run.reached, now});
     }
     ++run.started;
+    count_resident(number, placement.cu, true);
     OperationTimes& times = result_.operations[run.operation];
     times.first_workgroup = std::min(times.first_workgroup, now);
     ++times.workgroups;
@@ -392,7 +393,16 @@ void Replay::free_slot(std::uint32_t run_id, part::CuId cu) {
   const KernelRun& run = runs_[run_id];
   const std::uint32_t gpu = gpu_with_slots(run.rank, run.queue);
   gpus_[gpu]->dispatcher->retire(cu, run.footprint);
+  count_resident(gpu, cu, false);
   request_turn(gpu);
+}
+
+void Replay::count_resident(std::uint32_t number, part::CuId cu, bool comes) {
+  if (meters_ == nullptr) return;
+  std::vector<std::uint32_t>& resident = gpus_[number]->resident;
+  if (resident.size() <= cu) resident.resize(cu + 1);
+  resident[cu] += comes ? 1 : -1;
+  if (resident[cu] == (comes ? 1 : 0)) meters_->occupied(number % machine_.ranks(), comes);
 }
 
 void Replay::end_phase(std::uint32_t id, Time at) {

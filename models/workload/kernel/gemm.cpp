@@ -117,6 +117,12 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
   d.field("m", &GemmSpec::m, "Rows of A and C").range(1, 1 << 24);
   d.field("n", &GemmSpec::n, "Columns of B and C").range(1, 1 << 24);
   d.field("k", &GemmSpec::k, "Columns of A, rows of B").range(1, 1 << 24);
+  d.field(
+       "digits", &GemmSpec::digits,
+       "How much the digits of the operands change from one element to the next: 1 random numbers, 0 zeros. What power "
+       "matrix arithmetic takes, and what it lowers the clock to, goes with it")
+      .range(0, 1)
+      .or_default();
   d.field("dtype", &GemmSpec::dtype, "Element type; fp32 runs on the vector units, others on the matrix units")
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
@@ -196,7 +202,7 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   loop.flop = 2 * real(tile.m) * real(tile.n) * real(grid.depth) * real(launch.tiles) / library.main_loop;
   loop.unit =
       spec.dtype == builder::DataType::fp32 ? program::Arithmetic::vector_fp32 : program::Arithmetic::matrix_16bit;
-  loop.power = loop.unit == program::Arithmetic::matrix_16bit ? 1 : 0;
+  loop.power = loop.unit == program::Arithmetic::matrix_16bit ? spec.digits : 0;
   loop.in_flight = Bytes{real(tile.stages * tile.k * (tile.m + tile.n)) * 2};
   loop.held = held_of(tile, shape, gpu, library);
   loop.threads = library.threads;

@@ -15,6 +15,7 @@ struct GemmSpec {
   std::int64_t n = 0;
   std::int64_t k = 0;
   builder::DataType dtype = builder::DataType::bf16;
+  double digits = 1;  // how much those of the operands change: 0 zeros, 1 random
   // Instead of the library's choice
   std::optional<libraries::TileSpec> tile{};
   std::optional<libraries::ClusterSpec> cluster{};

@@ -1,0 +1,62 @@
+#include "tests/laws/operating.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace moire::laws {
+
+namespace {
+
+// The steady state is found to 0.05 % of the power; the time goes with it at most.
+constexpr double as_found = 2e-3;
+
+Scenario at(Scenario scenario, const std::string& point) {
+  scenario.changes.push_back({"operating_point", point});
+  return scenario;
+}
+
+}  // namespace
+
+Verdict operated(const Case& one, Random random, const Cost& cost) {
+  const Scenario plain = one.scenario();
+  const Outcome burst = simulate(plain, cost.most_spans);
+  if (!burst.ran()) return not_run(one, burst, plain);
+  const bool by_clock = random.one_in(2);
+  const double low = random.of({0.4, 0.6, 0.8}), high = low + random.of({0.05, 0.2});
+  const auto point = [&](double share) {
+    return by_clock ? fmt::format("{{clock: {} GHz}}", 1.98 * share) : fmt::format("{{power_cap: {} W}}", 700 * share);
+  };
+  const std::vector<Scenario> scenarios = {at(plain, "sustained"), at(plain, point(high)), at(plain, point(low))};
+  std::vector<Outcome> ran;
+  for (const Scenario& scenario : scenarios) {
+    ran.push_back(simulate(scenario, 20 * cost.most_spans));
+    // A GPU whose power is not known, or whose clocks are others.
+    if (ran.back().kind == Outcome::Kind::refused) return {Found::refused};
+    if (!ran.back().ran()) return not_run(one, ran.back(), scenario);
+  }
+  const auto broken = [&](const std::string& why) {
+    return Verdict{
+        Found::broken, by_clock ? "clock" : "power limit", why, {plain, scenarios[0], scenarios[1], scenarios[2]}};
+  };
+  const double room = one.op == "mscclpp" ? most_convoyed : most_reordered;
+  bool met = false;
+  const auto faster = [&](const Outcome& slow, const Outcome& fast) {
+    if (slow.ps() >= fast.ps() * (1 - as_found) - rounding(slow, fast)) return false;
+    met = true;
+    return slow.ps() < fast.ps() * (1 - room - as_found);
+  };
+  if (faster(ran[0], burst)) return broken("sustained is faster than burst");
+  if (faster(ran[2], ran[1])) return broken(point(low) + " is faster than " + point(high));
+  if (ran[0].result.clock_share == 1 && ran[0].result.time != burst.result.time)
+    return broken("sustained at the full clock is not burst");
+  for (const Outcome& outcome : ran) {
+    const double energy = outcome.metric("energy_j"), watts = outcome.metric("power_mean_w");
+    const double other = watts * outcome.ranks * outcome.metric("repeated_us") * 1e-6;
+    if (std::abs(energy - other) > 1e-3 * energy) return broken(fmt::format("{} J are not {} J", energy, other));
+    if (watts > outcome.metric("power_peak_w") * (1 + 1e-6)) return broken("the mean power is above its peak");
+  }
+  return {met ? Found::reordered : Found::kept};
+}
+
+}  // namespace moire::laws

@@ -1,0 +1,12 @@
+// Laws of runs at an operating point: clocks, power limits, energy.
+#pragma once
+
+#include "tests/laws/laws.hpp"
+
+namespace moire::laws {
+
+// A higher clock or power limit never makes a run slower; sustained is never faster than burst, and the same to the
+// last digit where nothing has to give way; mean power is within its limits, and energy is power times time.
+Verdict operated(const Case& one, Random random, const Cost& cost);
+
+}  // namespace moire::laws
