@@ -1,28 +1,63 @@
 #include "sim/core/power.hpp"
 
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 
 namespace moire::core {
 
 namespace {
 
 constexpr double ln2 = 0x1.62e42fefa39efp-1;
+constexpr std::uint64_t sign_and_mantissa = 0x800FFFFFFFFFFFFFULL;
+constexpr int mantissa_bits = 52, exponent_bias = 1023;
+
+// std::floor, std::frexp and std::ldexp of what comes here, without calls into the C library.
+double floor_of(double x) {
+  const auto whole = static_cast<double>(static_cast<std::int64_t>(x));
+  return whole > x ? whole - 1 : whole;
+}
+
+double mantissa_of(double x, int& exponent) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto biased = static_cast<int>(bits >> mantissa_bits);
+  if (biased <= 0 || biased >= 2 * exponent_bias + 1) return std::frexp(x, &exponent);
+  exponent = biased - (exponent_bias - 1);
+  return std::bit_cast<double>((bits & sign_and_mantissa) | static_cast<std::uint64_t>(exponent_bias - 1)
+                                                                << mantissa_bits);
+}
+
+double scaled(double x, int exponent) {
+  if (std::abs(exponent) > exponent_bias - 3) return std::ldexp(x, exponent);
+  return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent_bias + exponent) << mantissa_bits);
+}
 
 // e^x = 2^k e^r, |r| <= ln2 / 2: Taylor to r^16 / 16!.
 double exponential(double x) {
-  const double k = std::floor(x / ln2 + 0.5);
+  constexpr int terms = 16;
+  const double k = floor_of(x / ln2 + 0.5);
   const double r = x - k * ln2;
+  std::array<double, terms> part;  // r / i, all at once: they wait for nothing but r
+  for (int i = 0; i < terms; ++i) part[i] = r / (i + 1);
   double sum = 1;
-  for (int i = 16; i >= 1; --i) sum = 1 + r / i * sum;
-  return std::ldexp(sum, static_cast<int>(k));
+  for (int i = terms; i-- > 0;) sum = 1 + part[i] * sum;
+  return scaled(sum, static_cast<int>(k));
 }
+
+constexpr std::array<double, 11> odd_inverses = [] {
+  std::array<double, 11> inverses{};
+  for (int i = 0; i < 11; ++i) inverses[i] = 1.0 / (2 * i + 1);
+  return inverses;
+}();
 
 }  // namespace
 
 // ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)), x = m 2^k, m in [1/sqrt2, sqrt2): |argument| < 0.172.
 double logarithm(double x) {
   int k = 0;
-  double m = std::frexp(x, &k);  // exact
+  double m = mantissa_of(x, k);  // exact
   if (m < 0.70710678118654752) {
     m *= 2;
     --k;
@@ -30,10 +65,23 @@ double logarithm(double x) {
   const double s = (m - 1) / (m + 1);
   const double s2 = s * s;
   double sum = 0;
-  for (int i = 21; i >= 1; i -= 2) sum = sum * s2 + 1.0 / i;
+  for (int i = 11; i-- > 0;) sum = sum * s2 + odd_inverses[i];
   return k * ln2 + 2 * s * sum;
 }
 
-double power(double base, double exponent) { return exponential(exponent * logarithm(base)); }
+// Ranks that do the same ask the same: the last answers are kept.
+double power(double base, double exponent) {
+  struct Known {
+    double base = 0, exponent = 0, power = 0;
+  };
+  constexpr unsigned places_bits = 9;
+  thread_local std::array<Known, 1U << places_bits> last{};  // no base is 0
+  const std::uint64_t spread =
+      (std::bit_cast<std::uint64_t>(base) + std::bit_cast<std::uint64_t>(exponent)) * 0x9E3779B97F4A7C15ULL;
+  Known& known = last[spread >> (64 - places_bits)];
+  if (known.base != base || known.exponent != exponent)
+    known = {base, exponent, exponential(exponent * logarithm(base))};
+  return known.power;
+}
 
 }  // namespace moire::core

@@ -31,12 +31,40 @@ std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
 
 }  // namespace
 
-std::size_t QueueNetwork::KeyHash::operator()(const Key& key) const {
-  // The finaliser of splitmix64; only spreads buckets, no order comes from it.
+std::size_t QueueNetwork::hash(const Key& key) {
+  // The finaliser of splitmix64; only spreads places, no order comes from it.
   std::uint64_t x = (static_cast<std::uint64_t>(key.source) << 32 | key.destination) + key.flow * 0x9e3779b97f4a7c15ULL;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
   return x ^ x >> 31;
+}
+
+std::size_t QueueNetwork::place_of(const Key& key) const {
+  const std::size_t last = table_.size() - 1;
+  std::size_t place = hash(key) & last;
+  while (table_[place] != none && !(flows_[table_[place]].key == key)) place = (place + 1) & last;
+  return place;
+}
+
+void QueueNetwork::grow_table() {
+  const std::vector<Index> before =
+      std::exchange(table_, std::vector<Index>(std::max<std::size_t>(64, 2 * table_.size()), none));
+  for (const Index flow : before)
+    if (flow != none) table_[place_of(flows_[flow].key)] = flow;
+}
+
+// Those behind it that would be found no more move up.
+void QueueNetwork::forget(const Key& key) {
+  const std::size_t last = table_.size() - 1;
+  std::size_t hole = place_of(key);
+  table_[hole] = none;
+  --open_flows_;
+  for (std::size_t place = (hole + 1) & last; table_[place] != none; place = (place + 1) & last) {
+    const std::size_t wanted = hash(flows_[table_[place]].key) & last;
+    if (((place - wanted) & last) < ((place - hole) & last)) continue;
+    table_[hole] = std::exchange(table_[place], none);
+    hole = place;
+  }
 }
 
 QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec, EndpointId period)
@@ -61,7 +89,7 @@ void QueueNetwork::send(const Message& message) {
   const Key key{message.source, message.destination, message.flow};
   const Index index = flow_for(key);
   const Index pending = take(messages_, free_messages_);
-  messages_[pending] = {message, message.bytes.value, index, none};
+  messages_[pending] = {message.sink, message.payload, message.after, message.bytes.value, index, none, false};
   Flow& flow = flows_[index];
   ++flow.messages;
   if (flow.first_message == none) {
@@ -75,9 +103,11 @@ void QueueNetwork::send(const Message& message) {
 
 // The one that is open, or a new one.
 QueueNetwork::Index QueueNetwork::flow_for(const Key& key) {
-  const auto [found, opens] = flow_of_.try_emplace(key, none);
-  if (!opens) return found->second;
-  const Index index = found->second = take(flows_, free_flows_);
+  if (2 * open_flows_ >= table_.size()) grow_table();
+  const std::size_t place = place_of(key);
+  if (table_[place] != none) return table_[place];
+  const Index index = table_[place] = take(flows_, free_flows_);
+  ++open_flows_;
   Flow& flow = flows_[index];
   flow.key = key;
   flow.path.clear();
@@ -248,7 +278,7 @@ void QueueNetwork::pass_last(Index index) {
   (flow.first_arriving == none ? flow.first_arriving : chunks_[flow.last_arriving].next) = index;
   flow.last_arriving = index;
   if (chunk.message != none) {
-    const Time after = messages_[chunk.message].message.after;
+    const Time after = messages_[chunk.message].after;
     calendar_.schedule(chunk.tail + after, *this, pack(Step::deliver, chunk.message));
   }
   if (flow.first_message != none && !flow.ready) tell_arrival(chunk.flow);
@@ -274,13 +304,13 @@ void QueueNetwork::arrived(Index index) {
 }
 
 void QueueNetwork::deliver(Index index) {
-  const Index of = messages_[index].flow;
-  const Message message = messages_[index].message;
+  const Pending message = messages_[index];
+  const Index of = message.flow;
   free_messages_.push_back(index);
   arrived(of);
   Flow& flow = flows_[of];
   if (--flow.messages == 0) {
-    flow_of_.erase(flow.key);
+    forget(flow.key);
     free_flows_.push_back(of);
   }
   message.sink->fire(message.payload);

@@ -23,7 +23,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/core/network.hpp"
@@ -48,7 +47,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   std::vector<LinkUse> use() const override;
 
   std::uint64_t chunk_hops() const { return chunk_hops_; }
-  std::size_t flows_in_flight() const { return flow_of_.size(); }
+  std::size_t flows_in_flight() const { return open_flows_; }
 
  private:
   using Index = std::uint32_t;
@@ -73,9 +72,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     std::uint32_t flow = 0;
     bool operator==(const Key&) const = default;
   };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
-  };
+  static std::size_t hash(const Key& key);
   struct Hop {
     LinkId link;      // that serves it
     EndpointId home;  // of the link that it stands for
@@ -93,11 +90,13 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     bool tells_arrival = false;  // the arrival of first_arriving is an event, since the flow waits for it
   };
   struct Pending {
-    Message message;
-    double left = 0;
+    EventSink* sink = nullptr;
+    std::uint64_t payload = 0;
+    Time after;
+    double left = 0;  // bytes
     Index flow = none;
     Index next = none;
-  };
+    };
   struct Chunk {
     const Hop* path = nullptr;  // into its flow, which lives as long as it has chunks
     double bytes = 0;
@@ -129,6 +128,9 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void tell_arrival(Index flow);
   void deliver(Index message);
   Index flow_for(const Key& key);
+  std::size_t place_of(const Key& key) const;  // in table_: where it is, or would be
+  void grow_table();
+  void forget(const Key& key);
   bool can_send(Index flow);
   void offer(Index flow);  // to its port, unless it is in the round robin already or cannot send
   void enqueue(Port& port, Index flow);
@@ -140,7 +142,10 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   EndpointId period_;
   std::vector<Link> links_;
   std::vector<Port> ports_;  // by first link
-  std::unordered_map<Key, Index, KeyHash> flow_of_;
+  // Flows that are open, each at the place that its key's hash says or behind it; a power of two of places, of which at
+  // most half are taken.
+  std::vector<Index> table_;
+  std::size_t open_flows_ = 0;
   std::vector<Flow> flows_;
   std::vector<Index> free_flows_;
   std::vector<Pending> messages_;

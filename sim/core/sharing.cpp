@@ -362,6 +362,7 @@ void Sharing::retime(ClassId id) {
 
 std::vector<double> Sharing::served() const {
   std::vector<double> units(capacities_.size(), 0);
+  for (std::size_t id = 0; id < units.size(); ++id) units[id] = capacities_[id].elsewhere;
   for (const Class& c : classes_) {
     for (const Demand& demand : c.spec.demands) units[demand.capacity] += demand.per_work * c.progressed;
   }
@@ -369,7 +370,7 @@ std::vector<double> Sharing::served() const {
 }
 
 double Sharing::served(CapacityId id) const {
-  double units = 0;
+  double units = capacities_[id].elsewhere;
   for (const Class& c : classes_) {
     for (const Demand& demand : c.spec.demands) {
       if (demand.capacity == id) units += demand.per_work * c.progressed;

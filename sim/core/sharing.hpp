@@ -112,8 +112,12 @@ class Sharing final : public Settler, public EventSink {
   double rate_of(ClassId id) const { return classes_[id].rate; }  // of one member, work per second
   std::uint32_t members(ClassId id) const { return classes_[id].members; }
   double load(CapacityId id) const { return capacities_[id].used; }  // units per second now
-  double served(CapacityId id) const;                                // units until now, from completed progress
-  std::vector<double> served() const;                                // the same of all capacities, in one pass
+  const ClassSpec& spec(ClassId id) const { return classes_[id].spec; }
+  double done(ClassId id) const { return classes_[id].progressed; }  // work of all its members until now
+  // Counts as served what was worked out elsewhere.
+  void serve(CapacityId id, double units) { capacities_[id].elsewhere += units; }
+  double served(CapacityId id) const;  // units until now, from completed progress
+  std::vector<double> served() const;  // the same of all capacities, in one pass
   std::uint64_t solves() const { return solves_; }
   // Work given out must equal work progressed: throws InvariantError where a class lost or invented work.
   void check_conservation() const;
@@ -148,6 +152,7 @@ class Sharing final : public Settler, public EventSink {
     std::vector<ClassId> active;
     std::uint64_t mark = 0;
     double used = 0;
+    double elsewhere = 0;             // served by what was not simulated here
     std::uint32_t component = no_id;  // that has it as its constraint number `place`
     std::uint32_t place = 0;
   };

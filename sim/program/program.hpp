@@ -92,6 +92,8 @@ struct Phase {
   // to send (slice bitmask of the fused kernels).
   FlagRef gate = no_flag;
   std::int64_t gate_target = 0;
+  // Steps from the one that was asked for on that are nothing, which the answer leaves out.
+  std::uint32_t skipped = 0;
 };
 
 // Ranks that an operation runs on; null: all. The others go on to the next operation at once.
@@ -109,7 +111,8 @@ class KernelBody {
  public:
   virtual ~KernelBody() = default;
   virtual std::int64_t workgroups(Rank rank) const = 0;
-  // Fills `phase` (reset to its default) with step `step` of a workgroup; false when the workgroup is over.
+  // Fills `phase` (reset to its default) with step `step` of a workgroup, or the next one that is something; false when
+  // the workgroup is over.
   virtual bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const = 0;
   // Groups of wavefronts that walk their own steps side by side, all on the workgroup's CU; the workgroup is over when
   // all of them are. Each of them keeps the bytes in flight that its shapes say.
@@ -128,6 +131,8 @@ class KernelBody {
   // names `by` on? false: it may (turn.hpp looks at every step of short ones). Flags of its arrays may have any number
   // at the rank that they are at.
   virtual bool turns(Rank /*by*/) const { return false; }
+  // Does every rank do the same, by itself: without flags, puts and memory of other ranks? false: it may.
+  virtual bool by_itself() const { return false; }
 };
 
 struct Kernel {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace moire::program {
@@ -88,12 +89,15 @@ class Steps {
  private:
   template <class Step>
   bool all_alike(const Step& step) {
-    for (std::uint32_t number = 0;; ++number) {
-      if (left_ == 0 || --left_ == 0) return false;
+    for (std::uint32_t number = 0, passed = 1;; number += passed) {
+      left_ -= std::min(left_, passed);
+      if (left_ == 0) return false;
       Phase a, b;
       const bool more = step(from_, number, a);
       if (more != step(to_, number, b)) return false;
       if (!more) return true;
+      if (a.skipped != b.skipped) return false;
+      passed = 1 + a.skipped;
       if (!turned_.phase(kernel_, a, b) || !flags_.together(a.flag, b.flag) || !flags_.together(a.gate, b.gate))
         return false;
     }

@@ -20,8 +20,8 @@ void sample(std::int64_t count, const Visit& visit) {
 template <typename Ask>
 double steps_until(const Ask& ask) {
   std::uint32_t step = 0;
-  for (Phase phase; step < most_steps && ask(step, phase); ++step) phase = {};
-  return step;
+  for (Phase phase; step < most_steps && ask(step, phase); phase = {}) step += 1 + phase.skipped;
+  return std::min(step, most_steps);
 }
 
 double steps_of_workgroup(const KernelBody& body, Rank rank, std::int64_t workgroup) {

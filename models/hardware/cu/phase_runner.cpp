@@ -185,6 +185,29 @@ void PhaseRunner::leave(Seat seat) {
   occupant.present = false;
 }
 
+void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) {
+  if (others.empty()) return;
+  core::Sharing& sharing = site_.sharing();
+  // Every rank has the same capacities, in the same order.
+  std::vector<std::vector<core::CapacityId>> own(site_.ranks());
+  std::vector<std::size_t> place(sharing.capacities());
+  for (core::CapacityId id = 0; id < place.size(); ++id) {
+    std::vector<core::CapacityId>& of = own[site_.owner(id)];
+    place[id] = of.size();
+    of.push_back(id);
+  }
+  for (core::ClassId id = 0; id < keys_.size(); ++id) {
+    const Key& key = keys_[id];
+    if (key.rank != rank || key.shape < first || key.shape >= first + count) continue;
+    const auto made = classes_.find(key);
+    if (made == classes_.end() || made->second != id) continue;  // a class of somebody else
+    for (const core::Demand& demand : sharing.spec(id).demands) {
+      for (const part::Rank other : others)
+        sharing.serve(own[other].at(place[demand.capacity]), demand.per_work * sharing.done(id));
+    }
+  }
+}
+
 // Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
 // changes class.
 void PhaseRunner::settle() {

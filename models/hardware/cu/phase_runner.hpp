@@ -25,6 +25,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void start_posted(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part::Rank peer, double amount,
                     core::EventSink& sink, std::uint64_t payload) override;
   void leave(Seat seat) override;
+  void stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) override;
 
   // Enters what started in this instant and moves what needs another class because its CU's load changed; runs before
   // the sharing settles.

@@ -8,7 +8,7 @@ namespace moire::nic {
 
 namespace {
 
-enum class Step : std::uint64_t { told, fetched, inject, next_of_thread, complete };
+enum class Step : std::uint64_t { told, fetched, inject, next_of_thread };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
 
@@ -95,8 +95,6 @@ void Nic::fire(std::uint64_t event) {
       return inject(index);
     case Step::next_of_thread:
       return next_of_thread();
-    case Step::complete:
-      return complete(index);
   }
 }
 
@@ -123,14 +121,9 @@ void Nic::fetched(std::uint32_t index) {
 void Nic::inject(std::uint32_t index) {
   const Put& put = puts_[index];
   const Time after = put.flag ? spec_.flag_latency : Time{};
-  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, this, pack(Step::complete, index), after});
-}
-
-void Nic::complete(std::uint32_t index) {
-  const Put put = puts_[index];
+  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, put.sink, put.payload, after});
   spare_.push_back(index);
-  ++completed_;
-  put.sink->fire(put.payload);
+  ++injected_;
 }
 
 }  // namespace moire::nic

@@ -44,7 +44,7 @@ class Nic final : private core::EventSink {
 
   core::EndpointId endpoint() const { return endpoint_; }
   std::uint64_t posted() const { return posted_; }
-  std::uint64_t completed() const { return completed_; }
+  std::uint64_t injected() const { return injected_; }
 
  private:
   void fire(std::uint64_t event) override;
@@ -52,8 +52,7 @@ class Nic final : private core::EventSink {
   void told(std::uint32_t index);     // the thread that rings has the put
   void fetched(std::uint32_t index);  // its queue pair's turn is over
   void next_of_thread();
-  void inject(std::uint32_t index);    // the payload begins to arrive from memory
-  void complete(std::uint32_t index);  // and its flag can be seen
+  void inject(std::uint32_t index);  // the payload begins to arrive from memory: the network has it from then on
 
   core::Calendar& calendar_;
   core::Network& network_;
@@ -75,7 +74,7 @@ class Nic final : private core::EventSink {
   std::deque<OfThread> of_thread_;
   std::vector<Put> puts_;
   std::vector<std::uint32_t> spare_;
-  std::uint64_t posted_ = 0, completed_ = 0;
+  std::uint64_t posted_ = 0, injected_ = 0;
 };
 
 }  // namespace moire::nic

@@ -68,7 +68,7 @@ struct Bench {
   }
   Time finish() {
     loop.run();
-    EXPECT_EQ(nic.posted(), nic.completed());
+    EXPECT_EQ(nic.posted(), nic.injected());
     EXPECT_EQ(seen.at.size(), nic.posted());
     return loop.now();
   }

@@ -80,6 +80,9 @@ class Phases {
                             core::EventSink& sink, std::uint64_t payload) = 0;
   // The workgroup begins to wait for others, or retires: its share of the CU is free.
   virtual void leave(Seat seat) = 0;
+  // `others` have done what `rank` did in `count` shapes from `first` on, without being simulated: what that took of
+  // its own capacities is counted for theirs.
+  virtual void stands_in(Rank rank, const std::vector<Rank>& others, ShapeId first, std::size_t count) = 0;
 };
 
 // --- Places for workgroups ---------------------------------------------------------------------------------------

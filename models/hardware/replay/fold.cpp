@@ -47,6 +47,20 @@ std::string keeps_from_folding(const machine::SystemSpec& system, const core::To
   return program::keeps_from_turning(program, block * static_cast<program::Rank>(system.node.gpus));
 }
 
+using Build = std::function<std::unique_ptr<machine::Machine>(program::Rank)>;
+
+// A kernel that every rank runs by itself is simulated once, as long as nobody comes to a rank meanwhile.
+void run_on(program::Rank images, const Build& build, const program::Program& program, program::Observer* observer,
+            const std::vector<bool>& watched, Folded& folded) {
+  folded.machine = build(images);
+  try {
+    folded.result = Replay(*folded.machine, program, observer, watched, Likes::one).run();
+  } catch (const NotByItself&) {
+    folded.machine = build(images);
+    folded.result = Replay(*folded.machine, program, observer, watched).run();
+  }
+}
+
 }  // namespace
 
 Fold fold_of(const machine::Machine& machine, const program::Program& program) {
@@ -75,9 +89,9 @@ Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine:
   if (fold.images > 1 && observer != nullptr && !fold.certain) {
     all.why_not = "a timeline shows all ranks where only the run tells whether it folds";
   } else if (fold.images > 1) {
-    Folded block{build(fold.images), {}, fold};
+    Folded block{nullptr, {}, fold};
     try {
-      block.result = Replay(*block.machine, program, observer, watched).run();
+      run_on(fold.images, build, program, observer, watched, block);
       if (block.result.deadlock.empty()) return block;
       all.why_not = "it hangs";
     } catch (const core::NotAlike& shared) {
@@ -87,8 +101,8 @@ Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine:
   } else {
     all = fold;
   }
-  Folded whole{build(1), {}, all};
-  whole.result = Replay(*whole.machine, program, observer, watched).run();
+  Folded whole{nullptr, {}, all};
+  run_on(1, build, program, observer, watched, whole);
   return whole;
 }
 

@@ -201,6 +201,7 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
   run.workgroups = kernel.body->workgroups(rank);
   run.strands = kernel.body->strands(rank);
   run.items = kernel.body->items(rank);
+  run.totals = result_.operations[run.operation].phases.data();
   runs_.push_back(run);
   const std::uint64_t id = rank * program_.queues.size() + queue;
   if (run.workgroups == 0) {
@@ -220,6 +221,7 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
 void Replay::start_grid(std::uint32_t run_id) {
   KernelRun& run = runs_[run_id];
   run.reached = machine_.loop().now();
+  if (begins_by_itself(run_id)) return;
   gpus_[gpu_with_slots(run.rank, run.queue)]->dispatcher->add(
       {run_id, run.workgroups, run.footprint, run.kernel->resources.cluster, program_.queues[run.queue].priority,
        orders_[run.queue].mask});
@@ -245,6 +247,7 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
                     Time ready) {
   MOIRE_INVARIANT(transfer.peer == rank || machine_.reach().stores(rank, transfer.peer), "a DMA copy leaves its node");
   if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
+  visit(transfer.peer);
   const std::uint64_t id = rank * program_.queues.size() + queue;
   copies_.submit({.copy = {.rank = rank, .peer = transfer.peer, .bytes = transfer.bytes, .queue = queue},
                   .stream = orders_[queue].stream,
@@ -261,6 +264,7 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   if (observer_ != nullptr) {
     observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
   }
+  if (!visits_.empty()) --visits_[transfer.peer];
   if (transfer.flag != program::no_flag) flags_.raise(transfer.flag);
   if (--state.copies == 0) end_operation(rank, queue);
 }
@@ -269,6 +273,7 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const Time now = machine_.loop().now();
   const program::Operation& operation = program_.queues[queue].operations[state.next];
+  if (!stand_ins_.empty() && std::holds_alternative<program::Kernel>(operation)) ends_by_itself(state.run);
   OperationTimes& times = result_.operations[operation_index(queue, state.next)];
   times.begin = std::min(times.begin, state.begin);
   times.end = std::max(times.end, now);

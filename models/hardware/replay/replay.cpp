@@ -28,7 +28,7 @@ class Replay::LoadWatcher final : public core::SharingObserver {
 };
 
 Replay::Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer,
-               const std::vector<bool>& watched)
+               const std::vector<bool>& watched, Likes likes)
     : machine_(machine),
       program_(program),
       observer_(observer),
@@ -73,6 +73,11 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   const std::uint32_t own = machine.site().apart().queues;
   MOIRE_INVARIANT(own == 1 || own == program.queues.size(), "a machine was taken apart for another program");
   host_copies_.resize(machine.ranks());
+  if (likes == Likes::one && find_stand_ins()) {
+    stand_ins_.resize(result_.operations.size());
+    by_itself_.resize(machine.ranks());
+    if (machine.reach().peers() > 0) visits_.resize(machine.ranks());
+  }
   result_.rank_end.resize(machine.ranks());
   result_.queue_end.resize(program.queues.size());
   for (std::size_t gpu = 0; gpu < std::size_t{machine.ranks()} * machine.site().copies("slots"); ++gpu) {
@@ -108,6 +113,7 @@ Result Replay::run() {
       return result_;
     }
   }
+  count_others();
   count_images();
   result_.end = *std::max_element(result_.rank_end.begin(), result_.rank_end.end());
   machine_.sharing().check_conservation();
@@ -152,7 +158,7 @@ void Replay::fires_next(std::uint64_t payload) const {
     __builtin_prefetch(&workgroups_[id]);
     __builtin_prefetch(reinterpret_cast<const char*>(&workgroups_[id]) + 64);
   }
-  if (event == Event::raise || event == Event::delivered) __builtin_prefetch(&flights_[id]);
+  if (event == Event::raise) flags_.fetch(static_cast<program::FlagRef>(id));
 }
 
 void Replay::fire(std::uint64_t payload) {
@@ -173,10 +179,12 @@ void Replay::fire(std::uint64_t payload) {
     case Event::known:
       return posted_known(static_cast<std::uint32_t>(id));
     case Event::freed:
+      --runs_[id >> 16].refilling;
       return free_slot(static_cast<std::uint32_t>(id >> 16), static_cast<part::CuId>(id & 0xFFFF));
     case Event::dispatch:
       return dispatch(static_cast<std::uint32_t>(id));
     case Event::raise:
+      return flags_.raise(static_cast<program::FlagRef>(id));
     case Event::delivered:
       return arrive(static_cast<std::uint32_t>(id));
     case Event::copied: {

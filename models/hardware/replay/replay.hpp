@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,11 +49,16 @@ struct Result {
   std::string deadlock;  // empty when every operation of every rank ended
 };
 
+// Kernels that every rank runs by itself: simulated on each of them, or on one, which stands in for the others.
+enum class Likes : std::uint8_t { each, one };
+// Others came to a rank that was taken to be by itself: the run has to be simulated again, on each rank.
+struct NotByItself : std::exception {};
+
 class Replay final : public core::EventSink {
  public:
   // `watched`: operations, numbered over all queues, whose spans are kept.
   Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer = nullptr,
-         const std::vector<bool>& watched = {});
+         const std::vector<bool>& watched = {}, Likes likes = Likes::each);
   ~Replay() override;
   Result run();
   void fire(std::uint64_t payload) override;
@@ -90,28 +96,30 @@ class Replay final : public core::EventSink {
     Time reached;  // the dispatcher
     std::int64_t started = 0;
     std::int64_t finished = 0;
+    std::int64_t refilling = 0;             // places that are not free yet
+    program::PhaseTotal* totals = nullptr;  // what its workgroups do is counted there
   };
   // One strand of a resident workgroup; most have only one.
   static constexpr std::int64_t no_item = -1;
   struct Workgroup {
     std::uint32_t run = 0;
     std::uint32_t step = 0;
-    std::uint32_t item_step = 0;
     std::int64_t item = no_item;  // of the kernel's queue that it does
-    std::int64_t number = 0;
+    std::uint32_t item_step = 0;
     part::CuId cu = 0;
+    std::int64_t number = 0;
     // What it does now, for observers and the deadlock report.
     program::Phase::Kind doing = program::Phase::Kind::nothing;
-    std::uint16_t shape = 0;
     bool stands_for_work = false;
+    std::uint16_t shape = 0;
     program::Rank peer = 0;  // of work
     double peer_bytes = 0;
-    std::uint32_t posted = 0;              // work it has posted and that is not done
-    Time fence;                            // to wait after the last of it
-    std::uint32_t posted_by = UINT32_MAX;  // of posted work, which has a seat like a workgroup
-    program::FlagRef flag = program::no_flag;
-    std::int64_t target = 0;
     Time since;
+    program::FlagRef flag = program::no_flag;
+    std::uint32_t posted = 0;  // work it has posted and that is not done
+    std::int64_t target = 0;
+    Time fence;                            // to wait after the last of what it posted
+    std::uint32_t posted_by = UINT32_MAX;  // of posted work, which has a seat like a workgroup
     std::uint32_t strand = 0;
     std::uint32_t home = 0;     // seat of strand 0, kept until the last strand ends
     std::uint32_t strands = 1;  // at home: strands that have not ended
@@ -149,9 +157,23 @@ class Replay final : public core::EventSink {
   };
   // One that a host thread asks for on behalf of workgroups; its events are no part of the engine's command.
   struct HostCopy {
-    std::uint32_t flight = 0;
+    std::uint64_t arrival = 0;  // the event that ends it
     Time ready;
     std::uint32_t queue = 0;  // of the workgroup
+    std::uint32_t flight() const { return static_cast<std::uint32_t>(arrival); }
+  };
+  // An operation that one rank does for others (stand_in.cpp). Times are counted from when the kernel reached the
+  // rank's dispatcher.
+  struct StandIn {
+    std::uint32_t run = UINT32_MAX;  // of that rank
+    bool over = false;
+    Time took;
+    Time next_turn;  // of the dispatcher, as it was left
+    std::vector<Time> next_refill;
+    std::vector<program::PhaseTotal> phases;
+    std::uint64_t steps = 0;
+    std::vector<std::uint32_t> waiting;  // runs of others that began before it was over
+    std::vector<Rank> others;
   };
   class LoadWatcher;
 
@@ -219,6 +241,15 @@ class Replay final : public core::EventSink {
   void end_host_copy(const Flight& flight);
   std::uint32_t new_flight(const Flight& flight);
 
+  // stand_in.cpp
+  bool find_stand_ins() const;
+  bool begins_by_itself(std::uint32_t run);  // true: another rank stands in for it
+  void end_like(std::uint32_t run);
+  void ends_by_itself(std::uint32_t run);
+  void count_others();
+  void visit(Rank rank);
+  void visit(const KernelRun& run, std::uint16_t shape, Rank peer, bool comes);
+
   // deadlock.cpp
   std::string deadlock_report() const;
   void count_images();            // what all ranks did, of what those that are simulated did
@@ -257,6 +288,9 @@ class Replay final : public core::EventSink {
   std::vector<std::deque<HostCopy>> host_copies_;  // of each rank
   std::vector<std::uint32_t> free_flights_;
   std::vector<part::Placement> placed_;  // scratch
+  std::vector<StandIn> stand_ins_;       // by operation; none: every rank is simulated
+  std::vector<bool> by_itself_;          // by rank: is in such a kernel
+  std::vector<std::uint32_t> visits_;    // by rank: what others do on its capacities; none: nobody can
   std::uint64_t steps_ = 0;              // of workgroups
   core::Pulse* pulse_;                   // to tell them to
   Result result_;

@@ -19,6 +19,10 @@ std::size_t other_phase(Phase::Kind kind) {
   return kind == Phase::Kind::wait ? 0 : kind == Phase::Kind::delay ? 1 : kind == Phase::Kind::put ? 2 : 3;
 }
 
+bool by_itself(Phase::Kind kind) {
+  return kind != Phase::Kind::wait && kind != Phase::Kind::signal && kind != Phase::Kind::put;
+}
+
 }  // namespace
 
 void Replay::request_turn(std::uint32_t number) {
@@ -88,13 +92,16 @@ bool Replay::next_phase(Workgroup& wg, Phase& phase) {
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
   while (wg.item != no_item) {
-    if (body.item_phase(run.rank, wg.item, wg.item_step++, phase)) return true;
+    if (body.item_phase(run.rank, wg.item, wg.item_step, phase)) {
+      wg.item_step += 1 + phase.skipped;
+      return true;
+    }
     phase = {};
     take_item(wg);
   }
   const bool more = run.strands == 1 ? body.phase(run.rank, wg.number, wg.step, phase)
                                      : body.strand_phase(run.rank, wg.number, wg.strand, wg.step, phase);
-  if (more) ++wg.step;
+  if (more) wg.step += 1 + phase.skipped;
   return more;
 }
 
@@ -134,7 +141,10 @@ void Replay::go_on(std::uint32_t id) {
       wg.fence = Time{};
       return;
     }
+    if (pulse_ != nullptr) steps_ += phase.skipped;
     begin_phase(wg, phase.kind, now);
+    MOIRE_INVARIANT(stand_ins_.empty() || !by_itself_[run.rank] || by_itself(phase.kind),
+                    "a kernel that ranks run by themselves meets others: " + run.kernel->name);
     const std::uint64_t resume = pack(Event::workgroup, id);
     switch (phase.kind) {
       case Phase::Kind::nothing:
@@ -152,6 +162,7 @@ void Replay::go_on(std::uint32_t id) {
         wg.peer = phase.peer;
         wg.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
         result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{wg.peer_bytes};
+        visit(run, phase.shape, phase.peer, true);
         phases_.start(id, run.rank, wg.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this, resume);
         return;
       case Phase::Kind::delay:
@@ -185,6 +196,8 @@ void Replay::go_on(std::uint32_t id) {
 
 void Replay::begin_phase(Workgroup& wg, Phase::Kind kind, Time at) {
   if (pulse_ != nullptr) pulse_->steps.store(++steps_, std::memory_order_relaxed);
+  if (!stand_ins_.empty() && stand_ins_[runs_[wg.run].operation].run == wg.run)
+    ++stand_ins_[runs_[wg.run].operation].steps;
   wg.doing = kind;
   wg.since = at;
 }
@@ -243,6 +256,7 @@ void Replay::post(std::uint32_t id, const Phase& phase) {
   posted.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
   ++owner.posted;
   result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{posted.peer_bytes};
+  visit(run, phase.shape, phase.peer, true);
   phases_.start_posted(seat, run.rank, owner.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this,
                        pack(Event::posted, seat));
 }
@@ -288,13 +302,20 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
   const program::FlagRef flag = by_nic ? simulated_flag(wg, phase) : phase.flag;
-  const std::uint32_t flight = new_flight({rank, phase.peer, flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
+  const bool by_host = by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer);
+  // What arrives raises its flag. More is only known where somebody asks.
+  std::uint64_t arrival = pack(Event::raise, flag);
+  if (by_host || observer_ != nullptr) {
+    arrival =
+        pack(Event::delivered, new_flight({rank, phase.peer, flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
                                            phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now,
-                                           from_relay ? phase.relay : program::no_rank});
-  if (by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer)) {
+                                           from_relay ? phase.relay : program::no_rank, by_host}));
+  }
+  if (by_host) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
-    flights_[flight].copied = true;
-    host_copies_[rank].push_back({flight, now + phase.duration - machine_.gpu().host.event_pair, runs_[wg.run].queue});
+    visit(rank);
+    visit(phase.peer);
+    host_copies_[rank].push_back({arrival, now + phase.duration - machine_.gpu().host.event_pair, runs_[wg.run].queue});
     if (host_copies_[rank].size() == 1) start_host_copy(rank);
     return now;
   }
@@ -312,23 +333,23 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
                       .proxied = phase.proxied,
                       .after = from_relay ? machine_.gpu().port.store_latency : Time{},
                       .sink = this,
-                      .payload = pack(Event::delivered, flight)});
+                      .payload = arrival});
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu(rank).l2.hit_latency : machine_.gpu().port.store_latency;
-  machine_.loop().calendar().schedule(now + phase.duration + latency, *this, pack(Event::raise, flight));
+  machine_.loop().calendar().schedule(now + phase.duration + latency, *this, arrival);
   return now;
 }
 
 // Copies of a rank's host thread stand in one queue of their own: one begins behind the other.
 void Replay::start_host_copy(Rank rank) {
   const HostCopy& copy = host_copies_[rank].front();
-  const Flight& flight = flights_[copy.flight];
+  const Flight& flight = flights_[copy.flight()];
   copies_.submit({.copy = {.rank = rank, .peer = flight.destination, .bytes = flight.bytes, .queue = copy.queue},
                   .stream = static_cast<std::uint32_t>(orders_.size()),
                   .ready = copy.ready,
                   .sink = this,
-                  .payload = pack(Event::delivered, copy.flight)});
+                  .payload = copy.arrival});
 }
 
 void Replay::end_host_copy(const Flight& flight) {
@@ -339,6 +360,10 @@ void Replay::end_host_copy(const Flight& flight) {
                      done.begin, machine_.loop().now()});
   }
   copies.pop_front();
+  if (!visits_.empty()) {
+    --visits_[flight.source];
+    --visits_[flight.destination];
+  }
   if (!copies.empty()) start_host_copy(flight.source);
 }
 
@@ -380,6 +405,7 @@ void Replay::retire(std::uint32_t id) {
     if (next.empty()) next.resize(static_cast<std::size_t>(machine_.gpu().compute.total_cus()));
     const Time at = std::max(machine_.loop().now() + refill, next[wg.cu]);
     next[wg.cu] = at + machine_.gpu().compute.refill_interval;
+    ++run.refilling;
     machine_.loop().calendar().schedule(at, *this, pack(Event::freed, std::uint64_t{wg.run} << 16 | wg.cu));
   } else {
     free_slot(wg.run, wg.cu);
@@ -410,8 +436,8 @@ void Replay::end_phase(std::uint32_t id, Time at) {
   if (wg.doing == Phase::Kind::nothing || wg.doing == Phase::Kind::signal || wg.doing == Phase::Kind::take) return;
   const KernelRun& run = runs_[wg.run];
   const bool work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
-  std::vector<program::PhaseTotal>& phases = result_.operations[run.operation].phases;
-  program::PhaseTotal& phase = phases[work ? wg.shape : run.kernel->shapes.size() + other_phase(wg.doing)];
+  if (wg.doing == Phase::Kind::work) visit(run, wg.shape, wg.peer, false);
+  program::PhaseTotal& phase = run.totals[work ? wg.shape : run.kernel->shapes.size() + other_phase(wg.doing)];
   ++phase.count;
   phase.total += at - wg.since;
   if (observer_ == nullptr) return;

@@ -94,17 +94,37 @@ class ChannelKernel final : public program::KernelBody {
       phase.duration = terms_.setup;
       return true;
     }
-    --number;
-    const std::uint32_t part = number % parts;
-    if (!terms_.lines && (part == begun || part == wait_end)) return true;  // steps are asked for in their order
-    const std::uint32_t slice = number / parts % terms_.slices;
+    // Of most steps only some parts are something, and of some steps none. They are passed over as far as the program
+    // goes.
     Step step;
-    if (!terms_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, number / (parts * terms_.slices),
-                            step))
-      return false;
+    std::uint32_t at = number - 1;
+    std::uint32_t known = UINT32_MAX;  // that `step` is
+    for (;; ++at) {
+      if (at / (parts * terms_.slices) != known) {
+        known = at / (parts * terms_.slices);
+        step = {};
+        if (!terms_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, known, step)) break;
+      }
+      one_part(rank, step, workgroup, strand, at, phase);
+      phase.skipped = at + 1 - number;
+      if (phase.kind != Phase::Kind::nothing) return true;
+    }
+    if (at + 1 == number) return false;
+    phase.skipped = at - number;
+    return true;
+  }
+
+ private:
+  enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
+
+  void one_part(Rank rank, const Step& step, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number,
+                Phase& phase) const {
+    const std::uint32_t part = number % parts;
+    if (!terms_.lines && (part == begun || part == wait_end)) return;
+    const std::uint32_t slice = number / parts % terms_.slices;
     if (step.op == Op::none || step.op == Op::one_sided || step.op == Op::hand_over) {
       if (slice == 0) without_fifo(rank, step, part, phase);
-      return true;
+      return;
     }
     const ir::Effect needs = effect(step.op);
     // A chunk too small for all its slices: the others pass empty.
@@ -112,26 +132,25 @@ class ChannelKernel final : public program::KernelBody {
     const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
     if (needs.receives) {
       receive(rank, step, bytes, slice, part, phase);
-      if (phase.kind != Phase::Kind::nothing) return true;
+      if (phase.kind != Phase::Kind::nothing) return;
     }
     if (needs.sends) {
       send(rank, step, bytes, slice, part, phase);
-      if (phase.kind != Phase::Kind::nothing) return true;
+      if (phase.kind != Phase::Kind::nothing) return;
     }
     if (bytes <= 0) {
       if (part == think && (needs.receives || needs.sends)) {
         phase.kind = Phase::Kind::delay;
         phase.duration = varied(terms_.empty_slice, workgroup, strand, number);
       }
-      return true;
+      return;
     }
     if (part == think) {
-      phase.kind = Phase::Kind::delay;
       if (!needs.receives && !needs.sends) {
+        phase.kind = Phase::Kind::delay;
         phase.duration = slice == 0 ? terms_.local_overhead : Time{};
-      } else if (is_part(step)) {
-        phase.kind = Phase::Kind::nothing;
-      } else {
+      } else if (!is_part(step)) {
+        phase.kind = Phase::Kind::delay;
         phase.duration = varied(terms_.overhead, workgroup, strand, number);
       }
     } else if (part == move) {
@@ -141,11 +160,7 @@ class ChannelKernel final : public program::KernelBody {
       phase.peer = relay != program::no_rank ? relay : needs.sends ? step.to : rank;
       phase.amount = bytes / terms_.unit;
     }
-    return true;
   }
-
- private:
-  enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
   // An empty slice varies as a full one does: of the same slice both take the same.
   Time varied(Time overhead, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number) const {

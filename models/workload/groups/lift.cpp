@@ -96,6 +96,7 @@ class LiftedBody final : public program::KernelBody {
     const std::optional<Rank> inner = map_->turned(by);
     return inner && (*inner == 0 || inner_->turns(*inner));
   }
+  bool by_itself() const override { return inner_->by_itself(); }
   bool item_phase(Rank rank, std::int64_t item, std::uint32_t step, Phase& phase) const override {
     return inner_->item_phase(map_->own(rank), item, step, phase) && lift(rank, phase);
   }

@@ -22,6 +22,7 @@ class EmbeddingBody final : public program::KernelBody {
         before_first_(before_first) {}
   std::int64_t workgroups(program::Rank) const override { return workgroups_; }
   bool turns(program::Rank) const override { return true; }
+  bool by_itself() const override { return true; }
   bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
     const bool first = workgroup < first_wave_;
     if (first && step == 0) {

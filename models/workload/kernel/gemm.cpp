@@ -24,6 +24,7 @@ class GemmBody final : public program::KernelBody {
   explicit GemmBody(const GemmLaunch& launch) : launch_(launch) {}
   std::int64_t workgroups(program::Rank) const override { return launch_.workgroups; }
   bool turns(program::Rank) const override { return true; }
+  bool by_itself() const override { return true; }
   bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
     if (step == 0) {
       phase.kind = program::Phase::Kind::delay;
@@ -96,6 +97,7 @@ program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch) {
     explicit Body(std::int64_t workgroups) : workgroups_(workgroups) {}
     std::int64_t workgroups(program::Rank) const override { return workgroups_; }
     bool turns(program::Rank) const override { return true; }
+    bool by_itself() const override { return true; }
     bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
       phase.kind = program::Phase::Kind::work;
       phase.amount = 1 / real(workgroups_);

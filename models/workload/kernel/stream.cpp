@@ -21,6 +21,7 @@ class StreamBody final : public program::KernelBody {
       : blocks_(static_cast<std::int64_t>(std::ceil(blocks))), all_(blocks), workgroups_(workgroups) {}
   std::int64_t workgroups(program::Rank) const override { return workgroups_; }
   bool turns(program::Rank) const override { return true; }
+  bool by_itself() const override { return true; }
   bool phase(program::Rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
     const std::int64_t own = (blocks_ - workgroup + workgroups_ - 1) / workgroups_;
     phase.kind = program::Phase::Kind::work;
