@@ -89,7 +89,7 @@ void QueueNetwork::send(const Message& message) {
   const Key key{message.source, message.destination, message.flow};
   const Index index = flow_for(key);
   const Index pending = take(messages_, free_messages_);
-  messages_[pending] = {message.sink, message.payload, message.after, message.bytes.value, index, none, false};
+  messages_[pending] = {message.sink, message.payload, message.after, message.bytes.value, index, none};
   Flow& flow = flows_[index];
   ++flow.messages;
   if (flow.first_message == none) {

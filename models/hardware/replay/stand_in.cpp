@@ -12,8 +12,8 @@
 namespace moire::replay {
 
 bool Replay::find_stand_ins() const {
-  // A timeline shows every rank; SimGrid could not begin again.
-  if (observer_ != nullptr || machine_.ranks() == 1 || !machine_.site().uneven().clock.empty() ||
+  // A timeline shows every rank; energy is counted where it is used; SimGrid could not begin again.
+  if (observer_ != nullptr || meters_ != nullptr || machine_.ranks() == 1 || !machine_.site().uneven().clock.empty() ||
       machine_.spec().network.model != machine::NetworkModel::queue)
     return false;
   const program::Queue* only = nullptr;
