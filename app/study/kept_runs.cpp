@@ -109,7 +109,7 @@ KeptRuns::~KeptRuns() {
     unlink(file_.c_str());
   } else {
     process::tell("{} finished run{} kept in {}; the same command with --resume simulates the others\n", kept_,
-                  kept_ == 1 ? " is" : "s are", file_.string());
+                  kept_ == 1 ? " is" : "s are", file_.c_str());
   }
 }
 
