@@ -48,6 +48,26 @@ void add_bandwidth_cells(const RunResult& run, std::vector<Cell>& cells) {
   }
 }
 
+// Of runs with an operating point.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> powers = {
+    {{"clock MHz", "clock_mhz"}, {"power W", "power_mean_w"}, {"energy J", "energy_j"}}};
+
+void add_power_columns(const StudyResult& result, report::Table& table) {
+  for (const auto& [heading, name] : powers) {
+    const bool any = std::any_of(result.runs.begin(), result.runs.end(), [name = name](const RunResult& run) {
+      return value_of(run.metrics, name).has_value();
+    });
+    table.columns.push_back(right(std::string(heading), any ? report::in::people : 0));
+  }
+}
+
+void add_power_cells(const RunResult& run, std::vector<Cell>& cells) {
+  for (const auto& [heading, name] : powers) {
+    const auto value = value_of(run.metrics, name);
+    cells.push_back(value ? Cell(report::Number{.value = *value, .style = report::Number::Style::telling}) : Cell());
+  }
+}
+
 // Of runs with a `perturb`: what it costs, and what ranks of the only collective spend, in the mean.
 void add_perturbed_columns(const StudyResult& result, report::Table& table) {
   const auto any = [&](auto has) {
@@ -134,6 +154,7 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
                                   right("of ideal", any_ideal(result) ? report::in::people : 0)}};
   add_perturbed_columns(result, table);
   add_bandwidth_columns(result, table);
+  add_power_columns(result, table);
   for (std::size_t v = 0; v < scenario.variants.size(); ++v) {
     std::vector<Cell> cells = {scenario.variants[v].name, time_cell(result.runs[v], unit), {}, {}};
     if (scenario.compare_to && v != *scenario.compare_to && result.comparison[v]) {
@@ -143,6 +164,7 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
     cells.push_back(ideal_cell(result.runs[v]));
     add_perturbed_cells(result.runs[v], cells);
     add_bandwidth_cells(result.runs[v], cells);
+    add_power_cells(result.runs[v], cells);
     table.row(std::move(cells));
   }
   return table;
@@ -164,6 +186,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   add_perturbed_columns(result, table);
   table.columns.push_back(right("of ideal", any_ideal(result) ? report::in::people : 0));
   add_bandwidth_columns(result, table);
+  add_power_columns(result, table);
   for (std::size_t point = 0; point < scenario.points(); ++point) {
     const RunResult& run = result.runs[point];
     std::vector<Cell> cells = point_cells(scenario, point);
@@ -173,6 +196,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
     add_perturbed_cells(run, cells);
     cells.push_back(ideal_cell(run));
     add_bandwidth_cells(run, cells);
+    add_power_cells(run, cells);
     table.row(std::move(cells));
   }
   return table;

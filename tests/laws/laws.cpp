@@ -396,9 +396,7 @@ double ties(const Case& one) {
 }
 
 double resolution(const Case& one, const Outcome& outcome) {
-  const std::string* channels = one.work.find("channels");
-  const double rounds = (channels == nullptr ? 1 : std::stod(*channels)) * ties(one);
-  return std::min(rounds, most_unresolved * outcome.ps());
+  return one.nodes > 1 && !one.work.is("channels", "1") ? most_unresolved * outcome.ps() : 0;
 }
 
 double rounding(const Outcome& a, const Outcome& b) {

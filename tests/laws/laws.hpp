@@ -62,7 +62,8 @@ double rounding(const Outcome& a, const Outcome& b);
 double ties(const Case& one);
 
 // Between nodes a port serves network.chunk at a time, one queue pair after the other, so that the end of a message may
-// be a round of chunks off, once for each message that waits for another. A NIC takes turns by the packet.
+// be a round of chunks off, once for each message that waits for another. A NIC takes turns by the packet. One channel
+// alone shares its NIC with nobody.
 double resolution(const Case& one, const Outcome& outcome);
 
 }  // namespace moire::laws
