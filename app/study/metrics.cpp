@@ -93,8 +93,7 @@ const std::vector<MetricInfo>& metric_infos() {
         {"time_us", "From the first operation's enqueueing to the end of the last rank"},
         {"between_events_us",
          "What two events around an already enqueued program say: from the first workgroup or copy to the last end, "
-         "and "
-         "host.event_pair where a kernel comes first"},
+         "and host.event_pair where a kernel comes first"},
         {"repeated_us",
          "Of each repetition when the program is enqueued again and again, as nccl-tests does: from the first "
          "workgroup "
@@ -153,8 +152,7 @@ const std::vector<MetricInfo>& metric_infos() {
     const std::vector<MetricInfo> overlap = {
         {"<queue>_isolated_us",
          "Queues that run beside each other (compare.ideal: overlap): time of the queue alone, with the settings of "
-         "the "
-         "variant that compare.to names, else with its own"},
+         "the variant that compare.to names, else with its own"},
         {"serial_us", "Sum of the isolated times"},
         {"ideal_us", "Longest of the isolated times: what perfect overlap takes"},
         {"<queue>_us",

@@ -19,6 +19,8 @@ using Kind = OperatingPoint::Kind;
 constexpr double close_enough = 5e-4;
 constexpr double least_share = 0.05;  // of a clock that is held, where the GPU states no lowest one
 
+std::string megahertz(PerSecond clock) { return fmt::format("{:.0f} MHz", clock.value / 1e6); }
+
 std::optional<config::Problem> cannot_work(const OperatingPoint& point, const machine::GpuSpec& gpu) {
   const PerSecond top = gpu.compute.clock;
   if (point.sought() && !gpu.power) {
@@ -28,19 +30,21 @@ std::optional<config::Problem> cannot_work(const OperatingPoint& point, const ma
   }
   const PerSecond lowest = gpu.power ? gpu.power->lowest_clock : top * least_share;
   if (point.kind == Kind::clock && (point.clock > top || point.clock < lowest)) {
-    return config::Problem{
-        fmt::format("a clock of {} is not one of {}", config::format_quantity(point.clock), gpu.name),
-        fmt::format("it works at {} to {}", config::format_quantity(lowest), config::format_quantity(top))};
+    return config::Problem{fmt::format("{} has no clock of {}", gpu.name, megahertz(point.clock)),
+                           fmt::format("state one of {} to {}", megahertz(lowest), megahertz(top))};
   }
   if (point.kind == Kind::power_cap && point.cap * gpu.power->held <= gpu.power->idle) {
     return config::Problem{
         fmt::format("{} draws {} when it does nothing", gpu.name, config::format_quantity(gpu.power->idle)),
         "take a power limit that leaves power for work"};
   }
+  if (point.kind == Kind::power_cap && point.cap > gpu.power->cap) {
+    return config::Problem{
+        fmt::format("{} has a power limit of {}", gpu.name, config::format_quantity(gpu.power->cap)),
+        "state a lower one; for a GPU that may draw more, set system.node.gpu.power.cap and take sustained"};
+  }
   return std::nullopt;
 }
-
-std::string megahertz(PerSecond clock) { return fmt::format("{:.0f} MHz", clock.value / 1e6); }
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace moire::study {
 // the GPU cannot work there. Null `run` stays null; a run without any operating point stays as it is.
 PreparedRunPtr with_operating_point(PreparedRunPtr run, const config::Node* stated, config::Diagnostics& diagnostics);
 
-// The same run while its GPUs work at `share` of their clock.
+// The run with all GPUs at `share` of the clock that their hardware file states.
 PreparedRun at_clock(const PreparedRun& run, double share);
 // The same run with a clock that is held as its operating point.
 PreparedRun held_at_clock(const PreparedRun& run, double share);

@@ -75,7 +75,9 @@ std::string error_of(const std::string& more, const std::string& system = "tests
 TEST(OperatingPoint, NeedsTheFiguresThatItRestsOn) {
   EXPECT_THAT(error_of("operating_point: sustained"), HasSubstr("s.yaml:4:18"));
   EXPECT_THAT(error_of("operating_point: {power_cap: 500 W}"), HasSubstr("is not known"));
-  EXPECT_THAT(error_of("operating_point: {clock: 9 GHz}"), HasSubstr("a clock of 9 G/s is not one of"));
+  EXPECT_THAT(error_of("operating_point: {clock: 9 GHz}"), HasSubstr("has no clock of 9000 MHz; state one of"));
+  EXPECT_THAT(error_of("operating_point: {power_cap: 900 W}", "configs/systems/4xh200.yaml"),
+              HasSubstr("has a power limit of 700 W; state a lower one"));
   EXPECT_THAT(error_of("operating_point: {power_cap: 100 W}", "configs/systems/4xh200.yaml"),
               HasSubstr("when it does nothing"));
 }

@@ -268,7 +268,8 @@ class Calibrator {
   };
 
   void add_points(const Stage& stage, Points& points) {
-    // A part that the file does not state is not begun by one of its values.
+    // A fit does not add a part (such as `power`) to a hardware file that has none: one fitted value alone would leave
+    // the other required keys of that part unset.
     if (!hardware_.has_section_of(stage.parameters.front().path)) return;
     for (const Selection& selection : stage.selections) {
       const Rows own = thinned(rows_of(selection), selection.at_most);

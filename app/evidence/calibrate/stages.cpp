@@ -299,8 +299,7 @@ const std::vector<Stage>& stages() {
        {{"chase", "latency", in_cache}}},
       {"lone_workgroup",
        "one workgroup against its bytes in flight: a wavefront's batch takes the latency of the slowest of its loads "
-       "and "
-       "its own time",
+       "and its own time",
        {{"hbm.latency_spread", 0, 10 * us, {}, scaled(shortest_batch("gather", "bandwidth_per_wg"), 0.1)},
         {"compute.load_per_wavefront", 0.1 * giga, 10e3 * giga, {}, part_of_lone_gather}},
        {{"gather", "bandwidth_per_wg", lone_from_memory}, {"hbm_read", "bandwidth_per_wg", lone}}},
@@ -467,8 +466,7 @@ const std::vector<Stage>& stages() {
        {{"power_peer_store", "energy"}, {"power_peer_copy", "energy"}}},
       {"matrix_energy",
        "matrix products of random digits and of one number, at the clocks that they ran at: energy, and how much of "
-       "the "
-       "voltage goes with the clock",
+       "the voltage goes with the clock",
        {{"power.matrix_flop", 0.01 * pico, 100 * pico, {}, usually(pico)},
         {"power.matrix_quiet", 0.01, 1, {}, usually(0.5)},
         {"power.voltage_slope", 0.01, 1, {}, usually(0.4)}},

@@ -12,7 +12,7 @@ namespace moire::power {
 
 const part::Declaration& declaration();
 
-// Meters of all GPUs, whose file's clock is `clock` and which run at `share` of it.
+// Meters of all GPUs. `clock` is the clock of the hardware file; the GPUs run at `share` of it.
 class Power final : public part::Part, public part::Shared, public part::Meters {
  public:
   Power(part::Site& site, const PowerSpec& spec, PerSecond clock, double share);

@@ -17,7 +17,8 @@ void PowerSpec::describe(config::Describer<PowerSpec>& d) {
   d.field("matrix_flop", &PowerSpec::matrix_flop,
           "Matrix arithmetic on operands of random digits, with all that feeds it")
       .positive();
-  d.field("matrix_quiet", &PowerSpec::matrix_quiet, "Share of the energy of matrix arithmetic and its loads that operands take whose digits never change")
+  d.field("matrix_quiet", &PowerSpec::matrix_quiet,
+          "Share of the energy of matrix arithmetic and its loads that operands whose digits never change take")
       .range(0.01, 1)
       .or_default();
   d.field("vector_flop", &PowerSpec::vector_flop, "Vector arithmetic").positive();

@@ -219,8 +219,7 @@ void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
       .or_default();
   d.field("math_efficiency", &WgTraceSpec::math_efficiency,
           "Share of the units' rate that the kernel's arithmetic reaches where nothing else holds it up: measure it on "
-          "the "
-          "kernel alone")
+          "the kernel alone")
       .range(0.001, 1)
       .or_default();
   d.field("gaps", &WgTraceSpec::gaps,
