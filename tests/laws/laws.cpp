@@ -334,6 +334,11 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
 
 // --- Together is not faster than alone
 
+// Channels that began together copy together and send together. A neighbour in the memory for a part of the time brings
+// them out of step, so that copies of some overlap transfers of others: 2.2 % was found (send_recv of 64 MiB on 4 H200
+// beside a stream of 35 MB; beside one of 10 MB or less nothing changes).
+constexpr double most_out_of_step = 0.03;
+
 Verdict together(const Case& one, Random random, const Cost& cost) {
   Case other = one;
   other.op = random.of<const char*>({"gemm", "stream", "all_to_all", "all_gather", "delay"});
@@ -352,7 +357,7 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
-    if (lone.ps() <= outcome.ps() * (1 + most_reordered) + resolution(one, lone)) return {Found::reordered};
+    if (lone.ps() <= outcome.ps() * (1 + most_out_of_step) + resolution(one, lone)) return {Found::reordered};
     return {Found::broken,
             "",
             fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
