@@ -61,7 +61,7 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
   // With everything apart a queue ends as it does alone: the last kind is what is left, unless there is one that a
   // counterfactual run cannot take apart as a whole.
   const std::optional<std::string_view> rest = machine::kind_that_stays_shared(*run.system);
-  Apart apart{static_cast<std::uint32_t>(run.program->queues.size()), {}};
+  Apart apart{run.program->families(), {}};
   for (const part::BlameKind* kind : kinds) {
     if (kind == kinds.back() && !rest) {
       charge(kind->lost, alone);

@@ -276,7 +276,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   }
   prepared = with_operating_point(std::move(prepared), tree.find("operating_point"), diagnostics);
   if (!prepared) return nullptr;
-  if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->queues.size() < 2) {
+  if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->families() < 2) {
     diagnostics.error(scenario.ideal_place, "an ideal overlap of one queue",
                       "'ideal: overlap' needs a program of two queues or more");
     return nullptr;

@@ -273,7 +273,11 @@ std::vector<QueueResult> queues_of(const replay::Result& result, const program::
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     const std::size_t operations = program.queues[q].operations.size();
     if (operations == 0) continue;
-    QueueResult& queue = queues.emplace_back(QueueResult{program.queues[q].name, q, result.queue_end[q], Time{}});
+    const std::uint32_t family = program.family(q);
+    auto own = std::find_if(queues.begin(), queues.end(), [&](const QueueResult& one) { return one.number == family; });
+    if (own == queues.end())
+      own = queues.insert(own, QueueResult{program.queues[family].name, family, result.queue_end[family], Time{}});
+    QueueResult& queue = *own;
     for (std::size_t i = 0; i < operations; ++i, ++operation) {
       const replay::OperationTimes& times = result.operations[operation];
       if (times.first_workgroup != Time::max()) queue.waited += times.first_workgroup - times.begin;

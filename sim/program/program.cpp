@@ -19,16 +19,32 @@ bool runs_on(const Operation& operation, Rank rank) {
 
 Program Program::only(std::uint32_t queue) const {
   Program alone = *this;
-  alone.queues = {queues[queue]};
+  alone.queues.clear();
+  for (std::uint32_t q = 0; q < queues.size(); ++q) {
+    if (family(q) != queue) continue;
+    alone.queues.push_back(queues[q]);
+    if (q != queue) alone.queues.back().stream_of = 0;
+  }
   alone.order = Order::concurrent;
   alone.launch.clear();
   return alone;
 }
 
+std::uint32_t Program::families() const {
+  return static_cast<std::uint32_t>(
+      std::count_if(queues.begin(), queues.end(), [](const Queue& queue) { return queue.stream_of == no_queue; }));
+}
+
+std::uint32_t Program::number_of(const Queue& queue) const {
+  const auto at = std::find_if(queues.begin(), queues.end(), [&](const Queue& own) { return &own == &queue; });
+  return static_cast<std::uint32_t>(at - queues.begin());
+}
+
 bool Program::several_queues_have(const std::function<bool(const Operation&)>& kind) const {
-  return std::count_if(queues.begin(), queues.end(), [&](const Queue& queue) {
-           return std::any_of(queue.operations.begin(), queue.operations.end(), kind);
-         }) > 1;
+  std::vector<bool> has(queues.size());
+  for (std::uint32_t q = 0; q < queues.size(); ++q)
+    if (std::any_of(queues[q].operations.begin(), queues[q].operations.end(), kind)) has[family(q)] = true;
+  return std::count(has.begin(), has.end(), true) > 1;
 }
 
 FlagBlock Program::add_flags(FlagArray array) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -166,21 +167,32 @@ struct Wait {
   RankSet ranks{};
 };
 
+// Raises a flag of the own rank when the queue comes to it: an event that other queues of the rank wait for.
+struct Signal {
+  std::string name;
+  std::function<FlagRef(Rank)> flag;
+  RankSet ranks{};
+};
+
 struct Delay {
   std::string name;
   Time duration;
   RankSet ranks{};
 };
 
-using Operation = std::variant<Kernel, Copy, Wait, Delay>;
+using Operation = std::variant<Kernel, Copy, Wait, Signal, Delay>;
 const std::string& name_of(const Operation& operation);
 bool runs_on(const Operation& operation, Rank rank);
 
+inline constexpr std::uint32_t no_queue = UINT32_MAX;
 struct Queue {
   std::string name;
   int priority = 0;  // higher first among pending workgroups
   std::vector<Operation> operations;
   std::vector<std::uint32_t> cus{};  // that its kernels may be placed on; empty: all
+  // The queue of which it is a stream: an operator there has added it for what runs beside its own operations. Streams
+  // stand behind all queues, and whoever counts queues counts them as part of theirs.
+  std::uint32_t stream_of = no_queue;
 };
 
 // concurrent: a queue waits for flags only. serial: it waits for the end of the queue launched before it, as if all
@@ -213,11 +225,17 @@ class Program {
   explicit Program(Rank ranks) : ranks_(ranks) {}
   Rank ranks() const { return ranks_; }
 
-  std::vector<Queue> queues;
+  std::deque<Queue> queues;  // those that are there stay where they are when one is added
+  // The queue itself, or the one of which it is a stream; and how many there are.
+  std::uint32_t family(std::uint32_t queue) const {
+    return queues[queue].stream_of == no_queue ? queue : queues[queue].stream_of;
+  }
+  std::uint32_t families() const;
+  std::uint32_t number_of(const Queue& queue) const;
   Order order = Order::concurrent;
   std::vector<std::uint32_t> launch;  // queues in the order in which the host enqueues them; empty: as they stand
 
-  // The program of one of its queues alone.
+  // The program of one of its queues, with its streams, alone.
   Program only(std::uint32_t queue) const;
   // Do two queues or more have an operation of some kind?
   bool several_queues_have(const std::function<bool(const Operation&)>& kind) const;

@@ -135,13 +135,21 @@ std::string why_not(const Program& program, const Copy& copy, Rank by) {
   return {};
 }
 
-std::string why_not(const Program& program, const Wait& wait, Rank by) {
+std::string unlike_flags(const Program& program, const std::function<FlagRef(Rank)>& flag, Rank by, const char* does) {
   for (Rank rank = 0; rank < program.ranks(); ++rank) {
     const Rank to = (rank + by) % program.ranks();
-    if (!Turned(program, rank, to).flag(wait.flag(rank), wait.flag(to)))
-      return fmt::format("rank {} waits for what rank {} does not", rank, to);
+    if (!Turned(program, rank, to).flag(flag(rank), flag(to)))
+      return fmt::format("rank {} {} what rank {} does not", rank, does, to);
   }
   return {};
+}
+
+std::string why_not(const Program& program, const Wait& wait, Rank by) {
+  return unlike_flags(program, wait.flag, by, "waits for");
+}
+
+std::string why_not(const Program& program, const Signal& signal, Rank by) {
+  return unlike_flags(program, signal.flag, by, "signals");
 }
 
 std::string why_not(const Program&, const Delay&, Rank) { return {}; }

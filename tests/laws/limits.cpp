@@ -102,7 +102,7 @@ double round_of(const Case& one, const Outcome& few) {
 // Of whole rounds, and of more of them until it holds: a pipeline has to fill, and messages get more channels the
 // larger they are.
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
-  constexpr double least = 2, most = 256;                              // rounds
+  constexpr double least = 2, most = 1024;  // rounds: channels drift out of step slowly, and are faster then
   if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // they would take too many steps
   const std::size_t most_spans = 4 * cost.most_spans;
   Case own = one;

@@ -15,18 +15,23 @@ void Replay::set_launch_order() {
   orders_.resize(queues);
   std::vector<std::uint32_t> order = program_.launch;
   if (order.empty()) {
-    order.resize(queues);
+    order.resize(program_.families());
     std::iota(order.begin(), order.end(), 0U);
   }
-  MOIRE_INVARIANT(order.size() == queues, "a launch order that does not name every queue");
-  for (std::uint32_t position = 0; position < queues; ++position) {
+  MOIRE_INVARIANT(order.size() == program_.families(), "a launch order that does not name every queue");
+  for (std::uint32_t position = 0; position < order.size(); ++position) {
     QueueOrder& own = orders_[order[position]];
     own.position = position;
     own.stream = order[position];
+    // A stream is behind nothing but what it waits for.
     if (program_.order == program::Order::concurrent || own_host_) continue;
     own.stream = order[0];
     if (position > 0) own.before = order[position - 1];
-    if (position + 1 < queues) own.after = order[position + 1];
+    if (position + 1 < order.size()) own.after = order[position + 1];
+  }
+  for (std::uint32_t queue = program_.families(); queue < queues; ++queue) {
+    orders_[queue].position = orders_[program_.family(queue)].position;
+    orders_[queue].stream = queue;
   }
 }
 
@@ -51,38 +56,44 @@ void Replay::enqueue_all() {
 }
 
 // When the host of a rank has enqueued each operation: the first one of every queue, then the second of every queue;
-// what is serial, one queue after the other. Copies beside one follow it at once.
+// what is serial, one queue after the other. A queue and its streams take turns in what is theirs. Copies beside one
+// follow it at once.
 std::vector<Time> Replay::enqueued_by(Rank rank) const {
   const Time each = machine_.gpu().host.enqueue;
   const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
   const bool serial = program_.order == program::Order::serial && !own_host_;
-  const auto queues = static_cast<std::uint32_t>(program_.queues.size());
-  std::vector<std::uint32_t> by_position(queues);
-  for (std::uint32_t queue = 0; queue < queues; ++queue) by_position[orders_[queue].position] = queue;
+  const std::uint32_t queues = program_.families();
+  std::vector<std::vector<std::uint32_t>> by_position(queues);  // each with its streams
+  for (std::uint32_t queue = 0; queue < program_.queues.size(); ++queue)
+    by_position[orders_[queue].position].push_back(queue);
   std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>> order;
-  std::size_t all = 0;
   std::int64_t queued = 0;
-  for (const std::uint32_t queue : by_position) {
+  for (const std::vector<std::uint32_t>& family : by_position) {
     std::int64_t turn = 0;
-    for (std::uint32_t i = 0; i < program_.queues[queue].operations.size(); ++i, ++all) {
-      if (!program::runs_on(program_.queues[queue].operations[i], rank)) continue;
-      ++turn;
-      const std::int64_t number = own_host_ ? turn
-                                  : serial  ? queued + turn
-                                            : (turn - 1) * queues + orders_[queue].position + 1;
-      order.emplace_back(number, queue, i);
+    std::size_t longest = 0;
+    for (const std::uint32_t queue : family) longest = std::max(longest, program_.queues[queue].operations.size());
+    for (std::uint32_t i = 0; i < longest; ++i) {
+      for (const std::uint32_t queue : family) {
+        const auto& operations = program_.queues[queue].operations;
+        if (i >= operations.size() || !program::runs_on(operations[i], rank)) continue;
+        ++turn;
+        const std::int64_t number = own_host_ ? turn
+                                    : serial  ? queued + turn
+                                              : (turn - 1) * queues + orders_[queue].position + 1;
+        order.emplace_back(number, queue, i);
+      }
     }
     queued += turn;
   }
   std::sort(order.begin(), order.end());
-  std::vector<Time> enqueued(all);
+  std::vector<Time> enqueued(result_.operations.size());
   struct Host {
     Time now;
     std::int64_t last = 0;
   };
   std::vector<Host> hosts(own_host_ ? queues : 1, Host{machine_.site().uneven().start_of(rank)});
   for (const auto& [number, queue, i] : order) {
-    auto& [now, last] = hosts[own_host_ ? queue : 0];
+    auto& [now, last] = hosts[own_host_ ? program_.family(queue) : 0];
     const auto& operations = program_.queues[queue].operations;
     const auto* copy = std::get_if<program::Copy>(&operations[i]);
     const bool follows = copy != nullptr && i > 0 && std::holds_alternative<program::Copy>(operations[i - 1]);
@@ -101,7 +112,8 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   while (state.next < operations.size() && !program::runs_on(operations[state.next], rank)) ++state.next;
   if (state.next == operations.size()) {
     result_.rank_end[rank] = std::max(result_.rank_end[rank], state.end);
-    result_.queue_end[queue] = std::max(result_.queue_end[queue], state.end);
+    Time& queue_end = result_.queue_end[program_.family(queue)];
+    queue_end = std::max(queue_end, state.end);
     if (orders_[queue].after == UINT32_MAX) return;
     QueueState& follower = queue_state(rank, orders_[queue].after);
     follower.end = state.end;
@@ -149,6 +161,9 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
     // The engine reads the command of a copy behind a copy as soon as the host has enqueued it.
     if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
   }
+  // What follows them pays for the turn.
+  if (std::holds_alternative<program::Signal>(next) || std::holds_alternative<program::Wait>(next))
+    return {state.end, {}};
   const Time seen =
       last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
   const Time begin = seen + host.queue_gap;
@@ -183,6 +198,9 @@ void Replay::start_operation(Rank rank, std::uint32_t queue) {
     start_copy(rank, queue, *copy);
   } else if (const auto* wait = std::get_if<program::Wait>(&operation)) {
     flags_.wait(wait->flag(rank), wait->target, Time{}, *this, pack(Event::end, id));
+  } else if (const auto* signal = std::get_if<program::Signal>(&operation)) {
+    flags_.raise(signal->flag(rank));
+    calendar.schedule(now, *this, pack(Event::end, id));
   } else {
     calendar.schedule(now + std::get<program::Delay>(operation).duration, *this, pack(Event::end, id));
   }
@@ -249,18 +267,19 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
   if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
   visit(transfer.peer);
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  copies_.submit({.copy = {.rank = rank, .peer = transfer.peer, .bytes = transfer.bytes, .queue = queue},
-                  .stream = orders_[queue].stream,
-                  .ready = ready,
-                  .sink = this,
-                  .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
+  copies_.submit(
+      {.copy = {.rank = rank, .peer = transfer.peer, .bytes = transfer.bytes, .queue = program_.family(queue)},
+       .stream = orders_[queue].stream,
+       .ready = ready,
+       .sink = this,
+       .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
 }
 
 void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   QueueState& state = queue_state(rank, queue);
   const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
   const program::Transfer transfer = number == 0 ? copy.transfer(rank) : copy.beside[number - 1](rank);
-  const part::Copies::Finished done = copies_.finished(rank, queue);
+  const part::Copies::Finished done = copies_.finished(rank, program_.family(queue));
   if (observer_ != nullptr) {
     observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
   }

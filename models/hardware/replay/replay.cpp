@@ -55,7 +55,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
         for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
           program::PhaseShape shape = kernel->shapes[s];
           shape.threads = kernel->resources.threads;
-          const part::ShapeId id = phases_.add_shape(shape, static_cast<std::uint32_t>(first_shapes_.size() - 1));
+          const part::ShapeId id = phases_.add_shape(shape, program_.family(static_cast<std::uint32_t>(first_shapes_.size() - 1)));
           if (s == 0) first = id;
           times.phases.push_back({kernel->shapes[s].name, 0, {}});
         }
@@ -71,7 +71,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   set_launch_order();
   enqueue_all();
   const std::uint32_t own = machine.site().apart().queues;
-  MOIRE_INVARIANT(own == 1 || own == program.queues.size(), "a machine was taken apart for another program");
+  MOIRE_INVARIANT(own == 1 || own == program.families(), "a machine was taken apart for another program");
   host_copies_.resize(machine.ranks());
   if (likes == Likes::one && find_stand_ins()) {
     stand_ins_.resize(result_.operations.size());

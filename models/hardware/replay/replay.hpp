@@ -181,9 +181,9 @@ class Replay final : public core::EventSink {
   std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const {
     return first_operation_[queue] + next;
   }
-  // GPUs stand once for each queue that has the places on them to itself.
+  // GPUs stand once for each queue (with its streams) that has the places on them to itself.
   std::uint32_t gpu_with_slots(Rank rank, std::uint32_t queue) const {
-    return (own_slots_ ? queue * machine_.ranks() : 0) + rank;
+    return (own_slots_ ? program_.family(queue) * machine_.ranks() : 0) + rank;
   }
   QueueState& queue_state(Rank rank, std::uint32_t queue) { return queues_[rank * program_.queues.size() + queue]; }
 

@@ -315,7 +315,8 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
     visit(rank);
     visit(phase.peer);
-    host_copies_[rank].push_back({arrival, now + phase.duration - machine_.gpu().host.event_pair, runs_[wg.run].queue});
+    host_copies_[rank].push_back({arrival, now + phase.duration - machine_.gpu().host.event_pair,
+                                   program_.family(runs_[wg.run].queue)});
     if (host_copies_[rank].size() == 1) start_host_copy(rank);
     return now;
   }
@@ -327,7 +328,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
                       .destination = to_relay ? phase.relay : phase.peer,
                       .sender = rank,
                       .receiver = phase.peer,
-                      .queue = runs_[wg.run].queue,
+                      .queue = program_.family(runs_[wg.run].queue),
                       .queue_pair = phase.queue_pair,
                       .bytes = phase.bytes,
                       .proxied = phase.proxied,

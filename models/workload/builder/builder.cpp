@@ -17,6 +17,15 @@ std::string Builder::unique(const std::string& name) const {
   return same == 1 ? name : fmt::format("{}#{}", name, same);
 }
 
+program::Queue& Builder::stream(const std::string& name) const {
+  program::Queue made;
+  made.name = fmt::format("{}.{}", queue.name, name);
+  made.priority = queue.priority;
+  made.cus = queue.cus;
+  made.stream_of = program.number_of(queue);
+  return program.queues.emplace_back(std::move(made));
+}
+
 double bytes_of(DataType type) { return type == DataType::fp32 ? 4 : 2; }
 
 std::int64_t resident_workgroups(const Builder& build, const program::WorkgroupResources& resources) {

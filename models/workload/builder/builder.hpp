@@ -49,6 +49,9 @@ struct Builder {
   std::int64_t cus() const {
     return queue.cus.empty() ? gpu().compute.total_cus() : static_cast<std::int64_t>(queue.cus.size());
   }
+  // A new stream of the queue, for operations beside its own. It begins with the program: what comes behind operations
+  // of the queue waits for a flag that the queue signals, and the queue for one that the stream raises.
+  program::Queue& stream(const std::string& name) const;
   // A name that no other operation of the program has: "embedding", then "embedding#2".
   std::string unique(const std::string& name) const;
 };

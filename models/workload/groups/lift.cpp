@@ -124,6 +124,10 @@ std::function<program::Transfer(Rank)> lifted(const std::function<program::Trans
   };
 }
 
+std::function<FlagRef(Rank)> lifted(const std::function<FlagRef(Rank)>& flag, const MapPtr& map) {
+  return [flag, map](Rank rank) { return map->whole_flag(rank, flag(map->own(rank))); };
+}
+
 program::Operation lifted(const program::Operation& operation, const MapPtr& map) {
   program::Operation made = operation;
   if (auto* kernel = std::get_if<program::Kernel>(&made)) {
@@ -131,8 +135,10 @@ program::Operation lifted(const program::Operation& operation, const MapPtr& map
   } else if (auto* copy = std::get_if<program::Copy>(&made)) {
     copy->transfer = lifted(copy->transfer, map);
     for (auto& beside : copy->beside) beside = lifted(beside, map);
+  } else if (auto* signal = std::get_if<program::Signal>(&made)) {
+    signal->flag = lifted(signal->flag, map);
   } else if (auto* wait = std::get_if<program::Wait>(&made)) {
-    wait->flag = [flag = wait->flag, map](Rank rank) { return map->whole_flag(rank, flag(map->own(rank))); };
+    wait->flag = lifted(wait->flag, map);
   }
   return made;
 }
@@ -168,17 +174,21 @@ bool append_to(const Layout& layout, builder::Builder& build, const std::functio
   queue.name = build.queue.name;
   queue.cus = build.queue.cus;
   inner->queues.push_back(std::move(queue));
-  builder::Builder own{system,       *inner,         inner->queues.back(), build.path,
-                       build.traces, build.recorded, build.notes,          build.untried};
+  program::Queue& main = inner->queues.back();
+  builder::Builder own{system, *inner, main, build.path, build.traces, build.recorded, build.notes, build.untried};
   if (!append(own)) return false;
   const auto map = std::make_shared<Map>(layout, build.ranks(), inner);
   map->add_flags(build.program);
   auto set = std::make_shared<std::vector<bool>>(build.ranks());
   for (Rank rank = 0; rank < build.ranks(); ++rank) (*set)[rank] = map->has(rank);
-  for (const program::Operation& operation : inner->queues.back().operations) {
-    program::Operation made = lifted(operation, map);
-    std::visit([&set](auto& op) { op.ranks = set; }, made);
-    build.queue.operations.push_back(std::move(made));
+  for (const program::Queue& made : inner->queues) {
+    if (&made == &taken) continue;
+    program::Queue& to = &made == &main ? build.queue : build.stream(made.name.substr(main.name.size() + 1));
+    for (const program::Operation& operation : made.operations) {
+      program::Operation whole = lifted(operation, map);
+      std::visit([&set](auto& op) { op.ranks = set; }, whole);
+      to.operations.push_back(std::move(whole));
+    }
   }
   return true;
 }

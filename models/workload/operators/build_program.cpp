@@ -67,7 +67,7 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
     const std::size_t first = build.queue.operations.size(), known = exchanges.size();
     if (!appended()) return false;
     for (std::size_t i = known; i < exchanges.size(); ++i) {
-      exchanges[i].queue = static_cast<std::size_t>(&build.queue - build.program.queues.data());
+      exchanges[i].queue = build.program.number_of(build.queue);
       exchanges[i].first = first;
       exchanges[i].operations = build.queue.operations.size() - first;
       if (layout != nullptr)

@@ -7,6 +7,7 @@
 #include "models/workload/libraries/plan_library.hpp"
 #include "models/workload/operators/program_spec.hpp"
 #include "models/workload/own/operators.hpp"
+#include "models/workload/tensor_parallel/operators.hpp"
 
 namespace moire::operators {
 
@@ -21,6 +22,8 @@ const std::vector<builder::Operator>& all() {
       collective::broadcast_operator(),
       collective::send_recv_operator(),
       kernel::gemm_operator(),
+      tensor_parallel::gemm_reduce_scatter_operator(),
+      tensor_parallel::all_gather_gemm_operator(),
       kernel::stream_operator(),
       kernel::delay_operator(),
       kernel::wg_trace_operator(),

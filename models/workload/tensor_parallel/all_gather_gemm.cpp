@@ -1,0 +1,269 @@
+// Fused AllGather + GEMM: workgroups wait for the rows of A that their tile needs, flag by flag (Flux, section 3.2).
+//
+// Rows come in communication tiles: by copy engines beside the kernel, or by workgroups of it that store them to the
+// peers (push) or load them from there (pull). GPUs that stores reach are neighbours. A workgroup puts the own rows to
+// the GPU of the same number among the neighbours elsewhere, which hands them on to its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/workload/tensor_parallel/spec.hpp"
+
+namespace moire::tensor_parallel {
+
+namespace {
+
+using program::Phase;
+
+// The rows of all ranks, cut into communication tiles (chunks), and how they come to a rank.
+struct Rows {
+  RowBlocks blocks{1, 1};
+  Rank neighbours = 1;  // the rank itself is one of them
+  std::int64_t chunks = 1;
+  double row_bytes = 0;
+  std::int64_t movers = 0;  // workgroups; none: copy engines
+  bool pulled = false;
+  program::FlagBlock arrived;  // of each rank's chunks
+
+  Rank ranks() const { return blocks.ranks(); }
+  Rank places() const { return ranks() / neighbours; }
+  std::int64_t first(Rank rank, std::int64_t chunk) const {
+    return blocks.first(rank) + blocks.rows(rank) * chunk / chunks;
+  }
+  Bytes bytes(Rank rank, std::int64_t chunk) const {
+    return Bytes{static_cast<double>(first(rank, chunk + 1) - first(rank, chunk)) * row_bytes};
+  }
+  program::FlagRef flag(Rank rank, Rank source, std::int64_t chunk) const {
+    return arrived.at(rank, static_cast<std::uint32_t>(source * chunks + chunk));
+  }
+  // How often it rises: once by a copy or a put, or by each workgroup that moves.
+  std::int64_t target(Rank rank, Rank source) const {
+    return movers == 0 || rank % neighbours == source % neighbours ? 1 : movers;
+  }
+  // Neighbour t = 1, 2, ... of a rank: r - t as a sender goes, so that rows come to r from r + 1, r + 2, ...
+  Rank below(Rank rank, Rank t) const {
+    return rank - rank % neighbours + (rank % neighbours + neighbours - t) % neighbours;
+  }
+  Rank above(Rank rank, Rank t) const { return rank - rank % neighbours + (rank % neighbours + t) % neighbours; }
+  // Whose rows a rank hands on: its own, then those of the ranks of its number in the places that follow.
+  Rank handed_on(Rank rank, Rank place) const { return (rank + place * neighbours) % ranks(); }
+};
+
+class FusedBody final : public program::KernelBody {
+ public:
+  enum Shape : std::uint16_t { main_loop, store, push, pull, shapes };
+  struct Needed {
+    Rank source;
+    std::int64_t chunk;
+  };
+
+  FusedBody(FusedLaunch launch, Rows rows, Time fence, std::uint32_t queue_pairs)
+      : launch_(std::move(launch)), rows_(std::move(rows)), fence_(fence), queue_pairs_(queue_pairs) {
+    const TileOrder& order = launch_.order;
+    needed_.resize(static_cast<std::size_t>(order.sizes().tile_rows));
+    for (std::int64_t row = 0; row < order.sizes().tile_rows; ++row) {
+      std::vector<Needed>& all = needed_[static_cast<std::size_t>(row)];
+      std::int64_t at = row * order.sizes().tile_m;
+      for (const Piece& piece : order.pieces(row)) {
+        for (std::int64_t chunk = 0; chunk < rows_.chunks; ++chunk) {
+          const std::int64_t first = rows_.first(piece.owner, chunk), end = rows_.first(piece.owner, chunk + 1);
+          if (first < end && first < at + piece.rows && at < end) all.push_back({piece.owner, chunk});
+        }
+        at += piece.rows;
+      }
+      most_needed_ = std::max(most_needed_, static_cast<std::uint32_t>(all.size()));
+    }
+  }
+
+  std::int64_t senders() const { return rows_.places() > 1 ? 1 : 0; }
+  std::int64_t workgroups(Rank) const override { return rows_.movers + senders() + launch_.workgroups; }
+  bool turns(Rank) const override { return launch_.order.turns() && rows_.blocks.rows(0) % rows_.chunks == 0; }
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    if (workgroup < rows_.movers) return rows_.pulled ? pull_step(rank, step, phase) : push_step(rank, step, phase);
+    workgroup -= rows_.movers;
+    if (workgroup < senders()) return send_step(rank, step, phase);
+    return compute_step(rank, workgroup - senders(), step, phase);
+  }
+
+ private:
+  bool compute_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
+    if (step == 0) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = launch_.gemm.start_up;
+      return true;
+    }
+    const std::uint32_t each = most_needed_ + 2, part = (step - 1) % each;
+    const std::int64_t number = (step - 1) / each;
+    if (number >= launch_.tiles_of(workgroup)) return false;
+    const TileOrder::Tile tile = launch_.tile(rank, workgroup, number);
+    const std::vector<Needed>& all = needed_[static_cast<std::size_t>(tile.row)];
+    if (part < most_needed_) {
+      if (part >= all.size() || all[part].source == rank) return true;
+      wait(rank, all[part].source, all[part].chunk, phase);
+      return true;
+    }
+    phase.kind = Phase::Kind::work;
+    phase.shape = part == most_needed_ ? main_loop : store;
+    phase.posted = phase.shape == store && launch_.store_beside;
+    phase.amount = 1 / static_cast<double>(launch_.order.tiles());
+    return true;
+  }
+
+  void wait(Rank rank, Rank source, std::int64_t chunk, Phase& phase) const {
+    phase.kind = Phase::Kind::wait;
+    phase.flag = rows_.flag(rank, source, chunk);
+    phase.target = rows_.target(rank, source);
+  }
+
+  // A workgroup's share of the own chunks to all neighbours, one after the other, then of those that have been put
+  // here.
+  bool push_step(Rank rank, std::uint32_t step, Phase& phase) const {
+    const auto peers = static_cast<std::int64_t>(rows_.neighbours - 1);
+    const std::int64_t part = step % 4, number = step / 4;
+    const std::int64_t place = number / (peers * rows_.chunks),
+                       within = number % std::max<std::int64_t>(1, peers * rows_.chunks);
+    if (peers == 0 || place >= rows_.places()) return false;
+    const Rank source = rows_.handed_on(rank, static_cast<Rank>(place));
+    // Own rows peer by peer; what arrives goes to all peers as it comes.
+    const std::int64_t chunk = place == 0 ? within % rows_.chunks : within / peers;
+    const auto turn = static_cast<Rank>(1 + (place == 0 ? within / rows_.chunks : within % peers));
+    if (rows_.bytes(source, chunk).value == 0) return true;
+    const Rank peer = rows_.below(rank, turn);
+    if (part == 0) {
+      if (place > 0) wait(rank, source, chunk, phase);
+    } else if (part == 1) {
+      move(push, peer, source, chunk, phase);
+    } else {
+      tell(part == 2, peer, peer, source, chunk, phase);
+    }
+    return true;
+  }
+
+  bool pull_step(Rank rank, std::uint32_t step, Phase& phase) const {
+    const std::int64_t part = step % 3, number = step / 3;
+    const auto turn = static_cast<Rank>(1 + number / rows_.chunks);
+    if (turn >= rows_.neighbours) return false;
+    const Rank source = rows_.above(rank, turn);
+    const std::int64_t chunk = number % rows_.chunks;
+    if (rows_.bytes(source, chunk).value == 0) return true;
+    if (part == 0) {
+      move(pull, source, source, chunk, phase);
+    } else {
+      tell(part == 1, rank, rank, source, chunk, phase);
+    }
+    return true;
+  }
+
+  void move(Shape shape, Rank peer, Rank source, std::int64_t chunk, Phase& phase) const {
+    phase.kind = Phase::Kind::work;
+    phase.shape = shape;
+    phase.peer = peer;
+    phase.amount = rows_.bytes(source, chunk).value / static_cast<double>(rows_.movers);
+  }
+  void tell(bool fence, Rank peer, Rank at, Rank source, std::int64_t chunk, Phase& phase) const {
+    phase.kind = fence ? Phase::Kind::fence : Phase::Kind::signal;
+    phase.duration = fence ? fence_ : Time{};
+    phase.peer = peer;
+    if (!fence) phase.flag = rows_.flag(at, source, chunk);
+  }
+
+  bool send_step(Rank rank, std::uint32_t step, Phase& phase) const {
+    const auto place = static_cast<Rank>(1 + step / rows_.chunks);
+    if (place >= rows_.places()) return false;
+    const std::int64_t chunk = step % rows_.chunks;
+    phase.bytes = rows_.bytes(rank, chunk);
+    if (phase.bytes.value == 0) return true;
+    phase.kind = Phase::Kind::put;
+    phase.peer = (rank + rows_.ranks() - place * rows_.neighbours) % rows_.ranks();
+    phase.flag = rows_.flag(phase.peer, rank, chunk);
+    phase.queue_pair = static_cast<std::uint32_t>(chunk) % queue_pairs_;
+    return true;
+  }
+
+  FusedLaunch launch_;
+  Rows rows_;
+  Time fence_;
+  std::uint32_t queue_pairs_;
+  std::vector<std::vector<Needed>> needed_;  // by a row of tiles
+  std::uint32_t most_needed_ = 0;
+};
+
+// Copies of the own rows, peer by peer, then of those that were put here, as they come.
+void append_copies(const builder::Builder& build, const Rows& rows, program::Queue& stream) {
+  const auto copy = [&](Rank place, std::int64_t chunk, Rank turn) {
+    stream.operations.emplace_back(
+        program::Copy{build.unique("rows"), [rows, place, chunk, turn](Rank rank) {
+                        const Rank source = rows.handed_on(rank, place);
+                        const Rank peer = rows.below(rank, turn);
+                        return program::Transfer{peer, rows.bytes(source, chunk), rows.flag(peer, source, chunk)};
+                      }});
+  };
+  for (Rank turn = 1; turn < rows.neighbours; ++turn)
+    for (std::int64_t chunk = 0; chunk < rows.chunks; ++chunk) copy(0, chunk, turn);
+  for (Rank place = 1; place < rows.places(); ++place) {
+    for (std::int64_t chunk = 0; chunk < rows.chunks; ++chunk) {
+      // A chunk without rows is put by nobody.
+      auto there = std::make_shared<std::vector<bool>>();
+      for (Rank rank = 0; rank < rows.ranks(); ++rank)
+        there->push_back(rows.bytes(rows.handed_on(rank, place), chunk).value > 0);
+      stream.operations.emplace_back(program::Wait{
+          build.unique("rows_put"),
+          [rows, place, chunk](Rank rank) { return rows.flag(rank, rows.handed_on(rank, place), chunk); }, 1, there});
+      for (Rank turn = 1; turn < rows.neighbours; ++turn) copy(place, chunk, turn);
+    }
+  }
+}
+
+}  // namespace
+
+void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec) {
+  const Rank ranks = build.ranks();
+  Rows rows;
+  rows.blocks = RowBlocks(spec.gemm.m, ranks);
+  rows.neighbours = build.reach().peers() + 1;
+  rows.chunks = spec.chunks;
+  rows.row_bytes = static_cast<double>(spec.gemm.k) * builder::bytes_of(spec.gemm.dtype);
+  rows.movers = spec.mover == Mover::copy_engine || rows.neighbours == 1 ? 0 : spec.communication_cus;
+  rows.pulled = spec.mover == Mover::pull;
+  const std::int64_t taken = rows.movers + (rows.places() > 1 ? 1 : 0);
+  const FusedLaunch launch = fused_launch(spec, own_product(spec, ranks), build, taken);
+
+  program::Kernel kernel;
+  kernel.name = build.unique("all_gather_gemm");
+  kernel.resources = launch.gemm.resources;
+  kernel.shapes.resize(FusedBody::shapes);
+  kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;
+  kernel.shapes[FusedBody::store] = launch.gemm.store;
+  constexpr double loaded_at_once = 16 * 4;  // by a thread
+  for (const auto number : {FusedBody::push, FusedBody::pull}) {
+    program::PhaseShape& shape = kernel.shapes[number];
+    shape.pipelined = false;
+    shape.in_flight = Bytes{static_cast<double>(launch.gemm.resources.threads) * loaded_at_once};
+  }
+  program::PhaseShape& push = kernel.shapes[FusedBody::push];
+  push.name = "push rows";
+  push.read = 1;
+  push.peer_write = 1;
+  program::PhaseShape& pull = kernel.shapes[FusedBody::pull];
+  pull.name = "pull rows";
+  pull.peer_read = 1;
+  pull.write = 1;
+  const auto raised_by = [name = kernel.name, chunks = spec.chunks](Rank, std::uint32_t index) {
+    return std::pair{static_cast<Rank>(index / chunks), name};
+  };
+  rows.arrived =
+      build.program.add_flags({kernel.name + ".rows", static_cast<std::uint32_t>(ranks * spec.chunks), raised_by});
+  const std::uint32_t queue_pairs =
+      build.system.node.nic ? static_cast<std::uint32_t>(build.system.node.nic->queue_pairs) : 1;
+  const bool engines = spec.mover == Mover::copy_engine;
+  kernel.body = std::make_shared<FusedBody>(launch, rows, build.gpu().port.fence, queue_pairs);
+  // The stream forks before the kernel and joins behind it.
+  program::Queue* const copies = engines && rows.neighbours > 1 ? &fork(build, "copies") : nullptr;
+  build.queue.operations.emplace_back(std::move(kernel));
+  if (copies != nullptr) {
+    append_copies(build, rows, *copies);
+    join(build, *copies);
+  }
+}
+
+}  // namespace moire::tensor_parallel

@@ -1,0 +1,288 @@
+// Fused GEMM + ReduceScatter: the epilogue of a tile sends it to the rank that owns its rows (Flux, section 3.1).
+//
+// store: to a buffer of the owner with a place for each source; a second kernel adds up what has come. add: remote
+// atomics. pull: tiles stay where they are made, and a second strand of the owner's workgroups fetches and adds them.
+// Between nodes tiles are put by the GPU.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/hardware/memory/cache.hpp"
+#include "models/workload/tensor_parallel/spec.hpp"
+
+namespace moire::tensor_parallel {
+
+namespace {
+
+using program::Phase;
+
+struct Terms {
+  FusedLaunch launch;
+  part::Reach reach{};
+  Rank ranks = 1;
+  Mover mover = Mover::store;
+  double element = 2;
+  Time fence{};
+  std::uint32_t queue_pairs = 1;
+  // At the owner of a tile: how many have sent their part of it; pull: of each source whether its part is there.
+  program::FlagBlock arrived{};
+
+  std::uint32_t number_of(std::int64_t slot, std::int64_t column) const {
+    return static_cast<std::uint32_t>(slot * launch.order.sizes().columns + column);
+  }
+  program::FlagRef flag(Rank owner, std::uint32_t tile, Rank source) const {
+    return arrived.at(owner, mover == Mover::pull ? tile * ranks + source : tile);
+  }
+  double bytes(std::int64_t rows, std::int64_t column) const {
+    return static_cast<double>(rows * launch.width(column)) * element;
+  }
+  std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.order.sizes().columns; }
+  double own_bytes(Rank rank, std::int64_t tile) const {
+    const std::int64_t columns = launch.order.sizes().columns;
+    return bytes(launch.order.slot_rows(rank, tile / columns), tile % columns);
+  }
+};
+
+class GemmBody final : public program::KernelBody {
+ public:
+  enum Shape : std::uint16_t { main_loop, store, store_to_peer, add, add_to_peer, fetch, shapes };
+
+  explicit GemmBody(Terms terms) : terms_(std::move(terms)), pieces_(terms_.launch.order.most_pieces()) {}
+
+  std::int64_t workgroups(Rank) const override { return terms_.launch.workgroups; }
+  bool turns(Rank) const override { return terms_.launch.order.turns(); }
+  std::uint32_t strands(Rank) const override { return terms_.mover == Mover::pull ? 2 : 1; }
+  bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t step,
+                    Phase& phase) const override {
+    return strand == 0 ? this->phase(rank, workgroup, step, phase) : fetch_step(rank, workgroup, step, phase);
+  }
+
+  // Of a tile: its main loop, its stores, a fence, a flag each; with a store beside the next main loop the fence and
+  // the flags come behind that, before the buffer is needed again.
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    if (step == 0) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = terms_.launch.gemm.start_up;
+      return true;
+    }
+    const auto pieces = static_cast<std::uint32_t>(pieces_);
+    const std::uint32_t each = 2 + 2 * pieces;
+    const std::int64_t number = (step - 1) / each, tiles = terms_.launch.tiles_of(workgroup);
+    std::uint32_t at = (step - 1) % each;
+    const bool beside = terms_.launch.store_beside;
+    const std::int64_t turns = tiles + (beside ? 1 : 0);
+    if (number >= turns) return wait_step(rank, workgroup, step - 1 - each * turns, phase);
+    if (at == 0) {
+      if (number < tiles) main_step(phase);
+      return true;
+    }
+    --at;
+    const std::uint32_t stores = beside ? pieces + 1 : 0;  // where they begin
+    if (at >= stores && at < stores + pieces) {
+      if (number < tiles) store_step(rank, terms_.launch.tile(rank, workgroup, number), at - stores, phase);
+      return true;
+    }
+    const std::int64_t told = number - (beside ? 1 : 0);
+    if (told < 0) return true;
+    const TileOrder::Tile tile = terms_.launch.tile(rank, workgroup, told);
+    const std::uint32_t signals = (beside ? 0 : pieces) + 1;
+    if (at + 1 == signals) {
+      fence_step(rank, tile, phase);
+    } else {
+      signal_step(rank, tile, at - signals, phase);
+    }
+    return true;
+  }
+
+ private:
+  const Piece* piece(const TileOrder::Tile& tile, std::size_t number) const {
+    const auto& all = terms_.launch.order.pieces(tile.row);
+    return number < all.size() && terms_.launch.width(tile.column) > 0 ? &all[number] : nullptr;
+  }
+  bool stays(Rank rank, Rank owner) const {
+    return owner == rank || terms_.mover == Mover::pull || !terms_.reach.stores(rank, owner);
+  }
+
+  void main_step(Phase& phase) const {
+    phase.kind = Phase::Kind::work;
+    phase.shape = main_loop;
+    phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
+  }
+  void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t number, Phase& phase) const {
+    const Piece* const own = piece(tile, number);
+    if (own == nullptr) return;
+    const bool adds = terms_.mover == Mover::add && terms_.reach.stores(rank, own->owner);
+    const bool here = stays(rank, own->owner);
+    phase.kind = Phase::Kind::work;
+    phase.shape = adds ? (here ? add : add_to_peer) : here ? store : store_to_peer;
+    phase.peer = here ? rank : own->owner;
+    phase.amount = terms_.bytes(own->rows, tile.column);
+    phase.posted = terms_.launch.store_beside;
+  }
+  void fence_step(Rank rank, const TileOrder::Tile& tile, Phase& phase) const {
+    for (std::size_t number = 0; number < pieces_; ++number) {
+      const Piece* const own = piece(tile, number);
+      if (own == nullptr || (own->owner == rank && terms_.mover != Mover::pull)) continue;
+      phase.kind = Phase::Kind::fence;
+      phase.duration = terms_.fence;
+      return;
+    }
+    if (terms_.launch.store_beside) phase.kind = Phase::Kind::fence;
+  }
+  void signal_step(Rank rank, const TileOrder::Tile& tile, std::size_t number, Phase& phase) const {
+    const Piece* const own = piece(tile, number);
+    if (own == nullptr) return;
+    phase.peer = own->owner;
+    const std::uint32_t there = terms_.number_of(own->slot, tile.column);
+    phase.flag = terms_.flag(own->owner, there, rank);
+    if (terms_.reach.stores(rank, own->owner)) {
+      phase.kind = Phase::Kind::signal;
+      return;
+    }
+    phase.kind = Phase::Kind::put;
+    phase.bytes = Bytes{terms_.bytes(own->rows, tile.column)};
+    phase.queue_pair = there % terms_.queue_pairs;
+  }
+
+  // add: the kernel ends when all parts of the own rows have come; its workgroups share the flags.
+  bool wait_step(Rank rank, std::int64_t workgroup, std::int64_t step, Phase& phase) const {
+    if (terms_.mover != Mover::add) return false;
+    const std::int64_t tile = workgroup + step * terms_.launch.workgroups;
+    if (tile >= terms_.own_tiles(rank)) return false;
+    wait_for(rank, static_cast<std::uint32_t>(tile), rank, terms_.ranks, phase);
+    return true;
+  }
+  void wait_for(Rank rank, std::uint32_t tile, Rank source, std::int64_t target, Phase& phase) const {
+    phase.kind = Phase::Kind::wait;
+    phase.flag = terms_.flag(rank, tile, source);
+    phase.target = target;
+  }
+
+  // pull: the parts of the own tiles, beginning with the next rank's; each is waited for, fetched and added.
+  bool fetch_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
+    const std::uint32_t each = 3 * terms_.ranks;
+    const std::int64_t tile = workgroup + step / each * terms_.launch.workgroups;
+    if (tile >= terms_.own_tiles(rank)) return false;
+    const std::uint32_t turn = step % each / 3, part = step % 3;
+    const Rank source = (rank + 1 + turn) % terms_.ranks;
+    if (part == 0) {
+      wait_for(rank, static_cast<std::uint32_t>(tile), source, 1, phase);
+      return true;
+    }
+    if (part == 1 && source == rank) return true;
+    phase.kind = Phase::Kind::work;
+    phase.shape = part == 1 ? fetch : add;
+    phase.peer = part == 1 ? source : rank;
+    phase.amount = terms_.own_bytes(rank, tile);
+    return true;
+  }
+
+  Terms terms_;
+  std::size_t pieces_;  // of a row of tiles, at most
+};
+
+// Adds up the parts of the own tiles, each as soon as all of them have come.
+class SumBody final : public program::KernelBody {
+ public:
+  SumBody(Terms terms, std::int64_t workgroups) : terms_(std::move(terms)), workgroups_(workgroups) {}
+  std::int64_t workgroups(Rank rank) const override { return std::min(workgroups_, terms_.own_tiles(rank)); }
+  bool turns(Rank) const override { return terms_.launch.order.turns(); }
+  bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
+    const std::int64_t tile = workgroup + step / 2 * workgroups(rank);
+    if (tile >= terms_.own_tiles(rank)) return false;
+    if (step % 2 == 0) {
+      phase.kind = Phase::Kind::wait;
+      phase.flag = terms_.flag(rank, static_cast<std::uint32_t>(tile), rank);
+      phase.target = terms_.ranks;
+    } else {
+      phase.kind = Phase::Kind::work;
+      phase.amount = terms_.own_bytes(rank, tile);
+      phase.peer = rank;
+    }
+    return true;
+  }
+
+ private:
+  Terms terms_;
+  std::int64_t workgroups_;
+};
+
+constexpr std::int64_t sum_threads = 512;
+constexpr double bytes_per_load = 16;  // of a thread
+
+// Per byte of the result.
+program::PhaseShape sum_shape(const builder::Builder& build, const Terms& terms, double result_bytes) {
+  program::PhaseShape shape;
+  shape.name = "sum";
+  shape.read = terms.ranks;
+  // The parts came through the own L2, which holds the last of them.
+  const double parts = result_bytes * terms.ranks;
+  shape.read_miss = 1 - memory::uniform_hit_ratio(build.gpu().l2, build.gpu().memory_side_cache, Bytes{parts});
+  shape.write = 1;
+  shape.pipelined = false;
+  shape.in_flight = Bytes{static_cast<double>(sum_threads) * bytes_per_load * terms.ranks};
+  return shape;
+}
+
+}  // namespace
+
+void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec) {
+  const Rank ranks = build.ranks();
+  Terms terms{.launch = fused_launch(spec, own_product(spec, ranks), build, 0)};
+  terms.reach = build.reach();
+  terms.ranks = ranks;
+  terms.mover = spec.mover;
+  terms.element = builder::bytes_of(spec.gemm.dtype);
+  terms.fence = build.gpu().port.fence;
+  if (build.system.node.nic) terms.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
+
+  program::Kernel kernel;
+  kernel.name = build.unique("gemm_reduce_scatter");
+  kernel.resources = terms.launch.gemm.resources;
+  kernel.shapes.resize(GemmBody::shapes);
+  kernel.shapes[GemmBody::main_loop] = terms.launch.gemm.main_loop;
+  program::PhaseShape& store = kernel.shapes[GemmBody::store];
+  store = terms.launch.gemm.store;
+  store.write = 1;
+  program::PhaseShape& to_peer = kernel.shapes[GemmBody::store_to_peer];
+  to_peer = store;
+  to_peer.name = "store to peer";
+  to_peer.write = 0;
+  to_peer.peer_write = 1;
+  // A bulk copy out of shared memory: the CU has as much under way as it can (port.store_window_per_cu).
+  const libraries::TileSpec& tile = terms.launch.gemm.kernel.tile;
+  const double tile_bytes = static_cast<double>(tile.m * tile.n) * terms.element;
+  to_peer.in_flight = Bytes{std::max(tile_bytes, store.in_flight.value)};
+  program::PhaseShape& add = kernel.shapes[GemmBody::add];
+  add = store;
+  add.name = "add";
+  add.read = 1;
+  add.read_miss = store.write_miss;
+  program::PhaseShape& add_to_peer = kernel.shapes[GemmBody::add_to_peer];
+  add_to_peer = to_peer;
+  add_to_peer.name = "add to peer";
+  program::PhaseShape& fetch = kernel.shapes[GemmBody::fetch];
+  fetch.name = "fetch";
+  fetch.peer_read = 1;
+  fetch.in_flight = Bytes{static_cast<double>(tile.n * tile.k) * terms.element};  // a stage of shared memory
+
+  const std::int64_t tiles = terms.launch.order.most_slots() * terms.launch.order.sizes().columns;
+  const std::int64_t flags = spec.mover == Mover::pull ? tiles * ranks : tiles;
+  const auto raised_by = [name = kernel.name](Rank rank, std::uint32_t) { return std::pair{rank, name}; };
+  terms.arrived = build.program.add_flags({kernel.name + ".arrived", static_cast<std::uint32_t>(flags), raised_by});
+  kernel.body = std::make_shared<GemmBody>(terms);
+  build.queue.operations.emplace_back(std::move(kernel));
+  if (spec.mover != Mover::store) return;
+
+  program::Kernel sum;
+  sum.name = build.unique("sum");
+  sum.resources = {sum_threads, 32, Bytes{}, 1};
+  const double result = terms.bytes(terms.launch.order.blocks().rows(0), 0) /
+                        static_cast<double>(terms.launch.width(0)) * static_cast<double>(spec.gemm.n);
+  sum.shapes = {sum_shape(build, terms, result)};
+  const std::int64_t workgroups = spec.sum_workgroups > 0 ? spec.sum_workgroups : build.cus();
+  sum.body = std::make_shared<SumBody>(terms, workgroups);
+  build.queue.operations.emplace_back(std::move(sum));
+}
+
+}  // namespace moire::tensor_parallel

@@ -1,0 +1,295 @@
+#include "models/workload/tensor_parallel/spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/workload/tensor_parallel/operators.hpp"
+
+namespace moire::tensor_parallel {
+
+namespace {
+
+using config::Describer;
+using config::Problem;
+using kernel::GemmSpec;
+
+template <class Spec>
+void describe_common(Describer<Spec>& d, const char* product) {
+  d.field("gemm", &Spec::gemm, product).example("{m: 4096, n: 12288, k: 49152}");
+  d.field("schedule", &Spec::schedule,
+          "bulk_synchronous: GEMM and collective one after the other; split: a GEMM for the rows of each rank beside "
+          "copies of the rows of others; fused: one kernel that sends tiles, or waits for them, one by one; gemm and "
+          "communication: the two parts of bulk_synchronous, each alone")
+      .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
+                {"split", Schedule::split},
+                {"fused", Schedule::fused},
+                {"gemm", Schedule::gemm},
+                {"communication", Schedule::communication}})
+      .or_default();
+  d.field("order", &Spec::order,
+          "Fused: which ranks' rows a rank computes first. own_first: its own, then those of the next ranks; "
+          "own_last: those of the next ranks, its own last; in_order: all ranks begin with row 0")
+      .choices({{"own_first", BlockOrder::own_first},
+                {"own_last", BlockOrder::own_last},
+                {"in_order", BlockOrder::in_order}})
+      .or_default();
+  d.field("store_beside", &Spec::store_beside,
+          "Fused: a tile's store goes on beside the main loop of the workgroup's next tile; absent: as the kernels of "
+          "the GEMM library (gpu.gemm.store_beside)")
+      .optional();
+  d.field("engine", &Spec::engine,
+          "Bulk-synchronous: the collective is a kernel of the collective library (cu) or copies by DMA engines (dma)")
+      .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
+      .or_default();
+  d.field("channels", &Spec::channels, "Bulk-synchronous: channels of the collective at most")
+      .range(1, 1024)
+      .optional();
+  d.field("library", &Spec::library,
+          "Bulk-synchronous, engine cu: the collective library, a file of configs/libraries; absent: the system's")
+      .optional();
+}
+
+std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+double real(std::int64_t x) { return static_cast<double>(x); }
+
+bool one_node(const libraries::EquippedSystem& system) {
+  return static_cast<std::int64_t>(system.node.reach().peers()) + 1 == system.ranks();
+}
+
+// `buffers`: of a rank, beside its operands and its part of C.
+template <class Spec>
+std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedSystem& system, double buffers) {
+  const auto ranks = static_cast<Rank>(system.ranks());
+  if (ranks < 2) return Problem{"tensor parallelism needs at least 2 ranks", "raise system.node.gpus, or take gemm"};
+  const GemmSpec product = own_product(spec, ranks);
+  if (auto problem = kernel::check_gemm(product, system)) return problem;
+  const double element = builder::bytes_of(product.dtype);
+  const double operands = element * (real(product.m) * real(product.k) + real(product.k) * real(product.n) +
+                                     real(product.m) * real(product.n));
+  if (operands + buffers > system.node.gpu.hbm.capacity.value) {
+    return Problem{fmt::format("matrices and buffers of {:.4g} GB do not fit the memory of {:.4g} GB",
+                               (operands + buffers) * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
+                   "make m, n or k smaller"};
+  }
+  if (spec.schedule == Schedule::split && !one_node(system))
+    return Problem{"the split schedule copies inside a node", "take one node, or bulk_synchronous or fused"};
+  if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && !one_node(system))
+    return Problem{"workgroups load from peers of their node only", "take another mover, or one node"};
+  if (spec.schedule == Schedule::fused && product.split_k.value_or(1) > 1)
+    return Problem{"a fused kernel has whole tiles", "leave split_k out"};
+  if (spec.schedule == Schedule::fused && product.schedule == libraries::Schedule::stream_k)
+    return Problem{"a fused kernel has whole tiles", "take persistent or one_tile"};
+  const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::communication;
+  if (!exchanges) return std::nullopt;
+  if (spec.engine == collective::Engine::cu && !spec.library && !system.software.library)
+    return Problem{"the collective needs a library",
+                   "write library: ../libraries/nccl.yaml here or in the system, or engine: dma inside a node"};
+  return collective::check(exchange_of(spec, ranks), system);
+}
+
+std::optional<Problem> check_reduce_scatter(const GemmReduceScatterSpec& spec,
+                                            const libraries::EquippedSystem& system) {
+  if (spec.gemm.k < system.ranks())
+    return Problem{fmt::format("k {} leaves ranks without a column of A", spec.gemm.k),
+                   fmt::format("{} at least", system.ranks())};
+  const double parts = spec.schedule == Schedule::fused && spec.mover == Mover::store
+                           ? real(spec.gemm.m) * real(spec.gemm.n) * builder::bytes_of(spec.gemm.dtype)
+                           : 0;
+  return check_common(spec, system, parts);
+}
+
+std::optional<Problem> check_all_gather(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system) {
+  if (spec.gemm.n < system.ranks())
+    return Problem{fmt::format("n {} leaves ranks without a column of B", spec.gemm.n),
+                   fmt::format("{} at least", system.ranks())};
+  if (spec.schedule == Schedule::fused && spec.mover != Mover::copy_engine &&
+      spec.communication_cus >= system.node.gpu.compute.total_cus())
+    return Problem{fmt::format("{} workgroups that communicate leave no CU to compute", spec.communication_cus),
+                   fmt::format("{} at most", system.node.gpu.compute.total_cus() - 1)};
+  return check_common(spec, system, 0);
+}
+
+template <class Spec>
+void append(builder::Builder& build, const Spec& spec) {
+  constexpr bool gathers = std::is_same_v<Spec, AllGatherGemmSpec>;
+  const Rank ranks = build.ranks();
+  const auto exchange = [&] {
+    collective::append(build, exchange_of(spec, ranks), gathers ? "all_gather" : "reduce_scatter");
+  };
+  const auto product = [&] { kernel::append_gemm(build, own_product(spec, ranks)); };
+  switch (spec.schedule) {
+    case Schedule::bulk_synchronous:
+      if constexpr (gathers) exchange();
+      product();
+      if constexpr (!gathers) exchange();
+      return;
+    case Schedule::split:
+      return append_split(build, spec);
+    case Schedule::fused:
+      return append_fused(build, spec);
+    case Schedule::gemm:
+      return product();
+    case Schedule::communication:
+      return exchange();
+  }
+}
+
+template <class Spec>
+collective::Method method_of(const Spec& spec) {
+  collective::Method method;
+  method.engine = spec.engine;
+  method.channels = spec.channels;
+  method.library = spec.library;
+  return method;
+}
+
+builder::Knob movers(std::vector<std::string> names) {
+  const std::string usual = names.front();
+  return {"mover", std::move(names), usual, "schedule", "fused"};
+}
+builder::Knob orders(const char* usual) {
+  return {"order", {"own_first", "own_last", "in_order"}, usual, "schedule", "fused"};
+}
+
+}  // namespace
+
+void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
+  d.component("gemm_reduce_scatter",
+              "Matrix product whose k lies over ranks, and the sum of the partial results over ranks: every rank gets "
+              "the sum of its block of rows (the second layer of a tensor-parallel MLP).");
+  describe_common(d, "The product over all ranks: a rank has k / ranks (rounded up) columns of A and rows of B");
+  d.field("mover", &GemmReduceScatterSpec::mover,
+          "Fused: how a tile comes to its owner. store: workgroups store it into a buffer there, and a second kernel "
+          "adds up; add: they add it to the owner's result; pull: a second strand of the workgroups loads the tiles "
+          "of peers and adds them up. Between nodes tiles are put, whatever is said here")
+      .choices({{"store", Mover::store}, {"add", Mover::add}, {"pull", Mover::pull}})
+      .or_default();
+  d.field("sum_workgroups", &GemmReduceScatterSpec::sum_workgroups,
+          "Fused, store: workgroups of the kernel that adds up; 0: one a CU")
+      .range(0, 65536)
+      .or_default();
+}
+
+void AllGatherGemmSpec::describe(Describer<AllGatherGemmSpec>& d) {
+  d.component("all_gather_gemm",
+              "All-gather of the rows of A, a block of which each rank has, and the product with the rank's columns of "
+              "B (the first layer of a tensor-parallel MLP).");
+  describe_common(d, "The product over all ranks: a rank has n / ranks (rounded up) columns of B and C");
+  d.field("mover", &AllGatherGemmSpec::mover,
+          "Fused: how rows of A come to a rank. copy_engine: copies beside the kernel; push, pull: workgroups of the "
+          "kernel store them to the peers or load them from there. Between nodes rows are put to the GPU of the same "
+          "number, which hands them on inside its node")
+      .choices({{"copy_engine", Mover::copy_engine}, {"push", Mover::push}, {"pull", Mover::pull}})
+      .or_default();
+  d.field("chunks", &AllGatherGemmSpec::chunks, "Fused: communication tiles of a rank's rows, with a flag each")
+      .range(1, 4096)
+      .or_default();
+  d.field("communication_cus", &AllGatherGemmSpec::communication_cus,
+          "Fused, push and pull: workgroups that move rows; the others compute")
+      .range(1, 4096)
+      .or_default();
+}
+
+GemmSpec own_product(const GemmReduceScatterSpec& spec, Rank ranks) {
+  GemmSpec product = spec.gemm;
+  product.k = over(product.k, ranks);
+  return product;
+}
+
+GemmSpec own_product(const AllGatherGemmSpec& spec, Rank ranks) {
+  GemmSpec product = spec.gemm;
+  product.n = over(product.n, ranks);
+  return product;
+}
+
+collective::Collective exchange_of(const GemmReduceScatterSpec& spec, Rank /*ranks*/) {
+  const double element = builder::bytes_of(spec.gemm.dtype);
+  collective::Collective all;
+  all.kind = collective::Kind::reduce_scatter;
+  all.bytes = Bytes{real(spec.gemm.m) * real(spec.gemm.n) * element};
+  all.method = method_of(spec);
+  all.element_bytes = element;
+  return all;
+}
+
+collective::Collective exchange_of(const AllGatherGemmSpec& spec, Rank ranks) {
+  collective::Collective all;
+  all.kind = collective::Kind::all_gather;
+  all.bytes = Bytes{real(over(spec.gemm.m, ranks)) * real(spec.gemm.k) * builder::bytes_of(spec.gemm.dtype)};
+  all.method = method_of(spec);
+  return all;
+}
+
+std::int64_t FusedLaunch::width(std::int64_t column) const {
+  return std::clamp<std::int64_t>(columns - column * gemm.kernel.tile.n, 0, gemm.kernel.tile.n);
+}
+
+std::int64_t FusedLaunch::tiles_of(std::int64_t workgroup) const {
+  return workgroup >= order.tiles() ? 0 : over(order.tiles() - workgroup, workgroups);
+}
+
+FusedLaunch fused_launch(const TensorParallelSpec& spec, const GemmSpec& own, const builder::Builder& build,
+                         std::int64_t taken) {
+  GemmSpec whole = own;
+  whole.split_k = 1;
+  const libraries::GemmLibrarySpec& library = build.system.software.gemm;
+  kernel::GemmLaunch gemm = launch_of(whole, build.gpu(), library, build.cus());
+  const kernel::TileGrid grid({whole.m, whole.n, whole.k, builder::bytes_of(whole.dtype)}, gemm.kernel);
+  const TileOrder order({.m = whole.m,
+                         .tile_m = gemm.kernel.tile.m,
+                         .tile_rows = grid.rows,
+                         .columns = grid.columns,
+                         .ranks = build.ranks()},
+                        spec.order);
+  FusedLaunch launch{.gemm = std::move(gemm), .order = order, .columns = whole.n};
+  launch.workgroups = launch.gemm.workgroups;
+  if (launch.gemm.schedule != libraries::Schedule::one_tile) {
+    const std::int64_t places = builder::resident_workgroups(build, launch.gemm.resources);
+    launch.workgroups = std::clamp<std::int64_t>(places - taken, 1, launch.workgroups);
+  }
+  if (taken > 0) launch.gemm.resources.cluster = 1;  // those that move rows are in no cluster
+  launch.store_beside = spec.store_beside.value_or(launch.gemm.store_beside);
+  return launch;
+}
+
+program::Queue& fork(builder::Builder& build, const std::string& name) {
+  program::Queue& stream = build.stream(name);
+  if (build.queue.operations.empty()) return stream;
+  const std::string event = build.unique(name + "_may_begin");
+  const program::FlagBlock begin = build.program.add_flags({event, 1, [event](Rank rank, std::uint32_t) {
+                                                              return std::pair{rank, event};
+                                                            }});
+  const auto own = [begin](Rank rank) { return begin.at(rank, 0); };
+  build.queue.operations.emplace_back(program::Signal{event, own});
+  stream.operations.emplace_back(program::Wait{build.unique(name + "_begins"), own});
+  return stream;
+}
+
+void join(builder::Builder& build, program::Queue& stream) {
+  const std::string event = build.unique(stream.name + "_ends");
+  const program::FlagBlock end = build.program.add_flags({event, 1, [event](Rank rank, std::uint32_t) {
+                                                            return std::pair{rank, event};
+                                                          }});
+  const auto own = [end](Rank rank) { return end.at(rank, 0); };
+  stream.operations.emplace_back(program::Signal{event, own});
+  build.queue.operations.emplace_back(program::Wait{build.unique(stream.name + "_joins"), own});
+}
+
+builder::Operator gemm_reduce_scatter_operator() {
+  builder::Operator made = builder::make_operator<GemmReduceScatterSpec>(
+      "gemm_reduce_scatter", append<GemmReduceScatterSpec>, check_reduce_scatter);
+  made.knobs = {movers({"store", "add", "pull"}), orders("own_last")};
+  return made;
+}
+
+builder::Operator all_gather_gemm_operator() {
+  builder::Operator made =
+      builder::make_operator<AllGatherGemmSpec>("all_gather_gemm", append<AllGatherGemmSpec>, check_all_gather);
+  made.knobs = {movers({"copy_engine", "push", "pull"}),
+                orders("own_first"),
+                {"chunks", {"1", "2", "4", "8"}, "1", "schedule", "fused"}};
+  return made;
+}
+
+}  // namespace moire::tensor_parallel
