@@ -149,6 +149,31 @@ TEST(Replay, AWaitHoldsTheQueueUntilAKernelElsewhereRaisesTheFlag) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(35, 35.1, 37.1));
 }
 
+TEST(Replay, AStreamRunsBesideItsQueueAndIsPartOfIt) {
+  Program program(1);
+  const program::FlagBlock flags = program.add_flags({"event", 2, [](Rank, std::uint32_t) {
+                                                        return std::pair{Rank{0}, std::string("a")};
+                                                      }});
+  const auto event = [=](std::uint32_t number) { return [=](Rank rank) { return flags.at(rank, number); }; };
+  program.queues = {
+      queue("main", {busy("a", us(10)), program::Signal{"forks", event(0)}, busy("b", us(20)),
+                     program::Wait{"joins", event(1)}, busy("c", us(5))}),
+      queue("main.beside", {program::Wait{"begins", event(0)}, busy("d", us(40)), program::Signal{"ends", event(1)}})};
+  program.queues[1].stream_of = 0;
+  const Result together = run(with_host(), program);
+  // a and what is before it 15 us; d behind the event 1 + 40; c behind that 1 + 5.
+  EXPECT_THAT(together.queue_end[0].us(), together.end.us());
+  EXPECT_EQ(together.queue_end[1].us(), 0);
+  const double begins = together.operations[0].end.us();
+  EXPECT_NEAR(together.operations[6].end.us() - begins, 41, 0.01);
+  EXPECT_NEAR(together.end.us() - together.operations[6].end.us(), 6, 0.01);
+  // Alone it has its stream, and an order of queues does not put the stream behind its queue.
+  EXPECT_EQ(run(with_host(), program.only(0)).end, together.end);
+  program.order = program::Order::serial;
+  EXPECT_EQ(run(with_host(), program).end, together.end);
+  EXPECT_EQ(program.families(), 1U);
+}
+
 TEST(Replay, AWaitForWhatHasHappenedTakesALookAtTheFlag) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"go", 2, [](Rank, std::uint32_t) {

@@ -27,6 +27,7 @@ struct Terms {
   // At the owner of a tile: how many have sent their part of it; pull: of each source whether its part is there.
   program::FlagBlock arrived{};
 
+  bool waits_inside() const { return launch.gemm.schedule != libraries::Schedule::one_tile; }
   std::uint32_t number_of(std::int64_t slot, std::int64_t column) const {
     return static_cast<std::uint32_t>(slot * launch.order.sizes().columns + column);
   }
@@ -144,9 +145,10 @@ class GemmBody final : public program::KernelBody {
     phase.queue_pair = there % terms_.queue_pairs;
   }
 
-  // add: the kernel ends when all parts of the own rows have come; its workgroups share the flags.
+  // add: the kernel ends when all parts of the own rows have come; its workgroups share the flags. Where workgroups
+  // have a tile each, those that wait would keep others from the CUs, so the next kernel waits.
   bool wait_step(Rank rank, std::int64_t workgroup, std::int64_t step, Phase& phase) const {
-    if (terms_.mover != Mover::add) return false;
+    if (terms_.mover != Mover::add || !terms_.waits_inside()) return false;
     const std::int64_t tile = workgroup + step * terms_.launch.workgroups;
     if (tile >= terms_.own_tiles(rank)) return false;
     wait_for(rank, static_cast<std::uint32_t>(tile), rank, terms_.ranks, phase);
@@ -181,7 +183,7 @@ class GemmBody final : public program::KernelBody {
   std::size_t pieces_;  // of a row of tiles, at most
 };
 
-// Adds up the parts of the own tiles, each as soon as all of them have come.
+// Adds up the parts of the own tiles, each as soon as all of them have come; or waits for what others add.
 class SumBody final : public program::KernelBody {
  public:
   SumBody(Terms terms, std::int64_t workgroups) : terms_(std::move(terms)), workgroups_(workgroups) {}
@@ -194,7 +196,7 @@ class SumBody final : public program::KernelBody {
       phase.kind = Phase::Kind::wait;
       phase.flag = terms_.flag(rank, static_cast<std::uint32_t>(tile), rank);
       phase.target = terms_.ranks;
-    } else {
+    } else if (terms_.mover == Mover::store) {
       phase.kind = Phase::Kind::work;
       phase.amount = terms_.own_bytes(rank, tile);
       phase.peer = rank;
@@ -272,7 +274,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec) {
   terms.arrived = build.program.add_flags({kernel.name + ".arrived", static_cast<std::uint32_t>(flags), raised_by});
   kernel.body = std::make_shared<GemmBody>(terms);
   build.queue.operations.emplace_back(std::move(kernel));
-  if (spec.mover != Mover::store) return;
+  if (spec.mover == Mover::pull || (spec.mover == Mover::add && terms.waits_inside())) return;
 
   program::Kernel sum;
   sum.name = build.unique("sum");

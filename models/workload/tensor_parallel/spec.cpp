@@ -76,9 +76,14 @@ std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedS
     return Problem{"the split schedule copies inside a node", "take one node, or bulk_synchronous or fused"};
   if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && !one_node(system))
     return Problem{"workgroups load from peers of their node only", "take another mover, or one node"};
+  const auto tiles = product.schedule.value_or(system.software.gemm.schedule);
+  if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && tiles == libraries::Schedule::one_tile &&
+      std::is_same_v<Spec, GemmReduceScatterSpec>)
+    return Problem{"workgroups that wait for tiles of peers keep others from the CUs",
+                   "write gemm.schedule: persistent, or take another mover"};
   if (spec.schedule == Schedule::fused && product.split_k.value_or(1) > 1)
     return Problem{"a fused kernel has whole tiles", "leave split_k out"};
-  if (spec.schedule == Schedule::fused && product.schedule == libraries::Schedule::stream_k)
+  if (spec.schedule == Schedule::fused && tiles == libraries::Schedule::stream_k)
     return Problem{"a fused kernel has whole tiles", "take persistent or one_tile"};
   const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::communication;
   if (!exchanges) return std::nullopt;

@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "models/workload/operators/registry.hpp"
+#include "models/workload/tensor_parallel/tile_order.hpp"
+#include "tests/support/example_equipped.hpp"
+#include "tests/support/example_program.hpp"
+
+namespace moire::tensor_parallel {
+namespace {
+
+using libraries::EquippedSystem;
+using libraries::example_equipped;
+using program::Phase;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+// --- The order of tiles
+
+TEST(TileOrder, EveryRankTakesEveryTileOnce) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 200; ++i) {
+    const auto ranks = static_cast<Rank>(1 + random() % 9);
+    const std::int64_t m = 1 + random() % 3000, tile = 1 + random() % 300;
+    const TileOrder::Sizes sizes{m, tile, (m + tile - 1) / tile + static_cast<std::int64_t>(random() % 2),
+                                 1 + static_cast<std::int64_t>(random() % 5), ranks};
+    for (const BlockOrder order : {BlockOrder::own_first, BlockOrder::own_last, BlockOrder::in_order}) {
+      const TileOrder tiles(sizes, order);
+      for (Rank rank = 0; rank < ranks; ++rank) {
+        std::set<std::pair<std::int64_t, std::int64_t>> seen;
+        for (std::int64_t n = 0; n < tiles.tiles(); ++n) {
+          const TileOrder::Tile one = tiles.at(rank, n);
+          EXPECT_LT(one.row, sizes.tile_rows);
+          EXPECT_LT(one.column, sizes.columns);
+          seen.insert({one.row, one.column});
+        }
+        EXPECT_EQ(static_cast<std::int64_t>(seen.size()), tiles.tiles());
+      }
+    }
+  }
+}
+
+TEST(TileOrder, PiecesAreTheRowsOfEveryRank) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 200; ++i) {
+    const auto ranks = static_cast<Rank>(1 + random() % 20);
+    const std::int64_t m = 1 + random() % 500, tile = 1 + random() % 200;
+    const TileOrder tiles({m, tile, (m + tile - 1) / tile, 1, ranks}, BlockOrder::own_first);
+    std::map<Rank, std::int64_t> rows;
+    for (std::int64_t row = 0; row < tiles.sizes().tile_rows; ++row) {
+      for (const Piece& piece : tiles.pieces(row)) {
+        rows[piece.owner] += piece.rows;
+        EXPECT_EQ(tiles.slot_rows(piece.owner, piece.slot), piece.rows);
+        EXPECT_LT(piece.slot, tiles.slots(piece.owner));
+      }
+    }
+    for (Rank rank = 0; rank < ranks; ++rank) EXPECT_EQ(rows[rank], tiles.blocks().rows(rank));
+  }
+}
+
+TEST(TileOrder, RanksBeginWithTheirOwnRowsOrTheNext) {
+  const TileOrder::Sizes sizes{1024, 128, 8, 3, 4};
+  EXPECT_EQ(TileOrder(sizes, BlockOrder::own_first).at(2, 0).row, 4);
+  EXPECT_EQ(TileOrder(sizes, BlockOrder::own_last).at(2, 0).row, 6);
+  EXPECT_EQ(TileOrder(sizes, BlockOrder::own_last).at(3, 0).row, 0);
+  EXPECT_EQ(TileOrder(sizes, BlockOrder::in_order).at(2, 0).row, 0);
+  EXPECT_TRUE(TileOrder(sizes, BlockOrder::own_last).turns());
+  EXPECT_FALSE(TileOrder(sizes, BlockOrder::in_order).turns());
+}
+
+// --- What the programs do
+
+struct Built {
+  std::unique_ptr<program::Program> program;
+  std::string errors;
+};
+
+Built build(const std::string& operation, const EquippedSystem& system) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load_text("t.yaml", "queues: {main: [{" + operation + "}]}\n", {}, diagnostics);
+  Built built;
+  program::WgTraceFiles traces;
+  if (root) built.program = operators::build_program(*root, system, traces, diagnostics).program;
+  built.errors = diagnostics.str();
+  return built;
+}
+
+// Walks through all workgroups of all ranks, and counts what they send and how often flags rise.
+struct Walk {
+  std::map<std::pair<Rank, Rank>, double> bytes;  // from, to: stored, put or loaded
+  std::map<program::FlagRef, std::int64_t> raised;
+  std::map<program::FlagRef, std::int64_t> awaited;  // the most that is waited for
+};
+
+Walk walk(const program::Program& program) {
+  Walk all;
+  const auto note = [&](const program::Kernel& kernel, Rank rank, const Phase& phase) {
+    if (phase.kind == Phase::Kind::work) {
+      const program::PhaseShape& shape = kernel.shapes[phase.shape];
+      if (shape.peer_write > 0) all.bytes[{rank, phase.peer}] += phase.amount * shape.peer_write;
+      if (shape.peer_read > 0) all.bytes[{phase.peer, rank}] += phase.amount * shape.peer_read;
+    } else if (phase.kind == Phase::Kind::put) {
+      all.bytes[{rank, phase.peer}] += phase.bytes.value;
+      ++all.raised[phase.flag];
+    } else if (phase.kind == Phase::Kind::signal) {
+      ++all.raised[phase.flag];
+    } else if (phase.kind == Phase::Kind::wait) {
+      all.awaited[phase.flag] = std::max(all.awaited[phase.flag], phase.target);
+    }
+  };
+  for (const program::Queue& queue : program.queues) {
+    for (const program::Operation& operation : queue.operations) {
+      for (Rank rank = 0; rank < program.ranks(); ++rank) {
+        if (!program::runs_on(operation, rank)) continue;
+        if (const auto* copy = std::get_if<program::Copy>(&operation)) {
+          const program::Transfer transfer = copy->transfer(rank);
+          all.bytes[{rank, transfer.peer}] += transfer.bytes.value;
+          if (transfer.flag != program::no_flag) ++all.raised[transfer.flag];
+        } else if (const auto* wait = std::get_if<program::Wait>(&operation)) {
+          all.awaited[wait->flag(rank)] = std::max(all.awaited[wait->flag(rank)], wait->target);
+        } else if (const auto* signal = std::get_if<program::Signal>(&operation)) {
+          ++all.raised[signal->flag(rank)];
+        } else if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
+          for (std::int64_t w = 0; w < kernel->body->workgroups(rank); ++w) {
+            for (std::uint32_t strand = 0; strand < kernel->body->strands(rank); ++strand) {
+              Phase phase;
+              for (std::uint32_t step = 0; kernel->body->strand_phase(rank, w, strand, step, phase);
+                   step += 1 + phase.skipped, phase = {})
+                note(*kernel, rank, phase);
+            }
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+struct Case {
+  std::int64_t m, n, k;
+  Rank nodes, gpus;
+  std::string text(const std::string& op, const std::string& keys) const {
+    return fmt::format("{}: {{gemm: {{m: {}, n: {}, k: {}}}, schedule: fused, {}}}", op, m, n, k, keys);
+  }
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all = {{1, 64, 64, 1, 2}, {8192, 512, 512, 1, 4}, {100, 333, 77, 2, 2}};
+  std::mt19937 random(11);
+  for (int i = 0; i < 20; ++i) {
+    all.push_back({1 + static_cast<std::int64_t>(random() % 2000), 16 + static_cast<std::int64_t>(random() % 2000),
+                   16 + static_cast<std::int64_t>(random() % 2000), static_cast<Rank>(1 + random() % 3),
+                   static_cast<Rank>(2 + random() % 4)});
+  }
+  return all;
+}
+
+// Every tile is sent to the owner of its rows once, by every rank, and every wait ends.
+TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
+  for (const Case& one : cases()) {
+    for (const char* mover : {"store", "add", "pull"}) {
+      for (const char* beside : {"true", "false"}) {
+        if (one.nodes > 1 && std::string(mover) == "pull") continue;
+        SCOPED_TRACE(fmt::format("{} x {} x {}, {} x {}, {}", one.m, one.n, one.k, one.nodes, one.gpus, mover));
+        const EquippedSystem system = example_equipped(one.gpus, one.nodes);
+        const Built built =
+            build(one.text("gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}", mover, beside)), system);
+        if (!built.program) {  // those with a tile each cannot pull
+          EXPECT_THAT(built.errors, HasSubstr("keep others from the CUs"));
+          continue;
+        }
+        const Walk all = walk(*built.program);
+        const RowBlocks blocks(one.m, one.nodes * one.gpus);
+        for (Rank from = 0; from < blocks.ranks(); ++from) {
+          for (Rank to = 0; to < blocks.ranks(); ++to) {
+            if (from == to) continue;
+            const auto at = all.bytes.find({from, to});
+            EXPECT_DOUBLE_EQ(at == all.bytes.end() ? 0 : at->second, static_cast<double>(blocks.rows(to) * one.n) * 2);
+          }
+        }
+        for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
+        EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
+      }
+    }
+  }
+}
+
+// Every rank gets the rows of every other one once, and every wait ends.
+TEST(AllGatherGemm, EveryRowComesOnce) {
+  for (const Case& one : cases()) {
+    for (const char* keys : {"chunks: 1", "chunks: 3", "mover: push, communication_cus: 3, chunks: 2",
+                             "mover: pull, communication_cus: 2, chunks: 5", "order: in_order, chunks: 4"}) {
+      if (one.nodes > 1 && std::string(keys).find("pull") != std::string::npos) continue;
+      SCOPED_TRACE(fmt::format("{} x {} x {}, {} x {}, {}", one.m, one.n, one.k, one.nodes, one.gpus, keys));
+      const EquippedSystem system = example_equipped(one.gpus, one.nodes);
+      const Built built = build(one.text("all_gather_gemm", keys), system);
+      ASSERT_EQ(built.errors, "");
+      const Walk all = walk(*built.program);
+      const RowBlocks blocks(one.m, one.nodes * one.gpus);
+      double sent = 0;
+      for (const auto& [pair, bytes] : all.bytes) sent += bytes;
+      // Each rank receives all rows but its own.
+      EXPECT_NEAR(sent, static_cast<double>(one.m * (blocks.ranks() - 1) * one.k) * 2, 1e-6 * sent);
+      for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
+      EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
+    }
+  }
+}
+
+TEST(TensorParallel, WhatDoesNotFitIsRefused) {
+  const auto refused = [](const std::string& operation, const EquippedSystem& system) {
+    return build(operation, system).errors;
+  };
+  const EquippedSystem two = example_equipped(2);
+  EXPECT_THAT(refused("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 1}}", two), HasSubstr("2 at least"));
+  EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}}", example_equipped(1)),
+              HasSubstr("needs at least 2 ranks"));
+  EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}, schedule: split}", example_equipped(2, 2)),
+              HasSubstr("copies inside a node"));
+  EXPECT_THAT(refused("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64, split_k: 2}, schedule: fused}", two),
+              HasSubstr("leave split_k out"));
+  EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 1000000, n: 1000000, k: 1000000}, schedule: fused}", two),
+              HasSubstr("do not fit the memory"));
+}
+
+TEST(TensorParallel, SplitRunsInARing) {
+  for (const char* op : {"gemm_reduce_scatter", "all_gather_gemm"}) {
+    for (const Rank gpus : {2, 3, 4}) {
+      const EquippedSystem system = example_equipped(gpus);
+      const Built built = build(fmt::format("{}: {{gemm: {{m: 999, n: 512, k: 512}}, schedule: split}}", op), system);
+      ASSERT_EQ(built.errors, "");
+      const Walk all = walk(*built.program);
+      for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
+      for (const auto& [pair, bytes] : all.bytes) EXPECT_EQ(pair.second, (pair.first + 1) % gpus);
+      EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace moire::tensor_parallel
