@@ -102,6 +102,23 @@ void draw_gemm(Case& one, Random& random, Draw how) {
   }
 }
 
+bool of_tensor_parallelism(const std::string& op) { return op == "gemm_reduce_scatter" || op == "all_gather_gemm"; }
+
+// The product's keys are those of gemm, in a mapping of its own.
+void draw_tensor_parallel(Case& one, Random& random, Draw how) {
+  draw_gemm(one, random, how);
+  for (Key& key : one.work.keys) key.name = "gemm." + key.name;
+  const bool scatters = one.op == "gemm_reduce_scatter";
+  const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
+  add("schedule", random.of<const char*>({"fused", "fused", "fused", "split", "gemm"}));
+  add("mover", scatters ? random.of<const char*>({"store", "store", "add", "pull"})
+                        : random.of<const char*>({"copy_engine", "copy_engine", "push", "pull"}));
+  add("order", random.of<const char*>({"own_first", "own_last", "in_order"}));
+  if (random.one_in(2)) add("store_beside", random.of<const char*>({"true", "false"}));
+  if (!scatters) add("chunks", random.of<const char*>({"1", "2", "3", "8"}));
+  if (!scatters) add("communication_cus", random.of<const char*>({"1", "4", "16"}));
+}
+
 void draw_stream(Case& one, Random& random) {
   one.work.keys.clear();
   switch (random.below(4)) {
@@ -228,8 +245,14 @@ std::string Workload::text(double times) const {
     if (half != nullptr && *half != "write") add("read", bytes);
     if (half != nullptr && *half != "read") add("write", bytes);
   }
+  if (of_tensor_parallelism(op)) {
+    std::string product = fmt::format("{{k: {}", size);
+    for (const Key& key : keys)
+      if (key.name.starts_with("gemm.")) product += fmt::format(", {}: {}", key.name.substr(5), key.text);
+    add("gemm", product + "}");
+  }
   for (const Key& key : keys) {
-    if (op == "stream" && key.name == "half") continue;
+    if ((op == "stream" && key.name == "half") || key.name.starts_with("gemm.")) continue;
     add(key.name, key.ps < 0 ? key.text : fmt::format("{} ps", key.ps * times));
   }
   if (op == "dlrm_iteration")
@@ -282,7 +305,7 @@ Scenario Case::scenario(const Workload& workload, double times) const {
 
 double draw_size(const std::string& op, Size size, Random& random) {
   const auto s = static_cast<std::size_t>(size);
-  if (op == "gemm") {
+  if (op == "gemm" || of_tensor_parallelism(op)) {
     constexpr std::uint64_t most[] = {16, 128, 512, 2048, 8192};
     return static_cast<double>(1 + random.below(most[s]));
   }
@@ -301,6 +324,7 @@ void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   if (many && one.op != "mscclpp") one.work.size = std::min(one.work.size, most_of_many);
   if (one.work.collective()) draw_collective(one, random, how);
   if (one.op == "gemm") draw_gemm(one, random, how);
+  if (of_tensor_parallelism(one.op)) draw_tensor_parallel(one, random, how);
   if (one.op == "stream") draw_stream(one, random);
   if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") draw_embedding(one, random, how);
   if (one.op == "msccl") draw_msccl(one, random);
