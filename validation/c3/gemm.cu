@@ -36,12 +36,13 @@ __global__ void fill_normal(__nv_bfloat16* out, int64_t count, uint32_t seed) {
 
 // One WG an element: what C should be there, and what it is.
 __global__ void sample_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c, int m, int n,
-                              int k, float2* sampled) {
+                              int k, bool b_by_column, float2* sampled) {
   __shared__ float sums[256];
   const int row = int(hash32(blockIdx.x * 2) % uint32_t(m)), column = int(hash32(blockIdx.x * 2 + 1) % uint32_t(n));
   float sum = 0;
   for (int i = int(threadIdx.x); i < k; i += 256)
-    sum += __bfloat162float(a[int64_t{row} * k + i]) * __bfloat162float(b[int64_t{i} * n + column]);
+    sum += __bfloat162float(a[int64_t{row} * k + i]) *
+           __bfloat162float(b_by_column ? b[int64_t{column} * k + i] : b[int64_t{i} * n + column]);
   sums[threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -61,7 +62,14 @@ class LtGemm : public Gemm {
           cublasLtMatmulDescSetAttribute(matmul_, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &target, sizeof target));
     }
     const cudaDataType_t type = shape.fp16 ? CUDA_R_16F : CUDA_R_16BF;
-    CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&left_, type, n, k, int64_t(n)));
+    if (shape.b_by_column) {
+      const cublasOperation_t transposed = CUBLAS_OP_T;
+      CUBLAS_CHECK(
+          cublasLtMatmulDescSetAttribute(matmul_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
+      CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&left_, type, k, n, int64_t(k)));
+    } else {
+      CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&left_, type, n, k, int64_t(n)));
+    }
     CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&right_, type, k, m, int64_t(k)));
     CUBLAS_CHECK(cublasLtMatrixLayoutCreate(&result_, type, n, m, int64_t(n)));
     cublasLtMatmulPreference_t preference = nullptr;
@@ -136,7 +144,7 @@ class LtGemm : public Gemm {
       CUDA_CHECK(cudaMalloc(&sampled, sizeof(float2) * kChecked));
       sample_kernel<<<kChecked, 256>>>(
           static_cast<const __nv_bfloat16*>(operands_.a(r)), static_cast<const __nv_bfloat16*>(operands_.b(r)),
-          static_cast<const __nv_bfloat16*>(operands_.c(r)), shape_.m, shape_.n, shape_.k, sampled);
+          static_cast<const __nv_bfloat16*>(operands_.c(r)), shape_.m, shape_.n, shape_.k, shape_.b_by_column, sampled);
       CUDA_CHECK(cudaGetLastError());
       float2 host[kChecked];
       CUDA_CHECK(cudaMemcpy(host, sampled, sizeof host, cudaMemcpyDeviceToHost));

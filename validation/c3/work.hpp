@@ -26,5 +26,6 @@ struct ComputeShape {
   int m = 0, n = 0, k = 0;   // bf16 GEMM, C[m][n] = A[m][k] B[k][n]; or
   int64_t stream_bytes = 0;  // fp32 out = in + 1, so many bytes in and as many out
   bool fp16 = false;         // the GEMM reads and writes fp16
+  bool b_by_column = false;  // B lies as [n][k]
   bool is_stream() const { return stream_bytes > 0; }
 };

@@ -1,0 +1,38 @@
+// What to measure, from a CSV file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+enum class Mode {
+  gemm,            // the kernel of this folder alone, every GPU by itself
+  gemm_cublas,     // cuBLASLt's
+  rs_store,        // GEMM + ReduceScatter: tiles stored to their owner, then a reduction behind the GEMM
+  rs_store_late,   // the same, a tile's counter raised when the next tile's main loop has ended
+  rs_add,          // tiles added into their owner's output
+  reduce,          // the reduction of rs_store alone
+  rs_nccl,         // cuBLASLt, then NCCL's reduce-scatter
+  reduce_scatter,  // NCCL's alone
+  ag_copy,         // AllGather + GEMM: copy engines pull rows of A, tiles wait for a flag
+  ag_push,         // workgroups of the GEMM kernel store rows of A to the peers
+  copies,          // the copies and flags of ag_copy alone
+  ag_nccl,         // NCCL's all-gather, then cuBLASLt
+  all_gather,      // NCCL's alone
+};
+inline const std::vector<std::string> kModeNames = {
+    "gemm",           "gemm_cublas", "rs_store", "rs_store_late", "rs_add",  "reduce",    "rs_nccl",
+    "reduce_scatter", "ag_copy",     "ag_push",  "copies",        "ag_nccl", "all_gather"};
+
+struct Case {
+  Mode mode = Mode::gemm;
+  int m = 0, n = 0, k = 0;  // of the GEMM of one GPU
+  int chunks = 1;           // of a rank's rows of A
+  bool swizzle = true;      // ranks begin with other rows
+  bool traced = false;      // a trace of it is asked for, too
+};
+
+inline constexpr const char* kCaseColumns = "mode,m,n,k,chunks,swizzle,trace";
+
+// Cases of `modes` ("": all) that `gpus` can run. Prints every error as file:line: what is wrong, and ends the program
+// with status 2 if there was one.
+std::vector<Case> read_cases(const std::string& path, const std::string& modes, int gpus);

@@ -1,0 +1,6 @@
+// The GEMM kernel of this folder, alone and fused with the collective before or behind it.
+#pragma once
+
+#include "operators.hpp"
+
+std::unique_ptr<Operator> make_fused_operator(const Case& c, const Operands& operands, const FusedMemory& memory);

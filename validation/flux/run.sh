@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Measures GEMM + ReduceScatter and AllGather + GEMM, fused and by libraries, on this machine's GPUs: builds, then writes
+# below OUT
+#   flux.csv                     every case of grid.csv (one GPU: the plain GEMMs of it)
+#   *.wgtrace.csv                traces of the tiles of some cases
+#   flux.measurements.csv        what such kernels are made of: l2_beside_peer, peer_epilogue, store_flag
+#   flux_symm_mem.csv            PyTorch's fused operators at the same shapes, two ranks or more
+# Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--modes MODE,...] OUT
+#   parts: cases, traces, micro, symm_mem; --rounds, --seconds: repetitions of the cases (17), and when to stop them (200 s);
+#   --modes: of grid.csv (default: all)
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+gpus=2
+build=build/validation
+rounds=17
+seconds=200
+modes=
+only=cases,traces,micro,symm_mem
+. "$here/../common/measuring.sh"
+options "" "modes" "$@"
+need nvcc cmake nvidia-smi python3
+build_programs flux_measure microbench_l2_beside_peer microbench_peer_epilogue microbench_store_flag
+
+if wanted cases; then
+  rm -f "$out/flux.csv"
+  more=
+  wanted traces && more="--traces $out"
+  # shellcheck disable=SC2086  # two words or none
+  run cases $((seconds + 120)) "$out/flux.csv" flux_measure --grid "$here/grid.csv" --rounds "$rounds" \
+    --seconds "$seconds" --modes "$modes" $more
+fi
+if wanted micro; then
+  file=$out/flux.measurements.csv
+  header "$file" "validation/flux/run.sh --gpus $gpus --only micro"
+  for program in l2_beside_peer peer_epilogue store_flag; do
+    run "$program" 60 "$file" "../microbench/microbench_$program"
+  done
+fi
+if wanted symm_mem && [ "$gpus" -gt 1 ]; then
+  timeout -k 5 180 python3 "$here/symm_mem.py" --gpus "$gpus" --out "$out/flux_symm_mem.csv" || failed="$failed symm_mem"
+fi
+finish
