@@ -79,10 +79,11 @@ class FusedBody final : public program::KernelBody {
   std::int64_t workgroups(Rank) const override { return rows_.movers + senders() + launch_.workgroups; }
   bool turns(Rank) const override { return launch_.order.turns() && rows_.blocks.rows(0) % rows_.chunks == 0; }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    if (workgroup < rows_.movers) return rows_.pulled ? pull_step(rank, step, phase) : push_step(rank, step, phase);
-    workgroup -= rows_.movers;
+    // Who puts comes first: movers elsewhere wait for it, and CUs may be few.
     if (workgroup < senders()) return send_step(rank, step, phase);
-    return compute_step(rank, workgroup - senders(), step, phase);
+    workgroup -= senders();
+    if (workgroup < rows_.movers) return rows_.pulled ? pull_step(rank, step, phase) : push_step(rank, step, phase);
+    return compute_step(rank, workgroup - rows_.movers, step, phase);
   }
 
  private:
@@ -190,25 +191,28 @@ class FusedBody final : public program::KernelBody {
 
 // Copies of the own rows, peer by peer, then of those that were put here, as they come.
 void append_copies(const builder::Builder& build, const Rows& rows, program::Queue& stream) {
+  // Ranks whose chunk has no rows copy nothing and wait for nothing.
+  const auto with_rows = [&rows](Rank place, std::int64_t chunk) {
+    auto ranks = std::make_shared<std::vector<bool>>();
+    for (Rank rank = 0; rank < rows.ranks(); ++rank)
+      ranks->push_back(rows.bytes(rows.handed_on(rank, place), chunk).value > 0);
+    return ranks;
+  };
   const auto copy = [&](Rank place, std::int64_t chunk, Rank turn) {
-    stream.operations.emplace_back(
-        program::Copy{build.unique("rows"), [rows, place, chunk, turn](Rank rank) {
-                        const Rank source = rows.handed_on(rank, place);
-                        const Rank peer = rows.below(rank, turn);
-                        return program::Transfer{peer, rows.bytes(source, chunk), rows.flag(peer, source, chunk)};
-                      }});
+    const auto transfer = [rows, place, chunk, turn](Rank rank) {
+      const Rank source = rows.handed_on(rank, place), peer = rows.below(rank, turn);
+      return program::Transfer{peer, rows.bytes(source, chunk), rows.flag(peer, source, chunk)};
+    };
+    stream.operations.emplace_back(program::Copy{build.unique("rows"), transfer, {}, with_rows(place, chunk)});
   };
   for (Rank turn = 1; turn < rows.neighbours; ++turn)
     for (std::int64_t chunk = 0; chunk < rows.chunks; ++chunk) copy(0, chunk, turn);
   for (Rank place = 1; place < rows.places(); ++place) {
     for (std::int64_t chunk = 0; chunk < rows.chunks; ++chunk) {
-      // A chunk without rows is put by nobody.
-      auto there = std::make_shared<std::vector<bool>>();
-      for (Rank rank = 0; rank < rows.ranks(); ++rank)
-        there->push_back(rows.bytes(rows.handed_on(rank, place), chunk).value > 0);
-      stream.operations.emplace_back(program::Wait{
-          build.unique("rows_put"),
-          [rows, place, chunk](Rank rank) { return rows.flag(rank, rows.handed_on(rank, place), chunk); }, 1, there});
+      stream.operations.emplace_back(
+          program::Wait{build.unique("rows_put"),
+                        [rows, place, chunk](Rank rank) { return rows.flag(rank, rows.handed_on(rank, place), chunk); },
+                        1, with_rows(place, chunk)});
       for (Rank turn = 1; turn < rows.neighbours; ++turn) copy(place, chunk, turn);
     }
   }

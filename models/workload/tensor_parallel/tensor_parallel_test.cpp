@@ -79,9 +79,10 @@ struct Built {
   std::string errors;
 };
 
-Built build(const std::string& operation, const EquippedSystem& system) {
+Built build(const std::string& operation, const EquippedSystem& system, const std::string& queue_keys = "") {
   config::Diagnostics diagnostics;
-  const auto root = config::load_text("t.yaml", "queues: {main: [{" + operation + "}]}\n", {}, diagnostics);
+  const std::string text = fmt::format("queues: {{main: {{{} operations: [{{{}}}]}}}}\n", queue_keys, operation);
+  const auto root = config::load_text("t.yaml", text, {}, diagnostics);
   Built built;
   program::WgTraceFiles traces;
   if (root) built.program = operators::build_program(*root, system, traces, diagnostics).program;
@@ -207,6 +208,21 @@ TEST(AllGatherGemm, EveryRowComesOnce) {
       EXPECT_NEAR(sent, static_cast<double>(one.m * (blocks.ranks() - 1) * one.k) * 2, 1e-6 * sent);
       for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
       EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
+    }
+  }
+}
+
+// Workgroups that others wait for are placed first, so a queue with few CUs ends too.
+TEST(AllGatherGemm, FewCusSuffice) {
+  for (const char* mover : {"copy_engine", "push", "pull"}) {
+    for (const Rank nodes : {1, 2, 3}) {
+      if (nodes > 1 && std::string(mover) == "pull") continue;
+      const EquippedSystem system = example_equipped(2, nodes);
+      const std::string keys = fmt::format("mover: {}, communication_cus: 3, chunks: 4", mover);
+      const Case one{512, 256, 256, nodes, 2};
+      const Built built = build(one.text("all_gather_gemm", keys), system, "cu_limit: 1,");
+      ASSERT_EQ(built.errors, "");
+      EXPECT_EQ(replay::run(system, *built.program).deadlock, "") << mover << " on " << nodes << " nodes";
     }
   }
 }
