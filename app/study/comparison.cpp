@@ -8,36 +8,51 @@ namespace moire::study {
 
 namespace {
 
+// Over rows that have a value; the others are left out.
+class Summed {
+ public:
+  explicit Summed(SummaryKind kind) : kind_(kind) {}
+  void add(const std::optional<double>& value) {
+    if (!value) return;
+    sum_ = kind_ == SummaryKind::mean ? sum_ + *value : count_ == 0 ? *value : std::max(sum_, *value);
+    ++count_;
+  }
+  std::optional<double> value() const {
+    if (count_ == 0) return std::nullopt;
+    return kind_ == SummaryKind::mean ? sum_ / count_ : sum_;
+  }
+
+ private:
+  SummaryKind kind_;
+  double sum_ = 0;
+  double count_ = 0;
+};
+
 SummaryRow summarise(SummaryKind kind, std::size_t variant, const std::vector<std::optional<ComparisonRow>>& rows) {
-  SummaryRow summary{kind, variant, 0, 0, std::nullopt};
-  double points = 0;
-  double fractions = 0;
-  double log_speedup = 0;
-  for (const std::optional<ComparisonRow>& known : rows) {
-    if (!known || known->variant != variant) continue;
-    const ComparisonRow& row = *known;
-    if (kind == SummaryKind::max) {
-      summary.reduction_percent =
-          points == 0 ? row.reduction_percent : std::max(summary.reduction_percent, row.reduction_percent);
-      summary.speedup = std::max(summary.speedup, row.speedup);
-    } else {
-      summary.reduction_percent += row.reduction_percent;
-      log_speedup += std::log(row.speedup);
-    }
-    if (row.fraction_of_ideal) {
-      const double so_far = summary.fraction_of_ideal.value_or(kind == SummaryKind::max ? *row.fraction_of_ideal : 0);
-      summary.fraction_of_ideal =
-          kind == SummaryKind::max ? std::max(so_far, *row.fraction_of_ideal) : so_far + *row.fraction_of_ideal;
-      ++fractions;
-    }
-    ++points;
+  Summed reduction(kind), log_speedup(kind), fraction(kind), efficiency(kind);
+  for (const std::optional<ComparisonRow>& row : rows) {
+    if (!row || row->variant != variant) continue;
+    reduction.add(row->reduction_percent);
+    log_speedup.add(std::log(row->speedup));
+    fraction.add(row->fraction_of_ideal);
+    efficiency.add(row->overlap_efficiency);
   }
-  if (kind == SummaryKind::mean) {
-    summary.reduction_percent /= points;
-    summary.speedup = std::exp(log_speedup / points);
-    if (summary.fraction_of_ideal) *summary.fraction_of_ideal /= fractions;
-  }
-  return summary;
+  return {kind, variant, *reduction.value(), std::exp(*log_speedup.value()), fraction.value(), efficiency.value()};
+}
+
+// Effective communication time and overlap efficiency E as arXiv 2406.06858, section 5, defines them.
+void add_overlap_efficiency(const Scenario& scenario, std::size_t number, StudyResult& result) {
+  const std::size_t first = number / scenario.variants.size() * scenario.variants.size();
+  const std::size_t alone = first + *scenario.compute_only;
+  if (number == alone || !result.runs[number].ended_well() || !result.runs[alone].ended_well()) return;
+  const auto effective = [&](std::size_t run) { return result.runs[run].time - result.runs[alone].time; };
+  result.runs[number].metrics.push_back({"effective_communication_us", microseconds(effective(number))});
+  const std::size_t base = first + *scenario.compare_to;
+  if (number == base || !result.runs[base].ended_well() || effective(base) <= Time{}) return;
+  const double ratio = static_cast<double>(effective(number).ps) / static_cast<double>(effective(base).ps);
+  const double efficiency = std::round((1 - ratio) * 1e9) / 1e9;
+  result.runs[number].metrics.push_back({"overlap_efficiency", efficiency});
+  result.comparison[number]->overlap_efficiency = efficiency;
 }
 
 }  // namespace
@@ -59,7 +74,9 @@ void compare(const Scenario& scenario, StudyResult& result) {
     const auto base = static_cast<double>(other.time.ps);
     const double reduction = std::round((1 - time / base) * 1e8) / 1e6;  // to a millionth of a percent
     result.comparison.push_back(ComparisonRow{point, variant, time / 1e6, reduction, base / time,
-                                              value_of(result.runs[number].metrics, "fraction_of_ideal")});
+                                              value_of(result.runs[number].metrics, "fraction_of_ideal"),
+                                              std::nullopt});
+    if (scenario.compute_only) add_overlap_efficiency(scenario, number, result);
   }
   for (const SummaryKind kind : scenario.summary) {
     for (std::size_t variant = 0; variant < variants; ++variant) {

@@ -177,6 +177,11 @@ const std::vector<MetricInfo>& metric_infos() {
         {"unperturbed_us", "With compare.unperturbed: time of the run without its `perturb`"},
         {"slow_down_percent", "100 x (time_us / unperturbed_us - 1)"},
         {"reduction_percent", "100 x (1 - time / time of the variant compared with), at the same point"},
+        {"effective_communication_us",
+         "With compare.compute_only: time_us - the time of that variant, at the same point"},
+        {"overlap_efficiency",
+         "1 - effective_communication_us / that of compare.to: 1 where all communication is hidden, below 0 where not "
+         "overlapping would be faster"},
         {"speedup", "In a comparison: time of the variant compared with / time, at the same point"},
     };
     all.insert(all.end(), compared.begin(), compared.end());

@@ -152,24 +152,24 @@ std::optional<report::Number> number(const std::optional<double>& value) {
 }
 
 report::Table comparison_table(const Scenario& scenario, const StudyResult& result) {
-  report::Table table{
-      .key = "comparison",
-      .columns = {left("point", scenario.axes.empty() ? 0 : in::json), left("variant"), right("time_us"),
-                  right("reduction_percent"), right("speedup"), right("fraction_of_ideal")}};
+  report::Table table{.key = "comparison",
+                      .columns = {left("point", scenario.axes.empty() ? 0 : in::json), left("variant"),
+                                  right("time_us"), right("reduction_percent"), right("speedup"),
+                                  right("fraction_of_ideal"), right("overlap_efficiency")}};
   for (const std::optional<ComparisonRow>& row : result.comparison)
     if (row)
       table.row({row->point, scenario.variants[row->variant].name, number(row->time_us), number(row->reduction_percent),
-                 number(row->speedup), number(row->fraction_of_ideal)});
+                 number(row->speedup), number(row->fraction_of_ideal), number(row->overlap_efficiency)});
   return table;
 }
 
 report::Table summary_table(const Scenario& scenario, const StudyResult& result) {
   report::Table table{.key = "summary",
                       .columns = {left("summary"), left("variant"), right("reduction_percent"), right("speedup"),
-                                  right("fraction_of_ideal")}};
+                                  right("fraction_of_ideal"), right("overlap_efficiency")}};
   for (const SummaryRow& row : result.summary)
     table.row({to_string(row.kind), scenario.variants[row.variant].name, number(row.reduction_percent),
-               number(row.speedup), number(row.fraction_of_ideal)});
+               number(row.speedup), number(row.fraction_of_ideal), number(row.overlap_efficiency)});
   return table;
 }
 

@@ -151,15 +151,17 @@ report::Table variant_rows(const Scenario& scenario, const StudyResult& result) 
   const unsigned compared = scenario.compare_to ? report::in::people : 0;
   report::Table table{.columns = {left("variant"), right("time"), right("reduction", compared),
                                   right("speedup", compared),
+                                  right("overlap efficiency", scenario.compute_only ? report::in::people : 0),
                                   right("of ideal", any_ideal(result) ? report::in::people : 0)}};
   add_perturbed_columns(result, table);
   add_bandwidth_columns(result, table);
   add_power_columns(result, table);
   for (std::size_t v = 0; v < scenario.variants.size(); ++v) {
-    std::vector<Cell> cells = {scenario.variants[v].name, time_cell(result.runs[v], unit), {}, {}};
+    std::vector<Cell> cells = {scenario.variants[v].name, time_cell(result.runs[v], unit), {}, {}, {}};
     if (scenario.compare_to && v != *scenario.compare_to && result.comparison[v]) {
       cells[2] = percent(result.comparison[v]->reduction_percent);
       cells[3] = report::factor(result.comparison[v]->speedup);
+      cells[4] = share_of(result.comparison[v]->overlap_efficiency);
     }
     cells.push_back(ideal_cell(result.runs[v]));
     add_perturbed_cells(result.runs[v], cells);
@@ -205,14 +207,19 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
 // Points down, variants across.
 report::Table comparison_table(const Scenario& scenario, const StudyResult& result) {
   const std::size_t variants = scenario.variants.size();
-  const auto compared = [&](std::size_t v) { return scenario.compare_to && v != *scenario.compare_to; };
+  const bool efficiency = scenario.compute_only.has_value();  // in place of the reduction
+  const auto compared = [&](std::size_t v) {
+    return scenario.compare_to && v != *scenario.compare_to && v != scenario.compute_only;
+  };
   report::Table table;
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
   for (const Choice& variant : scenario.variants) table.columns.push_back(right(variant.name));
   for (std::size_t v = 0; v < variants; ++v) {
     // With two variants there is only one reduction to speak of.
     if (compared(v))
-      table.columns.push_back(right(variants == 2 ? "reduction" : scenario.variants[v].name + " reduction"));
+      table.columns.push_back(right(variants == 2 ? "reduction"
+                                    : efficiency  ? scenario.variants[v].name + " E"
+                                                  : scenario.variants[v].name + " reduction"));
   }
   const bool ideal = any_ideal(result);
   for (std::size_t v = 0; ideal && v < variants; ++v)
@@ -225,7 +232,7 @@ report::Table comparison_table(const Scenario& scenario, const StudyResult& resu
     for (std::size_t v = 0; v < variants; ++v) {
       if (!compared(v)) continue;
       const auto& row = result.comparison[point * variants + v];
-      cells.push_back(row ? Cell(percent(row->reduction_percent)) : Cell());
+      cells.push_back(!row ? Cell() : efficiency ? share_of(row->overlap_efficiency) : percent(row->reduction_percent));
     }
     for (std::size_t v = 0; ideal && v < variants; ++v) cells.push_back(ideal_cell(run(v)));
     table.row(std::move(cells));
@@ -241,7 +248,10 @@ report::Table comparison_table(const Scenario& scenario, const StudyResult& resu
     std::vector<Cell> cells = {to_string(kind)};
     cells.resize(scenario.axes.size() + variants);
     for (std::size_t v = 0; v < variants; ++v)
-      if (compared(v)) cells.push_back(summary(v) == none ? Cell() : Cell(percent(summary(v)->reduction_percent)));
+      if (compared(v))
+        cells.push_back(summary(v) == none ? Cell()
+                        : efficiency       ? share_of(summary(v)->overlap_efficiency)
+                                           : Cell(percent(summary(v)->reduction_percent)));
     for (std::size_t v = 0; ideal && v < variants; ++v)
       cells.push_back(summary(v) == none ? Cell() : share_of(summary(v)->fraction_of_ideal));
     table.row(std::move(cells));

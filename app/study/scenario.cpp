@@ -68,26 +68,38 @@ class ScenarioReader {
       reject(*blame, "'compare.blame' without an ideal to fall short of", "take 'ideal: none' out");
     }
     if (!spec.to) {
-      if (!spec.summary.empty())
-        reject(*node.find("summary"), "'compare.summary' sums up a comparison, and 'to' is missing", "name a variant");
+      for (const char* key : {"summary", "compute_only"})
+        if (const config::Node* there = node.find(key))
+          reject(*there, fmt::format("'compare.{}' needs the variant to compare with, and 'to' is missing", key),
+                 "name a variant");
       return;
     }
-    const config::Node& at = *node.find("to");
-    std::vector<std::string> names;
-    for (const Choice& variant : scenario_.variants) names.push_back(variant.name);
-    const auto known = std::find(names.begin(), names.end(), *spec.to);
-    if (known != names.end()) {
-      scenario_.compare_to = static_cast<std::size_t>(known - names.begin());
-      scenario_.summary = spec.summary;
-    } else if (names.empty()) {
-      reject(at, "'compare' needs variants to compare", "write variants: {" + *spec.to + ": {}, other: {path: value}}");
-    } else {
-      reject(at, "'compare.to' names no variant: " + config::in_quotes(*spec.to),
-             config::suggestion(*spec.to, names, "variants"));
-    }
+    scenario_.compare_to = variant(spec.to, *node.find("to"), "to");
+    if (scenario_.compare_to) scenario_.summary = spec.summary;
+    if (!spec.compute_only) return;
+    const config::Node& compute = *node.find("compute_only");
+    scenario_.compute_only = variant(spec.compute_only, compute, "compute_only");
+    if (scenario_.compare_to && scenario_.compute_only == scenario_.compare_to)
+      reject(compute, "'compare.compute_only' is the variant that the others are compared with",
+             "name the variant that computes and does not communicate");
   }
 
  private:
+  // The number of the variant that `key` of `compare` names.
+  std::optional<std::size_t> variant(const std::optional<std::string>& name, const config::Node& at, const char* key) {
+    std::vector<std::string> names;
+    for (const Choice& variant : scenario_.variants) names.push_back(variant.name);
+    const auto known = std::find(names.begin(), names.end(), *name);
+    if (known != names.end()) return static_cast<std::size_t>(known - names.begin());
+    if (names.empty()) {
+      reject(at, "'compare' needs variants to compare", "write variants: {" + *name + ": {}, other: {path: value}}");
+    } else {
+      reject(at, fmt::format("'compare.{}' names no variant: {}", key, config::in_quotes(*name)),
+             config::suggestion(*name, names, "variants"));
+    }
+    return std::nullopt;
+  }
+
   // Nothing, or {}: there are none, as where the key is absent.
   static bool none(const config::Node& node) {
     return node.is_null() || (node.is_map() && node.entries.empty() && !node.broken);
@@ -257,59 +269,6 @@ bool replaces(const config::Override& change, const config::Override& set) {
   const Path above = plain(change.path);
   const Path below = plain(set.path);
   return above.size() < below.size() && starts_with(below, above);
-}
-
-void CompareSpec::describe(config::Describer<CompareSpec>& d) {
-  d.component("compare", "What the runs are compared with: one of the variants, an ideal.");
-  d.field("to", &CompareSpec::to,
-          "Name of the variant that reduction and speedup refer to; its queues alone are the ideal's")
-      .example("bulk_synchronous");
-  d.field("summary", &CompareSpec::summary, "Rows under the comparison, over all points")
-      .choices({{"mean", SummaryKind::mean}, {"max", SummaryKind::max}})
-      .optional();
-  d.field("ideal", &CompareSpec::ideal,
-          "overlap: every run is held against queues that run beside each other as fast as alone, the metrics "
-          "<queue>_isolated_us to fraction_of_ideal; none: not. Absent: overlap for programs of two queues")
-      .choices({{"overlap", Ideal::overlap}, {"none", Ideal::none}})
-      .optional();
-  d.field("blame", &CompareSpec::blame,
-          "Also say what each queue lost its time to, <queue>_lost_<part>_us; costs up to six simulations a run. "
-          "Absent: true where ideal is written as overlap")
-      .optional();
-  d.field("unperturbed", &CompareSpec::unperturbed,
-          "Also simulate every run without its `perturb`, and say how much longer it takes with it: "
-          "unperturbed_us and slow_down_percent")
-      .or_default();
-}
-
-void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
-  d.component("scenario", "What `moire run` runs: a system, a program and how to vary them.");
-  d.field("description", &ScenarioSpec::description, "What the scenario shows; the title of its table");
-  d.field("system", &ScenarioSpec::system, "The machine: a file of configs/systems, or its keys")
-      .example("../systems/4xh200.yaml");
-  d.field("program", &ScenarioSpec::program, "What every rank does").example("{queues: {main: [...]}}");
-  d.field("perturb", &ScenarioSpec::perturb,
-          "Stragglers and noise: ranks that begin late, slow GPUs, NICs and links (`moire explain perturb`)")
-      .example("{gpus: [{ranks: [5], clock: {value: 0.8}}]}")
-      .optional();
-  d.field("operating_point", &ScenarioSpec::operating_point,
-          "At what clock the program runs: burst, sustained, {clock: 1.5 GHz} or {power_cap: 500 W} (`moire explain "
-          "operating_point`). Absent: what the system says, else burst")
-      .example("sustained")
-      .optional();
-  d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point")
-      .example("{base: {}, other: {system.network.model: flow}}")
-      .optional();
-  d.field("sweep", &ScenarioSpec::sweep,
-          "Axes, crossed: {path: [values]}, or {name: {point: {path: value}}} for points that change several keys")
-      .example("{system.nodes: [2, 4, 8]}")
-      .optional();
-  d.field("compare", &ScenarioSpec::compare, "Reduction and speedup of the variants")
-      .example("{to: base, summary: [mean, max]}")
-      .optional();
-  d.field("advise", &ScenarioSpec::advise, "What `moire advise` may change (`moire explain advise`)")
-      .example("{channels: [4, 8, 16]}")
-      .optional();
 }
 
 std::size_t Scenario::points() const {

@@ -30,6 +30,7 @@ enum class Ideal { none, overlap };
 
 struct CompareSpec {
   std::optional<std::string> to;
+  std::optional<std::string> compute_only;
   std::vector<SummaryKind> summary;
   std::optional<Ideal> ideal;  // absent: overlap where there are two queues
   std::optional<bool> blame;   // absent: where `ideal` says overlap
@@ -69,7 +70,8 @@ struct Scenario {
   std::vector<config::Override> sets;  // of the command line; they are in the tree, and again in what a change replaces
   std::vector<Axis> axes;
   std::vector<Choice> variants;
-  std::optional<std::size_t> compare_to;  // number of a variant
+  std::optional<std::size_t> compare_to;    // number of a variant
+  std::optional<std::size_t> compute_only;  // number of the variant that computes and does not communicate
   std::vector<SummaryKind> summary;
   std::optional<Ideal> ideal;
   bool blame = false;

@@ -22,6 +22,8 @@ struct ComparisonRow {
   double reduction_percent = 0;
   double speedup = 1;
   std::optional<double> fraction_of_ideal;  // the run's, where it is held against an ideal
+  std::optional<double>
+      overlap_efficiency;  // 1: all communication is hidden, 0: as little as in what it is compared with
 };
 
 // Over all points: "mean" is the arithmetic mean of reductions and fractions and the geometric mean of the speedups.
@@ -30,7 +32,8 @@ struct SummaryRow {
   std::size_t variant = 0;
   double reduction_percent = 0;
   double speedup = 1;
-  std::optional<double> fraction_of_ideal;  // over the points that have one
+  std::optional<double> fraction_of_ideal;   // over the points that have one
+  std::optional<double> overlap_efficiency;  // the same
 };
 
 struct StudyResult {

@@ -36,6 +36,7 @@ constexpr Direction directions[] = {
     {"cu_array.matrix_16bit", Better::more},
     {"cu_array.matrix_efficiency", Better::more},
     {"cu_array.matrix_clock", Better::more},
+    {"cu_array.younger_matrix_share", Better::neither, "how the rate of a CU is dealt out, no capacity"},
     {"cu_array.bytes_in_flight_per_cu", Better::more},
     {"cu_array.ports", Better::neither, "an order, no capacity"},
     {"cu_array.port_queue", Better::more},

@@ -97,11 +97,11 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     for (const part::Shared* shared : site.shared()) shared->use(use, spec);
   }
   if (shape.flop > 0) {
-    const double whole = shape.unit == program::Arithmetic::matrix_16bit
-                             ? compute.matrix_16bit.value * compute.matrix_efficiency
-                             : compute.vector_fp32.value;
+    const bool matrix = shape.unit == program::Arithmetic::matrix_16bit;
+    const double whole = matrix ? compute.matrix_16bit.value * compute.matrix_efficiency : compute.vector_fp32.value;
     const double cu = whole * load.clock / static_cast<double>(compute.total_cus());
-    spec.bound = std::min(spec.bound, cu / std::max(1U, load.computing) / shape.flop);
+    const double share = matrix && load.computing_share > 0 ? load.computing_share : 1.0 / std::max(1U, load.computing);
+    spec.bound = std::min(spec.bound, cu * share / shape.flop);
   }
   for (const part::Shared* shared : site.shared()) shared->meter({shape, rank, peer, queue}, spec);
   return spec;

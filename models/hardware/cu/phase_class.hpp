@@ -21,6 +21,7 @@ struct CuLoad {
   double port_share = 1;        // of a byte in flight, what its port lets through to a saturated memory
   double group_in_flight = 0;   // bytes, all CUs of the group; 0: the group limits nothing
   double clock = 1;             // over the one at which the rates of the CU hold
+  double computing_share = 0;   // of the CU's matrix rate, for this workgroup; 0: as large as the others' shares
   bool operator==(const CuLoad&) const = default;
 };
 

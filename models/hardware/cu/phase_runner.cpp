@@ -162,7 +162,8 @@ void PhaseRunner::start(Seat seat, part::Rank rank, CuId cu, ShapeId shape, part
   if (occupant.present && !same_load) add_load(occupant, -1);
   const bool arrives = !occupant.present;
   if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;  // one class for all peers
-  occupant = {shape, rank, peer, cu, true, core::no_id, occupant.last, &sink, payload};
+  occupant = {shape,       rank,          peer,  cu,     true, same_load ? occupant.computing_share : 0,
+              core::no_id, occupant.last, &sink, payload};
   if (arrives) units_[unit_of(occupant)].seats.push_back(seat);
   if (!same_load) add_load(occupant, 1);
   starting_.push_back({seat, amount});
@@ -172,7 +173,7 @@ void PhaseRunner::start_posted(Seat seat, part::Rank rank, CuId cu, ShapeId shap
                                core::EventSink& sink, std::uint64_t payload) {
   if (seat >= occupants_.size()) occupants_.resize(seat + 1);
   if (shapes_[shape].peer_write + shapes_[shape].peer_read == 0) peer = rank;
-  occupants_[seat] = {shape, rank, peer, cu, false, core::no_id, occupants_[seat].last, &sink, payload};
+  occupants_[seat] = {shape, rank, peer, cu, false, 0, core::no_id, occupants_[seat].last, &sink, payload};
   starting_.push_back({seat, amount});
 }
 
@@ -208,6 +209,20 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
   }
 }
 
+// Each workgroup that does arithmetic gets `younger_matrix_share` of the share of the one before it.
+void PhaseRunner::share_arithmetic(const Unit& unit) {
+  double sum = 0;
+  double share = 1;
+  for (std::uint32_t i = 0; i < unit.load.computing; ++i, share *= compute_.younger_matrix_share) sum += share;
+  share = 1 / sum;
+  for (const Seat seat : unit.seats) {
+    Occupant& occupant = occupants_[seat];
+    if (shapes_[occupant.shape].flop <= 0) continue;
+    occupant.computing_share = share;
+    share *= compute_.younger_matrix_share;
+  }
+}
+
 // Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
 // changes class.
 void PhaseRunner::settle() {
@@ -216,8 +231,11 @@ void PhaseRunner::settle() {
   for (const std::uint32_t at : changed_) {
     Unit& unit = units_[at];
     unit.changed = false;
-    if (unit.load == unit.applied) continue;
+    // Who is the oldest may have changed though the load is what it was.
+    const bool by_age = compute_.younger_matrix_share < 1 && unit.load.computing > 1;
+    if (unit.load == unit.applied && !by_age) continue;
     unit.applied = unit.load;
+    if (compute_.younger_matrix_share < 1) share_arithmetic(unit);
     for (const Seat seat : unit.seats) {
       Occupant& occupant = occupants_[seat];
       if (occupant.activity != core::no_id) site_.sharing().move(occupant.activity, class_for(occupant, unit.load));
@@ -240,8 +258,9 @@ void PhaseRunner::fire(std::uint64_t seat) {
   occupant.sink->fire(occupant.payload);
 }
 
-core::ClassId PhaseRunner::class_for(Occupant& occupant, const CuLoad& load) {
-  const Key key{occupant.shape, occupant.rank,   occupant.peer,        load.computing,
+core::ClassId PhaseRunner::class_for(Occupant& occupant, CuLoad load) {
+  load.computing_share = occupant.computing_share;
+  const Key key{occupant.shape, occupant.rank,   occupant.peer,        load.computing, load.computing_share,
                 load.in_flight, load.port_share, load.group_in_flight, load.clock};
   for (const core::ClassId last : occupant.last) {
     if (last != core::no_id && keys_[last] == key) return last;
@@ -261,8 +280,9 @@ std::size_t PhaseRunner::KeyHash::operator()(const Key& key) const {
   std::uint64_t h = key.shape;
   for (const std::uint64_t part :
        {std::uint64_t{key.rank}, std::uint64_t{key.peer}, std::uint64_t{key.computing},
-        std::bit_cast<std::uint64_t>(key.in_flight), std::bit_cast<std::uint64_t>(key.port_share),
-        std::bit_cast<std::uint64_t>(key.group_in_flight), std::bit_cast<std::uint64_t>(key.clock)}) {
+        std::bit_cast<std::uint64_t>(key.computing_share), std::bit_cast<std::uint64_t>(key.in_flight),
+        std::bit_cast<std::uint64_t>(key.port_share), std::bit_cast<std::uint64_t>(key.group_in_flight),
+        std::bit_cast<std::uint64_t>(key.clock)}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15ULL;
     h ^= h >> 29;
   }

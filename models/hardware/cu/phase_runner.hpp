@@ -38,7 +38,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     part::Rank rank = 0;
     part::Rank peer = 0;
     CuId cu = 0;
-    bool present = false;  // counts as load of its CU
+    bool present = false;        // counts as load of its CU
+    double computing_share = 0;  // of its CU's matrix rate, where workgroups have unequal ones
     core::ActivityId activity = core::no_id;
     // Classes that one in this seat was in last: the next one often comes to them again.
     std::array<core::ClassId, 2> last{core::no_id, core::no_id};
@@ -54,7 +55,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double power = 0;  // of the arithmetic on it
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
-    std::vector<Seat> seats;
+    std::vector<Seat> seats;  // of those that are present, the oldest first
   };
   // CUs that share a path to the memory system: a port, a group.
   struct Path {
@@ -74,6 +75,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     part::Rank rank;
     part::Rank peer;
     std::uint32_t computing;
+    double computing_share;
     double in_flight;
     double port_share;
     double group_in_flight;
@@ -104,7 +106,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   double port_share(const Path& port) const;
   double group_in_flight(const Path& group) const;
   void mark_changed(std::uint32_t unit);
-  core::ClassId class_for(Occupant& occupant, const CuLoad& load);
+  void share_arithmetic(const Unit& unit);
+  core::ClassId class_for(Occupant& occupant, CuLoad load);
 
  protected:
   const CuArraySpec& compute_of(part::Rank rank) const { return slow_.empty() ? compute_ : slow_[rank]; }

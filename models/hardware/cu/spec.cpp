@@ -49,6 +49,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
   d.field("matrix_efficiency", &CuArraySpec::matrix_efficiency,
           "Share of the matrix rate a tuned GEMM main loop sustains")
       .range(0.01, 1);
+  d.field(
+       "younger_matrix_share", &CuArraySpec::younger_matrix_share,
+       "Of several workgroups on a CU that do matrix arithmetic: the rate of one over the rate of the next older one. "
+       "Below 1 their tiles end at different times, so that one stores while another computes")
+      .range(0.1, 1)
+      .or_default();
   d.field("matrix_clock", &CuArraySpec::matrix_clock,
           "Clock that the power limit leaves while all CUs do matrix arithmetic on data of random digits; absent: it "
           "leaves `clock`")

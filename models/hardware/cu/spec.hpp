@@ -37,6 +37,9 @@ struct CuArraySpec {
   FlopPerSecond vector_fp32;   // whole GPU at `clock`
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
   double matrix_efficiency = 1;
+  // Matrix rate that a workgroup gets beside the one that has been active on the CU before it, over that one's rate:
+  // wavefronts of older workgroups issue first. 1: all get the same.
+  double younger_matrix_share = 1;
   std::optional<PerSecond> matrix_clock;  // while all CUs do matrix arithmetic on real data; absent: `clock`
   Bytes bytes_in_flight_per_cu;
   // CUs behind each port to the memory system, by CU number (H200: CPCs of three and of two TPCs); a port may serve CUs

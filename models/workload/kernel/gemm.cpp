@@ -153,7 +153,8 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   return choose_kernel(shape_of(spec), gpu, library, cus_of(spec, gpu),
                        {.tile = spec.tile ? &*spec.tile : nullptr,
                         .cluster = spec.cluster ? &*spec.cluster : nullptr,
-                        .split = spec.split_k.value_or(0)});
+                        .split = spec.split_k.value_or(0),
+                        .places_per_cu = spec.places_per_cu});
 }
 
 }  // namespace

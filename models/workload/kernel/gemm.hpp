@@ -22,6 +22,7 @@ struct GemmSpec {
   std::optional<std::int64_t> split_k{};
   std::optional<libraries::Schedule> schedule{};
   std::optional<std::int64_t> cus{};
+  std::int64_t places_per_cu = 1;  // no key: what an operator needs of the library's choice
   static void describe(config::Describer<GemmSpec>& d);
 };
 

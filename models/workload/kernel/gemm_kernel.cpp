@@ -96,6 +96,7 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
   if (preset.split > 0) splits = {preset.split};
   GemmKernel best{tiles.front(), clusters.front(), splits.front()};
   double lowest = -1;
+  std::int64_t most_places = 0;  // of the best one, as far as they are asked for
   for (const libraries::TileSpec& tile : tiles) {
     for (const libraries::ClusterSpec& cluster : clusters) {
       for (const std::int64_t split : splits) {
@@ -109,7 +110,10 @@ GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, co
         if (preset.split == 0 && split > 1 && (grid.tiles() > held || shape.k / split < library.shortest_part))
           continue;
         const double cost = library_cost(shape, kernel, grid, std::min(held, grid.tiles()), gpu, library);
-        if (lowest >= 0 && cost >= lowest) continue;
+        const std::int64_t places =
+            std::min(preset.places_per_cu, cu::occupancy(gpu.compute, resources_of(library, kernel)));
+        if (lowest >= 0 && (places < most_places || (places == most_places && cost >= lowest))) continue;
+        most_places = places;
         lowest = cost;
         best = kernel;
       }

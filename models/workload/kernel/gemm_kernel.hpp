@@ -47,6 +47,7 @@ struct Preset {
   const libraries::TileSpec* tile = nullptr;
   const libraries::ClusterSpec* cluster = nullptr;
   std::int64_t split = 0;
+  std::int64_t places_per_cu = 1;  // kernels of which a CU holds fewer workgroups are left out if others hold so many
 };
 GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
                          std::int64_t cus, const Preset& preset = {});

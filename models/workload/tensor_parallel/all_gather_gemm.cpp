@@ -189,8 +189,9 @@ class FusedBody final : public program::KernelBody {
   std::uint32_t most_needed_ = 0;
 };
 
-// Copies of the own rows, peer by peer, then of those that were put here, as they come.
-void append_copies(const builder::Builder& build, const Rows& rows, program::Queue& stream) {
+// Copies to every `streams`-th peer from `first` on: of the own rows, peer by peer, then of those that other nodes put
+// here, as they come.
+void append_copies(const builder::Builder& build, const Rows& rows, Rank first, Rank streams, program::Queue& stream) {
   // Ranks whose chunk has no rows copy nothing and wait for nothing.
   const auto with_rows = [&rows](Rank place, std::int64_t chunk) {
     auto ranks = std::make_shared<std::vector<bool>>();
@@ -205,7 +206,7 @@ void append_copies(const builder::Builder& build, const Rows& rows, program::Que
     };
     stream.operations.emplace_back(program::Copy{build.unique("rows"), transfer, {}, with_rows(place, chunk)});
   };
-  for (Rank turn = 1; turn < rows.neighbours; ++turn)
+  for (Rank turn = first; turn < rows.neighbours; turn += streams)
     for (std::int64_t chunk = 0; chunk < rows.chunks; ++chunk) copy(0, chunk, turn);
   for (Rank place = 1; place < rows.places(); ++place) {
     for (std::int64_t chunk = 0; chunk < rows.chunks; ++chunk) {
@@ -213,7 +214,7 @@ void append_copies(const builder::Builder& build, const Rows& rows, program::Que
           program::Wait{build.unique("rows_put"),
                         [rows, place, chunk](Rank rank) { return rows.flag(rank, rows.handed_on(rank, place), chunk); },
                         1, with_rows(place, chunk)});
-      for (Rank turn = 1; turn < rows.neighbours; ++turn) copy(place, chunk, turn);
+      for (Rank turn = first; turn < rows.neighbours; turn += streams) copy(place, chunk, turn);
     }
   }
 }
@@ -261,13 +262,13 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec) {
       build.system.node.nic ? static_cast<std::uint32_t>(build.system.node.nic->queue_pairs) : 1;
   const bool engines = spec.mover == Mover::copy_engine;
   kernel.body = std::make_shared<FusedBody>(launch, rows, build.gpu().port.fence, queue_pairs);
-  // The stream forks before the kernel and joins behind it.
-  program::Queue* const copies = engines && rows.neighbours > 1 ? &fork(build, "copies") : nullptr;
+  // Streams fork before the kernel and join behind it.
+  const Rank streams = engines ? std::min(static_cast<Rank>(spec.copy_streams), rows.neighbours - 1) : 0;
+  std::vector<program::Queue*> copies;
+  for (Rank stream = 0; stream < streams; ++stream) copies.push_back(&fork(build, "copies"));
   build.queue.operations.emplace_back(std::move(kernel));
-  if (copies != nullptr) {
-    append_copies(build, rows, *copies);
-    join(build, *copies);
-  }
+  for (Rank stream = 0; stream < streams; ++stream) append_copies(build, rows, 1 + stream, streams, *copies[stream]);
+  for (program::Queue* const stream : copies) join(build, *stream);
 }
 
 }  // namespace moire::tensor_parallel

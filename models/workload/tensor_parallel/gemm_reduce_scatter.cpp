@@ -14,6 +14,7 @@ namespace moire::tensor_parallel {
 
 namespace {
 
+using kernel::GemmSpec;
 using program::Phase;
 
 struct Terms {
@@ -21,6 +22,8 @@ struct Terms {
   part::Reach reach{};
   Rank ranks = 1;
   Mover mover = Mover::store;
+  BlockOrder order{};
+  FetchOrder fetch{};
   double element = 2;
   Time fence{};
   std::uint32_t queue_pairs = 1;
@@ -28,8 +31,9 @@ struct Terms {
   program::FlagBlock arrived{};
 
   bool waits_inside() const { return launch.gemm.schedule != libraries::Schedule::one_tile; }
-  std::uint32_t number_of(std::int64_t slot, std::int64_t column) const {
-    return static_cast<std::uint32_t>(slot * launch.order.sizes().columns + column);
+  // Tiles of an owner are numbered as they are made: down its rows, then on to the next column.
+  std::uint32_t number_of(Rank owner, std::int64_t slot, std::int64_t column) const {
+    return static_cast<std::uint32_t>(column * launch.order.slots(owner) + slot);
   }
   program::FlagRef flag(Rank owner, std::uint32_t tile, Rank source) const {
     return arrived.at(owner, mover == Mover::pull ? tile * ranks + source : tile);
@@ -37,10 +41,13 @@ struct Terms {
   double bytes(std::int64_t rows, std::int64_t column) const {
     return static_cast<double>(rows * launch.width(column)) * element;
   }
-  std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.order.sizes().columns; }
+  // Columns of tiles that clusters add beyond C hold nothing.
+  std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.whole_columns(); }
+  // Who makes the tiles of `rank` before all others; those before it follow.
+  Rank makes_first(Rank rank) const { return order == BlockOrder::own_first ? rank : rank + ranks - 1; }
   double own_bytes(Rank rank, std::int64_t tile) const {
-    const std::int64_t columns = launch.order.sizes().columns;
-    return bytes(launch.order.slot_rows(rank, tile / columns), tile % columns);
+    const std::int64_t slots = launch.order.slots(rank);
+    return bytes(launch.order.slot_rows(rank, tile % slots), tile / slots);
   }
 };
 
@@ -134,7 +141,7 @@ class GemmBody final : public program::KernelBody {
     const Piece* const own = piece(tile, number);
     if (own == nullptr) return;
     phase.peer = own->owner;
-    const std::uint32_t there = terms_.number_of(own->slot, tile.column);
+    const std::uint32_t there = terms_.number_of(own->owner, own->slot, tile.column);
     phase.flag = terms_.flag(own->owner, there, rank);
     if (terms_.reach.stores(rank, own->owner)) {
       phase.kind = Phase::Kind::signal;
@@ -160,13 +167,19 @@ class GemmBody final : public program::KernelBody {
     phase.target = target;
   }
 
-  // pull: the parts of the own tiles, beginning with the next rank's; each is waited for, fetched and added.
+  // pull: the parts of a workgroup's share of the own tiles; each is waited for, fetched and added.
   bool fetch_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
-    const std::uint32_t each = 3 * terms_.ranks;
-    const std::int64_t tile = workgroup + step / each * terms_.launch.workgroups;
-    if (tile >= terms_.own_tiles(rank)) return false;
-    const std::uint32_t turn = step % each / 3, part = step % 3;
-    const Rank source = (rank + 1 + turn) % terms_.ranks;
+    const std::int64_t own = terms_.own_tiles(rank);
+    if (workgroup >= own) return false;
+    const std::int64_t tiles = (own - workgroup + terms_.launch.workgroups - 1) / terms_.launch.workgroups;
+    const std::int64_t number = step / 3;
+    if (number >= tiles * terms_.ranks) return false;
+    const bool by_tile = terms_.fetch == FetchOrder::by_tile;
+    const auto turn = static_cast<Rank>(by_tile ? number % terms_.ranks : number / tiles);
+    const std::int64_t tile = workgroup + (by_tile ? number / terms_.ranks : number % tiles) * terms_.launch.workgroups;
+    const Rank source =
+        by_tile ? (rank + 1 + turn) % terms_.ranks : (terms_.makes_first(rank) + terms_.ranks - turn) % terms_.ranks;
+    const std::uint32_t part = step % 3;
     if (part == 0) {
       wait_for(rank, static_cast<std::uint32_t>(tile), source, 1, phase);
       return true;
@@ -230,10 +243,16 @@ program::PhaseShape sum_shape(const builder::Builder& build, const Terms& terms,
 
 void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec) {
   const Rank ranks = build.ranks();
-  Terms terms{.launch = fused_launch(spec, own_product(spec, ranks), build, 0)};
+  GemmSpec own = own_product(spec, ranks);
+  // Where a workgroup has one tile, its store to a peer is hidden behind the main loop of another one of its CU.
+  if (own.schedule.value_or(build.system.software.gemm.schedule) == libraries::Schedule::one_tile)
+    own.places_per_cu = 2;
+  Terms terms{.launch = fused_launch(spec, own, build, 0)};
   terms.reach = build.reach();
   terms.ranks = ranks;
   terms.mover = spec.mover;
+  terms.order = spec.order;
+  terms.fetch = spec.fetch;
   terms.element = builder::bytes_of(spec.gemm.dtype);
   terms.fence = build.gpu().port.fence;
   if (build.system.node.nic) terms.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);

@@ -174,6 +174,12 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
           "Fused, store: workgroups of the kernel that adds up; 0: one a CU")
       .range(0, 65536)
       .or_default();
+  d.field("fetch", &GemmReduceScatterSpec::fetch,
+          "Fused, pull: which parts of its tiles a rank fetches first. by_source: those of one peer, the peers in the "
+          "order in which they make the rank's tiles; by_tile: tile after tile the parts of all peers, the next rank's "
+          "first")
+      .choices({{"by_source", FetchOrder::by_source}, {"by_tile", FetchOrder::by_tile}})
+      .or_default();
 }
 
 void AllGatherGemmSpec::describe(Describer<AllGatherGemmSpec>& d) {
@@ -189,6 +195,11 @@ void AllGatherGemmSpec::describe(Describer<AllGatherGemmSpec>& d) {
       .or_default();
   d.field("chunks", &AllGatherGemmSpec::chunks, "Fused: communication tiles of a rank's rows, with a flag each")
       .range(1, 4096)
+      .or_default();
+  d.field("copy_streams", &AllGatherGemmSpec::copy_streams,
+          "Fused, copy_engine: streams that copy side by side, each to its share of the peers; 1: peer by peer, so "
+          "that the rows that are needed first come first")
+      .range(1, 64)
       .or_default();
   d.field("communication_cus", &AllGatherGemmSpec::communication_cus,
           "Fused, push and pull: workgroups that move rows; the others compute")
@@ -229,6 +240,8 @@ collective::Collective exchange_of(const AllGatherGemmSpec& spec, Rank ranks) {
 std::int64_t FusedLaunch::width(std::int64_t column) const {
   return std::clamp<std::int64_t>(columns - column * gemm.kernel.tile.n, 0, gemm.kernel.tile.n);
 }
+
+std::int64_t FusedLaunch::whole_columns() const { return over(columns, gemm.kernel.tile.n); }
 
 std::int64_t FusedLaunch::tiles_of(std::int64_t workgroup) const {
   return workgroup >= order.tiles() ? 0 : over(order.tiles() - workgroup, workgroups);

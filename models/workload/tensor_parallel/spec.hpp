@@ -34,9 +34,14 @@ struct TensorParallelSpec {
   std::optional<libraries::LibrarySpec> library{};
 };
 
+// pull: which parts of its tiles a rank fetches first. by_source: of all tiles those of one peer, the peers in the
+// order in which they make the rank's tiles; by_tile: tile after tile those of all peers, from the next rank on.
+enum class FetchOrder { by_source, by_tile };
+
 // C is summed over ranks, each of which has k / ranks columns of A and rows of B; rank r keeps block r of C's rows.
 struct GemmReduceScatterSpec : TensorParallelSpec {
   std::int64_t sum_workgroups = 0;  // 0: as many as the GPU has CUs
+  FetchOrder fetch = FetchOrder::by_source;
   GemmReduceScatterSpec() { order = BlockOrder::own_last; }
   static void describe(config::Describer<GemmReduceScatterSpec>& d);
 };
@@ -44,6 +49,7 @@ struct GemmReduceScatterSpec : TensorParallelSpec {
 // Rank r has block r of A's rows and n / ranks columns of B, and makes as many of C.
 struct AllGatherGemmSpec : TensorParallelSpec {
   std::int64_t chunks = 1;              // of a rank's rows: communication tiles
+  std::int64_t copy_streams = 1;        // copy_engine: side by side, each with its share of the peers
   std::int64_t communication_cus = 16;  // push, pull: workgroups that move
   AllGatherGemmSpec() { mover = Mover::copy_engine; }
   static void describe(config::Describer<AllGatherGemmSpec>& d);
@@ -64,6 +70,7 @@ struct FusedLaunch {
   bool store_beside = false;
   // Of C in a column of tiles.
   std::int64_t width(std::int64_t column) const;
+  std::int64_t whole_columns() const;  // of tiles, without those that lie beyond C
   // Of the tiles that workgroup w has: w, w + workgroups, ...
   std::int64_t tiles_of(std::int64_t workgroup) const;
   TileOrder::Tile tile(Rank rank, std::int64_t workgroup, std::int64_t number) const {

@@ -49,7 +49,12 @@ TileOrder::Tile TileOrder::at(Rank rank, std::int64_t number) const {
   const auto block = static_cast<std::size_t>(after - begins_.begin() - 1);
   const std::int64_t within = place - begins_[block] * sizes_.columns;
   const std::int64_t rows = begins_[block + 1] - begins_[block];
-  return {begins_[block] + within % rows, within / rows};
+  // The last row of tiles may reach into the next block, whose rows come later.
+  const std::int64_t whole =
+      rows - (rows > 1 && begins_[block + 1] * sizes_.tile_m > blocks_.first(static_cast<Rank>(block) + 1) ? 1 : 0);
+  const std::int64_t beyond = within - whole * sizes_.columns;
+  if (beyond >= 0) return {begins_[block] + whole + beyond / sizes_.columns, beyond % sizes_.columns};
+  return {begins_[block] + within % whole, within / whole};
 }
 
 bool TileOrder::turns() const {

@@ -53,7 +53,8 @@ class TileOrder {
     std::int64_t row = 0, column = 0;
   };
   std::int64_t tiles() const { return sizes_.tile_rows * sizes_.columns; }
-  // Block by block, down the rows of a block and then on to the next column.
+  // Block by block, down the rows of a block and then on to the next column; a row of tiles that reaches into the next
+  // block comes after the others of its block.
   Tile at(Rank rank, std::int64_t number) const;
   const RowBlocks& blocks() const { return blocks_; }
   const Sizes& sizes() const { return sizes_; }
