@@ -37,7 +37,7 @@ void Calendar::reschedule(EventId id, Time at) {
     append(id, at, list.component);
     return drop_empty();
   }
-  // It is alone, and moves with its list.
+  // The event is alone in its list, so the list moves with it.
   known = number;
   list.at = at;
   Entry& entry = heap_[list.position];
@@ -141,7 +141,7 @@ std::uint32_t Calendar::new_list(Time at, std::uint32_t component) {
 }
 
 void Calendar::release(std::uint32_t list) {
-  lists_[list].at = Time::max();  // of no event: it is not found again
+  lists_[list].at = Time::max();  // matches no event, so that the list is not found again
   free_lists_.push_back(list);
   --empty_;
 }
@@ -155,7 +155,7 @@ void Calendar::drop_empty_front() {
   }
 }
 
-// What is moved often leaves many empty lists behind.
+// Frequent rescheduling leaves many empty lists in the heap.
 void Calendar::drop_empty() {
   drop_empty_front();
   if (empty_ <= 64 + heap_.size() / 2) return;
