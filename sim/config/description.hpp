@@ -26,7 +26,7 @@ struct Shape {
   Dimension dimension = Dimension::ratio;  // of a quantity
   const Description& (*spec)() = nullptr;  // of a nested spec; a function, because specs may contain themselves
   std::string elsewhere = {};              // instead of `spec`: the component that another reader parses here
-  std::vector<Shape> element = {};         // of a list or a map: exactly one
+  std::vector<Shape> element = {};         // of a list or map: exactly one
 
   const Shape& innermost() const { return element.empty() ? *this : element.front().innermost(); }
 };

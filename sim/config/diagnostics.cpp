@@ -35,7 +35,7 @@ std::string lines(const std::vector<Diagnostic>& all) {
   return out;
 }
 
-// Number of bytes of the first character of a text; 0 if it is not valid UTF-8.
+// Number of bytes of the first character of a text; 0 if it is not valid UTF-8 (Unicode standard, table 3-7).
 std::size_t character(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

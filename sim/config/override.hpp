@@ -1,4 +1,4 @@
-// Changes to a loaded tree: `--set path=value` and the entries of a scenario's variants.
+// Changes to a loaded tree: `--set path=value`, and the entries of a scenario's variants.
 //
 // A path is keys and list indices joined by dots: `program.queues.comm.0.all_gather.engine`. A key that contains dots,
 // spaces or '=' is quoted: `hosts."node 1.2".nic`. Missing keys are created; the spec that reads the tree rejects

@@ -242,7 +242,7 @@ std::optional<Node> read_yaml(const std::string& text, const std::shared_ptr<con
     return std::nullopt;
   }
   if (const std::size_t end = valid_utf8(text);
-      end < text.size()) {  // of a --set; files are looked at as they are read
+      end < text.size()) {  // only for --set: files are checked while they are read
     diagnostics.error(place_in(source, text, end), "this is no UTF-8", "write it as UTF-8");
     return std::nullopt;
   }

@@ -33,7 +33,7 @@ struct Reading {
   bool sourced = false;                              // the current spec requires sources
   std::shared_ptr<const Source> file;                // nearest enclosing file, whose `sources:` apply
   std::shared_ptr<const std::string> override_text;  // set inside a value that an override supplied
-  std::optional<std::string> stated_source;          // from an enclosing {value: [...], source: x}
+  std::optional<std::string> stated_source;          // of an enclosing {value: [...], source: x}
   std::optional<double> stated_residual;
 
   Reading at(std::string_view key, const Node& value) const;                   // for the entry of a map

@@ -110,6 +110,7 @@ void Calendar::unlink(EventId id) {
 }
 
 std::uint32_t& Calendar::recent(Time at, std::uint32_t component) {
+  // Fibonacci hashing: the factor is 2^64 / golden ratio.
   const std::uint64_t spread = (static_cast<std::uint64_t>(at.ps) + component) * 0x9E3779B97F4A7C15ULL;
   return recent_[spread >> 32 & (recent_lists - 1)];
 }

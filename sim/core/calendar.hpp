@@ -58,11 +58,11 @@ class Calendar {
     Time at;
     std::uint32_t component = 0;
     EventId first = none, last = none;
-    std::uint32_t position = 0;  // in heap_
+    std::uint32_t position = 0;  // index in heap_
   };
   struct Entry {
     Time at;
-    std::uint64_t sequence = 0;  // of the list
+    std::uint64_t sequence = 0;  // of the list, for ties
     std::uint32_t component = 0;
     std::uint32_t list = 0;
     bool before(const Entry& o) const {

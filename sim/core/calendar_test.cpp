@@ -102,7 +102,7 @@ TEST(Calendar, ReschedulesToEarlierAndToTheSameTime) {
   const auto a = calendar.schedule(Time{10}, log, 1);
   calendar.schedule(Time{10}, log, 2);
   const auto c = calendar.schedule(Time{30}, log, 3);
-  calendar.reschedule(a, Time{10});  // behind event 2 now
+  calendar.reschedule(a, Time{10});  // now comes after event 2
   calendar.reschedule(c, Time{9});
   drain(calendar);
   EXPECT_THAT(log.order, ElementsAre(3, 2, 1));

@@ -1,4 +1,4 @@
-// Flags: counters in the memory of one rank that workgroups, copies and NICs raise and workgroups wait for.
+// Flags: counters in the memory of a rank. Workgroups, copies and NICs raise them, and workgroups wait for them.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ class Flags {
   struct Flag {
     std::int64_t value = 0;
     std::int64_t lowest = INT64_MAX;  // the lowest target of all waiters
-    std::uint32_t first = none;       // parked waiters, oldest first
+    std::uint32_t first = none;       // list of parked waiters, oldest first
     std::uint32_t last = none;
   };
   struct Parked {

@@ -6,7 +6,7 @@
 
 namespace moire::core {
 
-inline constexpr double flag_bytes = 24;  // per flag of core::Flags
+inline constexpr double flag_bytes = 24;  // size of a flag in core::Flags
 
 // In bytes; by default what the machine has available.
 double memory_limit();

@@ -1,4 +1,4 @@
-// The scale-out network as the models see it: messages between endpoints over a topology of links.
+// The scale-out network as seen by the models: messages between endpoints over a topology of links.
 //
 // Two implementations serve the same topology. QueueNetwork queues chunks FIFO at every port inside our own calendar,
 // without a solver; large studies use it. The SimGrid flow network shares links max-min fairly.

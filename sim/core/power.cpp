@@ -34,7 +34,7 @@ double scaled(double x, int exponent) {
   return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent_bias + exponent) << mantissa_bits);
 }
 
-// e^x = 2^k e^r, |r| <= ln2 / 2: Taylor to r^16 / 16!.
+// e^x = 2^k e^r with |r| <= ln2 / 2; e^r by its Taylor series up to r^16 / 16!.
 double exponential(double x) {
   constexpr int terms = 16;
   const double k = floor_of(x / ln2 + 0.5);
@@ -54,7 +54,7 @@ constexpr std::array<double, 11> odd_inverses = [] {
 
 }  // namespace
 
-// ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)), x = m 2^k, m in [1/sqrt2, sqrt2): |argument| < 0.172.
+// ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)) for x = m 2^k with m in [1/sqrt2, sqrt2), so |argument| < 0.172.
 double logarithm(double x) {
   int k = 0;
   double m = mantissa_of(x, k);  // exact
@@ -76,6 +76,7 @@ double power(double base, double exponent) {
   };
   constexpr unsigned places_bits = 9;
   thread_local std::array<Known, 1U << places_bits> last{};  // never matches initially, because no base is 0
+  // Fibonacci hashing: the factor is 2^64 / golden ratio.
   const std::uint64_t spread =
       (std::bit_cast<std::uint64_t>(base) + std::bit_cast<std::uint64_t>(exponent)) * 0x9E3779B97F4A7C15ULL;
   Known& known = last[spread >> (64 - places_bits)];

@@ -64,7 +64,7 @@ class TimeSum {
   Picoseconds ps_ = 0;
 };
 
-// A real quantity of one dimension. Tag names the base unit.
+// A real quantity of one dimension; Tag names the base unit.
 template <class Tag>
 struct Quantity {
   double value = 0;

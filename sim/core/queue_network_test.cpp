@@ -151,7 +151,7 @@ TEST(QueueNetwork, CrowdedDestinationDoesNotBlockTheSource) {
   for (std::uint32_t s = 1; s <= 8; ++s) run.send(s, 0, 8 * MiB, s);
   run.send(1, 9, 8 * MiB, 100);
   run.finish();
-  // Max-min: 1/8 of a port to the crowded one, 7/8 to the free one.
+  // Max-min: 1/8 of a port to the congested port, 7/8 to the free one.
   EXPECT_NEAR(run.arrivals.of(100).us(), 1.0 + 8 * MiB / (7.0 / 8 * 50e9) * 1e6, 0.03 * 190);
 }
 

@@ -30,6 +30,7 @@ double limit_of(double bound, double by_latency, bool in_turn) {
   return std::min(bound, by_latency) / std::sqrt(std::sqrt(1 + turn_power(ratio)));
 }
 
+// Most rounds of the fixed point, and the largest change of a load (fraction of its rate) at which it has converged.
 constexpr int max_rounds = 64;
 constexpr double load_tolerance = 1e-9;
 

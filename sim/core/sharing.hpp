@@ -56,11 +56,11 @@ struct ClassSpec {
   std::vector<Demand> demands;
   std::vector<Metered> metered{};
   double weight = 0;                                       // > 0 if there are demands
-  double bound = std::numeric_limits<double>::infinity();  // work per second of one member
+  double bound = std::numeric_limits<double>::infinity();  // of one member, work per second
   double window = 0;                                       // work in flight per member; 0: not limited by latency
   double latency = 0;                                      // unloaded, in seconds
   double delay = 0;  // seconds per window besides the latency, independent of load; requires a window
-  CapacityId latency_capacity = no_id;  // the capacity whose load stretches the latency
+  CapacityId latency_capacity = no_id;  // its load stretches the latency
   // The bound and the round trip partly exclude each other in time: the rate is (bound^-4 + (window / (latency +
   // delay))^-4)^-1/4 instead of the smaller of the two. Requires both.
   bool in_turn = false;
@@ -145,7 +145,7 @@ class Sharing final : public Settler, public EventSink {
     std::uint32_t place = 0;
     std::vector<Member> heap;
     double started = 0;     // work taken on, minus work moved to other classes
-    double progressed = 0;  // rate x members x time
+    double progressed = 0;  // work of all members: rate x members x time
     double on_meters = 0;   // work per second that is reflected in its meters
     ClassSpec spec;         // last, so that what events touch shares cache lines
   };
@@ -186,6 +186,7 @@ class Sharing final : public Settler, public EventSink {
   static bool later(const Member& a, const Member& b) {
     return a.finish != b.finish ? a.finish > b.finish : a.sequence > b.sequence;
   }
+  // Rounding error of the virtual clock: 1e-15 of its value, and the progress of a femtosecond.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
   // True if the heap has no stale entries of members that moved away.
   static bool all_are_there(const Class& c) { return c.heap.size() == c.members; }

@@ -25,7 +25,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 struct SharingTest : ::testing::Test, EventSink {
   RunLoop loop;
   Sharing sharing{loop};
-  std::vector<std::pair<std::uint64_t, std::int64_t>> ends;  // payload, date in ps
+  std::vector<std::pair<std::uint64_t, std::int64_t>> ends;  // payload, end in ps
   std::map<std::uint64_t, std::function<void()>> then;       // actions at the end of an activity
 
   void fire(std::uint64_t payload) override {
@@ -107,7 +107,7 @@ TEST_F(SharingTest, WhoeverEndsLeavesItsShareToAllWhoSharedWithIt) {
   const CapacityId x = capacity(per_ps), y = capacity(per_ps);
   const ClassId begins = of({{y, 1}}), ends_first = of({{x, 1}, {y, 1}}), stays = of({{x, 1}});
   start(ends_first, 500, 1);
-  start(stays, 1500, 2);  // half until 1000
+  start(stays, 1500, 2);  // half its rate until 1000
   at(1000, [&] { start(begins, 300, 3); });
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1000), Pair(3, 1300), Pair(2, 2000)));
@@ -117,7 +117,7 @@ TEST_F(SharingTest, WeightsOneTwoThree) {
   const CapacityId link = capacity(6 * per_ps);
   for (std::uint64_t w = 1; w <= 3; ++w) start(of({{link, 1}}, static_cast<double>(w)), 6000, w);
   run();
-  // 1, 2, 3 per ps until 2000; then 2 and 4; then 6.
+  // 1, 2 and 3 per ps until 2000; then 2 and 4; then 6.
   EXPECT_THAT(ends, ElementsAre(Pair(3, 2000), Pair(2, 2500), Pair(1, 3000)));
 }
 
@@ -215,7 +215,7 @@ TEST_F(SharingTest, ADemandMayTakeSeveralUnitsPerWork) {
   const ClassId read = of({{hbm, 1}});
   start(copy, 3000, 1);
   start(read, 3000, 2);
-  run();  // equal rates: 3 x 2 + 3 x 1
+  run();  // at equal rates: 3 x 2 + 3 x 1 units
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1000), Pair(2, 1000)));
   EXPECT_DOUBLE_EQ(sharing.served(hbm), 9000);
 }
@@ -255,7 +255,7 @@ TEST_F(SharingTest, AnArrivalInAnotherClassSlowsDownToo) {
   const CapacityId link = capacity(3 * per_ps);
   const ClassId first = of({{link, 1}}, 1);
   start(first, 3000, 1);
-  at(500, [&] { start(of({{link, 1}}, 2), 3000, 2); });  // 3 per ps before, then 1 and 2
+  at(500, [&] { start(of({{link, 1}}, 2), 3000, 2); });  // 3 per ps at first, then 1 and 2
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 2000), Pair(2, 2000)));
 }
@@ -300,7 +300,7 @@ TEST_F(SharingTest, MoveThereAndBack) {
   const ActivityId a = start(fast, 1000, 1);
   at(200, [&] { sharing.move(a, slow); });
   at(600, [&] { sharing.move(a, fast); });
-  at(700, [&] { sharing.move(a, fast); });  // nothing to do
+  at(700, [&] { sharing.move(a, fast); });  // the same class: nothing happens
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1300)));
 }

@@ -23,7 +23,7 @@ struct Search : boost::default_bfs_visitor {
   };
   struct Reached {
     Vertex from;
-    std::size_t nodes;  // on the path from the start
+    std::size_t nodes;  // of the path from the start
   };
   using Paths = std::unordered_map<Vertex, Reached>;
 
@@ -94,7 +94,7 @@ std::vector<WaitGraph::Node> WaitGraph::cycle() const {
   for (const Node start : starts) {
     std::vector<Node> found = cycle_through(start, best.empty() ? SIZE_MAX : best.size(), budget, graph);
     if (!found.empty()) {
-      if (best.empty()) budget = 2'000'000;
+      if (best.empty()) budget = 2'000'000;  // edges of all further searches
       best = std::move(found);
     }
     if (budget == 0 || best.size() == 2) break;

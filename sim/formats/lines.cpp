@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t first_block = 8UL * 1024;  // doubled whenever it was full; most texts are short
 constexpr std::size_t most_block = 256UL * 1024;
-constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
+constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";  // first bytes of a frame (RFC 8878)
 
 }  // namespace
 

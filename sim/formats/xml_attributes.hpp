@@ -1,4 +1,4 @@
-// The attributes of one kind of element, as a table of known names.
+// Reads the attributes of one kind of element, given a table of known names.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ class SignalsNoted {
  private:
   const bool before_;
 };
-int noted_signal();  // 0: none
+int noted_signal();  // 0 if none
 
 // Work was not done because of a signal.
 struct Interrupted : std::runtime_error {

@@ -64,14 +64,14 @@ struct PhaseShape {
   Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)
 };
 
-// One step in the life of a workgroup.
+// One step of a workgroup.
 struct Phase {
   enum class Kind : std::uint8_t {
     nothing,  // no operation: continue with the next step at once
-    work,     // `amount` units of kernel.shapes[shape], stores going to `peer`
+    work,     // `amount` units of kernel.shapes[shape]; stores go to `peer`
     delay,    // lasts `duration`; reported as phase `shape` if `stands_for_work`
     fence,    // until all posted work of the workgroup is done, then `duration` more
-    wait,     // until `flag` >= target
+    wait,     // until `flag` has reached `target`
     signal,   // raise `flag` at `peer` after the preceding stores and `duration`; the workgroup does not wait for it
     put,      // non-blocking message of `bytes` to `peer` through the NIC; raises `flag` there when it is complete
     take,     // work through items of the kernel's queue until it is empty, then continue with the next step
@@ -80,7 +80,7 @@ struct Phase {
   bool posted = false;  // work: runs concurrently with the workgroup's next steps, like stores that nobody waits for
   bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
   bool proxied = false;     // put: posted by a host thread; to a peer that stores reach, a DMA copy after `duration`
-  std::uint16_t shape = 0;  // work
+  std::uint16_t shape = 0;  // work: index in kernel.shapes
   Rank peer = 0;
   double amount = 0;
   Bytes bytes;
@@ -204,7 +204,7 @@ struct Queue {
 // all operations were in one queue.
 enum class Order : std::uint8_t { concurrent, serial };
 
-// `per_rank` flags in the memory of every rank.
+// An array of `per_rank` flags in the memory of every rank.
 struct FlagArray {
   std::string name;
   std::uint32_t per_rank = 0;

@@ -110,7 +110,7 @@ inline constexpr int wg_trace_version = 2;  // the latest version
 
 // Limits of the format, so that a malformed file cannot request more memory than any valid one needs.
 inline constexpr std::int64_t wg_trace_most_ranks = 1 << 20;
-inline constexpr std::int64_t wg_trace_most_wgs = 1 << 20;  // resident workgroups of one GPU; hardware has thousands
+inline constexpr std::int64_t wg_trace_most_wgs = 1 << 20;  // resident workgroups per GPU; hardware has thousands
 inline constexpr std::int64_t wg_trace_most_cus = 1 << 20;
 inline constexpr std::int64_t wg_trace_latest_ns =
     std::numeric_limits<std::int64_t>::max() / 1000;                        // 106 days, the range of Time

@@ -11,10 +11,10 @@ namespace moire::program {
 struct WgTraceRankSummary {
   std::int64_t tasks = 0;
   std::int64_t waits = 0;
-  Time first_start = Time::max();  // of any row
+  Time first_start = Time::max();  // over all rows
   Time last_compute_end;           // latest over tasks
   Time last_task_end;
-  Time last_end;  // of any row
+  Time last_end;  // over all rows
 };
 
 class WgTraceSummary {

@@ -47,7 +47,7 @@ class CuArray {
   struct Group {
     CuId begin = 0;
     CuId end = 0;
-    CuId first_filled = 0;  // CUs [first_filled, end) are filled first
+    CuId first_filled = 0;  // CUs [first_filled, end) of an empty GPU are filled first
   };
   bool fits(const Unit& unit, const Footprint& footprint) const;
   void take(CuId cu, const Footprint& footprint);

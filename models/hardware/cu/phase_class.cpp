@@ -88,7 +88,7 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     spec.window = (in_batches ? loop.window : most) / loop.waits / led;
     // Otherwise the CU's limit holds: its other workgroups use the time in which this one requests nothing.
     spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
-    if (spec.delay < 1e-15) spec.delay = 0;
+    if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
     spec.in_turn = !shape.pipelined && shape.read > 0 && shape.write + shape.peer_write > 0;
     if (load.group_in_flight > 0) {

@@ -282,7 +282,7 @@ TEST_F(Example, ABatchWaitsForItsSlowestLine) {
 }
 
 TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {
-  PhaseShape twice = waited_for(copy(40e3));  // 400 ns + 200 ns at 200 GB/s, and 400 ns of the CU for both ways
+  PhaseShape twice = waited_for(copy(40e3));  // loads take 400 ns + 200 ns at 200 GB/s, the CU 400 ns for both ways
   twice.in_flight = {40e3};
   const double rate = rate_alone(*machine, class_of(twice, {40e3, 0}));
   EXPECT_NEAR(40e3 / rate * 1e9, std::pow(std::pow(600., 4) + std::pow(400., 4), 0.25), 1e-6);

@@ -63,7 +63,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double asked = 0;  // bytes in flight, sum over its CUs
     bool changed = false;
   };
-  // What lowers the clock of a GPU.
+  // The clock of a GPU, which matrix arithmetic lowers.
   struct Clock {
     double power = 0;  // sum over its CUs
     double share = 1;  // fraction of the highest clock
@@ -112,7 +112,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
  private:
   part::Site& site_;
   CuArraySpec compute_;
-  std::vector<CuArraySpec> slow_;  // by rank, where their clocks differ
+  std::vector<CuArraySpec> slow_;  // by rank, if clocks differ
   std::uint32_t cus_;
   bool own_cus_;    // every queue has its own CUs
   bool own_clock_;  // every queue has its own clocks

@@ -126,7 +126,7 @@ TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
   const ShapeId sum = runner.add_shape({.name = "sum", .flop = 1000, .in_flight = {}}, 0);
   then = [&](Seat seat) {
     if (seat == 0 &&
-        ends.size() == 1) {  // the reader goes on to compute: the other reader has the CU's memory path alone
+        ends.size() == 1) {  // the reader continues with arithmetic, so the other one has the memory path alone
       ends[10] = loop.now().ns();
       runner.start(0, 0, 0, sum, 0, 1000, *this, 0);
     }
@@ -151,7 +151,7 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
   const auto four = machine::build_or_throw(machine::example_system(4), other);
   part::Phases& stores = four->service<part::Phases>();
   const ShapeId store = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}}, 0);
-  // 3 x 8 CUs x 50 GB/s into one port of 300 GB/s: 12.5 B/ns for each.
+  // 3 x 8 CUs x 50 GB/s into one port of 300 GB/s: 12.5 B/ns each.
   ends.clear();
   then = [&](Seat seat) {
     ends[seat] = other.now().ns();

@@ -44,7 +44,7 @@ struct CuArraySpec {
   std::vector<std::int64_t> ports;
   std::optional<Bytes> port_queue;               // most bytes in flight of one port that count at a saturated memory
   std::optional<BytesPerSecond> load_per_group;  // load rate of all CUs of a group
-  BytesPerSecond load_store_per_cu;              // of loads
+  BytesPerSecond load_store_per_cu;              // load rate of one CU
   std::optional<BytesPerSecond> load_per_wavefront;  // in a batch that is waited for; absent: load_store_per_cu
   double store_cost = 1;                             // CU time per stored byte, relative to a loaded byte
   std::optional<double> peer_store_cost;             // the same for bytes stored to a peer; absent: store_cost

@@ -23,7 +23,7 @@ namespace moire::fabric {
 
 inline constexpr Time cable_latency = Time{25'000};  // 5 m at 5 ns/m (light in fibre or copper)
 
-// Two nodes wired back to back.
+// Two nodes connected back to back.
 struct DirectSpec {
   Time link_latency = cable_latency;
   static void describe(config::Describer<DirectSpec>& d);
@@ -93,7 +93,7 @@ struct DragonflySpec {
   std::int64_t routers_per_group = 0;
   std::int64_t nodes_per_router = 0;
   std::optional<std::int64_t> spines_per_group;
-  std::int64_t global_links = 0;  // of each router, or of each spine
+  std::int64_t global_links = 0;  // per router, or per spine
   DragonflyLinkSpec local_link, global_link;
   Time link_latency = cable_latency;
   Time switch_latency;

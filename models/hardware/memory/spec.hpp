@@ -12,7 +12,7 @@ namespace moire::memory {
 
 struct HbmSpec {
   Bytes capacity;
-  BytesPerSecond peak;       // pins x rate (datasheet)
+  BytesPerSecond peak;       // pin count x pin rate (datasheet)
   BytesPerSecond bandwidth;  // achieved by streams, read plus write
   double write_cost = 1;     // HBM time per written byte, relative to a read byte
   // Mixing reads and writes takes longer by turnaround x (4 x (1 - x))^turnaround_exponent, with x = share of writes.

@@ -30,7 +30,7 @@ struct NicSpec {
   Time flag_latency;              // from the last byte at the receiver's NIC until a polling thread sees the flag
   // Puts that a host thread posts for the GPU.
   Time proxy_latency;  // from the GPU's descriptor until the host thread sees it
-  Time proxy_time;     // host thread time per put; one thread per NIC
+  Time proxy_time;     // of the host thread per put; there is one thread per NIC
 
   BytesPerSecond wire_bandwidth() const { return bandwidth * payload_efficiency; }
   // All traffic of a direction passes PCIe and the wire in series; two FIFO servers with the same traffic act like one

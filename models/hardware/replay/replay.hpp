@@ -86,7 +86,7 @@ class Replay final : public core::EventSink {
     const program::Kernel* kernel = nullptr;
     Rank rank = 0;
     std::uint32_t queue = 0;
-    std::uint32_t operation = 0;  // in result_.operations
+    std::uint32_t operation = 0;  // index in result_.operations
     part::ShapeId first_shape = 0;
     part::Footprint footprint;
     std::int64_t workgroups = 0;
@@ -112,7 +112,7 @@ class Replay final : public core::EventSink {
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     bool stands_for_work = false;
     std::uint16_t shape = 0;
-    program::Rank peer = 0;  // of work
+    program::Rank peer = 0;  // of a work phase
     double peer_bytes = 0;
     Time since;
     program::FlagRef flag = program::no_flag;

@@ -1,5 +1,5 @@
 // Over 400 lines: all that a workgroup does, step by step.
-// Workgroups: from the dispatcher's turn through their phases to retirement.
+// The life of workgroups: from the dispatcher's turn through their phases to retirement.
 #include <fmt/format.h>
 
 #include <algorithm>
