@@ -3,12 +3,10 @@
 // An activity (a workgroup in a phase, a DMA copy) demands several capacities at once and advances at one rate. That
 // rate is the largest one that respects
 //   - its bound: what its compute unit or engine can do, whatever the load;
-//   - its window: window / (latency + delay) (Little's law). The latency grows with the load of one capacity; the
-//   delay,
-//     which the activity spends on its own between two round trips, does not;
+//   - its window: window / (latency + delay) (Little's law). The latency grows with the load of one capacity. The
+//     delay, which the activity spends on its own between two round trips, does not depend on load;
 //   - weighted max-min fairness on every capacity it demands, with weight = bytes in flight. During its delay an
-//   activity
-//     has nothing in flight, so its effective weight shrinks as the latency gets shorter.
+//     activity has nothing in flight, so its effective weight shrinks as the latency gets shorter.
 // Identical activities form a class: the solver sees one variable with the total weight, and every member ends at its
 // own point of the class's virtual clock. The cost of a change grows with the number of classes connected to it through
 // capacities, not with the number of activities.
