@@ -43,7 +43,7 @@ struct Search : boost::default_bfs_visitor {
   }
 
   Vertex start;
-  std::size_t limit;  // longest cycle of interest, in nodes with the first counted twice
+  std::size_t limit;  // a cycle must have fewer nodes, with the first counted twice
   std::size_t* budget;
   Paths* paths;
 };

@@ -15,8 +15,7 @@ const part::Declaration& declaration();
 std::int64_t links_in_use(Wiring wiring, std::int64_t per_pair, std::int64_t gpus, const PortSpec& port);
 // `memory`: bandwidth of the GPU's memory; `cus`: number of CUs that store to peers.
 std::vector<part::Limit> limits(const PortSpec& port, std::int64_t in_use, BytesPerSecond memory, std::int64_t cus);
-// True if queues can lose time to shared links or NICs. Whether workgroups use NICs is not visible here, so `nics`
-// counts.
+// True if queues could lose time by sharing links or NICs. `nics`: the system has NICs, which any workgroup may use.
 bool shares(const program::Program& program, bool nics);
 
 class Links final : public part::Part, public part::Shared, public part::ScaleUp {

@@ -15,7 +15,7 @@ struct HbmSpec {
   BytesPerSecond peak;       // pin count x pin rate (datasheet)
   BytesPerSecond bandwidth;  // achieved by streams, read plus write
   double write_cost = 1;     // HBM time per written byte, relative to a read byte
-  // Mixing reads and writes takes longer by turnaround x (4 x (1 - x))^turnaround_exponent, with x = share of writes.
+  // Mixed traffic takes longer by the fraction turnaround x (4 w (1 - w))^turnaround_exponent, w = share of writes.
   double turnaround = 0;
   double turnaround_exponent = 1;
   double turnaround_in_order = 1;  // factor on turnaround if all workgroups walk through memory together

@@ -38,7 +38,7 @@ struct Follow {
   std::string_view of;
   double power = 1;
   std::string_view why;
-  std::string_view only_where = {};  // a flag in the same map that must be true
+  std::string_view only_where = {};  // path of a flag that must be true: "gpu.l2.in_groups"
 };
 
 // A parameter that has no full effect because another, lower one limits it. Keys are paths from the system.

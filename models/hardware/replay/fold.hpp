@@ -29,8 +29,8 @@ struct Folded {
 };
 
 // Replays on the machine that `build` makes for a number of images. Uses `fold`, but repeats the run with all ranks if
-// blocks turn out to share a link, or if it deadlocks, because the report names all ranks. After a deadlock, `observer`
-// has also seen the folded run.
+// blocks turn out to share a link, or if it deadlocks, because the report names all ranks. `observer` does not watch
+// the repeated run: of a deadlock it sees the folded run.
 Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine::Machine>(program::Rank)>& build,
                   const program::Program& program, program::Observer* observer = nullptr,
                   const std::vector<bool>& watched = {});

@@ -304,7 +304,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
   const program::FlagRef flag = by_nic ? simulated_flag(wg, phase) : phase.flag;
   const bool by_host = by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer);
-  // The payload of the arrival is the flag itself; a Flight is recorded only if an observer or a host copy needs it.
+  // Usually the arrival just raises its flag. A Flight is recorded only for observers and for copies by the host.
   std::uint64_t arrival = pack(Event::raise, flag);
   if (by_host || observer_ != nullptr) {
     arrival =
