@@ -27,7 +27,7 @@ struct PowerSpec {
   Joules hbm_read_byte;
   Joules hbm_write_byte;
   Joules link_byte;          // at each end of the link
-  double voltage_slope = 0;  // of V / V0 over f / f0, with V0 and f0 at the clock of the GPU's file
+  double voltage_slope = 0;  // slope of V / V0 over f / f0, with V0 and f0 at the clock of the GPU's file
   double matrix_dip = 0;     // share of the sustained clock that is lost while matrix units work all the time
   PerSecond lowest_clock{};
   static void describe(config::Describer<PowerSpec>& d);

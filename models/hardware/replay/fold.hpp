@@ -1,7 +1,7 @@
 // Folding: which ranks of a program must be simulated. If program and machine are unchanged when every node takes the
 // place of the node one block further on, only the first block is simulated. Its messages to other blocks pass the
-// fabric and arrive in the block itself, in place of those that other blocks would send. docs/explanation/folding.md
-// has the proof.
+// fabric and arrive in the block itself, where they stand for those that other blocks would send to it.
+// docs/explanation/folding.md has the proof.
 #pragma once
 
 #include <functional>

@@ -155,7 +155,8 @@ class Replay final : public core::EventSink {
     Rank relay = program::no_rank;  // GPU of the source's node whose NIC sends it
     bool copied = false;            // by a DMA engine
   };
-  // A copy that a host thread requests on behalf of workgroups. The engine's command time does not include its events.
+  // A copy that a host thread requests on behalf of workgroups. No events surround it, so `ready` is earlier by the
+  // pair of events that the measured command time includes.
   struct HostCopy {
     std::uint64_t arrival = 0;  // the event that is fired when it ends
     Time ready;
