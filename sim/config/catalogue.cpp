@@ -53,7 +53,7 @@ std::string explain_field(std::string_view topic, const Field& field) {
   return out;
 }
 
-// '|' ends a table cell, '<' starts HTML.
+// '|' ends a table cell and '<' starts HTML, so both are escaped.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// The specs a program knows, for `moire explain` and the generated reference.
+// The specs that the program knows, for `moire explain` and the generated reference.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace moire::config {
 
 class Catalogue {
  public:
-  // Adds T and, after it, the named components nested in it. Throws std::logic_error for two specs of one name.
+  // Adds T, then the named components nested in it. Throws std::logic_error if two specs have the same name.
   template <Described T>
   void add() {
     add(description<T>());
@@ -22,11 +22,11 @@ class Catalogue {
   std::vector<std::string> names() const;  // in the order added
   const Description* find(std::string_view name) const;
 
-  // One line a component.
+  // One line per component.
   std::string list() const;
 
-  // Help for "hbm", "hbm.bandwidth" or, through nested specs, "gpu.hbm.bandwidth". Nothing, and a diagnostic without
-  // a place, where there is no such thing.
+  // Help for "hbm", "hbm.bandwidth" or, through nested specs, "gpu.hbm.bandwidth". If the topic is unknown, returns
+  // nothing and adds a diagnostic without a place.
   std::optional<std::string> explain(std::string_view topic, Diagnostics& diagnostics) const;
 
   std::string markdown(const Description& component) const;  // one reference page
@@ -34,10 +34,10 @@ class Catalogue {
 
  private:
   void add(const Description& component);
-  const Description* nested_in(const Field& field) const;  // null where the field is no spec, or nobody added it
+  const Description* nested_in(const Field& field) const;  // null if the field is not a spec, or its spec was not added
 
   std::vector<const Description*> components_;
-  std::vector<const Description*> unnamed_;  // walked for what they nest, but no topic of their own
+  std::vector<const Description*> unnamed_;  // not topics of their own, but their nested specs are
 };
 
 }  // namespace moire::config

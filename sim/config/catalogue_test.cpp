@@ -19,7 +19,7 @@ struct HbmSpec {
 
 struct GpuSpec {
   HbmSpec hbm;
-  std::vector<GpuSpec> parts;  // a spec may nest itself
+  std::vector<GpuSpec> parts;  // a spec may contain itself
   std::string kind = "chip";
 
   static void describe(Describer<GpuSpec>& d) {

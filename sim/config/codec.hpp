@@ -1,4 +1,4 @@
-// One Codec per C++ type a spec's member may have: its form in YAML, how to read it, how to show a default.
+// One Codec per C++ type of spec members: its YAML form, how to read it, and how to show a default.
 #pragma once
 
 #include <concepts>
@@ -114,7 +114,7 @@ struct Codec<M> {
 };
 
 template <>
-struct Codec<Node> {  // kept as written, for a later stage
+struct Codec<Node> {  // kept as written, for a later stage to parse
   static Shape shape() { return {}; }
   static bool read(const Node& node, Node& out, const Reading&) {
     out = node;
@@ -158,7 +158,7 @@ struct Codec<std::vector<M>> {
   }
 };
 
-// Keys in the order written.
+// A map whose keys keep the order of the file.
 template <class M>
 struct Codec<std::vector<std::pair<std::string, M>>> {
   using Pairs = std::vector<std::pair<std::string, M>>;
@@ -176,7 +176,7 @@ struct Codec<std::vector<std::pair<std::string, M>>> {
   }
 };
 
-// Keys sorted.
+// A map with sorted keys.
 template <class M>
 struct Codec<std::map<std::string, M>> {
   using Pairs = std::vector<std::pair<std::string, M>>;

@@ -1,4 +1,4 @@
-// All of sim/config for those who read configuration: load a file, parse it into a spec.
+// Everything that readers of configuration need: load a file and parse it into a spec.
 #pragma once
 
 #include "sim/config/catalogue.hpp"

@@ -1,4 +1,4 @@
-// What a spec says about itself, without its C++ type: parsing, `moire explain` and the reference pages read this.
+// What a spec declares about itself, without its C++ type; used for parsing, `moire explain` and the reference pages.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,27 @@ struct Description;
 struct Reading;
 struct Field;
 
-// The form a value takes in YAML. Ratios are `number`; lists and maps hold one element form.
+// The YAML form of a value. Ratios are `number`; lists and maps have a single element form.
 struct Shape {
   enum class Form { quantity, integer, number, flag, text, formula, path, choice, spec, list, map, any };
 
   Form form = Form::any;
   Dimension dimension = Dimension::ratio;  // of a quantity
-  const Description& (*spec)() = nullptr;  // of a nested spec; a function since specs may nest themselves
-  std::string elsewhere = {};              // instead of `spec`: the component that another reader reads here
-  std::vector<Shape> element = {};         // of a list or a map: exactly one
+  const Description& (*spec)() = nullptr;  // of a nested spec; a function, because specs may contain themselves
+  std::string elsewhere = {};              // instead of `spec`: the component that another reader parses here
+  std::vector<Shape> element = {};         // of a list or map: exactly one
 
   const Shape& innermost() const { return element.empty() ? *this : element.front().innermost(); }
 };
 
-// What a value must satisfy, in base units. Every number is at least 0 unless its field says otherwise, and within what
-// its dimension can be.
+// The permitted range of a value, in base units. Unless a field says otherwise, numbers are at least 0 and within the
+// bounds of their dimension.
 struct Limits {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
 };
 
-// The functions of one C++ type, so that the code that walks specs is no template.
+// Type-erased functions of a C++ type, so that the code that walks specs need not be a template.
 struct TypeFunctions {
   Shape shape;
   bool (*read)(const Node&, void* out, const Reading&) = nullptr;
@@ -55,19 +55,19 @@ struct Field {
   bool has_default = false;  // `default_text` shows the struct's initial value
   std::string default_text;
   Limits limits;
-  bool fractional = false;  // a size that may have parts of a byte
+  bool fractional = false;  // a size that may contain fractions of a byte
   std::vector<std::pair<std::string, std::int64_t>> choices;
-  bool must_exist = false;  // a path
+  bool must_exist = false;  // for paths
   std::string example_text;
 
   std::vector<std::string> choice_names() const;
-  std::string example() const;     // a value that would be right, "4.8 TB/s"
+  std::string example() const;     // a valid value, "4.8 TB/s"
   std::string type_text() const;   // "bandwidth", "list of times", "one of flow, queue"
-  std::string limit_text() const;  // "1 MB/s to 1 EB/s", "1 to 8"; "" where the type says it all
+  std::string limit_text() const;  // "1 MB/s to 1 EB/s", "1 to 8"; "" if the type already implies it
 };
 
 struct Check {
-  std::string key;  // the field it blames; "" for the whole spec
+  std::string key;  // the field at fault; "" for the whole spec
   std::function<std::optional<Problem>(const void* object)> run;
 };
 

@@ -19,7 +19,7 @@ std::vector<Diagnostic> in_order(std::vector<Diagnostic> all) {
     return std::tuple(rank.at(file_of(a.place)), a.place.line, a.place.col) <
            std::tuple(rank.at(file_of(b.place)), b.place.line, b.place.col);
   });
-  // A file included twice, or an aliased value, is read twice.
+  // A file that is included twice and a value with aliases are read twice.
   std::set<std::string> told;
   std::erase_if(all, [&told](const Diagnostic& d) { return !told.insert(d.str()).second; });
   return all;
@@ -35,7 +35,7 @@ std::string lines(const std::vector<Diagnostic>& all) {
   return out;
 }
 
-// Bytes of the character that a text begins with; 0 where it is no UTF-8.
+// Number of bytes of the first character of a text; 0 if it is not valid UTF-8 (Unicode standard, table 3-7).
 std::size_t character(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -110,7 +110,7 @@ std::string printable(std::string_view text) {
     if (text.empty()) return out;
     const std::size_t size = character(text);
     const auto first = static_cast<unsigned char>(text[0]);
-    // The second half of the controls is U+0080 to U+009F.
+    // The second range of control characters is U+0080 to U+009F.
     const bool control = first < 0x20 || first == 0x7f || (first == 0xc2 && size == 2 && text[1] < '\xa0');
     for (const char c : text.substr(0, std::max<std::size_t>(size, 1))) {
       if (size == 0 || control) {
@@ -126,7 +126,7 @@ std::string printable(std::string_view text) {
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
   std::size_t end = std::min(text.size(), longest);
-  while (end < text.size() && end > longest - 4 && (text[end] & '\xc0') == '\x80') --end;  // no part of a character
+  while (end < text.size() && end > longest - 4 && (text[end] & '\xc0') == '\x80') --end;  // do not cut a character
   return "'" + printable(text.substr(0, end)) + (end < text.size() ? "..." : "") + "'";
 }
 

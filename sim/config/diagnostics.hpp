@@ -1,4 +1,4 @@
-// Everything wrong with the user's input, collected so that one run shows all of it.
+// Collects everything that is wrong with the user's input, so that one run reports all of it.
 #pragma once
 
 #include <string>
@@ -17,40 +17,40 @@ struct Diagnostic {
 
   bool warning = false;
 
-  std::string str() const;  // "file:line:col: what; remedy", with "warning: " before what is one
+  std::string str() const;  // "file:line:col: what; remedy", with "warning: " before `what` for warnings
 };
 
 class Diagnostics {
  public:
   void error(const Place& place, std::string what, std::string remedy = {});
   void error(const Place& place, Problem problem);
-  // What is odd and may be meant: told, and nothing is refused for it.
+  // Something unusual that may be intended: reported, but the input is accepted.
   void warning(const Place& place, std::string what, std::string remedy = {});
 
   bool ok() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
 
-  // Files in the order of their first error, each from top to bottom; the same error is told once.
+  // Files in the order of their first error, each from top to bottom, without duplicates.
   std::vector<Diagnostic> sorted() const;
-  // One line an error, each ends in a newline; of many the first `told`, and how many more there are.
+  // One line per error, each ending in a newline: the first `told` errors, then the number of remaining ones.
   std::string str() const;
   static constexpr std::size_t told = 100;
 
   bool warned() const { return !warnings_.empty(); }
-  std::string warnings() const;  // as str(), of warnings
+  std::string warnings() const;  // like str(), for warnings
 
  private:
   std::vector<Diagnostic> all_;
   std::vector<Diagnostic> warnings_;
 };
 
-// Where a text stops being UTF-8; its size where it does not.
+// Offset of the first byte that is not valid UTF-8, or the size of the text.
 std::size_t valid_utf8(std::string_view text);
 
-// User text as a terminal may show it: control characters, and bytes that are no UTF-8, as \x1b.
+// User text made safe for terminals: control characters and bytes that are not UTF-8 become escapes like \x1b.
 std::string printable(std::string_view text);
 
-// The same in single quotes, cut when long.
+// The same in single quotes, truncated if long.
 std::string in_quotes(std::string_view text);
 
 }  // namespace moire::config

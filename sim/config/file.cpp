@@ -17,7 +17,7 @@ namespace {
 
 std::string or_else(const std::string& remedy, const char* general) { return remedy.empty() ? general : remedy; }
 
-// A file is opened more than once (to tell its kind, to read it), and a pipe can be read once.
+// Files are opened more than once (to detect their kind and to read them), but a pipe can be read only once.
 Problem no_file(fs::file_type type) {
   switch (type) {
     case fs::file_type::fifo:

@@ -1,4 +1,4 @@
-// Files that come from outside, their bytes as they are. What is compressed is read by sim/formats/file.hpp.
+// Reads input files as raw bytes. sim/formats/file.hpp reads compressed files.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace moire::config {
 
-// What a reader says where a file cannot be read: the place is the file itself, or where its name was written.
+// An input file, and how to report that it cannot be read.
 struct FileAsked {
   std::filesystem::path file;
-  std::optional<Place> place = {};  // of the name; absent: the file, and its name is left out of the text
-  std::string remedy = {};          // where it is not there; "": a general one
+  std::optional<Place> place = {};  // where its name was written; absent: report at the file, without its name
+  std::string remedy = {};          // if the file does not exist; "": a general remedy
   std::string when_large = "no file of this kind is";
 };
 
 void refuse(const FileAsked& asked, const std::string& what, const std::string& remedy, Diagnostics& diagnostics);
 
-// The open file. Nothing, and the reason, where there is none to read: it is not there, a folder, a pipe, unreadable.
+// Opens a file. Returns null and reports why if it cannot be read: missing, a folder, a pipe, no permission.
 std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& diagnostics);
 
-// Whole. Nothing, and the reason, also where it has more than `most` bytes, or is no UTF-8.
+// Reads a whole file. Returns nothing and reports why if it cannot be read, has more than `most` bytes, or is not
+// UTF-8.
 std::optional<std::string> read_plain(const FileAsked& asked, std::uintmax_t most, Diagnostics& diagnostics);
-// The same of a file that is open, block by block: `next` fills a block, and says how many bytes it got.
+// The same for an open file, block by block: `next` fills a block and returns the number of bytes.
 std::optional<std::string> read_blocks(const FileAsked& asked, std::istream& in, std::uintmax_t most,
                                        const std::function<std::size_t(char* block, std::size_t size)>& next,
                                        Diagnostics& diagnostics);

@@ -97,7 +97,7 @@ TEST_F(Include, FoldersEmptyFilesAndMissingRoots) {
             "no such file 'none.txt'; files there: dir.yaml, empty.yaml, s.yaml\n");
 }
 
-// What is no regular file has no size that tells it, and no end.
+// Files that are not regular may have no size and no end.
 TEST_F(Include, AFileWithoutEndIsRefused) {
   EXPECT_FALSE(load("/dev/zero", {}, diagnostics_, {.bytes = 1 << 20}));
   EXPECT_EQ(diagnostics_.str(), "'/dev/zero' is a device, not a file; name a file\n");

@@ -47,7 +47,7 @@ class Loader {
   Loader(Diagnostics& diagnostics, const LoadOptions& options)
       : diagnostics_(diagnostics), options_(options), budget_(options.nodes) {}
 
-  // `asked` is where the include stands, or nowhere for the first file.
+  // `asked` is the place of the include; no place for the first file.
   std::optional<Node> file(const fs::path& path, const Place& asked) {
     const fs::path shown = path.lexically_normal();
     std::error_code error;
@@ -129,7 +129,7 @@ class Loader {
   Diagnostics& diagnostics_;
   const LoadOptions& options_;
   std::size_t budget_;
-  std::vector<fs::path> open_;  // the chain of includes being read
+  std::vector<fs::path> open_;  // chain of includes that are being read
 };
 
 std::optional<Node> with_overrides(std::optional<Node> root, const std::vector<Override>& overrides,
@@ -141,7 +141,7 @@ std::optional<Node> with_overrides(std::optional<Node> root, const std::vector<O
   return root;
 }
 
-// The first '=' outside quotes, which may hold one in a key.
+// The first '=' outside quotes, because a quoted key may contain one.
 std::size_t find_equals(std::string_view text) {
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

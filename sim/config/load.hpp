@@ -1,7 +1,7 @@
-// From a file to a tree: YAML, includes, overrides.
+// Loads a file into a tree: YAML, includes, overrides.
 //
-// A plain (unquoted) value that ends in `.yaml` stands for the content of that file, whose path is relative to the
-// file it is written in. Quote such a value to keep it as text.
+// A plain (unquoted) value that ends in `.yaml` is an include: it is replaced by the content of that file, whose path
+// is relative to the file that contains it. Quote such a value to keep it as text.
 #pragma once
 
 #include <filesystem>
@@ -16,22 +16,22 @@
 namespace moire::config {
 
 struct LoadOptions {
-  bool includes = true;             // false: a value that ends in .yaml stays text
-  std::size_t nodes = 1'000'000;    // over all files and aliases
-  std::uintmax_t bytes = 64 << 20;  // of one file
+  bool includes = true;             // false: values that end in .yaml stay text
+  std::size_t nodes = 1'000'000;    // limit over all files and aliases
+  std::uintmax_t bytes = 64 << 20;  // limit per file
 };
 
-// Nothing is returned only where no tree can be made (unreadable file, bad YAML). Other errors (duplicate key, missing
-// include, bad override) are in `diagnostics`, mark the tree as broken and make its parse fail, so that a caller who
-// goes on to parse shows them together with the schema errors.
+// Returns nothing only if no tree can be built (unreadable file, invalid YAML). Other errors (duplicate key, missing
+// include, invalid override) are added to `diagnostics` and mark the tree as broken. Parsing it then fails as well, so
+// that a caller who continues reports them together with errors of the schema.
 std::optional<Node> load(const std::filesystem::path& file, const std::vector<Override>& overrides,
                          Diagnostics& diagnostics, const LoadOptions& options = {});
 
-// The same from memory; `name` is shown as the file, relative paths start from its folder.
+// The same from memory. Messages show `name` as the file, and relative paths start at its folder.
 std::optional<Node> load_text(const std::string& name, const std::string& text, const std::vector<Override>& overrides,
                               Diagnostics& diagnostics, const LoadOptions& options = {});
 
-// `--set path=value`: the value is YAML, an include in it is relative to the current directory.
+// `--set path=value`: the value is YAML; an include in it is relative to the current directory.
 std::optional<Override> parse_set(const std::string& path_equals_value, Diagnostics& diagnostics,
                                   const LoadOptions& options = {});
 std::vector<Override> parse_sets(const std::vector<std::string>& sets, Diagnostics& diagnostics,

@@ -1,5 +1,5 @@
-// The tree of a configuration file. Unlike YAML::Node it keeps key positions, order and every key, so that a later
-// stage can name the exact place of what it rejects.
+// The tree of a configuration file. Unlike YAML::Node it keeps the order and position of every key, so that later
+// stages can report exact places.
 #pragma once
 
 #include <memory>
@@ -16,26 +16,26 @@ struct Node {
   struct Entry;
 
   Kind kind = Kind::null;
-  bool quoted = false;  // scalar written in quotes or as a block: always text, never an include
-  bool top = false;     // root of a file, so `sources:` may stand here
-  bool broken = false;  // an error in it was already reported; parsing fails without saying so twice
+  bool quoted = false;  // scalar in quotes or in block style: always text, never an include
+  bool top = false;     // root of a file, where `sources:` is allowed
+  bool broken = false;  // an error in it was already reported, so parsing fails without a second message
   Place place;
-  std::string text;                                  // scalar
-  std::vector<Node> items;                           // sequence
-  std::vector<Entry> entries;                        // map, in the order written
-  std::shared_ptr<const std::string> override_text;  // set where an override put this value, e.g. "--set a.b=4"
-  std::shared_ptr<const Node> before;                // what the first override of this value replaced
+  std::string text;                                  // for scalars
+  std::vector<Node> items;                           // for sequences
+  std::vector<Entry> entries;                        // for maps, in file order
+  std::shared_ptr<const std::string> override_text;  // set if an override supplied this value, such as "--set a.b=4"
+  std::shared_ptr<const Node> before;                // the value that the first override replaced
 
   bool is_null() const { return kind == Kind::null; }
   bool is_scalar() const { return kind == Kind::scalar; }
   bool is_sequence() const { return kind == Kind::sequence; }
   bool is_map() const { return kind == Kind::map; }
 
-  const Node* find(std::string_view key) const;  // nullptr where this is no map or has no such key
+  const Node* find(std::string_view key) const;  // nullptr if this is not a map or has no such key
   Node* find(std::string_view key);
   std::vector<std::string> keys() const;
-  std::size_t count() const;  // nodes in this tree, itself included
-  Node as_written() const;    // without the overrides; a file that one named counts as written
+  std::size_t count() const;  // number of nodes in this tree, including this one
+  Node as_written() const;    // without the overrides; files that overrides include count as written
 };
 
 struct Node::Entry {
@@ -44,7 +44,7 @@ struct Node::Entry {
   Node value;
 };
 
-// "'8 GB'", "a list", "a map", "nothing": what a reader found, for errors.
+// What a reader found, for messages: "'8 GB'", "a list", "a map", "nothing".
 std::string found(const Node& node);
 
 }  // namespace moire::config

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t max_segments = 100;
 
-// One segment at `text[at]`, which moves past it; nothing for a quote left open or an empty unquoted segment.
+// Reads one segment at `text[at]` and advances `at`; returns nothing for an open quote or an empty unquoted segment.
 std::optional<std::string> next_segment(std::string_view text, std::size_t& at) {
   if (at < text.size() && (text[at] == '"' || text[at] == '\'')) {
     const std::size_t end = text.find(text[at], at + 1);
@@ -32,7 +32,7 @@ std::string path_text(const std::vector<std::string>& path, std::size_t segments
   return fmt::format("{}", fmt::join(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(segments), "."));
 }
 
-// The item of a list that `segment` names; a diagnostic and nullptr where it names none.
+// The item of a list that `segment` selects; reports and returns nullptr if there is none.
 Node* item_of(Node& list, const Override& change, std::size_t depth, Diagnostics& diagnostics) {
   const std::string& segment = change.path[depth];
   std::size_t index = 0;
@@ -95,8 +95,8 @@ Node* step(Node& at, const Override& change, std::size_t depth, Diagnostics& dia
   return &node.entries.back().value;
 }
 
-// Every node below, since a later stage may be handed any of them. A file put there by an override is left out: it
-// still has to state the sources of its numbers.
+// Marks every node below, because a later stage may be given any of them. Files that an override includes are exempt:
+// they must still state the sources of their numbers.
 void mark(Node& node, const std::shared_ptr<const std::string>& text) {
   if (node.top) return;
   node.override_text = text;

@@ -1,8 +1,8 @@
-// Changes to a loaded tree: `--set path=value` and the entries of a scenario's variants.
+// Changes to a loaded tree: `--set path=value`, and the entries of a scenario's variants.
 //
-// A path is keys and list indices joined by dots, `program.queues.comm.0.all_gather.engine`; a key that itself holds
-// dots, spaces or '=' stands in quotes, `hosts."node 1.2".nic`. Missing keys are created: the spec that reads the tree
-// rejects the ones it does not know.
+// A path is keys and list indices joined by dots: `program.queues.comm.0.all_gather.engine`. A key that contains dots,
+// spaces or '=' is quoted: `hosts."node 1.2".nic`. Missing keys are created; the spec that reads the tree rejects
+// unknown ones.
 #pragma once
 
 #include <optional>
@@ -17,24 +17,25 @@ namespace moire::config {
 
 struct Override {
   std::vector<std::string> path;
-  std::string text;  // how messages and provenance name it
+  std::string text;  // its text in messages and provenance
   Place place;
   Node value;
 };
 
 std::optional<std::vector<std::string>> parse_path(std::string_view text, const Place& place, Diagnostics& diagnostics);
 
-// A place where a list may stand for a map that holds it under `key`: `comm: [...]` for `comm: {operations: [...]}`.
-// Paths then lead through both forms: a number leads into the list of such a map, any other segment makes the list one.
+// A position where a list is short for a map with that list under `key`: `comm: [...]` for `comm: {operations: [...]}`.
+// Paths work with both forms: an index leads into the list of such a map, and any other segment turns the list into a
+// map.
 struct ListForm {
-  std::vector<std::string> place;  // "*" is any segment
+  std::vector<std::string> place;  // "*" matches any segment
   std::string key;
 };
 
-// One entry of a variant: the key is the dotted path, the value any node; errors show the node's place.
+// One entry of a variant: `path` is its key, `value` may be any node; errors are reported at the node's place.
 std::optional<Override> make_override(std::string_view path, const Node& value, Diagnostics& diagnostics);
 
-// False, with a diagnostic at the override's place, where the path leads through a scalar or past a list's end.
+// Returns false and reports at the override's place if the path leads through a scalar or past the end of a list.
 bool apply(const Override& change, Node& root, Diagnostics& diagnostics, const ListForm* form = nullptr);
 
 }  // namespace moire::config

@@ -1,5 +1,5 @@
-// Where a value was written: the file (or the --set that stands for one), line and column, both from 1;
-// columns count bytes.
+// Where a value was written: the file (or the --set that supplied it), line and column. Both count from 1; columns
+// count bytes.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace moire::config {
 
-// One text that values come from: a file, a text in memory or one `--set path=value`.
+// A source of values: a file, a text in memory, or one `--set path=value`.
 struct Source {
-  std::string name;                                            // as errors show it
-  std::filesystem::path folder;                                // what relative paths written in it start from
-  bool has_lines = true;                                       // a --set has none: its name says it all
-  std::map<std::string, std::string, std::less<>> references;  // its top-level `sources:`, key to full text
+  std::string name;              // its name in messages
+  std::filesystem::path folder;  // base of relative paths in it
+  bool has_lines = true;         // false for a --set, whose name already contains its whole text
+  std::map<std::string, std::string, std::less<>> references;  // its top-level `sources:`, from key to full text
 };
 
 struct Place {
@@ -26,7 +26,7 @@ struct Place {
   std::string str() const;  // "file:line:col", "--set a=1", or "" for nowhere
 };
 
-// Of one byte of a text.
+// The place of a byte in a text.
 Place place_in(std::shared_ptr<const Source> source, std::string_view text, std::size_t at);
 
 }  // namespace moire::config

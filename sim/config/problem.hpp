@@ -1,4 +1,4 @@
-// What is wrong with a value, and what would be right, where only the caller knows where it stands.
+// What is wrong with a value and what would be right, if only the caller knows its place.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_depth = 100;
 
-struct Abort {};  // leaves the parser; the reason is in the diagnostics already
+struct Abort {};  // leaves the parser; the reason is already in the diagnostics
 
 std::size_t height(const Node& node) {
   std::size_t most = 0;
@@ -45,7 +45,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node = make(Node::Kind::null, mark);
-    // The parser only notices the missing value at the next token, perhaps lines below.
+    // The parser notices the missing value only at the next token, possibly lines below.
     if (!frames_.empty() && frames_.back().has_key) node.place = frames_.back().key_place;
     add(std::move(node), anchor);
   }
@@ -182,7 +182,7 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// The parser's words are about YAML's grammar; these are about what people did.
+// Remedies in terms of what users do; the parser's messages are about YAML's grammar.
 std::string yaml_remedy(const std::string& message) {
   const auto says = [&message](const char* part) { return message.find(part) != std::string::npos; };
   if (says("illegal map value")) return "put quotes around a text that holds ': ', and check the indentation";
@@ -211,12 +211,12 @@ bool indented_by_tab(std::string_view text, const Place& place) {
   return line.substr(0, std::min(content, line.size())).find('\t') != std::string_view::npos;
 }
 
-// The parser takes the end of the text for the closing quote. Only the last quoted scalar can be hit.
+// The parser takes the end of the text for the closing quote. Only the last quoted scalar can be affected.
 bool is_unclosed(std::string_view text, const Place& place) {
   if (place.line == 0) return false;
   std::string_view rest = from_line(text, place);
   rest.remove_prefix(std::min<std::size_t>(place.col - 1, rest.size()));
-  while (rest.starts_with('&') || rest.starts_with('!')) {  // an anchor or a tag stands before the quote
+  while (rest.starts_with('&') || rest.starts_with('!')) {  // an anchor or tag precedes the quote
     rest.remove_prefix(std::min(rest.find_first_of(" \t\r\n"), rest.size()));
     rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
   }
@@ -242,7 +242,7 @@ std::optional<Node> read_yaml(const std::string& text, const std::shared_ptr<con
     return std::nullopt;
   }
   if (const std::size_t end = valid_utf8(text);
-      end < text.size()) {  // of a --set; files are looked at as they are read
+      end < text.size()) {  // only for --set: files are checked while they are read
     diagnostics.error(place_in(source, text, end), "this is no UTF-8", "write it as UTF-8");
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// YAML text to a tree, positions kept. Includes are not followed here.
+// Parses YAML text into a tree with positions. Does not follow includes.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace moire::config {
 
-// Nothing where the text is no YAML. Each node, and each copy an alias makes, takes one off `budget`. An empty text is
-// a null node.
+// Returns nothing if the text is not YAML. Each node, and each copy that an alias makes, reduces `budget` by one. An
+// empty text is a null node.
 std::optional<Node> read_yaml(const std::string& text, const std::shared_ptr<const Source>& source, std::size_t& budget,
                               Diagnostics& diagnostics);
 

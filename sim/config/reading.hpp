@@ -1,4 +1,4 @@
-// Turns nodes into values. What it rejects goes to the diagnostics; it never throws for what a user wrote.
+// Converts nodes to values. Rejections go to the diagnostics; user input never causes exceptions.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@
 
 namespace moire::config {
 
-// Where one parsed value comes from.
+// The origin of one parsed value.
 struct Provenance {
   std::string path;    // "hbm.bandwidth"
   std::string value;   // as written
-  std::string source;  // full text of its source, the override's text, "default", or "" where none was stated
-  std::optional<double> residual;  // of a fitted value, a ratio
+  std::string source;  // full text of its source, the override's text, "default", or "" if no source was given
+  std::optional<double> residual;  // of a fitted value, as a ratio
   Place place;
 };
 
-// Context of the value being read; copied and narrowed on the way down.
+// Context of the value that is being read; copied and narrowed on the way down the tree.
 struct Reading {
   Diagnostics* diagnostics = nullptr;
   std::vector<Provenance>* provenance = nullptr;  // may be null
   std::string path;
   const Field* field = nullptr;
-  bool sourced = false;                              // the spec at hand demands sources
-  std::shared_ptr<const Source> file;                // nearest enclosing file, whose `sources:` count
-  std::shared_ptr<const std::string> override_text;  // set inside a value that an override put there
-  std::optional<std::string> stated_source;          // from an enclosing {value: [...], source: x}
+  bool sourced = false;                              // the current spec requires sources
+  std::shared_ptr<const Source> file;                // nearest enclosing file, whose `sources:` apply
+  std::shared_ptr<const std::string> override_text;  // set inside a value that an override supplied
+  std::optional<std::string> stated_source;          // of an enclosing {value: [...], source: x}
   std::optional<double> stated_residual;
 
-  Reading at(std::string_view key, const Node& value) const;  // of a map's entry
-  Reading at(std::size_t index, const Node& value) const;     // of a list's item
-  void enter(const Node& value);                              // takes over the node's file and override
-  std::string name() const;                                   // "'hbm.bandwidth'", or "the top level"
-  bool fail(const Node& at, std::string what, std::string remedy = {}) const;  // "<name> <what>"; returns false
+  Reading at(std::string_view key, const Node& value) const;                   // for the entry of a map
+  Reading at(std::size_t index, const Node& value) const;                      // for the item of a list
+  void enter(const Node& value);                                               // adopts the node's file and override
+  std::string name() const;                                                    // "'hbm.bandwidth'", or "the top level"
+  bool fail(const Node& at, std::string what, std::string remedy = {}) const;  // reports "<name> <what>"; returns false
   void record(const Node& value) const;
 };
 
@@ -51,7 +51,7 @@ bool read_text(const Node& node, std::string& out, const Reading& reading);
 bool read_path(const Node& node, std::filesystem::path& out, const Reading& reading);
 bool read_choice(const Node& node, std::int64_t& out, const Reading& reading);
 
-// Each calls `read` for every element, goes on after a failure, and returns whether all went well.
+// Both call `read` for every element, continue after a failure, and return whether all elements were valid.
 using ReadItem = std::function<bool(const Node& item, const Reading& reading)>;
 using ReadEntry = std::function<bool(const std::string& key, const Node& value, const Reading& reading)>;
 bool read_list(const Node& node, const Reading& reading, const ReadItem& read);
@@ -59,12 +59,12 @@ bool read_map(const Node& node, const Reading& reading, const ReadEntry& read);
 
 bool read_spec(const Node& node, const Description& description, void* object, const Reading& reading);
 
-// `{value: ..., source: ...}`: may stand for any scalar or list of scalars. Opening it sets `value` (null where there
-// is none) and what `reading` states of it, and returns whether all of it was right.
+// The sourced form `{value: ..., source: ...}` may replace any scalar or list of scalars. open_sourced_form() sets
+// `value` (null if there is none), records source and residual in `reading`, and returns whether the form is valid.
 bool is_sourced_form(const Node& node);
 bool open_sourced_form(const Node& node, const Node*& value, Reading& reading);
 
-// The `sources:` of a file: a map of texts.
+// Checks the `sources:` of a file: a map of texts.
 bool check_sources(const Node::Entry& entry, const Reading& reading);
 
 }  // namespace moire::config

@@ -1,4 +1,4 @@
-// Reading of single values: numbers, flags, text, paths, choices, in the plain or the sourced form.
+// Reads single values (numbers, flags, text, paths, choices), in plain or sourced form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace moire::config {
 namespace {
 
 struct Scalar {
-  const Node* node = nullptr;  // null: already reported
+  const Node* node = nullptr;  // null: the problem was already reported
   Reading reading;
-  bool good = true;  // false: reported, but the text is still worth checking
+  bool good = true;  // false: a problem was reported, but the text can still be checked
 };
 
-enum class Kind { number, other };  // a sourced spec asks for the source of its numbers only
+enum class Kind { number, other };  // a sourced spec requires sources for numbers only
 
-// The form a hardware file would need here, filled with what the user wrote.
+// Example of the required sourced form, filled in with the user's value.
 std::string sourced_example(const Node& value, const Reading& reading) {
   const bool known = reading.file && !reading.file->references.empty();
   const std::string key = known ? reading.file->references.begin()->first : "datasheet";
@@ -65,7 +65,7 @@ bool within_limits(double value, const Scalar& scalar) {
                              "must be " + (wanted.empty() ? "0 or more" : wanted));
 }
 
-// 23.77 kB are 23,770 B, whatever the product's last bit is.
+// Tolerates rounding of the product: 23.77 kB are 23,770 B.
 bool whole(double& bytes, const Scalar& scalar) {
   const double rounded = std::round(bytes);
   if (std::abs(bytes - rounded) > 1e-12 * std::abs(bytes))

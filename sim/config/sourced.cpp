@@ -1,4 +1,4 @@
-// The form {value: 4.8 TB/s, source: datasheet, residual: 3 %} and the `sources:` map it refers to.
+// The sourced form {value: 4.8 TB/s, source: datasheet, residual: 3 %} and the `sources:` map that it refers to.
 #include <fmt/format.h>
 
 #include "sim/config/reading.hpp"

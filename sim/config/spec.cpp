@@ -74,7 +74,7 @@ bool read_spec(const Node& node, const Description& description, void* object, c
                       fmt::format("it takes the keys {}", join(description.keys())));
   }
   Reading reading = outer;
-  reading.sourced = outer.sourced || description.sourced;  // parts of a sourced spec are sourced too
+  reading.sourced = outer.sourced || description.sourced;  // nested specs of a sourced spec are sourced too
   reading.stated_source.reset();
   reading.stated_residual.reset();
 

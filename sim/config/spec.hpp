@@ -1,4 +1,4 @@
-// A spec is a plain struct that describes itself once; parsing, help and reference pages follow from that.
+// A spec is a plain struct that describes itself once; parsing, help and reference pages are derived from that.
 //
 //   struct HbmSpec {
 //     BytesPerSecond bandwidth;
@@ -21,7 +21,7 @@
 
 namespace moire::config {
 
-// The value inside lists, maps and optionals: what limits speak about.
+// The innermost value type of lists, maps and optionals, to which limits apply.
 template <class M>
 struct LeafOf {
   using type = M;
@@ -42,8 +42,8 @@ inline constexpr bool is_optional<std::optional<M>> = true;
 
 constexpr double in_base_units(double value) { return value; }
 
-// What follows d.field(...): each call narrows what the field takes or adds to its help. Limits of a list or a map hold
-// for each of its values.
+// Returned by d.field(...): each call restricts the values of the field or adds to its help. Limits of a list or map
+// apply to each of its values.
 template <class M>
 class FieldBuilder {
  public:
@@ -62,17 +62,17 @@ class FieldBuilder {
   FieldBuilder& range(Limit low, Limit high) { return limit(in_base_units(low), in_base_units(high)); }
   FieldBuilder& range(std::string_view low, std::string_view high) { return limit(number(low), number(high)); }
 
-  // Parts of a byte count: no buffer, but a mean, or what a cost in bytes is reckoned with.
+  // Permits fractions of a byte, for sizes that are means or costs expressed in bytes.
   FieldBuilder& fractional() requires std::same_as<Leaf, Bytes> {
     field_.fractional = true;
     return *this;
   }
 
-  FieldBuilder& optional() {  // absent: the member keeps its initial value, which has no meaning to show
+  FieldBuilder& optional() {  // absent: the member keeps its initial value, which help does not show
     field_.required = false;
     return *this;
   }
-  FieldBuilder& or_default() {  // absent: the struct's initial value, shown in the help
+  FieldBuilder& or_default() {  // absent: the member keeps its initial value, which help shows as default
     field_.required = false;
     field_.has_default = true;
     return *this;
@@ -90,16 +90,16 @@ class FieldBuilder {
     for (const char* name : names) field_.choices.emplace_back(name, std::ssize(field_.choices));
     return *this;
   }
-  FieldBuilder& exists()  // the file or folder must be there
+  FieldBuilder& exists()  // the file or folder must exist
       requires std::same_as<Leaf, std::filesystem::path> {
     field_.must_exist = true;
     return *this;
   }
 
  private:
-  static constexpr double most_ratio = 1e6;  // and least: its inverse
+  static constexpr double most_ratio = 1e6;  // the least ratio is its inverse
 
-  // Above zero.
+  // The smallest value that counts as positive.
   static double least() {
     if constexpr (std::same_as<Leaf, Bytes> || std::integral<Leaf>) return 1;
     if constexpr (HasDimension<Leaf>) return bounds_of(DimensionOf<Leaf>::value).least;
@@ -131,7 +131,7 @@ class Describer {
     out_.meaning = std::move(meaning);
   }
 
-  // Every number of this spec must be written {value: ..., source: ...}.
+  // Every number of this spec must be written as {value: ..., source: ...}.
   void sourced() { out_.sourced = true; }
 
   template <class Base, class M>
@@ -145,8 +145,8 @@ class Describer {
     return FieldBuilder<M>(added);
   }
 
-  // A key whose value another reader takes out of the same tree with read_at(): a floor above describes it, as
-  // `component`. Here it is known to messages and help, and has no member.
+  // A key whose value another reader, on a higher floor, parses with read_at(); its spec is `component`. Here the key
+  // has no member and is only known to messages and help.
   FieldBuilder<Node> field_elsewhere(std::string key, std::string component, std::string meaning) {
     Field& added = out_.fields.emplace_back();
     added.key = std::move(key);
@@ -158,8 +158,8 @@ class Describer {
     return FieldBuilder<Node>(added);
   }
 
-  // Run once all fields are read without error; what it returns is reported at the spec's place, or at the named
-  // field's.
+  // Runs after all fields were read without error. A returned problem is reported at the place of the spec or of the
+  // named field.
   void check(std::function<std::optional<Problem>(const T&)> run) { check("", std::move(run)); }
   void check(std::string key, std::function<std::optional<Problem>(const T&)> run) {
     out_.checks.push_back(
@@ -185,8 +185,8 @@ const Description& description() {
   return described;
 }
 
-// The typed spec, or nothing, with the reasons added to `diagnostics`. `provenance` gets one entry per value. `path`
-// is where the node stands in its tree ("gpu.hbm"), for messages.
+// Returns the typed spec, or nothing with the reasons in `diagnostics`. `provenance` receives one entry per value.
+// `path` is the node's path in its tree ("gpu.hbm"), for messages.
 template <Described T>
 std::optional<T> parse(const Node& node, Diagnostics& diagnostics, std::vector<Provenance>* provenance = nullptr,
                        std::string path = {}) {
@@ -200,11 +200,12 @@ std::optional<T> parse(const Node& node, Diagnostics& diagnostics, std::vector<P
   return spec;
 }
 
-// Where `keys` lead to from `root`, and in `reading` what holds there; null where one of them is missing.
+// Follows `keys` from `root` and sets `reading` for the result; null if one of them is missing.
 const Node* descend(const Node& root, std::initializer_list<std::string_view> keys, Reading& reading);
 
-// Reads one value of a tree whose rest others read (Describer::field_elsewhere). Where it is absent, `out` stays as it
-// is. False, with the reasons in `diagnostics`, where it is wrong. `path` is where the root stands in its tree.
+// Reads one value of a tree whose other parts other readers parse (Describer::field_elsewhere). If the value is absent,
+// `out` is unchanged. Returns false with the reasons in `diagnostics` if it is invalid. `path` is the path of the root
+// in its tree.
 template <class M>
 bool read_at(const Node& root, std::initializer_list<std::string_view> keys, M& out, Diagnostics& diagnostics,
              std::vector<Provenance>* provenance = nullptr, std::string path = {}) {

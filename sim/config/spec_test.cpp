@@ -168,7 +168,7 @@ TEST(Spec, AMissingIncludeIsToldOnce) {
   EXPECT_EQ(read("links: missing_links_file.yaml\n").errors.find("'links'"), std::string::npos);
 }
 
-// A reader's file with a key for another reader, whose spec stands on a floor above.
+// A file with a key for another reader, whose spec is on a higher floor.
 struct ShelfSpec {
   std::int64_t height = 0;
   static void describe(Describer<ShelfSpec>& d) {

@@ -32,13 +32,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest = 100;  // nobody mistypes that much; the table is quadratic
+  constexpr std::size_t longest = 100;  // longer words are not typing errors, and the table is quadratic
   if (word.empty() || word.size() > longest) return std::nullopt;
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
-    if (candidate.size() > longest || longer >= best) continue;  // so many changes at least
+    if (candidate.size() > longest || longer >= best) continue;  // at least this many changes
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
       best = distance;

@@ -1,4 +1,4 @@
-// "did you mean": the known word nearest to a mistyped one.
+// Suggestions for mistyped words: "did you mean ...".
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace moire::config {
 
-// Insertions, deletions, substitutions and swaps of neighbours, each counted once; letter case is free.
+// Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours; ignores letter case.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The nearest candidate, if it is near enough to be a slip of the finger.
+// The nearest candidate, if it is near enough to be a typing error.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // "did you mean 'x'?", else "<label>: a, b, c", else "".

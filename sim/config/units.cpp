@@ -26,11 +26,11 @@ struct DimensionInfo {
   Bounds bounds;
 };
 
-constexpr double largest_size = 0x1p53;  // up to here a double counts every byte
+constexpr double largest_size = 0x1p53;  // up to here a double represents every integer
 
 constexpr DimensionInfo dimensions[] = {
     {Dimension::time, "time", "700 ns", {1, 1e15}},
-    {Dimension::bytes, "size", "64 MiB", {0, largest_size}},  // parts of a byte: FieldBuilder::fractional
+    {Dimension::bytes, "size", "64 MiB", {0, largest_size}},  // fractions of a byte: see FieldBuilder::fractional
     {Dimension::bytes_per_second, "bandwidth", "200 GB/s", {1e6, 1e21}},
     {Dimension::flop, "number of operations", "2 TFLOP", {1, 1e24}},
     {Dimension::flop_per_second, "compute rate", "989 TFLOP/s", {1e6, 1e22}},
@@ -97,7 +97,7 @@ std::string write_like(Dimension dimension) {
   return fmt::format("write a {} like {}", dimension_name(dimension), dimension_example(dimension));
 }
 
-// Case decides between bits and bytes and between milli and mega, so all spellings that differ by case are offered.
+// Case distinguishes bits from bytes and milli from mega, so all spellings that differ only by case are offered.
 std::string unit_suggestion(std::string_view unit, Dimension dimension) {
   std::vector<std::string> symbols;
   for (const Unit& u : units()) {
@@ -157,7 +157,7 @@ std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension
     return Problem{in_quotes(whole) + " has no unit",
                    fmt::format("a {} takes one of {}", dimension_name(dimension), join(dimension_units(dimension)))};
   }
-  // 92 % is 0.92 exactly as a division, and not as a product.
+  // Division makes 92 % exactly 0.92; multiplication by 0.01 would not.
   const double result = symbol == "%" ? number / 100 : number * factor;
   if (auto problem = bounds_problem(whole, dimension, result)) return problem;
   value = result;

@@ -1,6 +1,6 @@
-// Text with a unit to a quantity and back: `64 MiB`, `200 Gb/s`, `2.5 us`, `989 TFLOP/s`, `1.98 GHz`, `92 %`.
+// Converts text with a unit to a quantity and back: `64 MiB`, `200 Gb/s`, `2.5 us`, `989 TFLOP/s`, `1.98 GHz`, `92 %`.
 //
-// Prefixes: k M G T P E Z count by 1000, Ki Mi Gi Ti Pi by 1024. B is a byte; b a bit, in rates only.
+// Prefixes k M G T P E Z are powers of 1000, Ki Mi Gi Ti Pi powers of 1024. B is a byte; b is a bit, in rates only.
 #pragma once
 
 #include <optional>
@@ -16,21 +16,21 @@ namespace moire::config {
 // Base units: ps, B, B/s, FLOP, FLOP/s, 1/s, W, J, 1.
 enum class Dimension { time, bytes, bytes_per_second, flop, flop_per_second, per_second, power, energy, ratio };
 
-// What all machines, programs and measurements lie within, zero aside, in base units: beyond it a value is a slip, and
-// arithmetic with it would be none.
+// The range of non-zero values in all machines, programs and measurements, in base units. A value outside is taken for
+// a mistake, and arithmetic with it would be meaningless.
 struct Bounds {
   double least;
   double most;
 };
 Bounds bounds_of(Dimension dimension);
 
-// `value` gets the number in base units, sign and all; nothing is returned when all is well.
+// Sets `value` to the number in base units, with its sign; returns nothing if the text is valid.
 std::optional<Problem> parse_quantity(std::string_view text, Dimension dimension, double& value);
 
 std::string format_quantity(double value, Dimension dimension);  // 67108864 -> "64 MiB"
 std::string_view dimension_name(Dimension dimension);            // "bandwidth"
 std::string_view dimension_example(Dimension dimension);         // "200 GB/s"
-std::vector<std::string> dimension_units(Dimension dimension);   // the usual ones, for help
+std::vector<std::string> dimension_units(Dimension dimension);   // the usual units, for help
 
 template <class Q>
 struct DimensionOf;

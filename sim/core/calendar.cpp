@@ -37,7 +37,7 @@ void Calendar::reschedule(EventId id, Time at) {
     append(id, at, list.component);
     return drop_empty();
   }
-  // It is alone, and moves with its list.
+  // The event is alone in its list, so the list moves with it.
   known = number;
   list.at = at;
   Entry& entry = heap_[list.position];
@@ -110,6 +110,7 @@ void Calendar::unlink(EventId id) {
 }
 
 std::uint32_t& Calendar::recent(Time at, std::uint32_t component) {
+  // Fibonacci hashing: the factor is 2^64 / golden ratio.
   const std::uint64_t spread = (static_cast<std::uint64_t>(at.ps) + component) * 0x9E3779B97F4A7C15ULL;
   return recent_[spread >> 32 & (recent_lists - 1)];
 }
@@ -141,7 +142,7 @@ std::uint32_t Calendar::new_list(Time at, std::uint32_t component) {
 }
 
 void Calendar::release(std::uint32_t list) {
-  lists_[list].at = Time::max();  // of no event: it is not found again
+  lists_[list].at = Time::max();  // matches no event, so that the list is not found again
   free_lists_.push_back(list);
   --empty_;
 }
@@ -155,7 +156,7 @@ void Calendar::drop_empty_front() {
   }
 }
 
-// What is moved often leaves many empty lists behind.
+// Frequent rescheduling leaves many empty lists in the heap.
 void Calendar::drop_empty() {
   drop_empty_front();
   if (empty_ <= 64 + heap_.size() / 2) return;

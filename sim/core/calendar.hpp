@@ -1,7 +1,7 @@
-// The event calendar: what happens when, in an order that is the same on every machine.
+// The event calendar: fires events in an order that is the same on every machine.
 //
-// Events fire by (time, component, sequence): ties at one picosecond go to the component that was registered first,
-// then to the event that was scheduled first. No address and no wall clock takes part.
+// Events fire by (time, component, sequence): at equal times the component with the lower number goes first, and within
+// a component the event that was scheduled first. The order never depends on addresses or the wall clock.
 #pragma once
 
 #include <array>
@@ -13,13 +13,12 @@
 
 namespace moire::core {
 
-// Whoever acts when an event fires. `payload` is what it gave when it scheduled the event.
+// Receives events. `payload` is the value that was passed to schedule().
 class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void fire(std::uint64_t payload) = 0;
-  // The event fires after the present one, which takes longer than a miss of the caches: what it begins with may be
-  // fetched meanwhile. Changes nothing.
+  // Prefetch hint: the event with this payload fires after the present one. Must not change any state.
   virtual void fires_next(std::uint64_t /*payload*/) const {}
 
  protected:
@@ -38,32 +37,32 @@ class Calendar {
   Time next_time() const { return heap_.front().at; }
   std::uint64_t fired() const { return fired_; }
 
-  // Schedules one event; it is forgotten once it fires. `component` breaks ties. Throws InvariantError if at < now,
-  // EndOfTime if there is no such date.
+  // Schedules one event; its id is reused once it has fired. `component` breaks ties. Throws InvariantError if at <
+  // now, EndOfTime if `at` is beyond the range of Time.
   EventId schedule(Time at, EventSink& sink, std::uint64_t payload, std::uint32_t component = 0);
-  // Moves a pending event; it then orders behind events already scheduled for that time by the same component.
+  // Moves a pending event; it then comes after events that the same component has already scheduled for that time.
   void reschedule(EventId id, Time at);
   void cancel(EventId id);
 
   // Fires the earliest event. The calendar must not be empty.
   void step();
-  // Moves the clock forward without an event (an outer engine keeps its own clock).
+  // Moves the clock forward without firing an event, for an outer engine with a clock of its own.
   void advance_to(Time t);
 
  private:
-  // Events of one component at one picosecond, in the order in which they were scheduled. The heap orders these lists,
-  // not events: where many ranks do the same at the same time, most events find the list of their instant among the
-  // recent ones and cost no search. A list that has left the table of recent ones gets no more events; later events of the
-  // same instant go into a new list, which the heap orders behind the old one.
+  // Events of one component at one picosecond, in the order in which they were scheduled. The heap orders these lists
+  // and not events: where many ranks do the same at the same time, most events find the list of their instant in the
+  // table of recent lists, without a search. A list that has left the table gets no more events; later events of the
+  // same instant go into a new list, which the heap orders after the old one.
   struct List {
     Time at;
     std::uint32_t component = 0;
     EventId first = none, last = none;
-    std::uint32_t position = 0;  // in heap_
+    std::uint32_t position = 0;  // index in heap_
   };
   struct Entry {
     Time at;
-    std::uint64_t sequence = 0;  // of the list
+    std::uint64_t sequence = 0;  // of the list, for ties
     std::uint32_t component = 0;
     std::uint32_t list = 0;
     bool before(const Entry& o) const {
@@ -98,13 +97,13 @@ class Calendar {
   std::uint64_t sequence_ = 0;
   std::uint64_t fired_ = 0;
   std::size_t pending_ = 0;
-  std::size_t empty_ = 0;    // lists in heap_ that have become empty; never the first one, but while an event fires
-  std::vector<Entry> heap_;  // 4-ary: half the cache misses of a binary heap
+  std::size_t empty_ = 0;    // empty lists in heap_; the front list is empty only while an event fires
+  std::vector<Entry> heap_;  // 4-ary, which has half the cache misses of a binary heap
   std::vector<List> lists_;
   std::vector<std::uint32_t> free_lists_;
   std::vector<Slot> slots_;
   std::vector<EventId> free_;
-  std::array<std::uint32_t, recent_lists> recent_{};  // lists by a hash of their time
+  std::array<std::uint32_t, recent_lists> recent_{};  // lists by a hash of their time and component
 };
 
 }  // namespace moire::core

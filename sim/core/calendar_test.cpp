@@ -52,7 +52,7 @@ TEST(Calendar, StandsBetweenEventsWhereItIsPut) {
   EXPECT_TRUE(log.order.empty());
   EXPECT_EQ(calendar.now(), Time{99});
   EXPECT_EQ(calendar.next_time(), Time{100});
-  calendar.advance_to(Time{100});  // at an event, not past it
+  calendar.advance_to(Time{100});  // up to an event, not past it
   EXPECT_TRUE(log.order.empty());
   EXPECT_THROW(calendar.advance_to(Time{101}), InvariantError);
   EXPECT_THROW(calendar.advance_to(Time{99}), InvariantError);
@@ -102,7 +102,7 @@ TEST(Calendar, ReschedulesToEarlierAndToTheSameTime) {
   const auto a = calendar.schedule(Time{10}, log, 1);
   calendar.schedule(Time{10}, log, 2);
   const auto c = calendar.schedule(Time{30}, log, 3);
-  calendar.reschedule(a, Time{10});  // behind event 2 now
+  calendar.reschedule(a, Time{10});  // now comes after event 2
   calendar.reschedule(c, Time{9});
   drain(calendar);
   EXPECT_THAT(log.order, ElementsAre(3, 2, 1));
@@ -129,7 +129,7 @@ TEST(Calendar, ASinkMayScheduleAtTheSameInstant) {
 TEST(Calendar, AgreesWithASortUnderRandomSchedulesMovesAndCancels) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 50; ++round) {
-    // Many events at few times, and few events at many.
+    // Alternately few times with many events each and many times with few events.
     const std::uint64_t dates = round % 2 == 0 ? 100 : 20000;
     Calendar calendar;
     Log log(calendar);

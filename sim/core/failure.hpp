@@ -1,4 +1,4 @@
-// A run failed for lack of something outside Moire: memory, disk space, a writable folder, time.
+// Failures of a run that are not bugs: missing memory, disk space, write permission or simulated time.
 #pragma once
 
 #include <stdexcept>
@@ -11,8 +11,7 @@ struct RunFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a program or a machine asks for is more than can be simulated. Whoever knows where it was asked for tells it
-// there.
+// A program or a machine is too large to simulate. The caller that knows the position in the input reports it there.
 struct TooLarge : RunFailure {
   TooLarge(const std::string& what_is, std::string what_would_be)
       : RunFailure(what_is + "; " + what_would_be), what_is_wrong(what_is), remedy(std::move(what_would_be)) {}
@@ -20,12 +19,12 @@ struct TooLarge : RunFailure {
   std::string remedy;
 };
 
-// Some cannot be simulated for all, since all meet somewhere: all of them have to be.
+// Ranks that were folded together turn out to share a link: the run must be repeated with all ranks.
 struct NotAlike : RunFailure {
   using RunFailure::RunFailure;
 };
 
-// A date that the clock cannot tell.
+// A time beyond the range of the clock.
 struct EndOfTime : RunFailure {
   EndOfTime() : RunFailure("the run would last longer than 106 days, the most that its clock of picoseconds tells") {}
 };

@@ -1,4 +1,4 @@
-// Flags: counters in the memory of one rank that workgroups, copies and NICs raise and workgroups wait for.
+// Flags: counters in the memory of a rank. Workgroups, copies and NICs raise them, and workgroups wait for them.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@ class Flags {
  public:
   explicit Flags(Calendar& calendar, std::uint32_t component = 0) : calendar_(calendar), component_(component) {}
 
-  // Makes `count` flags of value 0; returns the first id, the others follow. Memory is taken by those that are used.
+  // Makes `count` flags of value 0 with consecutive ids and returns the first id. Memory is allocated on first use.
   FlagId add(std::uint32_t count);
   std::size_t size() const { return size_; }
   std::int64_t value(FlagId id) const { return pages_[id / page] ? (*pages_[id / page])[id % page].value : 0; }
   void raise(FlagId id, std::int64_t by = 1);
-  // It will be raised next: what that begins with may be fetched. Changes nothing.
+  // Prefetch hint: the flag will be raised next. Changes nothing.
   void fetch(FlagId id) const {
     if (pages_[id / page]) __builtin_prefetch(&(*pages_[id / page])[id % page]);
   }
-  // Fires sink.fire(payload) `notice` after the flag reaches `target` (a poll interval); also if it already has.
+  // Fires sink.fire(payload) `notice` (a polling delay) after the flag reaches `target`, also if it already has.
   void wait(FlagId id, std::int64_t target, Time notice, EventSink& sink, std::uint64_t payload);
 
   struct Waiter {
@@ -35,15 +35,15 @@ class Flags {
     EventSink* sink = nullptr;
     std::uint64_t payload = 0;
   };
-  // Everyone who still waits, by flag and then in the order they began to.
+  // All waiters, by flag, then in the order in which they began to wait.
   std::vector<Waiter> waiting() const;
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
   struct Flag {
     std::int64_t value = 0;
-    std::int64_t lowest = INT64_MAX;  // target of all who wait
-    std::uint32_t first = none;       // parked waiters, oldest first
+    std::int64_t lowest = INT64_MAX;  // the lowest target of all waiters
+    std::uint32_t first = none;       // list of parked waiters, oldest first
     std::uint32_t last = none;
   };
   struct Parked {

@@ -62,7 +62,7 @@ TEST_F(FlagsTest, WaitersOfOneRaiseAreWokenInTheOrderTheyBegan) {
   EXPECT_THAT(log.fired, ElementsAre(Pair(1, 0), Pair(2, 0), Pair(4, 0)));
   ASSERT_EQ(flags.waiting().size(), 1);
   EXPECT_EQ(flags.waiting()[0].payload, 3);
-  flags.wait(flag, 3, Time{}, log, 5);  // in a slot that was used before
+  flags.wait(flag, 3, Time{}, log, 5);  // reuses a free entry
   flags.raise(flag);
   drain();
   EXPECT_THAT(log.fired, ElementsAre(Pair(1, 0), Pair(2, 0), Pair(4, 0), Pair(3, 0), Pair(5, 0)));

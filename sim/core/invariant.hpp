@@ -1,4 +1,4 @@
-// Checks of our own reasoning. A failed one is a bug of Moire, never of the user's input: the command exits with 70.
+// Assertions about Moire itself. A failure is a bug of Moire, never wrong user input: the command exits with status 70.
 #pragma once
 
 #include <stdexcept>

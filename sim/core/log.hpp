@@ -1,7 +1,8 @@
-// What the program decides, for whoever wants to know why a result is what it is: one line a decision, never a result.
+// Log of decisions, for readers who want to know why a result is what it is: one line per decision. Results never go
+// through the log.
 //
-// A line costs one comparison where its level is off; ask logs() first where its words are dear to make. Nothing that
-// happens once an event is told at any level. Where lines go is log_output.hpp's.
+// A line below the enabled level costs one comparison; call logs() first if its text is expensive to build. Nothing
+// that happens per event is logged at any level. log_output.hpp decides where lines go.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,14 +11,14 @@
 
 namespace moire::core {
 
-// Each includes those before it.
+// Each level includes those before it.
 enum class LogLevel { off, error, warn, info, debug };
 
 struct Log {
   LogLevel level = LogLevel::off;
   void (*write)(LogLevel level, const std::string& text) = nullptr;
 };
-inline Log log_state;  // of this process; set by log_output.hpp
+inline Log log_state;  // one per process, set by log_output.hpp
 
 inline bool logs(LogLevel level) { return level <= log_state.level; }
 
@@ -34,12 +35,12 @@ template <class... Args>
 void log_warning(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::warn, format, std::forward<Args>(args)...);
 }
-// A choice that decides what is simulated.
+// A decision that affects what is simulated.
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::info, format, std::forward<Args>(args)...);
 }
-// How the program goes about it.
+// How the simulation is carried out.
 template <class... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::debug, format, std::forward<Args>(args)...);

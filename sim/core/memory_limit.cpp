@@ -26,7 +26,7 @@ double spare_memory() {
     double kib = 0;
     if (word == "MemAvailable:" && in >> kib) spare = kib * 1024;
   }
-  // In a container, what its control group leaves.
+  // In a container: what its control group leaves.
   const auto most = number_in("/sys/fs/cgroup/memory.max");
   const auto used = number_in("/sys/fs/cgroup/memory.current");
   if (most && used) spare = std::min(spare, *most - *used);

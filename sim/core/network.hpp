@@ -1,8 +1,8 @@
-// The scale-out network as the models see it: messages between endpoints over a topology of links.
+// The scale-out network as seen by the models: messages between endpoints over a topology of links.
 //
-// Two implementations serve the same topology: QueueNetwork (chunks wait FIFO at every port, inside our own calendar,
-// no solver: what large studies use) and the SimGrid flow network (max-min shared flows). docs/explanation/network.md
-// states how far they may differ.
+// Two implementations serve the same topology. QueueNetwork queues chunks FIFO at every port inside our own calendar,
+// without a solver; large studies use it. The SimGrid flow network shares links max-min fairly.
+// docs/explanation/network.md states how far their results may differ.
 #pragma once
 
 #include <cstdint>
@@ -17,37 +17,37 @@ namespace moire::core {
 using EndpointId = std::uint32_t;
 using LinkId = std::uint32_t;
 
-// One direction of one cable or port. bandwidth is what payload can use (encoding and headers taken off).
+// One direction of a cable or port. `bandwidth` is for payload: encoding and headers are already deducted.
 struct NetworkLink {
   std::string name;
   BytesPerSecond bandwidth;
   Time latency;
 };
 
-// Endpoints (NICs), links and the path between any two endpoints.
+// Endpoints (NICs), links, and the path between any two endpoints.
 class Topology {
  public:
   virtual ~Topology() = default;
   virtual std::uint32_t endpoints() const = 0;
   virtual const std::vector<NetworkLink>& links() const = 0;
-  // Appends the links from source to destination in order. `flow` lets static multi-path routing spread queue pairs.
+  // Appends the links of the path in order. `flow` lets static multi-path routing spread queue pairs over paths.
   virtual void route(EndpointId source, EndpointId destination, std::uint32_t flow,
                      std::vector<LinkId>& path) const = 0;
-  // Beside which endpoint a link stands: messages that come to it at once are ordered by where their ends are from
-  // there, which says the same beside every endpoint.
+  // The endpoint that a link belongs to. Messages that reach a link at the same time are ordered by the positions of
+  // their source and destination relative to it, so that the order does not depend on which endpoint is number 0.
   virtual EndpointId home(LinkId link) const = 0;
-  // Is the topology the same, routes too, when every endpoint takes the place of the one `by` places on (the last ones
-  // that of the first ones)? But for routes through links that stay where they are.
+  // True if the topology and its routes are unchanged when every endpoint takes the place of the endpoint `by` further
+  // on (modulo the number of endpoints). Routes over links that turned() maps to themselves are exempt.
   virtual bool turns(EndpointId /*by*/) const { return false; }
-  // Where it is: the link that takes the place of `link`; itself where it stays.
+  // If turns(by): the link that takes the place of `link`, or `link` itself if it is shared by all.
   virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }
 };
 
-// A message is delivered when its last byte has arrived; `after` that comes sink->fire(payload). bytes >= 1.
+// Delivered when its last byte has arrived; `after` later, sink->fire(payload) is called. bytes >= 1.
 struct Message {
   EndpointId source = 0;
   EndpointId destination = 0;
-  std::uint32_t flow = 0;  // queue pair: messages of one (source, destination, flow) arrive in order
+  std::uint32_t flow = 0;  // queue pair: messages with the same (source, destination, flow) arrive in order
   Bytes bytes;
   EventSink* sink = nullptr;
   std::uint64_t payload = 0;
@@ -56,7 +56,7 @@ struct Message {
 
 struct LinkUse {
   Bytes carried;
-  Time busy;  // time in which the link was transmitting
+  Time busy;  // total time in which the link transmitted
 };
 
 class Network {
@@ -65,7 +65,7 @@ class Network {
   virtual void send(const Message& message) = 0;
   virtual Bytes injected() const = 0;
   virtual Bytes delivered() const = 0;
-  // Per link, in the topology's order; what flowed until now.
+  // Traffic until now per link, in the topology's order.
   virtual std::vector<LinkUse> use() const = 0;
 };
 

@@ -14,7 +14,7 @@ constexpr double ln2 = 0x1.62e42fefa39efp-1;
 constexpr std::uint64_t sign_and_mantissa = 0x800FFFFFFFFFFFFFULL;
 constexpr int mantissa_bits = 52, exponent_bias = 1023;
 
-// std::floor, std::frexp and std::ldexp of what comes here, without calls into the C library.
+// std::floor, std::frexp and std::ldexp for the values that occur here, without calls to the C library.
 double floor_of(double x) {
   const auto whole = static_cast<double>(static_cast<std::int64_t>(x));
   return whole > x ? whole - 1 : whole;
@@ -34,12 +34,12 @@ double scaled(double x, int exponent) {
   return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent_bias + exponent) << mantissa_bits);
 }
 
-// e^x = 2^k e^r, |r| <= ln2 / 2: Taylor to r^16 / 16!.
+// e^x = 2^k e^r with |r| <= ln2 / 2; e^r by its Taylor series up to r^16 / 16!.
 double exponential(double x) {
   constexpr int terms = 16;
   const double k = floor_of(x / ln2 + 0.5);
   const double r = x - k * ln2;
-  std::array<double, terms> part;  // r / i, all at once: they wait for nothing but r
+  std::array<double, terms> part;  // all r / i first, because they depend only on r
   for (int i = 0; i < terms; ++i) part[i] = r / (i + 1);
   double sum = 1;
   for (int i = terms; i-- > 0;) sum = 1 + part[i] * sum;
@@ -54,7 +54,7 @@ constexpr std::array<double, 11> odd_inverses = [] {
 
 }  // namespace
 
-// ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)), x = m 2^k, m in [1/sqrt2, sqrt2): |argument| < 0.172.
+// ln(x) = k ln2 + 2 artanh((m - 1) / (m + 1)) for x = m 2^k with m in [1/sqrt2, sqrt2), so |argument| < 0.172.
 double logarithm(double x) {
   int k = 0;
   double m = mantissa_of(x, k);  // exact
@@ -69,13 +69,14 @@ double logarithm(double x) {
   return k * ln2 + 2 * s * sum;
 }
 
-// Ranks that do the same ask the same: the last answers are kept.
+// Memoised, because ranks that do the same ask for the same powers.
 double power(double base, double exponent) {
   struct Known {
     double base = 0, exponent = 0, power = 0;
   };
   constexpr unsigned places_bits = 9;
-  thread_local std::array<Known, 1U << places_bits> last{};  // no base is 0
+  thread_local std::array<Known, 1U << places_bits> last{};  // never matches initially, because no base is 0
+  // Fibonacci hashing: the factor is 2^64 / golden ratio.
   const std::uint64_t spread =
       (std::bit_cast<std::uint64_t>(base) + std::bit_cast<std::uint64_t>(exponent)) * 0x9E3779B97F4A7C15ULL;
   Known& known = last[spread >> (64 - places_bits)];

@@ -1,5 +1,5 @@
-// base^exponent and ln(x) from IEEE additions, multiplications and divisions alone: the same bits on every machine. The
-// C library picks a variant of pow by processor, and its last bit differs between them.
+// base^exponent and ln(x) from IEEE additions, multiplications and divisions only, so that results have the same bits
+// on every machine. The C library selects a variant of pow by processor, and variants differ in the last bit.
 #pragma once
 
 namespace moire::core {

@@ -1,9 +1,9 @@
-// Physical quantities as types, so that a bandwidth is never added to a latency.
+// Physical quantities as types, so that a bandwidth cannot be added to a latency.
 //
-// Time is an integer number of picoseconds: sums are exact and ties are real ties. All other quantities are
-// doubles in the base unit their name says.
+// Time is an integer number of picoseconds: sums are exact, and equal times compare equal. All other quantities are
+// doubles in the base unit that their name states.
 //
-// A time that would not fit is Time::max(), whatever it was made by: nothing wraps, and the calendar refuses it.
+// Times saturate at Time::max() instead of overflowing, and the calendar refuses that value.
 #pragma once
 
 #include <cmath>
@@ -13,12 +13,12 @@
 
 namespace moire {
 
-// A date or a duration in integer picoseconds; 2^63 ps is 106 days.
+// A point in time or a duration in integer picoseconds; 2^63 ps is 106 days.
 struct Time {
   std::int64_t ps = 0;
 
   static constexpr Time max() { return Time{std::numeric_limits<std::int64_t>::max()}; }
-  // Cut to whole picoseconds.
+  // Truncates to whole picoseconds.
   static constexpr Time from_ps(double ps) { return ps < 0x1p63 ? Time{static_cast<std::int64_t>(ps)} : max(); }
   static constexpr Time from_ns(double ns) { return from_ps(ns * 1e3 + (ns < 0 ? -0.5 : 0.5)); }
   static constexpr Time from_us(double us) { return from_ns(us * 1e3); }
@@ -40,7 +40,7 @@ struct Time {
   }
 };
 
-// A sum of many times, as of all workgroups of a machine, which may be longer than a date.
+// A sum of many times, such as over all workgroups of a machine; it may exceed the range of Time.
 class TimeSum {
  public:
   constexpr TimeSum& operator+=(Time t) {
@@ -64,7 +64,7 @@ class TimeSum {
   Picoseconds ps_ = 0;
 };
 
-// A real quantity of one dimension. Tag names the base unit.
+// A real quantity of one dimension; Tag names the base unit.
 template <class Tag>
 struct Quantity {
   double value = 0;
@@ -85,7 +85,7 @@ using PerSecond = Quantity<struct PerSecondTag>;            // events / s: messa
 using Watts = Quantity<struct WattsTag>;                    // W
 using Joules = Quantity<struct JoulesTag>;                  // J
 
-// Time to move `bytes` at `rate` > 0, rounded up to the next picosecond so that nothing ever ends early.
+// Time to move `bytes` at `rate` > 0, rounded up to a whole picosecond so that no transfer ends early.
 inline Time duration(Bytes bytes, BytesPerSecond rate) {
   return Time::from_ps(std::ceil(bytes.value * 1e12 / rate.value));
 }

@@ -32,7 +32,7 @@ std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
 }  // namespace
 
 std::size_t QueueNetwork::hash(const Key& key) {
-  // The finaliser of splitmix64; only spreads places, no order comes from it.
+  // The finaliser of splitmix64. It only spreads hash table entries; no order depends on it.
   std::uint64_t x = (static_cast<std::uint64_t>(key.source) << 32 | key.destination) + key.flow * 0x9e3779b97f4a7c15ULL;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
@@ -53,7 +53,7 @@ void QueueNetwork::grow_table() {
     if (flow != none) table_[place_of(flows_[flow].key)] = flow;
 }
 
-// Those behind it that would be found no more move up.
+// Deletion from linear probing: later entries that would become unreachable move up.
 void QueueNetwork::forget(const Key& key) {
   const std::size_t last = table_.size() - 1;
   std::size_t hole = place_of(key);
@@ -101,7 +101,7 @@ void QueueNetwork::send(const Message& message) {
   offer(index);
 }
 
-// The one that is open, or a new one.
+// The open flow with this key, or a new one.
 QueueNetwork::Index QueueNetwork::flow_for(const Key& key) {
   if (2 * open_flows_ >= table_.size()) grow_table();
   const std::size_t place = place_of(key);
@@ -155,7 +155,7 @@ void QueueNetwork::enqueue(Port& port, Index index) {
   port.last = index;
 }
 
-// The next turn, at the end of the present one.
+// Schedules the port's next turn, at the end of the present one.
 void QueueNetwork::wake(LinkId id) {
   Port& port = ports_[id];
   if (port.scheduled || (port.first == none && port.served == none)) return;
@@ -205,8 +205,8 @@ QueueNetwork::Arrival QueueNetwork::at(const Hop& hop, const Flow& flow, Index i
 
 void QueueNetwork::settle() {
   if (offered_.empty() && due_.empty() && arrived_.empty()) return;
-  // Two chunks of one flow never come at once, but for a service shorter than a picosecond: then the first one is
-  // first.
+  // Stable, because two chunks of one flow can arrive in the same picosecond if their service is shorter than that; the
+  // one that was sent first stays first.
   std::stable_sort(offered_.begin(), offered_.end());
   for (const Arrival& flow : offered_) {
     enqueue(ports_[flow.link], flow.index);
@@ -214,7 +214,7 @@ void QueueNetwork::settle() {
   }
   offered_.clear();
   std::sort(due_.begin(), due_.end());
-  for (std::size_t i = 0; i < due_.size(); ++i) inject(due_[i]);  // which may be due again
+  for (std::size_t i = 0; i < due_.size(); ++i) inject(due_[i]);  // inject() may append to due_
   due_.clear();
   std::stable_sort(arrived_.begin(), arrived_.end());
   for (const Arrival& chunk : arrived_) forward(chunk.index);
@@ -243,7 +243,7 @@ void QueueNetwork::inject(LinkId id) {
   flow.in_flight += bytes;
   forward(taken);
   port.free = links_[id].free;
-  // Its next turn is behind those that come while it is served.
+  // The flow queues up again behind those that arrive while its chunk is being sent.
   flow.ready = can_send(index);
   if (flow.ready) port.served = index;
   wake(id);
@@ -271,7 +271,7 @@ void QueueNetwork::forward(Index index) {
   }
 }
 
-// When it will have arrived is known. That is an event only if something comes of it.
+// The arrival time is known at this point. An event is scheduled only if the arrival has consequences.
 void QueueNetwork::pass_last(Index index) {
   const Chunk& chunk = chunks_[index];
   Flow& flow = flows_[chunk.flow];
@@ -320,7 +320,7 @@ std::vector<LinkUse> QueueNetwork::use() const {
   std::vector<LinkUse> result;
   result.reserve(links_.size());
   for (const Link& link : links_) {
-    // What is booked after now has not flowed yet; a link works without a pause from now to the end of its bookings.
+    // Deduct what is booked after now; a link is busy without gaps from now to the end of its bookings.
     const Time ahead = std::max(Time{}, link.free - calendar_.now());
     result.push_back({Bytes{link.carried - static_cast<double>(ahead.ps) / link.ps_per_byte}, link.busy - ahead});
   }

@@ -1,25 +1,25 @@
-// The scale-out network as FIFO ports, in our own calendar: what large studies use.
+// The scale-out network as FIFO ports inside our own calendar; large studies use it.
 //
-// A message is cut into chunks. Each first link (a NIC port) takes one chunk at a time and goes round robin over the
-// flows (queue pairs) that start there. Every link is a FIFO server: a chunk whose head reaches the link at t has
+// A message is cut into chunks. The first link of a path (a NIC port) takes one chunk at a time, round robin over the
+// flows (queue pairs) that start there. Every link is a FIFO server: a chunk whose head reaches the link at time t has
 //     start = max(t, free),  free = start + bytes / bandwidth,  tail = max(free, tail at the link before) + latency
-// and its head reaches the next link at start + latency (cut-through). So one message alone takes
-//     sum of latencies + bytes / smallest bandwidth, plus at most 1 ps a chunk of rounding,
-// and a link passes at most its bandwidth: a fast link fed by slow ones is shared by their chunks, not held by one.
+// and its head reaches the next link at start + latency (cut-through). A message alone therefore takes
+//     sum of latencies + bytes / smallest bandwidth, plus at most 1 ps of rounding per chunk.
+// A fast link that is fed by slow ones interleaves their chunks; no slow chunk reserves it.
 //
-// A flow may have `window` chunks in the fabric besides the bandwidth-delay product of its own path; the source then
-// serves its other flows. That is what end-to-end credits do: a flow to a crowded port neither blocks its neighbours
-// at the source nor books ports far ahead. Switch buffers are not modelled otherwise: ports queue without limit, and
-// no chunk waits behind one that goes elsewhere.
+// A flow may have the bandwidth-delay product of its path plus `window` chunks in the fabric; beyond that, its source
+// serves other flows. This models end-to-end credits: a flow to a congested port neither blocks its neighbours at the
+// source nor reserves ports far ahead. Other effects of switch buffers are not modelled: port queues are unlimited, and
+// there is no head-of-line blocking between flows.
 //
-// One event a hop, and one when a message is delivered: no port is booked before the chunk is there, so FIFO order is
-// exact and nothing overtakes. What
-// comes to a link in the same picosecond is served in the order of where its ends are, seen from the link, so that a
-// result does not depend on where endpoint 0 is. Memory grows with the messages and the chunks in flight, not with the
-// traffic.
+// There is one event per hop and one per delivered message. A port is reserved only when the chunk is there, so FIFO
+// order is exact and nothing overtakes. Chunks that reach a link in the same picosecond are served in the order of
+// their endpoints relative to the link, so that a result does not depend on which endpoint is number 0. Memory grows
+// with the messages and chunks in flight, not with the total traffic.
 //
-// Where endpoints of every `period` in a row do the same at the same time, it is enough that those of the first period
-// send: a message to the k-th one stands for the one that comes from there, and goes through the links of the first.
+// If blocks of `period` endpoints all do the same at the same time, only the first block has to send. A message from
+// the first block to block k is delivered within the first block: it stands for the message that the block k places
+// back sends there, and it uses the corresponding links.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,18 @@
 namespace moire::core {
 
 struct QueueNetworkSpec {
-  Bytes chunk{64 * 1024.0};  // what a port serves at once
-  std::int64_t window = 4;   // chunks that a flow may queue in the fabric, at least 2
+  Bytes chunk{64 * 1024.0};  // unit of service at a port
+  std::int64_t window = 4;  // chunks that a flow may queue in the fabric beyond its bandwidth-delay product; at least 2
 };
 
 class QueueNetwork final : public Network, private EventSink, private Settler {
  public:
-  // The topology must outlive the network. `period`: endpoints that send, all by default; the topology turns by it.
+  // The topology must outlive the network. `period` is the number of endpoints that send (default: all);
+  // topology.turns(period) must hold.
   QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec = {}, EndpointId period = 0);
 
   void send(const Message& message) override;
-  // Equal once all is delivered (to the last bit where messages have whole bytes).
+  // Equal once everything is delivered (to the last bit if messages have whole bytes).
   Bytes injected() const override { return injected_; }
   Bytes delivered() const override { return delivered_; }
   std::vector<LinkUse> use() const override;
@@ -56,16 +57,16 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   struct Link {
     double ps_per_byte = 0;
     Time latency;
-    Time free;  // end of the service of the last chunk that has reached this link
+    Time free;  // end of service of the last chunk that has reached this link
     Time busy;
     double carried = 0;
   };
   // The flows that wait at one first link, in round-robin order.
   struct Port {
     Index first = none, last = none;
-    Index served = none;     // the flow whose chunk the port serves, if it has more to send
-    Time free;               // end of the service of this port's own last chunk
-    bool scheduled = false;  // its next turn is
+    Index served = none;     // the flow whose chunk the port is sending, if it has more to send
+    Time free;               // end of service of the last chunk that this port sent
+    bool scheduled = false;  // its next turn is already scheduled
   };
   struct Key {
     EndpointId source = 0, destination = 0;
@@ -74,20 +75,20 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   };
   static std::size_t hash(const Key& key);
   struct Hop {
-    LinkId link;      // that serves it
-    EndpointId home;  // of the link that it stands for
+    LinkId link;      // the link that transmits
+    EndpointId home;  // home of the original link, before mapping to the simulated block
   };
   struct Flow {
     Key key;
     std::vector<Hop> path;
     double window = 0;
-    double in_flight = 0;                               // of which what has arrived is taken off when somebody asks
+    double in_flight = 0;                               // bytes; arrived chunks are deducted lazily, by arrived()
     Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
-    Index first_message = none, last_message = none;    // that wait
-    Index messages = 0;                                 // not delivered
+    Index first_message = none, last_message = none;    // messages that wait to be sent
+    Index messages = 0;                                 // not yet delivered
     Index next_ready = none;
-    bool ready = false;          // in its port's round robin
-    bool tells_arrival = false;  // the arrival of first_arriving is an event, since the flow waits for it
+    bool ready = false;          // queued in its port's round robin
+    bool tells_arrival = false;  // an event marks the arrival of first_arriving, because the flow waits for it
   };
   struct Pending {
     EventSink* sink = nullptr;
@@ -96,18 +97,18 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     double left = 0;  // bytes
     Index flow = none;
     Index next = none;
-    };
+  };
   struct Chunk {
-    const Hop* path = nullptr;  // into its flow, which lives as long as it has chunks
+    const Hop* path = nullptr;  // points into its flow, which exists as long as it has chunks
     double bytes = 0;
-    Time tail;  // when the last byte is at the link `hop`
+    Time tail;  // time at which the last byte reaches link `hop`
     Index flow = none;
-    Index message = none;  // whose last chunk this is
-    Index next = none;     // that arrives
+    Index message = none;  // set for the last chunk of a message
+    Index next = none;     // next arriving chunk of the flow
     std::uint16_t hop = 0, hops = 0;
   };
 
-  // What comes to links at once, in the order in which they serve it.
+  // Something that reaches a link, with the key that orders simultaneous arrivals.
   struct Arrival {
     LinkId link;
     EndpointId source, destination;  // as seen from the link
@@ -121,18 +122,18 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void settle() override;
   Arrival at(const Hop& hop, const Flow& flow, Index index) const;
   void inject(LinkId port);
-  Time pass(Chunk& chunk);  // through the link it has reached; returns when its head is at the next one
+  Time pass(Chunk& chunk);  // through the link that it has reached; returns when its head reaches the next link
   void forward(Index chunk);
   void pass_last(Index chunk);
-  void arrived(Index flow);  // takes off what has
+  void arrived(Index flow);  // deducts chunks that have arrived
   void tell_arrival(Index flow);
   void deliver(Index message);
   Index flow_for(const Key& key);
-  std::size_t place_of(const Key& key) const;  // in table_: where it is, or would be
+  std::size_t place_of(const Key& key) const;  // index in table_ at which the key is, or would be inserted
   void grow_table();
   void forget(const Key& key);
   bool can_send(Index flow);
-  void offer(Index flow);  // to its port, unless it is in the round robin already or cannot send
+  void offer(Index flow);  // queues it at its port, unless it is queued already or cannot send
   void enqueue(Port& port, Index flow);
   void wake(LinkId port);
 
@@ -142,8 +143,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   EndpointId period_;
   std::vector<Link> links_;
   std::vector<Port> ports_;  // by first link
-  // Flows that are open, each at the place that its key's hash says or behind it; a power of two of places, of which at
-  // most half are taken.
+  // Hash table of open flows with linear probing; its size is a power of two, and at most half of it is used.
   std::vector<Index> table_;
   std::size_t open_flows_ = 0;
   std::vector<Flow> flows_;
@@ -152,7 +152,8 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   std::vector<Index> free_messages_;
   std::vector<Chunk> chunks_;
   std::vector<Index> free_chunks_;
-  // Of this picosecond: flows that can send again, ports whose turn has come, chunks that have reached a link.
+  // Collected in the current picosecond: flows that can send again, ports whose turn has come, chunks that reached a
+  // link.
   std::vector<Arrival> offered_, arrived_;
   std::vector<LinkId> due_;
   std::vector<LinkId> route_;  // scratch

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double MiB = 1024 * 1024;
 
-// Any links and any paths, written down.
+// A topology of explicitly listed links and paths.
 class Drawn : public Topology {
  public:
   std::vector<NetworkLink> cables;
@@ -29,7 +29,7 @@ class Drawn : public Topology {
   }
 };
 
-// One switch: link 2e out of endpoint e, 2e+1 into it.
+// One switch: link 2e leads out of endpoint e, link 2e + 1 into it.
 class Star : public Topology {
  public:
   Star(std::uint32_t endpoints, BytesPerSecond bandwidth, Time latency) : endpoints_(endpoints) {
@@ -87,7 +87,7 @@ Drawn line(std::vector<NetworkLink> links) {
   return topology;
 }
 
-// One message alone: latencies + bytes / slowest link, and at most 1 ps a chunk more.
+// A message alone takes the latencies + bytes / slowest link, and at most 1 ps more per chunk.
 class Alone : public testing::TestWithParam<std::tuple<std::vector<double>, double>> {};
 
 TEST_P(Alone, TakesTheClosedForm) {
@@ -133,7 +133,7 @@ TEST(QueueNetwork, FlowsIntoOneReceiverShareItEqually) {
   }
 }
 
-// A fast link fed by four slow ones passes their sum: a chunk that trickles in does not hold the port.
+// A fast link fed by four slow ones passes their sum: a chunk that arrives slowly does not hold the port.
 TEST(QueueNetwork, FastLinkIsNotHeldBySlowFeeders) {
   Drawn topology;
   for (int link = 0; link < 4; ++link) topology.cables.push_back({"slow", {25e9}, Time::from_ns(100)});
@@ -144,14 +144,14 @@ TEST(QueueNetwork, FastLinkIsNotHeldBySlowFeeders) {
   EXPECT_NEAR(run.finish().us(), 0.2 + 4 * MiB / 25e9 * 1e6, 64 * 1024 / 25e9 * 1e6);
 }
 
-// A queue pair to a crowded port does not slow one to a free port: the credits hold it back at the source.
+// A queue pair to a congested port does not slow down one to a free port, because credits hold it back at the source.
 TEST(QueueNetwork, CrowdedDestinationDoesNotBlockTheSource) {
   const Star topology(10, {50e9}, Time::from_ns(500));
   Bench run(topology);
   for (std::uint32_t s = 1; s <= 8; ++s) run.send(s, 0, 8 * MiB, s);
   run.send(1, 9, 8 * MiB, 100);
   run.finish();
-  // Max-min: 1/8 of a port to the crowded one, 7/8 to the free one.
+  // Max-min: 1/8 of a port to the congested port, 7/8 to the free one.
   EXPECT_NEAR(run.arrivals.of(100).us(), 1.0 + 8 * MiB / (7.0 / 8 * 50e9) * 1e6, 0.03 * 190);
 }
 
@@ -159,7 +159,7 @@ TEST(QueueNetwork, SourceServesItsQueuePairsRoundRobin) {
   const Star topology(4, {50e9}, Time{});
   Bench run(topology);
   for (std::uint32_t d = 1; d < 4; ++d) run.send(0, d, 3 * MiB, d, d);
-  run.send(0, 1, 64 * 1024, 9, 9);  // a small one waits for one round, not for the large ones
+  run.send(0, 1, 64 * 1024, 9, 9);  // a small message waits for one round, not for the large ones
   const double chunk = 64 * 1024 / 50e9 * 1e6;
   EXPECT_NEAR(run.finish().us(), (9 * MiB + 64 * 1024) / 50e9 * 1e6, 1e-3);
   EXPECT_NEAR(run.arrivals.of(9).us(), 4 * chunk, 2 * chunk);
@@ -222,7 +222,7 @@ struct Echo : EventSink {  // answers every message until its count is used up
 };
 
 TEST(QueueNetwork, WhatFollowsTheLastByteHoldsNothingUp) {
-  // Flows that fill their windows, and some messages that nobody is told of before much later.
+  // Flows that fill their windows, and some messages that are notified much later than they arrive.
   const Star topology(4, {25e9}, Time::from_ns(600));
   const auto arrivals = [&](Time after) {
     Bench run(topology, {.chunk = Bytes{16 * 1024}, .window = 2});
@@ -274,8 +274,8 @@ TEST(QueueNetwork, RefusesNonsense) {
   EXPECT_THROW(lost.send({5, 6, 0, Bytes{1}, &sink, 0}), InvariantError);
 }
 
-// What comes at once is served in the order of where it comes from, seen from the port: whoever is in front of endpoint
-// d sends first, whatever its number is and whoever was asked first.
+// Simultaneous chunks at the port of endpoint d are served in the order d + 1, d + 2, ... of their sources, whatever
+// numbers these have and whichever was sent first.
 TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {
   const Star topology(4, {10e9}, Time::from_ns(100));
   for (EndpointId destination = 0; destination < 4; ++destination) {
@@ -292,7 +292,7 @@ TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {
   }
 }
 
-// Endpoints that do the same: those of the first period stand for all.
+// All endpoints do the same; those of the first period stand for all.
 TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
   class Turning final : public Topology {
    public:
@@ -314,7 +314,7 @@ TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
     RunLoop loop;
     QueueNetwork network(loop, topology, {}, period);
     Arrivals arrivals(loop.calendar());
-    // Each endpoint sends to those 1, 4, 6 and 11 on; every third one more.
+    // Each endpoint sends to the endpoints 1, 4, 6 and 11 further on; every third one sends one message more.
     for (EndpointId source = 0; source < period; ++source) {
       for (const EndpointId away : {1U, 4U, 6U, 11U}) {
         const double bytes = (source % 3 + 1) * 0.3 * MiB + away;

@@ -1,5 +1,5 @@
-// Runs a calendar instant by instant: all events of one picosecond first, then the settlers, which see the whole
-// instant at once. A workgroup that ends while another one starts in its place therefore changes nothing.
+// Runs a calendar instant by instant: first all events of one picosecond, then the settlers, which see the final state
+// of the instant. Replacing a workgroup by another in the same picosecond therefore changes nothing.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace moire::core {
 
-// Acts on the state left by an instant (sharing domains recompute rates, coalescers send). It may schedule events.
+// Acts on the state at the end of an instant (sharing recomputes rates, networks start messages). May schedule events.
 class Settler {
  public:
   virtual ~Settler() = default;
@@ -27,19 +27,19 @@ class RunLoop {
   Time now() const { return calendar_.now(); }
   // Settlers run in the order they were added.
   void add(Settler& settler) { settlers_.push_back(&settler); }
-  // Runs before all others: for one that changes what the others settle.
+  // Runs before all settlers added so far, for a settler that changes what the others act on.
   void add_first(Settler& settler) { settlers_.insert(settlers_.begin(), &settler); }
 
   bool idle() const { return calendar_.empty(); }
   Time next_time() const { return calendar_.next_time(); }
-  // All events of the earliest instant and the settlers, until nothing is left at that time. Must not be idle.
+  // Runs all events of the earliest instant and the settlers, until nothing is left at that time. Must not be idle.
   void run_instant();
   // Runs until the calendar is empty.
   void run();
-  // Runs the settlers once at the present time: starts what was set up before the first event.
+  // Runs the settlers once at the present time, which starts what was set up before the first event.
   void settle();
   std::uint64_t instants() const { return instants_; }
-  // Where to tell how far it is; null: nowhere.
+  // Where to publish progress; null: nowhere.
   void tell(Pulse* pulse) { pulse_ = pulse; }
   Pulse* pulse() const { return pulse_; }
 

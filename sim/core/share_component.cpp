@@ -1,5 +1,5 @@
 // Over 400 lines: the two halves of a solve, which call each other.
-// The loads at which latencies and rates agree, and weighted max-min filling.
+// Two parts: finding the loads at which latencies and rates agree, and weighted max-min filling.
 #include "sim/core/share_component.hpp"
 
 #include <algorithm>
@@ -14,21 +14,23 @@ namespace moire::core {
 
 namespace {
 
-// The exponent p = 4 of (bound^-p + by_latency^-p)^(-1/p) where a bound and a round trip take turns: 1 would add their
-// times, infinity take the longer one, and measured copies of one workgroup lie between (docs/explanation/sharing.md).
+// The exponent p = 4 of (bound^-p + by_latency^-p)^(-1/p), for a bound and a round trip that partly overlap. p = 1
+// would add their times, p = infinity would take the longer one; measured copies by one workgroup lie between
+// (docs/explanation/sharing.md).
 constexpr int turn_exponent = 4;
 double turn_power(double x) {
   static_assert(turn_exponent == 4);
   return x * x * (x * x);
 }
 
-// The rate that a bound and a round trip leave together.
+// The rate allowed by a bound and a round trip together.
 double limit_of(double bound, double by_latency, bool in_turn) {
   if (!in_turn) return std::min(bound, by_latency);
   const double ratio = std::min(bound, by_latency) / std::max(bound, by_latency);
   return std::min(bound, by_latency) / std::sqrt(std::sqrt(1 + turn_power(ratio)));
 }
 
+// Most rounds of the fixed point, and the largest change of a load (fraction of its rate) at which it has converged.
 constexpr int max_rounds = 64;
 constexpr double load_tolerance = 1e-9;
 
@@ -115,7 +117,7 @@ void ShareComponent::set_members(std::uint32_t variable, std::uint32_t members) 
   present_ += static_cast<std::uint32_t>(members > 0) - static_cast<std::uint32_t>(v.members > 0);
   const bool arrives = v.members == 0;
   v.members = members;
-  if (arrives) limit(v);  // who has no members does not follow the latency
+  if (arrives) limit(v);  // classes without members do not follow the latency, so it may be outdated
   for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
     uses_[u].amount = uses_[u].per_work * members;
     users_[uses_[u].user].share = uses_[u].amount / constraints_[uses_[u].constraint].rate;
@@ -147,10 +149,10 @@ void ShareComponent::touch_uses(const Variable& v) {
   for (std::uint32_t u = v.first_use; u < v.last_use; ++u) touch(uses_[u].constraint);
 }
 
-// As it comes back from units per second, so that a new component begins at the same bits as one that was kept.
+// Converted to units per second and back, so that a new component starts from the same bits as one that was kept.
 double ShareComponent::load_before(const Constraint& k) { return k.load * k.rate / k.rate; }
 
-// The latency that a load stretches, and the rates that follow it.
+// Updates the latency that a load stretches, and the rates that follow from it.
 void ShareComponent::restretch(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
   stretch(k);
@@ -165,14 +167,15 @@ void ShareComponent::restretch(std::uint32_t constraint) {
   }
 }
 
-// Where all rates are limits, a change is a change of loads; those stretch latencies, which change other loads by less.
-// False where a capacity is contended on the way, or the loads find no balance: then all have to be looked at.
+// While all rates are at their limits, a change only changes loads, loads stretch latencies, and these change other
+// loads by less. Returns false if a capacity becomes contended or the loads do not converge; then everything must be
+// solved.
 bool ShareComponent::solve_touched() {
   for (const std::uint32_t i : changed_rates_) {  // members came or went
     Variable& v = variables_[i];
     v.rate = v.members > 0 ? v.limit : 0;
   }
-  // The search begins anew where something changed: what was off by less than the tolerance is not carried on.
+  // The search restarts from the load wherever something changed, so that errors below the tolerance do not add up.
   corrected_ = touched_;
   for (const std::uint32_t i : corrected_) {
     Constraint& k = constraints_[i];
@@ -194,7 +197,7 @@ bool ShareComponent::solve_touched() {
         k.change = 0;
         k.damping = 1;
       }
-      if (k.growth <= 0) continue;  // nothing comes of its load: it stays touched until all others are known
+      if (k.growth <= 0) continue;  // nothing depends on its load, so it is summed once, after all others are known
       k.touched = false;
       sum_load(i);
       fits = fits && k.load <= 1;
@@ -263,9 +266,9 @@ void ShareComponent::stretch(Constraint& k) const {
   k.steepness = k.assumed > 0 ? k.exponent * growth / (k.assumed * k.stretch) : 0;
 }
 
-// One Newton step of what is assumed towards the load that came of it. Where the answer has a kink (a capacity just
-// full) a step may jump across it and back: a capacity whose error changes its sign without shrinking takes half the
-// step.
+// One Newton step of the assumed load towards the resulting one. Where the function has a kink (a capacity that is just
+// full) a step may overshoot and the next one jump back: if the error changes its sign without halving, the step is
+// halved.
 void ShareComponent::correct(std::uint32_t constraint) {
   Constraint& k = constraints_[constraint];
   const double change = std::min(1.0, k.load) - k.assumed;
@@ -275,7 +278,7 @@ void ShareComponent::correct(std::uint32_t constraint) {
   k.assumed = std::clamp(k.assumed + k.damping * change / (1 + slope(constraint)), 0.0, 1.0);
 }
 
-// The loaded latency depends on the load and the load on the latency: a fixed point.
+// The loaded latency depends on the load, and the load on the latency: solved as a fixed point.
 void ShareComponent::find_loads() {
   for (Constraint& k : constraints_) {
     k.assumed = std::min(1.0, load_before(k));
@@ -308,7 +311,7 @@ bool ShareComponent::is_stretched(const Variable& v) const {
   return v.stretched_by != UINT32_MAX && v.rate == v.limit && v.limit < v.bound;
 }
 
-// Of a round trip, times what of it the rate follows.
+// The latency's share of the round trip, times the sensitivity of the rate to the round trip.
 double ShareComponent::latency_share(const Variable& v) const {
   const double round_trip = v.latency * constraints_[v.stretched_by].stretch + v.delay;
   return (1 - v.delay / round_trip) * (v.in_turn ? turn_power(v.limit * round_trip / v.window) : 1);
@@ -326,7 +329,7 @@ void ShareComponent::sum_load(std::uint32_t constraint) {
   }
 }
 
-// - d load / d assumed load: only members that are limited by the stretched latency react.
+// - d load / d assumed load. Only members whose rate is limited by the stretched latency react.
 double ShareComponent::slope(std::uint32_t constraint) const {
   const Constraint& k = constraints_[constraint];
   double slope = 0;
@@ -338,7 +341,7 @@ double ShareComponent::slope(std::uint32_t constraint) const {
   return slope * k.steepness;
 }
 
-// A capacity that has room for the limits of all its users stops nobody, whatever the others do. Most are like that.
+// A capacity with room for all users at their limits constrains nobody, whatever the others do. Most are of this kind.
 bool ShareComponent::find_contended() {
   for (Constraint& k : constraints_) k.most = 0;
   for (const Variable& v : variables_) {
@@ -362,7 +365,8 @@ bool ShareComponent::find_contended() {
   return !contended_.empty();
 }
 
-// Progressive filling: all classes rise with their weight until they meet their own limit or a capacity is full.
+// Progressive filling: all classes rise in proportion to their weights until they reach their own limits or a capacity
+// is full.
 void ShareComponent::fill() {
   const bool some_contended = find_contended();
   for (Variable& v : variables_) {
@@ -380,9 +384,9 @@ void ShareComponent::fill() {
   const auto lower = [&](std::uint32_t a, std::uint32_t b) {
     return variables_[a].level != variables_[b].level ? variables_[a].level < variables_[b].level : a < b;
   };
-  // Levels seldom change places from one solve to the next.
+  // The order of levels rarely changes between solves.
   if (!std::is_sorted(order_.begin(), order_.end(), lower)) std::sort(order_.begin(), order_.end(), lower);
-  double level = -1;  // of the first capacity to be full; it only rises, so an old one serves until it is passed
+  double level = -1;  // at which the first capacity is full; it only rises, so an old value holds until it is passed
   for (std::size_t next = 0; next < order_.size();) {
     Variable& v = variables_[order_[next]];
     if (!v.rising) {
@@ -420,7 +424,7 @@ double ShareComponent::full_level(const Constraint*& full) {
     Constraint& k = constraints_[i];
     if (k.rising == 0 || k.full_at >= level) continue;
     if (k.stopped) {
-      if (k.rising_weight < 1e-4 * k.summed_weight) {  // what a subtraction leaves of a large sum is noise: sum again
+      if (k.rising_weight < 1e-4 * k.summed_weight) {  // rounding noise dominates after subtractions: sum again
         k.rising_weight = 0;
         for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
           const Variable& v = variables_[users_[u].variable];
@@ -429,7 +433,7 @@ double ShareComponent::full_level(const Constraint*& full) {
         k.summed_weight = k.rising_weight;
       }
       const double straight = k.free / k.rising_weight;
-      if (straight >= level) continue;  // curvature only makes it later
+      if (straight >= level) continue;  // curvature only raises the level
       k.full_at = k.curved ? level_when_full(k, std::max(straight, k.full_at)) : straight;
       k.stopped = false;
     }
@@ -441,13 +445,13 @@ double ShareComponent::full_level(const Constraint*& full) {
   return level;
 }
 
-// What the users that still rise take of a capacity is concave in their level. At the level that straight users would
-// fill it at, and at one where it was full before others stopped, it is not full: from there Newton's steps go up to
-// the root and never past it.
+// The demand of the rising users of a capacity is a concave function of the level. The starting point is not above the
+// root: it is the larger of the level without curvature and the level at which the capacity was full before users
+// stopped. Newton's steps therefore approach the root from below and never pass it.
 double ShareComponent::level_when_full(const Constraint& k, double level) const {
   constexpr int max_steps = 64;
   constexpr double tolerance = 1e-14;
-  if (k.alike) {  // weight x level / (1 + curvature x level) = free
+  if (k.alike) {  // closed form: weight x level / (1 + curvature x level) = free
     const double left = k.rising_weight - k.curvature * k.free;
     return left > 0 ? k.free / left : std::numeric_limits<double>::infinity();
   }

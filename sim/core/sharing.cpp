@@ -10,10 +10,10 @@
 namespace moire::core {
 
 namespace {
-constexpr std::size_t ahead = 2;  // classes whose first lines are fetched while others are looked at
+constexpr std::size_t ahead = 2;  // prefetch distance of settle(), in classes
 
-// A member that leaves its class. One of many stays in the heap: its entry is stale from now on, since the sequence no
-// longer matches.
+// Removes a member from its class's heap. In a large heap the entry stays and is stale from now on, because its
+// sequence number no longer matches.
 template <class Members, class Later>
 void forget(Members& heap, std::uint64_t sequence, Later later) {
   constexpr std::size_t few = 8;
@@ -40,7 +40,7 @@ ClassId Sharing::add_class(ClassSpec spec) {
   MOIRE_INVARIANT(spec.window <= 0 || spec.latency > 0, "a window needs a latency");
   MOIRE_INVARIANT(spec.delay >= 0 && (spec.delay == 0 || spec.window > 0), "a delay needs a window");
   MOIRE_INVARIANT(!spec.in_turn || (std::isfinite(spec.bound) && spec.window > 0), "in turn needs bound and window");
-  std::vector<Demand> merged;  // a copy that reads and writes one memory may name it twice
+  std::vector<Demand> merged;  // a copy within one memory names that memory twice
   for (const Demand& demand : spec.demands) {
     MOIRE_INVARIANT(demand.capacity < capacities_.size() && demand.per_work > 0, "a class has a malformed demand");
     const auto same = std::find_if(merged.begin(), merged.end(),
@@ -55,7 +55,7 @@ ClassId Sharing::add_class(ClassSpec spec) {
     MOIRE_INVARIANT(k < capacities_.size(), "a class's latency grows with an unknown capacity");
     const bool demanded =
         std::any_of(merged.begin(), merged.end(), [&](const Demand& demand) { return demand.capacity == k; });
-    // It takes nothing there, but has to be solved again when the load changes.
+    // It takes nothing from this capacity, but must be solved again when its load changes.
     if (!demanded && spec.window > 0 && capacities_[k].spec.latency_growth > 0) merged.push_back({k, 0});
   }
   spec.demands = std::move(merged);
@@ -89,7 +89,7 @@ void Sharing::move(ActivityId id, ClassId into) {
   const double ahead = activity.finish - from.virtual_clock;
   const double rest = std::max(0.0, ahead);
   from.started -= rest;
-  from.progressed += std::min(0.0, ahead);  // it was due in this instant: its exact work, not the rounded-up one
+  from.progressed += std::min(0.0, ahead);  // if it was due in this instant: its exact work, without the rounding up
   --from.members;
   forget(from.heap, activity.sequence, later);
   mark_dirty(activity.in);
@@ -100,7 +100,7 @@ void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
   advance(c);
   if (c.members == 0) {
     c.heap.clear();
-    c.virtual_clock = 0;  // no member remembers the old clock: keep its numbers small
+    c.virtual_clock = 0;  // no member refers to the old clock: keep numbers small
   }
   Activity& activity = activities_[activity_id];
   activity.in = id;
@@ -110,7 +110,7 @@ void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
   ++c.members;
   c.heap.push_back({activity.finish, activity.sequence, activity_id});
   std::push_heap(c.heap.begin(), c.heap.end(), later);
-  if (c.heap.size() > 2 * std::size_t{c.members} + 32) {  // mostly entries of members that moved away
+  if (c.heap.size() > 2 * std::size_t{c.members} + 32) {  // mostly stale entries of members that moved away
     std::erase_if(c.heap, [&](const Member& m) { return stale(m); });
     std::make_heap(c.heap.begin(), c.heap.end(), later);
   }
@@ -154,15 +154,15 @@ void Sharing::fire(std::uint64_t class_id) {
   advance(classes_[id]);
   mark_dirty(id);
   while (true) {
-    Class& c = classes_[id];  // the sinks may add classes and, once the last member is gone, reset the clock
+    Class& c = classes_[id];  // sinks may add classes, and reset the clock once the last member is gone
     drop_stale(c);
-    // The timer was set for the last digit of the clock: twice the slack, or a member could wait for ever at its end.
+    // The timer is rounded to the clock's last digit; allow twice the slack, or a member could wait for ever.
     if (c.heap.empty() || c.heap.front().finish > c.virtual_clock + 2 * slack(c)) break;
     const ActivityId done = c.heap.front().activity;
     std::pop_heap(c.heap.begin(), c.heap.end(), later);
     c.heap.pop_back();
     --c.members;
-    c.progressed += activities_[done].finish - c.virtual_clock;  // exact work, not the rounded-up one
+    c.progressed += activities_[done].finish - c.virtual_clock;  // exact work, without the rounding up
     const Activity activity = activities_[done];
     activities_[done].sequence = UINT64_MAX;
     free_activities_.push_back(done);
@@ -185,9 +185,9 @@ void Sharing::settle() {
   }
   for (const ClassId id : dirty_) {
     Class& c = classes_[id];
-    if (!c.dirty) continue;  // solved with another one
+    if (!c.dirty) continue;  // already solved with another class
     if (c.members == c.solved_members) {
-      retime(id);  // same population: only the next member to end may be another one
+      retime(id);  // same number of members: only the next one to end may differ
       c.dirty = false;
       continue;
     }
@@ -201,7 +201,7 @@ void Sharing::settle() {
   settle_meters();
 }
 
-// The components of its capacities are one from now on.
+// Adds the class to its capacities; their components merge from now on, so they are dissolved and collected again.
 void Sharing::list(ClassId id) {
   classes_[id].listed = true;
   for (const Demand& demand : classes_[id].spec.demands) {
@@ -231,7 +231,7 @@ void Sharing::dissolve(std::uint32_t number) {
   free_components_.push_back(number);
 }
 
-// All classes with members that share a capacity with the seed, directly or through others.
+// Builds the component of all classes with members that share a capacity with the seed, directly or through others.
 void Sharing::collect(ClassId seed) {
   if (free_components_.empty()) {
     free_components_.push_back(static_cast<std::uint32_t>(components_.size()));
@@ -254,7 +254,7 @@ void Sharing::collect(ClassId seed) {
       for (const ClassId neighbour : capacity.active) {
         if (classes_[neighbour].mark == mark_) continue;
         classes_[neighbour].mark = mark_;
-        // Who has just lost its last member still joins what it shared until now.
+        // A class that has just lost its last member still connects the capacities that it used until now.
         const Class& other = classes_[neighbour];
         (other.members + other.solved_members > 0 ? component.classes : empty_).push_back(neighbour);
       }
@@ -304,7 +304,7 @@ void Sharing::solve(std::uint32_t number) {
   }
   solver.solve();
   changed_loads_.clear();
-  if (component.fresh && observer_ != nullptr) changed_loads_ = component.capacities;  // also those without load
+  if (component.fresh && observer_ != nullptr) changed_loads_ = component.capacities;  // even without load
   for (const std::uint32_t place : solver.changed_loads()) {
     if (!component.fresh) changed_loads_.push_back(component.capacities[place]);
     capacities_[component.capacities[place]].used = solver.load(place);
@@ -322,7 +322,7 @@ void Sharing::solve(std::uint32_t number) {
     Class& c = classes_[id];
     c.solved_members = c.members;
     const double rate = solver.rate(c.place);
-    if (c.rate == rate && !c.dirty) continue;  // its timer still holds
+    if (c.rate == rate && !c.dirty) continue;  // its timer is still right
     advance(c);
     c.rate = rate;
     set_meters(c);
@@ -335,7 +335,7 @@ void Sharing::solve(std::uint32_t number) {
     std::sort(changed_loads_.begin(), changed_loads_.end());
     for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), capacities_[id].used);
   }
-  // Too many that nobody is in: they are left out when it is collected again.
+  // Mostly classes without members: leave them out by collecting the component anew.
   constexpr std::uint32_t few = 16;
   if (solver.variables() > few + 3 * solver.present()) dissolve(number);
 }
@@ -349,7 +349,7 @@ void Sharing::retime(ClassId id) {
     return;
   }
   MOIRE_INVARIANT(c.rate > 0, "a class with members does not progress");
-  // Rounded up to the next picosecond, but not for what is only rounding of the clock.
+  // Rounded up to the next picosecond, except for rounding errors of the clock.
   const double rest = std::max(0.0, c.heap.front().finish - c.virtual_clock - slack(c)) / c.rate * 1e12;
   const Time at = loop_.now() + Time::from_ps(std::ceil(rest));
   if (c.timer == Calendar::none) {

@@ -1,15 +1,15 @@
 // Weighted max-min sharing of capacities among classes of activities.
 //
 // An activity (a workgroup in a phase, a DMA copy) demands several capacities at once and advances at one rate. That
-// rate is the largest that respects
+// rate is the largest one that respects
 //   - its bound: what its compute unit or engine can do, whatever the load;
-//   - its window: window / (latency + delay) (Little's law), where the latency grows with the load of one capacity and
-//     the delay, what the activity itself does between two round trips, does not;
-//   - weighted max-min fairness on every capacity it demands, with weight = bytes in flight. Of an activity with a
-//     delay nothing is in flight during it, so it counts for less the shorter the latency is.
-// Activities that are alike form a class: the solver sees one variable with the class's total weight, and every
-// member ends at its own point of the class's virtual clock. The cost of a change follows the number of classes that
-// are connected to it through capacities, not the number of activities.
+//   - its window: window / (latency + delay) (Little's law). The latency grows with the load of one capacity. The
+//     delay, which the activity spends on its own between two round trips, does not depend on load;
+//   - weighted max-min fairness on every capacity it demands, with weight = bytes in flight. During its delay an
+//     activity has nothing in flight, so its effective weight shrinks as the latency gets shorter.
+// Identical activities form a class: the solver sees one variable with the total weight, and every member ends at its
+// own point of the class's virtual clock. The cost of a change grows with the number of classes connected to it through
+// capacities, not with the number of activities.
 //
 // A change takes effect at the end of its instant: if one member ends and another starts in the same picosecond,
 // nothing is solved again.
@@ -34,14 +34,14 @@ inline constexpr std::uint32_t no_id = UINT32_MAX;
 struct CapacitySpec {
   std::string name;
   double rate = 0;  // units per second, > 0
-  // Latency through this capacity grows to unloaded x (1 + growth x u^exponent), u = load / rate.
+  // Latency through this capacity is unloaded x (1 + growth x u^exponent), with u = load / rate.
   double latency_growth = 0;
   double latency_exponent = 1;
 };
 
 struct Demand {
   CapacityId capacity = no_id;
-  double per_work = 0;  // units of the capacity that one unit of work takes, > 0
+  double per_work = 0;  // units of the capacity per unit of work, > 0
 };
 
 // What a unit of work adds to a meter.
@@ -54,17 +54,17 @@ struct ClassSpec {
   std::vector<Demand> demands;
   std::vector<Metered> metered{};
   double weight = 0;                                       // > 0 if there are demands
-  double bound = std::numeric_limits<double>::infinity();  // work per second of one member
-  double window = 0;                                       // work in flight of one member; 0: not bound by latency
-  double latency = 0;                                      // seconds, unloaded
-  double delay = 0;  // seconds a window takes beside the latency, whatever the load; only with a window
-  CapacityId latency_capacity = no_id;  // the capacity whose load stretches the latency
-  // What the bound stands for and the latency take turns as often as they overlap: the rate is
-  // (bound^-4 + (window / (latency + delay))^-4)^-1/4, not the smaller of the two. Only with both.
+  double bound = std::numeric_limits<double>::infinity();  // of one member, work per second
+  double window = 0;                                       // work in flight per member; 0: not limited by latency
+  double latency = 0;                                      // unloaded, in seconds
+  double delay = 0;  // seconds per window besides the latency, independent of load; requires a window
+  CapacityId latency_capacity = no_id;  // its load stretches the latency
+  // The bound and the round trip partly exclude each other in time: the rate is (bound^-4 + (window / (latency +
+  // delay))^-4)^-1/4 instead of the smaller of the two. Requires both.
   bool in_turn = false;
 };
 
-// What observers of the sharing see after each solve.
+// Observer of loads and meters; called after each solve.
 class SharingObserver {
  public:
   virtual ~SharingObserver() = default;
@@ -74,7 +74,7 @@ class SharingObserver {
 
 class Sharing final : public Settler, public EventSink {
  public:
-  // `component` is the tie-break number of this domain's events.
+  // `component` breaks ties between events of different components at the same time.
   explicit Sharing(RunLoop& loop, std::uint32_t component = 0);
   Sharing(const Sharing&) = delete;
   Sharing& operator=(const Sharing&) = delete;
@@ -82,13 +82,13 @@ class Sharing final : public Settler, public EventSink {
   CapacityId add_capacity(CapacitySpec spec);
   ClassId add_class(ClassSpec spec);
 
-  // Starts an activity of `work` units; when it has done them, sink.fire(payload). The activity id is then free.
+  // Starts an activity of `work` units; sink.fire(payload) when it is done. The activity id may be reused after that.
   ActivityId start(ClassId into, double work, EventSink& sink, std::uint64_t payload);
-  // Continues the rest of an activity's work in another class (its compute unit got fuller or emptier).
+  // Moves the remaining work of an activity to another class (its compute unit became more or less loaded).
   void move(ActivityId activity, ClassId into);
 
-  // A meter counts what activities do and limits nobody (energy): its level is what they add a second, with what
-  // add_level puts there by itself. `full` is what observers hold the level against.
+  // A meter counts what activities do and limits nothing (energy). Its level is the sum of what activities add per
+  // second and of add_level(). `full` is a reference value for observers, such as the power cap.
   struct MeterSpec {
     std::string name;
     double full = 0;
@@ -98,7 +98,7 @@ class Sharing final : public Settler, public EventSink {
   const MeterSpec& meter(MeterId id) const { return meters_[id].spec; }
   double level(MeterId id) const { return meters_[id].level; }
   double counted(MeterId id) const;                                       // units until now
-  double highest_level(MeterId id) const { return meters_[id].highest; }  // at the end of any instant
+  double highest_level(MeterId id) const { return meters_[id].highest; }  // over the ends of all instants
 
   void settle() override;
   void fire(std::uint64_t class_id) override;
@@ -109,17 +109,17 @@ class Sharing final : public Settler, public EventSink {
   const CapacitySpec& capacity(CapacityId id) const { return capacities_[id].spec; }
   std::size_t capacities() const { return capacities_.size(); }
   std::size_t classes() const { return classes_.size(); }
-  double rate_of(ClassId id) const { return classes_[id].rate; }  // of one member, work per second
+  double rate_of(ClassId id) const { return classes_[id].rate; }  // per member, in work per second
   std::uint32_t members(ClassId id) const { return classes_[id].members; }
-  double load(CapacityId id) const { return capacities_[id].used; }  // units per second now
+  double load(CapacityId id) const { return capacities_[id].used; }  // current load in units per second
   const ClassSpec& spec(ClassId id) const { return classes_[id].spec; }
-  double done(ClassId id) const { return classes_[id].progressed; }  // work of all its members until now
-  // Counts as served what was worked out elsewhere.
+  double done(ClassId id) const { return classes_[id].progressed; }  // work that all members have done until now
+  // Adds units that were not simulated here but computed elsewhere (stand-ins).
   void serve(CapacityId id, double units) { capacities_[id].elsewhere += units; }
-  double served(CapacityId id) const;  // units until now, from completed progress
-  std::vector<double> served() const;  // the same of all capacities, in one pass
+  double served(CapacityId id) const;  // units until now, by the progress of its classes
+  std::vector<double> served() const;  // the same for all capacities, in one pass
   std::uint64_t solves() const { return solves_; }
-  // Work given out must equal work progressed: throws InvariantError where a class lost or invented work.
+  // Throws InvariantError if a class lost or invented work: work started must equal work progressed plus what remains.
   void check_conservation() const;
 
  private:
@@ -130,37 +130,37 @@ class Sharing final : public Settler, public EventSink {
   };
   struct alignas(64) Class {
     double rate = 0;
-    double virtual_clock = 0;  // work each member has done since the clock was last reset
+    double virtual_clock = 0;  // work per member since the clock was last reset
     Time updated;
     std::uint32_t members = 0;
     std::uint32_t solved_members = 0;
     Calendar::EventId timer = Calendar::none;
-    Time due;  // what the timer is set to
+    Time due;  // time that the timer is set to
     bool dirty = false;
-    bool listed = false;  // among its capacities' active classes; one without members may be, until they are collected
-    std::uint64_t mark = 0;           // the collection that found it last
-    std::uint32_t component = no_id;  // that has it as its variable number `place`
+    bool listed = false;     // in `active` of its capacities; may stay there without members until the next collect()
+    std::uint64_t mark = 0;  // last collect() that visited it
+    std::uint32_t component = no_id;  // the component that contains it as variable `place`
     std::uint32_t place = 0;
     std::vector<Member> heap;
-    double started = 0;     // work taken on, less work moved away
-    double progressed = 0;  // rate x members x time
-    double on_meters = 0;   // work per second that its meters know of
-    ClassSpec spec;         // behind what events touch
+    double started = 0;     // work taken on, minus work moved to other classes
+    double progressed = 0;  // work of all members: rate x members x time
+    double on_meters = 0;   // work per second that is reflected in its meters
+    ClassSpec spec;         // last, so that what events touch shares cache lines
   };
   struct Capacity {
     CapacitySpec spec;
     std::vector<ClassId> active;
     std::uint64_t mark = 0;
     double used = 0;
-    double elsewhere = 0;             // served by what was not simulated here
-    std::uint32_t component = no_id;  // that has it as its constraint number `place`
+    double elsewhere = 0;             // units served by work that was not simulated
+    std::uint32_t component = no_id;  // the component that contains it as constraint `place`
     std::uint32_t place = 0;
   };
   struct Meter {
     MeterSpec spec{};
     double level = 0;
     double highest = 0;
-    double counted = 0;  // until `since`
+    double counted = 0;  // units counted until `since`
     Time since{};
     bool changed = false;
   };
@@ -172,20 +172,21 @@ class Sharing final : public Settler, public EventSink {
     double finish = 0;
   };
 
-  // Classes and capacities by their numbers in the solver.
+  // A connected component; indices are the solver's variable and constraint numbers.
   struct Component {
     ShareComponent solver;
     std::vector<ClassId> classes;
     std::vector<CapacityId> capacities;
-    std::vector<ClassId> dirty;  // of its classes, in this settlement
-    bool fresh = true;           // not solved yet
+    std::vector<ClassId> dirty;  // its classes that changed in this settlement
+    bool fresh = true;           // not solved since it was built
   };
 
   static bool later(const Member& a, const Member& b) {
     return a.finish != b.finish ? a.finish > b.finish : a.sequence > b.sequence;
   }
+  // Rounding error of the virtual clock: 1e-15 of its value, and the progress of a femtosecond.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
-  // Nobody who moved away is among the members that it remembers.
+  // True if the heap has no stale entries of members that moved away.
   static bool all_are_there(const Class& c) { return c.heap.size() == c.members; }
   bool stale(const Member& m) const { return activities_[m.activity].sequence != m.sequence; }
   void advance(Class& c);
@@ -213,7 +214,7 @@ class Sharing final : public Settler, public EventSink {
   std::uint64_t sequence_ = 0;
   std::uint64_t mark_ = 0;
   std::uint64_t solves_ = 0;
-  std::vector<Component> components_;  // kept until their classes are others
+  std::vector<Component> components_;  // reused until a class or connection changes
   std::vector<std::uint32_t> free_components_;
   std::vector<ClassId> empty_, changed_;  // scratch
   std::vector<CapacityId> changed_loads_;

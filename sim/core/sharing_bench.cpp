@@ -1,4 +1,4 @@
-// What one event and one solve of the sharing cost. Sizes are jittered, so that no two activities end together.
+// Cost of one event and one solve of the sharing. Work sizes are jittered so that no two activities end together.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace moire::core {
 namespace {
 
-// Restarts every activity that ends, `hop` classes further, with a work of 8 KiB to 16 KiB.
+// Restarts every activity that ends, in the class `hop` further on, with 8 KiB to 16 KiB of work.
 class Restarter final : public EventSink {
  public:
   Restarter(Sharing& sharing, std::uint32_t hop) : sharing_(sharing), hop_(hop) {}
@@ -43,7 +43,7 @@ void run(benchmark::State& state, RunLoop& loop, Sharing& sharing) {
   state.counters["solves_per_event"] = static_cast<double>(sharing.solves() - solves) / done;
 }
 
-// One GPU: three capacities (HBM, L2, ALU), four classes. 264 workgroups fill the HBM, 80 do not.
+// One GPU: three capacities (HBM, L2, ALU) and four classes. 264 workgroups saturate the HBM, 80 do not.
 void one_gpu(benchmark::State& state, std::uint32_t workgroups, std::uint32_t hop, double latency_growth) {
   RunLoop loop;
   Sharing sharing(loop);
@@ -63,7 +63,7 @@ void one_gpu(benchmark::State& state, std::uint32_t workgroups, std::uint32_t ho
   run(state, loop, sharing);
 }
 
-// A node of eight GPUs, all connected: 40 capacities, 64 classes (per GPU one local copy and seven puts), 64 x 16 WGs.
+// A fully connected node of eight GPUs: 40 capacities, 64 classes (per GPU one local copy and seven puts), 64 x 16 WGs.
 void node(benchmark::State& state, std::uint32_t hop, double latency_growth) {
   constexpr std::uint32_t gpus = 8;
   RunLoop loop;

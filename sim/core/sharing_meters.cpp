@@ -1,4 +1,4 @@
-// What activities put on meters, and what stands there by itself.
+// Meters: levels that activities add, and levels that are added directly.
 #include <algorithm>
 
 #include "sim/core/sharing.hpp"

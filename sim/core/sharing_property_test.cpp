@@ -1,4 +1,4 @@
-// Random systems: the shares must be feasible, max-min fair and those of a second, straightforward solver.
+// Random systems: shares must be feasible, max-min fair and equal to those of a second, straightforward solver.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 struct Random {
   explicit Random(std::uint64_t seed) : engine(seed) {}
-  // Not a std distribution: theirs differ between standard libraries.
+  // Not a std distribution: those differ between standard libraries.
   double unit() { return static_cast<double>(engine() >> 11) * 0x1p-53; }
   double log_uniform(double low, double high) { return low * std::pow(high / low, unit()); }
   std::uint64_t below(std::uint64_t n) { return engine() % n; }
@@ -51,7 +51,7 @@ System draw(Random& random, bool loaded_latency) {
       spec.window = spec.weight;
       spec.latency = random.log_uniform(1e-7, 2e-6);
       if (random.below(2) == 0) spec.delay = random.log_uniform(1e-8, 2e-6);
-      const std::uint64_t kind = random.below(8);  // one in eight listens to a capacity that it may not demand
+      const std::uint64_t kind = random.below(8);  // one in eight follows a capacity that it may not demand
       if (kind >= 2) spec.latency_capacity = spec.demands[random.below(spec.demands.size())].capacity;
       if (kind == 1) spec.latency_capacity = static_cast<CapacityId>(random.below(capacities));
     }
@@ -89,7 +89,7 @@ struct Running : EventSink {
   std::vector<Time> ends;
 };
 
-// What bounds one member of a class by itself, with the latency that the given load brings.
+// The limit of one member of a class on its own, with the latency at the given load.
 double limit(const System& s, std::size_t i, const Sharing& sharing) {
   const ClassSpec& spec = s.classes[i];
   if (spec.window <= 0) return spec.bound;
@@ -102,7 +102,8 @@ double limit(const System& s, std::size_t i, const Sharing& sharing) {
   return std::min(spec.bound, spec.window / (spec.latency * stretch + spec.delay));
 }
 
-// The rate of one member at a level of the filling, and back: at a delay, a level is what the rate would be without it.
+// The rate of one member at a filling level, and the inverse. With a delay, the level is the rate that it would have
+// without it.
 double rate_at(const ClassSpec& spec, double level) {
   if (spec.delay == 0) return spec.weight * level;
   return 1 / (1 / (spec.weight * level) + spec.delay / spec.window);
@@ -120,7 +121,7 @@ std::vector<double> loads(const System& s, const std::vector<double>& rates) {
   return used;
 }
 
-// Progressive filling as it is taught: raise all levels until someone stops, sum everything again, go on.
+// Textbook progressive filling: raise all levels until someone stops, sum everything up again, continue.
 std::vector<double> reference(const System& s, const std::vector<double>& limits) {
   const std::size_t n = s.classes.size();
   std::vector<double> rates(n, 0);
@@ -140,7 +141,7 @@ std::vector<double> reference(const System& s, const std::vector<double>& limits
         }
         return sum;
       };
-      // Bisection on the exponent, then on the level.
+      // Bisection, geometric at first, then arithmetic.
       double low = 1e-30;
       double high = 1e30;
       if (taken(high) <= s.capacities[k].rate * (1 + 1e-12)) continue;
@@ -192,7 +193,7 @@ void expect_fair(const System& s, const Sharing& sharing, const std::vector<doub
     EXPECT_GT(rates[i], 0);
     EXPECT_LE(rates[i], limits[i] * (1 + 1e-7));
     if (rates[i] >= limits[i] * (1 - 1e-7)) continue;
-    bool justified = false;  // on a full capacity nobody rises higher
+    bool justified = false;  // there is a full capacity on which nobody has a higher level
     for (const Demand& d : s.classes[i].demands) {
       if (used[d.capacity] < s.capacities[d.capacity].rate * (1 - 1e-9)) continue;
       bool highest = true;
@@ -288,7 +289,7 @@ TEST(SharingProperty, MoreCapacityNeverLowersTheLowestLevel) {
   }
 }
 
-// Rates after arrivals, departures and moves are those of a system that was built that way at once.
+// Rates after arrivals, departures and moves equal those of a system that was built in the final state.
 TEST(SharingProperty, HistoryLeavesNoTrace) {
   Random random(17);
   for (int round = 0; round < 60; ++round) {

@@ -21,12 +21,12 @@ using ::testing::Pair;
 constexpr double per_ps = 1e12;  // one unit of work per picosecond
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// All dates below are exact: the closed form in picoseconds, rounded up where it is not whole.
+// All expected times are exact: the closed form in picoseconds, rounded up if it is not whole.
 struct SharingTest : ::testing::Test, EventSink {
   RunLoop loop;
   Sharing sharing{loop};
-  std::vector<std::pair<std::uint64_t, std::int64_t>> ends;  // payload, date in ps
-  std::map<std::uint64_t, std::function<void()>> then;       // what an end brings about
+  std::vector<std::pair<std::uint64_t, std::int64_t>> ends;  // payload, end in ps
+  std::map<std::uint64_t, std::function<void()>> then;       // actions at the end of an activity
 
   void fire(std::uint64_t payload) override {
     ends.emplace_back(payload, loop.now().ps);
@@ -101,13 +101,13 @@ TEST_F(SharingTest, EqualFlowsShareEqually) {
   for (std::uint64_t i = 0; i < 7; ++i) EXPECT_EQ(ends[i], std::pair(i, std::int64_t{7000}));
 }
 
-// In one picosecond a class ends that joined two others, and one begins beside it: both others have their capacities to
-// themselves.
+// In one picosecond a class ends that had connected two others, and a class begins; afterwards both others have their
+// capacities to themselves.
 TEST_F(SharingTest, WhoeverEndsLeavesItsShareToAllWhoSharedWithIt) {
   const CapacityId x = capacity(per_ps), y = capacity(per_ps);
   const ClassId begins = of({{y, 1}}), ends_first = of({{x, 1}, {y, 1}}), stays = of({{x, 1}});
   start(ends_first, 500, 1);
-  start(stays, 1500, 2);  // half until 1000
+  start(stays, 1500, 2);  // half its rate until 1000
   at(1000, [&] { start(begins, 300, 3); });
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1000), Pair(3, 1300), Pair(2, 2000)));
@@ -117,7 +117,7 @@ TEST_F(SharingTest, WeightsOneTwoThree) {
   const CapacityId link = capacity(6 * per_ps);
   for (std::uint64_t w = 1; w <= 3; ++w) start(of({{link, 1}}, static_cast<double>(w)), 6000, w);
   run();
-  // 1, 2, 3 per ps until 2000; then 2 and 4; then 6.
+  // 1, 2 and 3 per ps until 2000; then 2 and 4; then 6.
   EXPECT_THAT(ends, ElementsAre(Pair(3, 2000), Pair(2, 2500), Pair(1, 3000)));
 }
 
@@ -134,7 +134,7 @@ TEST_F(SharingTest, TheRestOfABoundClassIsShared) {
   EXPECT_DOUBLE_EQ(sharing.rate_of(one), 3 * per_ps);
   EXPECT_DOUBLE_EQ(sharing.rate_of(two), 6 * per_ps);
   run();
-  // At 1500 class `two` is done and `one` has 4500 left at 9 per ps.
+  // At 1500 ps class `two` is done and `one` has 4500 left, at 9 per ps.
   EXPECT_THAT(ends, ElementsAre(Pair(2, 1500), Pair(1, 2000), Pair(0, 4000)));
 }
 
@@ -215,7 +215,7 @@ TEST_F(SharingTest, ADemandMayTakeSeveralUnitsPerWork) {
   const ClassId read = of({{hbm, 1}});
   start(copy, 3000, 1);
   start(read, 3000, 2);
-  run();  // equal rates: 3 x 2 + 3 x 1
+  run();  // at equal rates: 3 x 2 + 3 x 1 units
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1000), Pair(2, 1000)));
   EXPECT_DOUBLE_EQ(sharing.served(hbm), 9000);
 }
@@ -241,7 +241,7 @@ TEST_F(SharingTest, WeightsNineOrdersApartStillFillTheCapacity) {
   EXPECT_NEAR(sharing.rate_of(light) / 2e12, 1, 1e-9);
 }
 
-// --- Changes on the way --------------------------------------------------------------------------------------------
+// --- Changes while activities run ----------------------------------------------------------------------------------
 
 TEST_F(SharingTest, ArrivalAndDepartureInTheMiddle) {
   const ClassId c = of({{capacity(per_ps), 1}});
@@ -255,7 +255,7 @@ TEST_F(SharingTest, AnArrivalInAnotherClassSlowsDownToo) {
   const CapacityId link = capacity(3 * per_ps);
   const ClassId first = of({{link, 1}}, 1);
   start(first, 3000, 1);
-  at(500, [&] { start(of({{link, 1}}, 2), 3000, 2); });  // 3 per ps before, then 1 and 2
+  at(500, [&] { start(of({{link, 1}}, 2), 3000, 2); });  // 3 per ps at first, then 1 and 2
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 2000), Pair(2, 2000)));
 }
@@ -282,7 +282,7 @@ TEST_F(SharingTest, ComponentsDoNotTouchEachOther) {
   EXPECT_THAT(ends, ElementsAre(Pair(2, 400), Pair(1, 1000)));
 }
 
-// --- move ----------------------------------------------------------------------------------------------------------
+// --- Moves between classes ----------------------------------------------------------------------------------------
 
 TEST_F(SharingTest, MoveKeepsTheWorkDone) {
   const ClassId fast = bounded(per_ps);
@@ -300,7 +300,7 @@ TEST_F(SharingTest, MoveThereAndBack) {
   const ActivityId a = start(fast, 1000, 1);
   at(200, [&] { sharing.move(a, slow); });
   at(600, [&] { sharing.move(a, fast); });
-  at(700, [&] { sharing.move(a, fast); });  // nothing to do
+  at(700, [&] { sharing.move(a, fast); });  // the same class: nothing happens
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1300)));
 }
@@ -337,7 +337,7 @@ TEST_F(SharingTest, ManyMovesLeaveNothingBehind) {
   const ActivityId a = start(even, 300'000, 2);
   for (std::int64_t i = 1; i <= 100'000; ++i) at(2 * i, [&, i] { sharing.move(a, i % 2 == 1 ? odd : even); });
   run();
-  // 50,000 pairs of 2 ps at 1 and 2 ps at 0.5, and the last 150,000 at full rate.
+  // 50,000 pairs of 2 ps at rate 1 and 2 ps at rate 0.5, and the last 150,000 units at full rate.
   EXPECT_EQ(ends[0], std::pair(std::uint64_t{2}, std::int64_t{350'000}));
 }
 
@@ -367,7 +367,7 @@ TEST_F(SharingTest, AReplacementInTheSameInstantSolvesNothing) {
   run();
 }
 
-// The clock of the class starts anew when its only member is replaced: the new one must not be taken for due.
+// The class's clock restarts when its only member is replaced: the new member must not be taken for due.
 TEST_F(SharingTest, TheOnlyMemberMayBeReplaced) {
   const ClassId c = bounded(per_ps);
   start(c, 1000, 1);
@@ -458,7 +458,7 @@ TEST_F(SharingTest, TwoMemoriesThatLoadEachOtherSettleBoth) {
   }
 }
 
-// A phase that always hits the cache takes nothing from the memory, yet a busy memory may delay it.
+// A phase that always hits the cache takes nothing from the memory, yet a busy memory may slow it down.
 TEST_F(SharingTest, ALatencyMayGrowWithACapacityThatIsNotDemanded) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = per_ps, .latency_growth = 1});
   const CapacityId l2 = capacity(10 * per_ps);
@@ -469,14 +469,14 @@ TEST_F(SharingTest, ALatencyMayGrowWithACapacityThatIsNotDemanded) {
   start(hits({{l2, 1}}), 1000, 1);
   start(hits({}), 2000, 2);
   const ClassId stream = of({{hbm, 1}}, 1, per_ps);
-  at(500, [&] { start(stream, 1000, 3); });  // twice the latency from here to 1500
+  at(500, [&] { start(stream, 1000, 3); });  // twice the latency from 500 to 1500
   run();
   EXPECT_THAT(ends, ElementsAre(Pair(1, 1500), Pair(3, 1500), Pair(2, 2500)));
   EXPECT_DOUBLE_EQ(sharing.served(hbm), 1000);
 }
 
-// Two loops on one memory, both with a window of 1,000 B; one of them computes for 300 ps between its round trips. The
-// memory serves 2 B/ps: 1000 / L + 1000 / (L + 300) = 2 at L = 872.015 ps, whatever the latency was unloaded.
+// Two loops on one memory with a window of 1,000 B each; one of them computes for 300 ps between its round trips. The
+// memory serves 2 B/ps: 1000 / L + 1000 / (L + 300) = 2 at L = 872.015 ps, whatever the unloaded latency is.
 TEST_F(SharingTest, PastSaturationADelayIsTimeWithNothingInFlight) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 2 * per_ps});
   const auto loop_with = [&](double delay) {
@@ -498,7 +498,7 @@ TEST_F(SharingTest, PastSaturationADelayIsTimeWithNothingInFlight) {
   EXPECT_NEAR(sharing.load(hbm), 2 * per_ps, 1e-12 * per_ps);
 }
 
-// What the bound stands for and the round trip take turns, idle and with a latency that load stretches.
+// `in_turn`: bound and round trip partly overlap, on an idle machine and with a latency that load stretches.
 TEST_F(SharingTest, BoundAndRoundTripInTurn) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 10 * per_ps, .latency_growth = 1});
   ClassSpec spec{.demands = {{hbm, 1e-3}},
@@ -526,7 +526,7 @@ TEST_F(SharingTest, BoundAndRoundTripInTurn) {
   EXPECT_THROW(sharing.add_class(spec), InvariantError);
 }
 
-// Below saturation the load stretches the latency, not the delay.
+// Below saturation, load stretches the latency but not the delay.
 TEST_F(SharingTest, ADelayIsNotStretched) {
   const CapacityId hbm = sharing.add_capacity({.name = "hbm", .rate = 10 * per_ps, .latency_growth = 1});
   const ClassId c = sharing.add_class({.demands = {{hbm, 1}},
@@ -544,13 +544,13 @@ TEST_F(SharingTest, ADelayIsNotStretched) {
 
 // --- A measured GPU ------------------------------------------------------------------------------------------------
 
-// One copy workgroup (the victim) beside readers on an H200. Growth and exponent come from a least-squares fit over the
-// 8 KiB rows; docs/explanation/sharing.md tells how, and why the 32 KiB rows do not fit.
+// One copying workgroup (the victim) beside readers on an H200. Growth and exponent come from a least-squares fit to
+// the 8 KiB rows; docs/explanation/sharing.md explains the fit and why the 32 KiB rows deviate.
 struct Beside {
   double batch;  // bytes in flight of the victim
   std::uint64_t readers;
-  double victim;   // copied, GB/s, measured
-  double reading;  // all readers, GB/s, measured
+  double victim;   // copied, in GB/s, measured
+  double reading;  // all readers, in GB/s, measured
   double victim_error;
   double reading_error;
 };
@@ -561,7 +561,7 @@ TEST_P(MeasuredGpu, VictimAndReadersShareAsMeasured) {
   const Beside& row = GetParam();
   const CapacityId hbm =
       sharing.add_capacity({.name = "hbm", .rate = 4.2e12, .latency_growth = 0.34, .latency_exponent = 1.7});
-  const ClassId victim = sharing.add_class({.demands = {{hbm, 2}},  // one byte copied is read and written
+  const ClassId victim = sharing.add_class({.demands = {{hbm, 2}},  // a copied byte is read and written
                                             .weight = row.batch,
                                             .bound = 48.7e9,
                                             .window = row.batch,
@@ -647,7 +647,8 @@ TEST_F(SharingTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(loop.run(), EndOfTime);  // 1e9 s is beyond 2^63 ps
 }
 
-// Two of rate 2 for 3 ps, one of them for 5 more, 4 units of the meter each; and 10 a picosecond from 1 to 7 ps.
+// Two members of rate 2 run for 3 ps and one of them for 5 ps more, at 4 meter units per unit of work; add_level adds
+// 10 per picosecond from 1 to 7 ps.
 TEST_F(SharingTest, AMeterCountsAndChangesNothing) {
   const MeterId meter = sharing.add_meter({"m", 100});
   const ClassId metered = sharing.add_class({.demands = {}, .metered = {{meter, 4}}, .bound = 2 * per_ps});

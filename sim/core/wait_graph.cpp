@@ -16,14 +16,14 @@ namespace {
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 using Vertex = Graph::vertex_descriptor;
 
-// A search breadth first from one node for a way back to it. Ended is thrown: visitors have no other way to stop.
+// Breadth-first search from one node for a path back to it. Ended is thrown because BGL visitors cannot stop otherwise.
 struct Search : boost::default_bfs_visitor {
   struct Ended {
-    std::optional<Vertex> last;  // before the start, on the way back
+    std::optional<Vertex> last;  // the last node before the start, if a path back was found
   };
   struct Reached {
     Vertex from;
-    std::size_t nodes;  // on the path from the start
+    std::size_t nodes;  // of the path from the start
   };
   using Paths = std::unordered_map<Vertex, Reached>;
 
@@ -43,15 +43,15 @@ struct Search : boost::default_bfs_visitor {
   }
 
   Vertex start;
-  std::size_t limit;  // nodes of a cycle, the first one counted twice
+  std::size_t limit;  // a cycle must have fewer nodes, with the first counted twice
   std::size_t* budget;
   Paths* paths;
 };
 
-// The shortest cycle through `start`, that one repeated at its end; empty if it is not below `limit` nodes, or if
-// `budget` edges do not suffice.
+// The shortest cycle through `start`, with `start` at both ends; empty if it has `limit` nodes or more, or if visiting
+// `budget` edges does not suffice.
 std::vector<WaitGraph::Node> cycle_through(Vertex start, std::size_t limit, std::size_t& budget, const Graph& graph) {
-  // As large as the search comes, not as the graph: there may be a search for each node.
+  // Hash maps that grow with the search and not with the graph, because there may be one search per node.
   std::unordered_map<Vertex, boost::default_color_type> colors;
   Search::Paths paths;
   boost::queue<Vertex> open;
@@ -85,16 +85,16 @@ std::vector<WaitGraph::Node> WaitGraph::cycle() const {
   for (const Edge& e : edges_) add_edge(e.from, e.to, graph);
   std::vector<Node> part(names_.size());
   strong_components(graph, boost::make_iterator_property_map(part.begin(), get(boost::vertex_index, graph)));
-  std::set<Node> starts;  // an edge inside a strongly connected part is on a cycle
+  std::set<Node> starts;  // an edge within a strongly connected component is on a cycle
   for (const Edge& e : edges_) {
     if (part[e.from] == part[e.to]) starts.insert(e.from);
   }
   std::vector<Node> best;
-  std::size_t budget = SIZE_MAX;  // edges: the first search always ends, further ones go on while that stays cheap
+  std::size_t budget = SIZE_MAX;  // edges: the first search always completes, later ones only while they stay cheap
   for (const Node start : starts) {
     std::vector<Node> found = cycle_through(start, best.empty() ? SIZE_MAX : best.size(), budget, graph);
     if (!found.empty()) {
-      if (best.empty()) budget = 2'000'000;
+      if (best.empty()) budget = 2'000'000;  // edges of all further searches
       best = std::move(found);
     }
     if (budget == 0 || best.size() == 2) break;
@@ -110,7 +110,7 @@ std::string WaitGraph::report(std::size_t limit) const {
   const std::vector<Node> loop = cycle();
   if (!loop.empty()) {
     text += "cycle:\n";
-    std::vector<const Edge*> along(names_.size(), nullptr);  // by the node it leaves: the first reason that was given
+    std::vector<const Edge*> along(names_.size(), nullptr);  // by source node: the first reason given
     std::vector<Node> next(names_.size(), UINT32_MAX);
     for (std::size_t i = 0; i + 1 < loop.size(); ++i) next[loop[i]] = loop[i + 1];
     for (const Edge& e : edges_) {

@@ -1,4 +1,4 @@
-// Who waits for whom when nothing moves any more: the deadlock report.
+// Graph of who waits for whom when nothing can progress any more, for the deadlock report.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace moire::core {
 class WaitGraph {
  public:
   using Node = std::uint32_t;
-  // A party of the deadlock: "rank 3 queue main kernel fused_embedding". Same name, same node.
+  // A participant of the deadlock, such as "rank 3 queue main kernel fused_embedding". Same name, same node.
   Node node(const std::string& name);
-  // `from` cannot go on before `to` does something; `reason` says what ("WG 17 waits for flag ready[2] >= 4, is 3").
+  // `from` cannot continue until `to` acts; `reason` says why ("WG 17 waits for flag ready[2] >= 4, is 3").
   void edge(Node from, Node to, std::string reason);
 
-  // A cycle, first node repeated at the end; empty if there is none. It is the shortest one, and among those the one
-  // through the lowest-numbered node, unless the graph is so large that the search for a shorter one is cut off.
+  // A cycle with the first node repeated at the end, or empty if there is none. It is a shortest one, and among those
+  // the one through the lowest-numbered node, unless the graph is so large that the search is cut off.
   std::vector<Node> cycle() const;
-  // Lines for the user: the cycle if there is one, then up to `limit` waits.
+  // Text for the user: the cycle, if there is one, then up to `limit` waits.
   std::string report(std::size_t limit = 12) const;
 
  private:
@@ -29,7 +29,7 @@ class WaitGraph {
     std::string reason;
   };
   std::vector<std::string> names_;
-  std::unordered_map<std::string, Node> nodes_;  // looked up only, never walked: its order is not ours
+  std::unordered_map<std::string, Node> nodes_;  // never iterated, because its order is not deterministic
   std::vector<Edge> edges_;
 };
 

@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using Node = WaitGraph::Node;
 
-// Nodes 0..n-1 called n0..
+// A graph with nodes n0 to n(n-1).
 WaitGraph graph(Node n) {
   WaitGraph g;
   for (Node i = 0; i < n; ++i) g.node(fmt::format("n{}", i));
@@ -110,7 +110,7 @@ TEST(WaitGraph, TheReportKeepsToItsLimit) {
   EXPECT_THAT(g.report(100), Not(HasSubstr("more")));
 }
 
-// A hundred thousand waits in a ring and in a thicket: this must end at once, not in minutes.
+// A hundred thousand waits in a ring and in a dense graph: must finish at once, not in minutes.
 TEST(WaitGraph, ScalesToAHundredThousandWaits) {
   constexpr Node n = 100'000;
   WaitGraph ring = graph(n);

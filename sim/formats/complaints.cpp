@@ -9,7 +9,7 @@ namespace moire::formats {
 
 namespace {
 
-constexpr int last = std::numeric_limits<int>::max();  // of lines and columns
+constexpr int last = std::numeric_limits<int>::max();  // largest line and column
 
 int within_int(std::uint64_t number) { return static_cast<int>(std::min<std::uint64_t>(number, last)); }
 
@@ -24,7 +24,7 @@ Complaints::~Complaints() {
     diagnostics_.warning(place(warning.at), std::move(warning.what), std::move(warning.remedy));
   }
   if (beyond_ == Beyond::unread || errors_ <= told) return;
-  // Behind all others in the file's order.
+  // Sorted after all other errors of the file.
   config::Place end{source_, last, 0};
   if (end.source) end.source = std::make_shared<config::Source>(config::Source{end.source->name, {}, false, {}});
   diagnostics_.error(end, fmt::format("{} more error{}", errors_ - told, errors_ - told == 1 ? "" : "s"),

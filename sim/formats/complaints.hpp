@@ -1,5 +1,5 @@
-// What is wrong with one text, told with its place: the first errors in full, then that there are more; a warning once
-// a kind. Each is a config::Diagnostic: place, what is wrong, what would be right.
+// Collects problems of one text with their places: the first errors in full, then the number of further ones; one
+// warning per kind. Each is a config::Diagnostic: place, what is wrong, what would be right.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace moire::formats {
 class Complaints {
  public:
   static constexpr std::size_t told = 20;
-  // What a reader does after as many errors as are told: it goes on and counts the others, or it stops.
+  // What a reader does after `told` errors: continue and count the others, or stop reading.
   enum class Beyond { counted, unread };
 
-  // `name` is what errors call the text; where it is "", or left out, only errors with a config::Place have a place.
+  // `name` is the text's name in messages; if it is empty or omitted, only errors with a config::Place have a place.
   explicit Complaints(config::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
   Complaints(const std::string& name, config::Diagnostics& diagnostics, Beyond beyond = Beyond::counted);
   ~Complaints();
@@ -28,16 +28,16 @@ class Complaints {
 
   void error(const config::Place& place, std::string what, std::string remedy);
   void error(Position at, std::string what, std::string remedy);
-  // The same of a text that is read line by line.
+  // The same for a text that is read line by line.
   void error(std::int64_t line, std::size_t col, std::string what, std::string remedy);
-  // An error after which the rest of the text says nothing.
+  // An error after which the rest of the text is meaningless.
   void fatal(std::int64_t line, std::size_t col, std::string what, std::string remedy);
-  // The first of a kind is told in full, with the number of others like it.
+  // Reports the first warning of a kind in full, with the number of others of that kind.
   void warning(const std::string& kind, Position at, std::string what, std::string remedy);
 
   bool ok() const { return errors_ == 0; }
   std::size_t errors() const { return errors_; }
-  bool stopped() const { return stopped_; }  // nothing more is told
+  bool stopped() const { return stopped_; }  // no further errors are reported
   config::Place place(Position at) const;
   const std::shared_ptr<const config::Source>& source() const { return source_; }
 

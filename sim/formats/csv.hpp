@@ -1,4 +1,4 @@
-// CSV: one quoting rule for readers and writers, and whole tables with the place of every cell.
+// CSV: one quoting rule for readers and writers, and tables with the place of every cell.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 
 namespace moire::formats {
 
-// A text without the blanks around it.
+// The text without spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
-// A field of a CSV line, in quotes where it has to be: with a comma, a quote, a line end, or '#' in front. Line ends
-// become spaces, since a row is a line.
+// A field of a CSV line, quoted if necessary: if it contains a comma, a quote or a line end, or starts with '#'. Line
+// ends become spaces, so that a row stays one line.
 std::string csv_field(const std::string& text);
 
 // One field of a line, without its quotes.
 struct CsvField {
   std::string text;
-  std::size_t col = 1;  // where it starts, from 1
+  std::size_t col = 1;  // where it starts, counted from 1
 };
 
-// The fields of a line without its end. A field in quotes may hold commas, and "" for a quote. Where a quote is not
-// closed before a comma or the end, `unclosed` gets the field's column and its text means nothing; else 0.
+// The fields of a line. A quoted field may contain commas, and "" for a quote. If a quote is not closed, `unclosed` is
+// set to the field's column and its text is undefined; otherwise `unclosed` is 0.
 std::vector<CsvField> csv_fields(std::string_view line, std::size_t& unclosed);
 
 struct CsvCell {
@@ -34,25 +34,25 @@ struct CsvCell {
   config::Place place;
 };
 
-// A line of column names and rows of as many fields, after `# key: value` lines that tell where the numbers come from.
-// Empty lines mean nothing.
+// A line of column names and rows with as many fields, after `# key: value` lines that describe the origin of the
+// numbers. Empty lines are ignored.
 struct CsvTable {
-  std::string name;                                        // as errors show it
+  std::string name;                                        // its name in messages
   std::vector<std::pair<std::string, std::string>> about;  // the `# key: value` lines
   std::vector<std::string> columns;
-  config::Place header;  // of the column names
+  config::Place header;  // place of the line of column names
   std::vector<std::vector<CsvCell>> rows;
 
-  // Number of the column; a diagnostic at `asked` that says what columns there are.
+  // Index of the column; if there is none, reports at `asked` which columns exist.
   std::optional<std::size_t> column(const std::string& wanted, const config::Place& asked,
                                     config::Diagnostics& diagnostics) const;
 };
 
-// Plain, or zstd-compressed (*.zst), at most 64 MiB of text. Nothing, and the reasons, where it cannot be read.
-// `asked` is where its name was written.
+// Reads a plain or zstd-compressed (*.zst) file of at most 64 MiB of text. Returns nothing and reports the reasons if
+// it is invalid. `asked` is where its name was written.
 std::optional<CsvTable> read_csv(const std::filesystem::path& file, const config::Place& asked,
                                  config::Diagnostics& diagnostics);
-// The same of a text.
+// The same for a text.
 std::optional<CsvTable> read_csv_text(const std::filesystem::path& name, std::string_view text,
                                       config::Diagnostics& diagnostics);
 

@@ -1,4 +1,4 @@
-// Files that come from outside, compressed or not.
+// Reads input files, compressed or not.
 #pragma once
 
 #include "sim/config/file.hpp"
@@ -8,7 +8,7 @@ namespace moire::formats {
 using config::FileAsked;
 using config::open_file;
 
-// The bytes of a file, as config::read_plain. A name that ends in .zst is zstd-compressed.
+// The bytes of a file, like config::read_plain. A file whose name ends in .zst is decompressed.
 std::optional<std::string> read_file(const FileAsked& asked, std::uintmax_t most, config::Diagnostics& diagnostics);
 
 }  // namespace moire::formats

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Characters of a text, counted as the parser takes them.
+// Iterator over a text that counts the characters that the parser has consumed.
 struct Counted {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -73,7 +73,7 @@ class Builder : public nlohmann::json_sax<json> {
     if (added) added->text = std::move(value);
     return added != nullptr;
   }
-  bool binary(binary_t&) override { return false; }  // not of JSON text
+  bool binary(binary_t&) override { return false; }  // does not occur in JSON text
   bool start_object(std::size_t) override { return open(JsonValue::Kind::map); }
   bool start_array(std::size_t) override { return open(JsonValue::Kind::list); }
   bool end_object() override { return close(); }
@@ -103,7 +103,7 @@ class Builder : public nlohmann::json_sax<json> {
   }
 
  private:
-  // Where the token at hand starts: what follows the last one, but for space and punctuation.
+  // Start of the current token: the first character after the previous token that is not a space or separator.
   std::size_t start() const {
     const std::size_t at = text_.text().find_first_not_of(" \t\r\n,:", end_);
     return std::min(at, text_.text().size());
@@ -159,9 +159,9 @@ class Builder : public nlohmann::json_sax<json> {
   const std::size_t& taken_;
   JsonText& out_;
   config::Diagnostics& diagnostics_;
-  std::vector<JsonValue*> open_;  // a parent's last child is the only one that grows
+  std::vector<JsonValue*> open_;  // chain of open values; only the last child grows, so pointers stay valid
   std::string key_;
-  std::size_t end_ = 0;  // of the last token, or a character behind it
+  std::size_t end_ = 0;  // end of the last token, or one character after it
   std::size_t values_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// JSON in which every value knows where it stands.
+// JSON in which every value has its position.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct JsonValue {
 
   Kind kind = Kind::null;
   bool flag = false;
-  bool negative = false;     // of an integer: its magnitude is `number`
-  std::uint64_t number = 0;  // of an integer
+  bool negative = false;     // integers only; `number` is the magnitude
+  std::uint64_t number = 0;  // integers only
   std::string text;
   std::vector<JsonValue> items;
   std::vector<Entry> entries;
   int line = 0;
   int col = 0;
 
-  const JsonValue* find(std::string_view key) const;  // nullptr where this is no map or has no such key
+  const JsonValue* find(std::string_view key) const;  // nullptr if this is not a map or has no such key
 };
 
 struct JsonValue::Entry {
@@ -34,7 +34,7 @@ struct JsonValue::Entry {
   JsonValue value;
 };
 
-// "a list", "'i'", "12": what stands there, for errors.
+// What was found, for messages: "a list", "'i'", "12".
 std::string found(const JsonValue& value);
 
 struct JsonText {
@@ -44,12 +44,12 @@ struct JsonText {
   config::Place place(const JsonValue& value) const { return {source, value.line, value.col}; }
 };
 
-// What no file of ours comes near: a wrong one must not ask for all memory.
+// Far above what our files need; they keep malformed files from exhausting memory.
 inline constexpr std::size_t most_json_values = 4'000'000;
 inline constexpr std::size_t most_json_levels = 64;
-inline constexpr std::size_t most_json_keys = 256;  // of a map, since they are searched one by one
+inline constexpr std::size_t most_json_keys = 256;  // per map, because keys are searched linearly
 
-// Nothing, and the reason, where it is no JSON, too deep or too large, or a key stands twice in a map.
+// Returns nothing and reports why if the text is not JSON, too deep or too large, or if a map has a key twice.
 std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics);
 
 }  // namespace moire::formats

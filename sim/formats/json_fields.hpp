@@ -1,5 +1,5 @@
-// Typed values of a JSON map. What is missing or wrong becomes an error, and a value that does no harm is returned, so
-// that a reader goes on and one reading tells all errors.
+// Typed access to the values of a JSON map. Missing or invalid values are reported and replaced by harmless ones, so
+// that a reader continues and one pass finds all errors.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace moire::formats {
 
 class JsonFields {
  public:
-  // `where` names the map in errors: "gpu 0 tb 1 op 3 (put)".
+  // `where` names the map in messages: "gpu 0 tb 1 op 3 (put)".
   JsonFields(const JsonText& text, const JsonValue& map, std::string where, Complaints& complaints)
       : text_(text), map_(map), where_(std::move(where)), complaints_(complaints) {}
 
   bool has(std::string_view key) const { return map_.find(key) != nullptr; }
   const std::string& where() const { return where_; }
 
-  // `high` included.
+  // Values up to and including `high`; `absent` is returned if there is no such key.
   std::uint64_t number(std::string_view key, std::uint64_t high) const;
   std::uint64_t number(std::string_view key, std::uint64_t high, std::uint64_t absent) const;
   std::uint32_t count(std::string_view key, std::uint32_t high) const;
@@ -33,13 +33,13 @@ class JsonFields {
   const std::vector<JsonValue>& list_or_none(std::string_view key, std::size_t most) const;
   const JsonValue& map(std::string_view key) const;
 
-  // `what` is wrong with the value of a key, or with the map where it has none.
+  // Reports `what` at the value of a key, or at the map if it has no such key.
   void wrong(std::string_view key, const std::string& what, const std::string& remedy) const;
-  // A value that is not what `remedy` says: "<key> is <value>".
+  // Reports "<key> is <value>" with the remedy.
   void unfit(std::string_view key, const JsonValue& value, const std::string& remedy) const;
 
  protected:
-  const JsonValue* get(std::string_view key) const;  // an error where there is none
+  const JsonValue* get(std::string_view key) const;  // reports an error if there is none
 
   const JsonText& text_;
   const JsonValue& map_;

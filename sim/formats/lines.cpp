@@ -9,9 +9,9 @@ namespace moire::formats {
 
 namespace {
 
-constexpr std::size_t first_block = 8UL * 1024;  // it doubles when it was full: most texts are short
+constexpr std::size_t first_block = 8UL * 1024;  // doubled whenever it was full; most texts are short
 constexpr std::size_t most_block = 256UL * 1024;
-constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
+constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";  // first bytes of a frame (RFC 8878)
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Lines::Status Lines::next(std::string_view& line) {
       ++number_;
       return Status::line;
     }
-    // What is left is shorter than a line may be, so the largest block always has room for more.
+    // The remaining data is shorter than the longest line, so the largest block always has room for more.
     std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
     if (end_ == block_.size()) block_.resize(std::min(2 * block_.size(), most_block));
     end_ -= begin_;

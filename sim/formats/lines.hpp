@@ -1,4 +1,4 @@
-// A text line by line, from a plain or a zstd-compressed stream: what is too large to be in memory as a whole.
+// Reads a plain or zstd-compressed stream line by line, for texts that are too large for memory.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ class Lines {
  public:
   static constexpr std::size_t longest_line = 64UL * 1024;
 
-  // `longest` is of a line without its newline, in bytes; at most longest_line.
+  // `longest` is the limit of a line in bytes, without its newline; at most longest_line.
   Lines(std::unique_ptr<std::istream> in, bool compressed, std::size_t longest);
 
   enum class Status {
     line,        // a line without its newline
     end,         // no more lines
-    cut_off,     // a last line that no newline ends
-    too_long,    // over the longest that a line may be
-    compressed,  // zstd data, told to be plain
-    failed,      // the stream cannot be read: problem()
+    cut_off,     // the last line has no newline
+    too_long,    // longer than `longest`
+    compressed,  // zstd data although `compressed` was false
+    failed,      // the stream cannot be read; see problem()
   };
   // `line` stays valid until the next call.
   Status next(std::string_view& line);
 
-  std::int64_t number() const { return number_; }  // of the line told last, from 1
+  std::int64_t number() const { return number_; }  // of the last line returned, from 1
   ZstdDecoder::Problem problem() const;
   std::string_view detail() const;
 
@@ -41,7 +41,7 @@ class Lines {
   std::optional<ZstdDecoder> decoder_;
   std::size_t longest_;
   std::vector<char> block_;
-  std::size_t begin_ = 0;  // of what is not yet told
+  std::size_t begin_ = 0;  // of the data that was not yet returned
   std::size_t end_ = 0;
   std::int64_t number_ = 0;
 };

@@ -1,4 +1,4 @@
-// Text inside XML and HTML.
+// Escapes text for XML and HTML.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace moire::formats {
 
-// With the entities that elements and attributes need.
+// Replaces special characters by the entities that elements and attributes need.
 std::string escaped(std::string_view text);
 
 }  // namespace moire::formats

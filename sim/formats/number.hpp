@@ -1,5 +1,5 @@
-// Numbers as foreign texts write them: digits of the whole text, nothing around them. What a number means, its unit and
-// its range in words are the reader's business.
+// Numbers in foreign texts: the whole text must be the number. The reader handles its meaning, its unit and messages
+// about its range.
 #pragma once
 
 #include <charconv>
@@ -10,11 +10,11 @@
 
 namespace moire::formats {
 
-// How a text was taken for a number.
+// Result of parsing a number.
 enum class Digits {
   good,
-  none,          // no number
-  out_of_range,  // a number, but below `least`, above `most` or beyond what the type holds
+  none,          // not a number
+  out_of_range,  // a number, but below `least`, above `most` or outside the range of the type
 };
 
 template <class Number>
@@ -48,7 +48,7 @@ Digits parse_number(std::string_view text, Number& out, std::type_identity_t<Num
   return Digits::good;
 }
 
-// Nothing where the text is no number of this type; a decimal is finite.
+// Nothing if the text is not a number of this type; floating-point numbers must be finite.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number value{};
@@ -56,7 +56,7 @@ std::optional<Number> number_in(std::string_view text) {
   return value;
 }
 
-// A whole number, decimal or 0x...
+// An integer in decimal or as 0x...
 template <class Number>
 std::optional<Number> any_base_number_in(std::string_view text) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");

@@ -1,4 +1,4 @@
-// A text that came from outside, and where each of its bytes stands. Every reader of XML, JSON and CSV starts from it.
+// An input text and the positions of its bytes. All readers of XML, JSON and CSV build on it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace moire::formats {
 
-// Line and column from 1, columns in bytes; line 0 is the text as a whole.
+// Line and column from 1, columns in bytes; line 0 means the text as a whole.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t col = 0;
@@ -19,16 +19,16 @@ struct Position {
 
 class SourceText {
  public:
-  // `name` is what errors call it, most often its path. At most 4 GiB.
+  // `name` is its name in messages, usually its path. At most 4 GiB.
   SourceText(const std::string& name, std::string text);
   SourceText(const SourceText&) = delete;  // parsers keep pointers into it
   SourceText& operator=(const SourceText&) = delete;
 
   const std::string& text() const { return text_; }
-  char* data() { return text_.data(); }  // of parsers that write into what they read, as pugixml
+  char* data() { return text_.data(); }  // for parsers that modify the text in place, such as pugixml
   const std::shared_ptr<const config::Source>& source() const { return source_; }
 
-  Position position(std::size_t offset) const;  // fast where offsets are asked for from front to back
+  Position position(std::size_t offset) const;  // fast if offsets are queried in ascending order
   Position position(const char* at) const { return position(static_cast<std::size_t>(at - text_.data())); }
   config::Place place(Position at) const;
 
@@ -39,7 +39,7 @@ class SourceText {
   mutable std::size_t last_line_ = 0;
 };
 
-// What errors call a text; nothing where the name is empty, and then errors have no place.
+// The source that messages refer to; null if the name is empty, and then errors have no place.
 std::shared_ptr<const config::Source> source_named(const std::string& name);
 
 }  // namespace moire::formats

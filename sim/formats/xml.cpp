@@ -10,9 +10,9 @@ namespace moire::formats {
 
 namespace {
 
-constexpr std::size_t most_memory = std::size_t{3} << 30;  // of the tree, without the text
+constexpr std::size_t most_memory = std::size_t{3} << 30;  // limit of the tree, without the text
 
-// What pugixml needs at most.
+// Upper bound of the memory that pugixml needs.
 std::size_t memory_for(std::string_view text) {
   const auto elements = static_cast<std::size_t>(std::count(text.begin(), text.end(), '<'));
   const auto attributes = static_cast<std::size_t>(std::count(text.begin(), text.end(), '='));
@@ -37,10 +37,10 @@ bool XmlText::is_well_formed(Complaints& complaints, const std::string& expected
     complaints.error(text_.position(zero), "this is not well-formed XML: a zero byte", "a text file in UTF-8");
     return false;
   }
-  // In place, so that every name and value leads back to where it stands.
-  const pugi::xml_parse_result result =
-      document_.load_buffer_inplace(text_.data(), text.size(), pugi::parse_default | pugi::parse_fragment,
-                                    pugi::encoding_utf8);  // a fragment: text beside the element is kept, and told
+  // Parsed in place, so that pointers to names and values give their positions.
+  const pugi::xml_parse_result result = document_.load_buffer_inplace(
+      text_.data(), text.size(), pugi::parse_default | pugi::parse_fragment,
+      pugi::encoding_utf8);  // a fragment, so that text beside the element can be reported
   if (result && !document_.document_element()) {
     complaints.error(Position{1, 1}, "the file is empty: it has no XML element", expected);
   } else if (!result) {

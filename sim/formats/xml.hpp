@@ -1,4 +1,4 @@
-// XML with places: pugixml's tree, in which every element and attribute leads back to where it is written.
+// XML with positions: pugixml's tree, in which every element and attribute can be located in the text.
 #pragma once
 
 #include <pugixml.hpp>
@@ -14,17 +14,16 @@ class XmlText {
   static constexpr std::size_t most_bytes = std::size_t{1} << 30;
   static constexpr int most_levels = 64;
 
-  // What is wrong goes to `complaints`, which call the text by the same name. `expected` says what the file should
-  // hold, where it holds nothing: "an algorithm is an element <algo>". Entities other than the five of XML are not
-  // read.
+  // Problems go to `complaints`, which must use the same name for the text. `expected` is the remedy if the file is
+  // empty: "an algorithm is an element <algo>". Only the five predefined entities of XML are supported.
   XmlText(const std::string& name, std::string text, Complaints& complaints, const std::string& expected);
 
   bool ok() const { return root_; }
   pugi::xml_node root() const { return root_; }
 
-  Position position(const pugi::xml_node& node) const;  // of an element, from its '<'
+  Position position(const pugi::xml_node& node) const;  // of an element: its '<'
   Position position(const pugi::xml_attribute& attribute) const { return text_.position(attribute.name()); }
-  // Of an attribute, or of the element where it has none of this name.
+  // Position of an attribute, or of the element if it has no such attribute.
   Position position(const pugi::xml_node& element, const char* attribute) const;
 
  private:

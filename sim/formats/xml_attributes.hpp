@@ -1,4 +1,4 @@
-// The attributes of one kind of element, as a table of known names.
+// Reads the attributes of one kind of element, given a table of known names.
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@ struct KnownAttribute {
   bool required = true;
 };
 
-// Reads the attributes of one element after the other, and names the element in what is wrong.
+// Reads the attributes of one element after the other; messages name the element.
 template <std::size_t N>
 class XmlAttributes {
  public:
   explicit XmlAttributes(const std::array<KnownAttribute, N>& known) : known_(&known) {}
 
-  // False where one is missing or there twice. `name` is asked for only then.
+  // Returns false if an attribute is missing or duplicated. `name` is called only in that case.
   template <class Name>
   bool read(const pugi::xml_node& element, const XmlText& text, const Name& name, Complaints& complaints) {
     found_ = {};
     bool good = true;
-    std::size_t expected = 0;  // files have them in one order
+    std::size_t expected = 0;  // files usually have them in the same order
     for (const pugi::xml_attribute attribute : element.attributes()) {
       std::size_t i = 0;
       while (i < N && (*known_)[(expected + i) % N].name != attribute.name()) ++i;
@@ -58,8 +58,8 @@ class XmlAttributes {
   std::string_view text(std::size_t which) const { return found_[which].value(); }
   const pugi::xml_attribute& operator[](std::size_t which) const { return found_[which]; }
 
-  // The value as a whole number from `least` to `most`; what is wrong is told, with `good` set to false. 0 where there
-  // is no such attribute.
+  // The value as an integer from `least` to `most`. If it is invalid, reports the problem and sets `good` to false.
+  // Returns 0 if there is no such attribute.
   template <class Integer, class Name>
   Integer integer(std::size_t which, const XmlText& xml, const Name& name, Complaints& complaints, bool& good,
                   Integer least, Integer most) const {

@@ -35,7 +35,7 @@ std::size_t ZstdDecoder::read(char* to, std::size_t size) {
   while (out.pos == 0) {
     if (used_ == filled_ && !refill()) {
       if (in_.bad()) return fail(Problem::unreadable);
-      // The decoder may still hold output of a frame whose input is all read; only then is nothing missing.
+      // The decoder may still hold output of a frame whose input was read completely; otherwise the frame is truncated.
       if (!inside_frame_) return 0;
     }
     ZSTD_inBuffer in{block_.data(), filled_, used_};
@@ -62,7 +62,7 @@ std::size_t ZstdDecoder::read(char* to, std::size_t size) {
 
 ZstdEncoder::ZstdEncoder(std::ostream& out) : out_(out), context_(ZSTD_createCCtx()), block_(ZSTD_CStreamOutSize()) {
   if (!context_) throw std::bad_alloc();
-  // The checksum lets a reader tell a damaged file from a wrong one.
+  // With a checksum, readers can detect damaged files.
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
 }
 

@@ -1,4 +1,4 @@
-// zstd compression of a stream, block by block: neither side ever holds the whole text.
+// zstd compression and decompression of streams, block by block, without holding the whole text.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ class ZstdDecoder {
  public:
   explicit ZstdDecoder(std::istream& in);
 
-  // Fills `to` with up to `size` decompressed bytes; 0 at the end of the data or after a problem.
+  // Fills `to` with up to `size` decompressed bytes; returns 0 at the end of the data or after a problem.
   std::size_t read(char* to, std::size_t size);
 
   enum class Problem { none, not_zstd, truncated, trailing_garbage, corrupt, unreadable };
   Problem problem() const { return problem_; }
-  const std::string& detail() const { return detail_; }  // corrupt: what the decompressor says
+  const std::string& detail() const { return detail_; }  // corrupt: the message of the decompressor
 
  private:
   bool refill();
@@ -37,7 +37,7 @@ class ZstdDecoder {
   std::vector<char> block_;
   std::size_t filled_ = 0;
   std::size_t used_ = 0;
-  bool inside_frame_ = false;  // some of a frame has been read and its end has not
+  bool inside_frame_ = false;  // a frame has begun and not ended
   bool any_frame_ = false;     // at least one frame has ended
   Problem problem_ = Problem::none;
   std::string detail_;
@@ -47,7 +47,7 @@ class ZstdEncoder {
  public:
   explicit ZstdEncoder(std::ostream& out);
   void write(std::string_view text);
-  void finish();  // ends the frame; the stream's state tells whether all bytes were taken
+  void finish();  // ends the frame; check the stream's state for write errors
 
  private:
   void compress(std::string_view text, bool last);

@@ -12,7 +12,7 @@ bool write_all(int to, std::string_view bytes) {
     const ssize_t taken = write(to, bytes.data(), bytes.size());
     if (taken >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(taken));
-    } else if (errno == EAGAIN) {  // somebody made it not wait
+    } else if (errno == EAGAIN) {  // the descriptor is non-blocking
       pollfd room{to, POLLOUT, 0};
       poll(&room, 1, -1);
     } else if (errno != EINTR) {

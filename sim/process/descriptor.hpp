@@ -1,11 +1,11 @@
-// Bytes to a file descriptor.
+// Writes bytes to a file descriptor.
 #pragma once
 
 #include <string_view>
 
 namespace moire::process {
 
-// All of them, however often the system takes only a part or is interrupted. False, and why in errno, where it refuses.
+// Writes all bytes, in spite of partial writes and interrupts. Returns false, with the reason in errno, on an error.
 bool write_all(int to, std::string_view bytes);
 
 }  // namespace moire::process

@@ -20,7 +20,7 @@ namespace moire::process {
 
 namespace {
 
-// A line is written when it is told: a log is read while the program runs, and after it crashed.
+// Writes each line at once, because logs are read while the program runs and after it crashed.
 class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit Sink(int to) : to_(to) {}
@@ -43,8 +43,8 @@ class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
 
 std::shared_ptr<Sink> sink;
 std::unique_ptr<spdlog::logger> logger;
-std::string to_file;  // none: stderr
-std::string kept;     // one line each, the level's number before it
+std::string to_file;  // empty: stderr
+std::string kept;     // one line per message, prefixed with the number of its level
 
 spdlog::level::level_enum level_of(core::LogLevel level) {
   switch (level) {
@@ -86,7 +86,7 @@ void keep(core::LogLevel level, const std::string& text) {
   throw core::RunFailure(fmt::format("cannot write the log '{}': {}", to_file, why));
 }
 
-// Nothing, or what a log begins with.
+// True if the file is empty or begins like a log.
 bool may_begin_anew(int file) {
   std::array<char, 16> first{};
   const ssize_t size = pread(file, first.data(), first.size(), 0);
@@ -95,8 +95,8 @@ bool may_begin_anew(int file) {
   return size == 0 || std::any_of(levels.begin(), levels.end(), [&](auto level) { return text.starts_with(level); });
 }
 
-// The file begins anew, unless it is something else than a log: this one is opened before the command's inputs are
-// known.
+// Truncates the file unless it is not a log; the log is opened before the command's inputs are known, so it must not
+// overwrite one.
 int open_log() {
   const int file = open(to_file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) fail(std::strerror(errno));

@@ -1,4 +1,4 @@
-// Where lines of the log go: to stderr or into a file, or, in a process that works for another one, back to that one.
+// Output of the log: to stderr, to a file or, in a worker process, back to its parent.
 #pragma once
 
 #include <string>
@@ -7,17 +7,18 @@
 
 namespace moire::process {
 
-// To `file`, which begins anew, or to stderr where it is empty. Lines are "level: text" without a time, so that two
-// logs can be compared. Errors and warnings go to a file only: the command writes them to stderr by itself. Throws
-// RunFailure where the file cannot be written, is no log of an earlier command, or another command writes it.
+// Writes the log to `file`, which is truncated, or to stderr if the name is empty. Lines are "level: text" without a
+// time, so that two logs can be compared. Errors and warnings go to a file only, because the command itself writes them
+// to stderr. Throws RunFailure if the file cannot be written, is not a log of an earlier command, or is being written
+// by another command.
 void start_log(core::LogLevel level, const std::string& file);
-// At the end of the command. Throws RunFailure where the file did not take all lines.
+// Call at the end of the command. Throws RunFailure if the file did not take all lines.
 void end_log();
 
-// From here on lines are kept: for a child process. What its parent logged before is not among them.
+// For a child process: from now on lines are kept in memory, without those that the parent logged before.
 void keep_log();
 std::string kept_log();
-// Writes what a child kept.
+// Writes the lines that a child kept.
 void replay_log(const std::string& kept);
 
 }  // namespace moire::process

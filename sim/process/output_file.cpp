@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A command has a handful. One more than there is room for is not removed when a signal ends the process, which harms
-// nobody.
+// A command has a handful of open files. A file without a free slot is not removed when a signal ends the process,
+// which does no harm.
 std::array<std::atomic<const OutputFile*>, 16> open_files;
 
 void change_slot(const OutputFile* from, const OutputFile* to) {
@@ -33,7 +33,7 @@ void change_slot(const OutputFile* from, const OutputFile* to) {
   }
 }
 
-// Where links lead: a file takes the place of what they name, not of the link. Also where nothing is there yet.
+// Resolves links, because the file replaces what they name, not the link; also if that does not exist yet.
 fs::path followed(fs::path path) {
   std::error_code error;
   for (int links = 0; links < 40 && fs::is_symlink(path, error); ++links) {
@@ -50,7 +50,7 @@ mode_t usual_mode() {
   return 0666 & ~mask;
 }
 
-void sync_folder(const fs::path& folder) {  // the new name; a system that cannot is no reason to fail
+void sync_folder(const fs::path& folder) {  // makes the new name durable; failure is not an error
   const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
   fsync(descriptor);
@@ -60,7 +60,7 @@ void sync_folder(const fs::path& folder) {  // the new name; a system that canno
 }  // namespace
 
 OutputFile::OutputFile(fs::path path) : path_(std::move(path)), process_(getpid()) {
-  stream_.exceptions(std::ios::badbit);  // what the buffer throws comes through
+  stream_.exceptions(std::ios::badbit);  // exceptions of the buffer propagate
   struct stat old {};
   const bool there = stat(path_.c_str(), &old) == 0;
   if (path_.empty()) fail("the name is empty");
@@ -73,12 +73,12 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), process_(getpid(
   }
   if (there && access(path_.c_str(), W_OK) != 0) fail(errno);
   target_ = followed(path_);
-  constexpr std::size_t longest = 240;  // of 255 bytes that a name may have
+  constexpr std::size_t longest = 240;  // of the 255 bytes that a name may have
   temporary_ = target_.parent_path() / fmt::format(".{}.partial", target_.filename().native().substr(0, longest));
   open_temporary();
   change_slot(nullptr, this);
   if (ftruncate(descriptor_, 0) != 0) error_ = errno;
-  fchmod(descriptor_, there ? old.st_mode & 07777 : usual_mode());  // not every file system has modes
+  fchmod(descriptor_, there ? old.st_mode & 07777 : usual_mode());  // some file systems have no modes
 }
 
 void OutputFile::open_temporary() {
@@ -90,7 +90,7 @@ void OutputFile::open_temporary() {
       close_file();
       fail("it is being written already; wait until that has ended, or name another file");
     }
-    // Whoever had the lock may have renamed or removed it since it was opened.
+    // The previous holder of the lock may have renamed or removed the file since it was opened.
     struct stat mine {};
     struct stat named {};
     const bool same = fstat(descriptor_, &mine) == 0 && lstat(temporary_.c_str(), &named) == 0 &&
@@ -117,7 +117,7 @@ void OutputFile::commit() {
     if (close(std::exchange(descriptor_, -1)) != 0) fail(errno);
     return;
   }
-  const fs::path folder = target_.parent_path();  // takes memory, and once the file has its name nothing may fail
+  const fs::path folder = target_.parent_path();  // allocate now, because nothing may fail after the rename
   if (fsync(descriptor_) != 0 || rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   change_slot(this, nullptr);
   close_file();
@@ -131,7 +131,7 @@ void OutputFile::fail(const std::string& why) const {
 void OutputFile::fail(int error) const { fail(std::string(std::strerror(error))); }
 
 std::streamsize OutputFile::Buffer::xsputn(const char* text, std::streamsize size) {
-  if (file_.error_ != 0) file_.fail(file_.error_);  // of emptying it, or of bytes before these
+  if (file_.error_ != 0) file_.fail(file_.error_);  // from an earlier write or from truncating
   if (write_all(file_.descriptor_, {text, static_cast<std::size_t>(size)})) return size;
   file_.error_ = errno;
   file_.fail(file_.error_);
@@ -151,7 +151,7 @@ void write_file(const fs::path& path, std::string_view text) {
 void check_can_write(const fs::path& path) { const OutputFile file(path); }
 
 void remove_temporary_files() {
-  const pid_t process = getpid();  // a forked one has its parent's, too
+  const pid_t process = getpid();  // a forked process inherits the slots of its parent
   for (const auto& slot : open_files) {
     const OutputFile* file = slot.load();
     if (file != nullptr && file->process_ == process) unlink(file->temporary_.c_str());

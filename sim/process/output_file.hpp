@@ -1,9 +1,8 @@
-// A file that a command writes. It is there whole or not at all: bytes go to a temporary file beside it,
-// `.NAME.partial`, which takes its name when all of them are on the disk. While it is written, nobody else can write
-// it: the temporary file is locked. The lock ends with its process, so what a killed one left behind is only written
-// over.
+// A file that a command writes. It appears completely or not at all: bytes go to a temporary file beside it,
+// `.NAME.partial`, which is renamed when everything is on disk. The temporary file is locked meanwhile, so no other
+// command can write it. A killed process loses its lock, and the file that it left behind is overwritten.
 //
-// What is no file with bytes of its own (a pipe, a terminal, /dev/null) is written to as it is.
+// Anything that does not store bytes (a pipe, a terminal, /dev/null) is written to directly.
 #pragma once
 
 #include <sys/types.h>
@@ -18,16 +17,16 @@ namespace moire::process {
 
 class OutputFile {
  public:
-  // Throws RunFailure where the file cannot be written, is an input of this command, or is being written by another
-  // one.
+  // Throws RunFailure if the file cannot be written, is an input of this command, or is being written by another
+  // command.
   explicit OutputFile(std::filesystem::path path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();  // leaves nothing of a file that was not committed
+  ~OutputFile();  // removes the temporary file if commit() was not called
 
-  // Throws RunFailure where it does not take all bytes, and commit() does then, too.
+  // Throws RunFailure if bytes cannot be written; commit() then throws as well.
   std::ostream& stream() { return stream_; }
-  // The file is on the disk, under its name. Throws RunFailure; what had the name before is then still there.
+  // Puts the file on disk under its name. Throws RunFailure; the previous file of that name then still exists.
   void commit();
 
   const std::filesystem::path& path() const { return path_; }
@@ -50,8 +49,8 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   const std::filesystem::path path_;
-  std::filesystem::path target_;     // where links lead
-  std::filesystem::path temporary_;  // none: written to as it is
+  std::filesystem::path target_;     // with links resolved
+  std::filesystem::path temporary_;  // empty: target is written to directly
   pid_t process_;
   int descriptor_ = -1;
   int error_ = 0;
@@ -59,14 +58,13 @@ class OutputFile {
   std::ostream stream_{&buffer_};
 };
 
-// The same for a text that is there. Throws RunFailure.
+// Writes a whole text in the same way. Throws RunFailure.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// Throws RunFailure where an OutputFile of this name would: before a long work, so that nobody waits for what cannot be
-// kept.
+// Throws RunFailure if an OutputFile of this name would. Called before long work whose result could not be stored.
 void check_can_write(const std::filesystem::path& path);
 
-// Those of this process, before a signal ends it: safe in a handler.
+// Removes the temporary files of this process before a signal ends it. Safe in a signal handler.
 void remove_temporary_files();
 
 }  // namespace moire::process

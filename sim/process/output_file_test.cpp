@@ -73,7 +73,7 @@ TEST_F(OutputFileTest, TakesWhatAKilledWriterLeft) {
   if (child == 0) {
     OutputFile file(file_);
     file.stream() << "more than the next one writes";
-    _exit(0);  // no destructor
+    _exit(0);  // without running destructors
   }
   waitpid(child, nullptr, 0);
   EXPECT_THAT(names(), ElementsAre(".t.txt.partial"));

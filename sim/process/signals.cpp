@@ -26,7 +26,7 @@ extern "C" void on_signal(int signal) {
   }
   remove_temporary_files();
   std::signal(signal, SIG_DFL);
-  raise(signal);  // comes when this function has returned
+  raise(signal);  // delivered when this function has returned
 }
 
 }  // namespace
@@ -37,7 +37,8 @@ void handle_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     sigaction(signal, nullptr, &action);
-    // Who ignores them (nohup, a shell's background job) means it; SIGTERM is also what ends a child with its parent.
+    // Signals that the parent ignores (nohup, background jobs of a shell) stay ignored, except SIGTERM, which ends
+    // children.
     if (action.sa_handler == SIG_IGN && signal != SIGTERM) continue;
     action = {};
     action.sa_handler = on_signal;
@@ -54,11 +55,11 @@ int noted_signal() { return noted; }
 void end_with_parent(pid_t parent) {
   works_for_another = true;
   noting = 0;
-  if (noted != 0) _exit(1);  // it was meant for both, or came before the line above
+  if (noted != 0) _exit(1);  // the signal was meant for both processes, or came before the line above
 #ifdef __linux__
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // elsewhere a child of a killed parent ends with its work
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // on other systems, a child of a killed parent runs to the end of its work
 #endif
-  if (getppid() != parent) _exit(1);  // it ended before the line above
+  if (getppid() != parent) _exit(1);  // the parent ended before the line above
 }
 
 }  // namespace moire::process

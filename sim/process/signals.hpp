@@ -1,4 +1,4 @@
-// What ends a command from outside: ^C, kill, a closed terminal, its parent's end.
+// Events that end a command from outside: ^C, kill, a closed terminal, the end of the parent process.
 #pragma once
 
 #include <sys/types.h>
@@ -8,12 +8,12 @@
 
 namespace moire::process {
 
-// SIGINT, SIGTERM and SIGHUP end the process without its temporary files. A reader that is gone and a limit on the size
-// of files become errors of the write.
+// SIGINT, SIGTERM and SIGHUP remove temporary files and end the process. Closed pipes (SIGPIPE) and file size limits
+// (SIGXFSZ) become write errors.
 void handle_signals();
 
-// While there is one, the first signal is only noted, so that what is finished can be kept; a second one ends the
-// process.
+// While an object of this class exists, the first signal is only recorded, so that finished results can be stored; a
+// second signal ends the process.
 class SignalsNoted {
  public:
   SignalsNoted();
@@ -24,15 +24,15 @@ class SignalsNoted {
  private:
   const bool before_;
 };
-int noted_signal();  // 0: none
+int noted_signal();  // 0 if none
 
-// The work was not done because of it.
+// Work was not done because of a signal.
 struct Interrupted : std::runtime_error {
   explicit Interrupted(int by) : std::runtime_error("interrupted"), signal(by) {}
   int signal;
 };
 
-// In a process that was forked to work for another one: it ends when that one does, and signals end it at once.
+// For a forked worker process: it ends when its parent does, and signals end it at once.
 void end_with_parent(pid_t parent);
 
 }  // namespace moire::process

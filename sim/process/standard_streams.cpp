@@ -16,7 +16,7 @@ namespace {
 bool printed = false;
 
 [[noreturn]] void output_lost(int error) {
-  printed = false;  // told once
+  printed = false;  // reported once
   throw OutputLost(std::string("cannot write standard output: ") + std::strerror(error));
 }
 
@@ -25,7 +25,7 @@ bool printed = false;
 void reserve_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
-    // The lowest free number is this one. Opened the other way round, so that using it is the error that it was.
+    // The lowest free number is this one. Opened for the opposite direction, so that using it is still an error.
     const int flags = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (open("/dev/null", flags) < 0) open("/", O_RDONLY);
   }

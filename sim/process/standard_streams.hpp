@@ -1,4 +1,4 @@
-// Standard output and standard error, the only way to them.
+// The only access to standard output and standard error.
 #pragma once
 
 #include <fmt/core.h>
@@ -8,28 +8,28 @@
 
 namespace moire::process {
 
-// Before any file is opened: a file must not get the number of a stream that was closed, or what is said there would be
-// written into it.
+// Must run before any file is opened: otherwise a file could get the number of a closed standard stream, and messages
+// would be written into it.
 void reserve_standard_streams();
 
-// Somebody asked for the result, and it is not there.
+// Standard output cannot be written, so the requested result is lost.
 struct OutputLost : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// To standard output, at once. Throws OutputLost.
+// Writes to standard output at once. Throws OutputLost.
 void print(std::string_view text);
-// At the end: some systems tell only now. Throws OutputLost.
+// Call at the end, because some systems report errors only on close. Throws OutputLost.
 void close_output();
 
-// To standard error. What cannot be told must not keep a result from being written, so nothing is thrown.
+// Writes to standard error. Never throws, because a lost message must not prevent a result.
 void tell_text(std::string_view text) noexcept;
 
 template <class... Args>
 void tell(fmt::format_string<Args...> format, Args&&... args) noexcept {
   try {
     tell_text(fmt::vformat(format, fmt::make_format_args(args...)));
-  } catch (...) {  // no memory for it
+  } catch (...) {  // out of memory
   }
 }
 

@@ -1,5 +1,5 @@
-// What a replay tells those who watch it (timeline, statistics). Observers never change timing; without one the cost
-// is a branch.
+// What a replay reports to observers (timeline, statistics). Observers never change timing; without one the cost is a
+// branch.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace moire::program {
 
-// Why a workgroup or queue does not progress.
+// Why a workgroup or queue makes no progress.
 enum class WaitReason : std::uint8_t { none, cu_slot, flag, fence, delay };
 const char* to_string(WaitReason reason);
 
-inline constexpr std::uint32_t no_cu = UINT32_MAX;  // of a put that a host thread posts
+inline constexpr std::uint32_t no_cu = UINT32_MAX;  // the CU of a put that a host thread posts
 
 struct WorkgroupSpan {
   Rank rank;
@@ -21,24 +21,24 @@ struct WorkgroupSpan {
   std::uint32_t cu;
   std::string_view kernel;
   std::int64_t workgroup;
-  std::string_view phase;  // shape name, "wait", "put", "delay"
+  std::string_view phase;  // name of the shape, or "wait", "put", "delay"
   WaitReason reason;
-  FlagRef flag;  // that it waits for, else no_flag; named by Program::name_of_flag
+  FlagRef flag;  // the flag that it waits for, else no_flag; Program::name_of_flag names it
   Time begin;
   Time end;
-  // Of a work phase, or of a delay that stands for one:
+  // Of a work phase, or of a delay that replays one:
   bool work = false;
-  bool posted = false;       // it goes on beside the workgroup's next phases
-  Rank peer = 0;             // that its stores go to
-  Bytes peer_bytes{};        // stored to the peer; what is stored to the own memory is not among them
-  std::uint32_t strand = 0;  // of the workgroup: spans of one strand never overlap
+  bool posted = false;       // runs concurrently with the workgroup's next phases
+  Rank peer = 0;             // destination of its stores
+  Bytes peer_bytes{};        // bytes stored to the peer, without those stored to its own memory
+  std::uint32_t strand = 0;  // spans of one strand of a workgroup never overlap
 };
 
 struct OperationSpan {
   Rank rank;
   std::uint32_t queue;
   std::string_view name;
-  WaitReason reason;  // flag for a Wait, cu_slot for a kernel until its first workgroup has a place, else none
+  WaitReason reason;  // flag for a Wait; cu_slot for a kernel until its first workgroup is placed; else none
   Time begin;
   Time end;
 };
@@ -49,24 +49,24 @@ struct CopySpan {
   Rank peer;
   Bytes bytes;
   std::string_view name;
-  Time begin;  // first byte; the command before it is the engine's
+  Time begin;  // when the first byte moves; the command's own time comes before it
   Time end;
 };
 
-// A put or signal from its issue to the moment its flag rises at the peer.
+// A put or signal, from its issue until its flag rises at the peer.
 struct PutSpan {
   Rank source;
   Rank destination;
-  std::uint32_t cu;  // of the issuing workgroup, no_cu for proxied puts
+  std::uint32_t cu;  // CU of the issuing workgroup; no_cu for proxied puts
   Bytes bytes;       // 0 for a signal
   FlagRef flag;
   std::string_view path;  // "NIC 3", "scale-up" or "local"
   Time begin;
   Time end;
-  Rank relay = no_rank;  // the GPU of the source's node that has it in its memory and whose NIC sends it
+  Rank relay = no_rank;  // GPU of the source's node that holds the data and whose NIC sends it
 };
 
-// Spans that happen on hardware.
+// Kinds of spans that occupy hardware.
 enum class SpanKind : std::uint8_t { workgroup, copy, put };
 
 class Observer {
@@ -76,7 +76,7 @@ class Observer {
   virtual void workgroup(const WorkgroupSpan&) {}
   virtual void put(const PutSpan&) {}
   virtual void copy(const CopySpan&) {}
-  // Load of a named capacity (link, HBM) from now on, in units per second of `rate`.
+  // The load of a named capacity (link, HBM) from now on, in units per second; `rate` is the capacity's maximum.
   virtual void load(std::string_view /*capacity*/, Rank /*rank*/, Time /*now*/, double /*units_per_second*/,
                     double /*rate*/) {}
 };

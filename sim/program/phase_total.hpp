@@ -1,4 +1,4 @@
-// What the workgroups of a kernel spent in a phase in all: of a replay, or as recorded on hardware.
+// Total time that a kernel's workgroups spent in one phase, in a replay or as recorded on hardware.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace moire::program {
 
 struct PhaseTotal {
-  std::string name;  // of the shape, "wait", "delay", "put" or "fence"
+  std::string name;  // name of the shape, or "wait", "delay", "put" or "fence"
   std::uint64_t count = 0;
   TimeSum total;
   double mean_us() const { return count == 0 ? 0 : total.us() / static_cast<double>(count); }

@@ -63,7 +63,7 @@ FlagBlock Program::add_flags(FlagArray array) {
 FlagPlace Program::place_of(FlagRef flag) const {
   const auto after = std::upper_bound(first_.begin(), first_.end(), flag);
   auto array = static_cast<std::uint32_t>(after - first_.begin() - 1);
-  while (arrays_[array].per_rank == 0) --array;  // an empty array starts where the next one does
+  while (arrays_[array].per_rank == 0) --array;  // empty arrays share their first flag with the array after them
   const std::uint32_t offset = flag - first_[array];
   return {array, offset / arrays_[array].per_rank, offset % arrays_[array].per_rank};
 }

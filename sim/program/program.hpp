@@ -1,8 +1,9 @@
-// What is replayed: per rank, queues of operations; operations are kernels of workgroups, copies and waits.
+// The program that a replay runs: every rank has queues of operations, and an operation is a kernel of workgroups, a
+// copy, a wait, a signal or a delay.
 //
-// A program is rank-symmetric: one description serves all ranks, and bodies answer for a given rank. Nothing here
-// knows an operator or a piece of hardware; generators (models/workload/kernel, models/workload/collective) and trace
-// readers make programs, models/hardware/replay runs them.
+// One description serves all ranks: bodies and callbacks answer for the rank that they are given. Nothing here knows an
+// operator or a piece of hardware. Generators (models/workload/kernel, models/workload/collective) and trace readers
+// make programs; models/hardware/replay runs them.
 #pragma once
 
 #include <cstdint>
@@ -19,120 +20,123 @@
 namespace moire::program {
 
 using Rank = std::uint32_t;
-using FlagRef = std::uint32_t;  // one flag of one rank
+using FlagRef = std::uint32_t;  // index of one flag of one rank, unique in the program
 inline constexpr FlagRef no_flag = UINT32_MAX;
 inline constexpr Rank no_rank = UINT32_MAX;
 
 enum class Arithmetic : std::uint8_t { vector_fp32, matrix_16bit };
 
-// Demands of a workgroup while it advances by one unit of work. A phase that overlaps loads, stores and arithmetic
-// (software pipelining) has several of them and takes the time of the slowest. Amounts are bytes or FLOP per unit.
+// What a workgroup demands to advance by one unit of work. A phase that overlaps loads, stores and arithmetic (software
+// pipelining) has several demands and takes as long as the slowest one. Amounts are bytes or FLOP per unit of work.
 struct PhaseShape {
   std::string name;
-  double read = 0;             // loaded from the rank's own memory
-  double read_miss = 1;        // share of `read` that misses the caches
+  double read = 0;             // loaded from memory of the workgroup's own GPU
+  double read_miss = 1;        // share of `read` that misses all caches
   double read_overfetch = 1;   // bytes fetched from HBM per missed byte (rows shorter than the access granularity)
-  double write = 0;            // stored to the rank's own memory
-  double peer_write = 0;       // stored to the peer's memory through the scale-up port
-  double write_miss = 1;       // share of what is stored that leaves the caches before the kernel ends
-  double peer_write_cost = 1;  // what peer_write takes on its way over what contiguous stores would
-  double issue_cost = 1;       // what its loads and stores take to issue over what a plain loop of them would
-  double peer_read = 0;        // loaded from the peer's memory through it; nothing else is loaded then
-  // peer_write goes to all GPUs of the node, the own one too, and peer_read is the sum of what all of them have: the
-  // switch between them copies and adds. The phase's peer is the rank itself.
+  double write = 0;            // stored to memory of the workgroup's own GPU
+  double peer_write = 0;       // stored to the peer's memory over the scale-up link
+  double write_miss = 1;       // share of the stored bytes that reaches memory before the kernel ends
+  double peer_write_cost = 1;  // link bytes per byte of peer_write, over those of lone contiguous stores
+  double issue_cost = 1;       // CU issue time of its loads and stores, relative to those of a plain loop
+  double peer_read = 0;        // loaded from the peer's memory over the scale-up link; read is 0 then
+  // The switch of the node copies and adds (multicast, in-network reduction): peer_write goes to every GPU of the node,
+  // including the sender, and peer_read is the sum of what all of them hold. The phase's peer is then the rank itself.
   bool by_switch = false;
-  // All workgroups walk through memory together, so that reads and writes come in long runs.
+  // All workgroups walk through memory together, so that memory sees long runs of reads and of writes.
   bool in_order = false;
-  // Share of stores in the memory traffic that these bytes mix with; below 0: of this shape's own bytes.
+  // Share of stores in the memory traffic that this phase mixes with; negative: computed from this shape's own bytes.
   double mixed_stores = -1;
   double flop = 0;
-  // Power of its arithmetic over that of dense matrix arithmetic on data of random digits (what lowers the clock).
+  // Power of the arithmetic relative to dense matrix arithmetic on random data (high power lowers the clock).
   double power = 0;
   Arithmetic unit = Arithmetic::vector_fp32;
-  // false: the workgroup requests a batch, waits for all of it, then requests the next; true: loads flow all the time.
+  // false: the workgroup requests a batch, waits for all of it, then requests the next. true: loads overlap all the
+  // time.
   bool pipelined = true;
-  Time held{};               // of what is pipelined: how long loaded bytes keep their place before others are asked for
-  bool random_rows = false;  // what is not pipelined: rows anywhere in memory, not a run of addresses
-  // Of what is not pipelined, per unit of work: loads that must come back before the rows can be asked for (row
-  // numbers), one after the other, and time in which nothing is requested (barriers, instruction fetch).
+  Time held{};               // pipelined only: how long loaded bytes keep their buffer before it is requested again
+  bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
+  // Not pipelined only, per unit of work: loads that must return, one after the other, before the rows can be requested
+  // (such as row numbers), and time in which nothing is requested (barriers, instruction fetch).
   double dependent_loads = 0;
   Time pause{};
   std::int64_t threads = 256;       // of the workgroup
-  std::int64_t active_threads = 0;  // of them, those that do it; 0: all
-  Bytes in_flight;  // loads the workgroup keeps requested and not yet received (stores, if it loads nothing)
+  std::int64_t active_threads = 0;  // threads that take part in the phase; 0: all
+  Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)
 };
 
-// One step in the life of a workgroup.
+// One step of a workgroup.
 struct Phase {
   enum class Kind : std::uint8_t {
-    nothing,  // go on to the next step at once
-    work,     // `amount` units of kernel.shapes[shape], stores going to `peer`
-    delay,    // `duration`; counted as phase `shape` if `stands_for_work`
-    fence,    // until the workgroup's posted work is done, and `duration` more
-    wait,     // until `flag` >= target
-    signal,   // raise `flag` at `peer` after the stores before it and `duration`; the workgroup does not wait for that
-    put,      // non-blocking NIC message of `bytes` to `peer` that raises `flag` there when it is complete
-    take,     // items of the kernel's queue, one after the other, until it is empty; then the next step
+    nothing,  // no operation: continue with the next step at once
+    work,     // `amount` units of kernel.shapes[shape]; stores go to `peer`
+    delay,    // lasts `duration`; reported as phase `shape` if `stands_for_work`
+    fence,    // until all posted work of the workgroup is done, then `duration` more
+    wait,     // until `flag` has reached `target`
+    signal,   // raise `flag` at `peer` after the preceding stores and `duration`; the workgroup does not wait for it
+    put,      // non-blocking message of `bytes` to `peer` through the NIC; raises `flag` there when it is complete
+    take,     // work through items of the kernel's queue until it is empty, then continue with the next step
   };
   Kind kind = Kind::nothing;
-  bool posted = false;           // work: goes on beside the workgroup's next steps (stores that nobody waits for)
-  bool stands_for_work = false;  // delay: a work phase replayed with its recorded time
-  bool proxied = false;          // put: by a host thread; where stores reach, a DMA copy begun `duration` after
-  std::uint16_t shape = 0;       // work
+  bool posted = false;  // work: runs concurrently with the workgroup's next steps, like stores that nobody waits for
+  bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
+  bool proxied = false;     // put: posted by a host thread; to a peer that stores reach, a DMA copy after `duration`
+  std::uint16_t shape = 0;  // work: index in kernel.shapes
   Rank peer = 0;
   double amount = 0;
   Bytes bytes;
-  // put: a GPU of the sender's node, in whose memory lies what is sent, or of the receiver's node; its NIC is used in
-  // place of the NIC of the sender or the receiver.
+  // put: a GPU whose NIC is used instead of the sender's or the receiver's. On the sender's node, the data lies in this
+  // GPU's memory; else it is on the receiver's node.
   Rank relay = no_rank;
   Time duration;
   FlagRef flag = no_flag;
   std::int64_t target = 0;
   std::uint32_t queue_pair = 0;
-  // signal, put: first raise this counter of the own rank; only the workgroup that lifts it to `gate_target` goes on
-  // to send (slice bitmask of the fused kernels).
+  // signal, put: the workgroup first raises this counter of its own rank; only the workgroup that raises it to
+  // `gate_target` sends (the slice bitmask of the fused kernels).
   FlagRef gate = no_flag;
   std::int64_t gate_target = 0;
-  // Steps from the one that was asked for on that are nothing, which the answer leaves out.
+  // Number of steps, from the requested one on, that are `nothing` and were passed over to reach the returned step.
   std::uint32_t skipped = 0;
 };
 
-// Ranks that an operation runs on; null: all. The others go on to the next operation at once.
+// Ranks that an operation runs on; null: all. Every other rank continues with its next operation at once.
 using RankSet = std::shared_ptr<const std::vector<bool>>;
 
 struct WorkgroupResources {
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
   Bytes lds;
-  std::int64_t cluster = 1;  // workgroups placed together inside one group of CUs
+  std::int64_t cluster = 1;  // workgroups of a cluster, which are placed together in one group of CUs
 };
 
-// Answers what each workgroup does. Stateless: the same question has the same answer.
+// Answers what each workgroup does. Stateless: the same question always has the same answer.
 class KernelBody {
  public:
   virtual ~KernelBody() = default;
   virtual std::int64_t workgroups(Rank rank) const = 0;
-  // Fills `phase` (reset to its default) with step `step` of a workgroup, or the next one that is something; false when
-  // the workgroup is over.
+  // Fills `phase` (which is reset to its default) with step `step` of a workgroup, or with the next step that is not
+  // `nothing`; returns false when the workgroup has ended.
   virtual bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const = 0;
-  // Groups of wavefronts that walk their own steps side by side, all on the workgroup's CU; the workgroup is over when
-  // all of them are. Each of them keeps the bytes in flight that its shapes say.
+  // Groups of wavefronts that execute their own steps concurrently on the workgroup's CU. The workgroup ends when all
+  // strands have ended. Each strand keeps the bytes in flight of its shapes.
   virtual std::uint32_t strands(Rank /*rank*/) const { return 1; }
-  // Asked instead of `phase` where there is more than one strand.
+  // Called instead of `phase` if there is more than one strand.
   virtual bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t /*strand*/, std::uint32_t step,
                             Phase& phase) const {
     return this->phase(rank, workgroup, step, phase);
   }
-  // Work that belongs to nobody: whoever comes to `take` does the next item (persistent kernels with a tile counter).
+  // Items of the kernel's shared work queue: a workgroup at a `take` step does the next item (persistent kernels with a
+  // tile counter).
   virtual std::int64_t items(Rank /*rank*/) const { return 0; }
   virtual bool item_phase(Rank /*rank*/, std::int64_t /*item*/, std::uint32_t /*step*/, Phase& /*phase*/) const {
     return false;
   }
-  // Does every rank do what the rank `by` before it does (the first ones what the last ones do), with all ranks that it
-  // names `by` on? false: it may (turn.hpp looks at every step of short ones). Flags of its arrays may have any number
-  // at the rank that they are at.
+  // True if the kernel is unchanged when every rank takes the place of the rank `by` further on (modulo the number of
+  // ranks) and every rank it names moves with it. false: not known; turn.hpp then compares the steps of short kernels
+  // one by one. Flag indices within a rank may differ.
   virtual bool turns(Rank /*by*/) const { return false; }
-  // Does every rank do the same, by itself: without flags, puts and memory of other ranks? false: it may.
+  // True if every rank does the same and uses only its own GPU: no flags, no puts, no memory of other ranks. false: not
+  // known.
   virtual bool by_itself() const { return false; }
 };
 
@@ -144,7 +148,7 @@ struct Kernel {
   RankSet ranks{};
 };
 
-// One copy by a DMA engine to a peer of the node (or within the rank).
+// One copy by a DMA engine, to a peer of the same node or within the rank.
 struct Transfer {
   Rank peer = 0;
   Bytes bytes;
@@ -153,13 +157,14 @@ struct Transfer {
 struct Copy {
   std::string name;
   std::function<Transfer(Rank)> transfer;
-  // Begin with it, as on queues that fork from this one and join it again: engines that are free take one each, a busy
-  // one goes from one to the next as within a queue. Those without bytes are left out.
+  // Copies that begin together with `transfer`, as on queues that fork from this one and join it again: each free
+  // engine takes one, and a busy engine continues from one to the next as within a queue. Copies of zero bytes are
+  // skipped.
   std::vector<std::function<Transfer(Rank)>> beside{};
   RankSet ranks{};
 };
 
-// The queue goes on when `flag` of the own rank has reached the target.
+// The queue continues when `flag` of its own rank has reached `target`.
 struct Wait {
   std::string name;
   std::function<FlagRef(Rank)> flag;
@@ -167,7 +172,7 @@ struct Wait {
   RankSet ranks{};
 };
 
-// Raises a flag of the own rank when the queue comes to it: an event that other queues of the rank wait for.
+// Raises a flag of its own rank when the queue reaches it: an event that other queues of the rank can wait for.
 struct Signal {
   std::string name;
   std::function<FlagRef(Rank)> flag;
@@ -187,27 +192,27 @@ bool runs_on(const Operation& operation, Rank rank);
 inline constexpr std::uint32_t no_queue = UINT32_MAX;
 struct Queue {
   std::string name;
-  int priority = 0;  // higher first among pending workgroups
+  int priority = 0;  // workgroups of queues with a higher priority are placed first
   std::vector<Operation> operations;
-  std::vector<std::uint32_t> cus{};  // that its kernels may be placed on; empty: all
-  // The queue of which it is a stream: an operator there has added it for what runs beside its own operations. Streams
-  // stand behind all queues, and whoever counts queues counts them as part of theirs.
+  std::vector<std::uint32_t> cus{};  // CUs that its kernels may be placed on; empty: all
+  // The queue that this one is a stream of: an operator of that queue added the stream for work that runs beside the
+  // queue's own operations. Streams come after all queues in `queues` and count as part of their queue.
   std::uint32_t stream_of = no_queue;
 };
 
-// concurrent: a queue waits for flags only. serial: it waits for the end of the queue launched before it, as if all
-// operations stood in one queue.
+// concurrent: queues only wait for flags. serial: a queue also waits for the end of the queue launched before it, as if
+// all operations were in one queue.
 enum class Order : std::uint8_t { concurrent, serial };
 
-// `per_rank` flags in the memory of every rank.
+// An array of `per_rank` flags in the memory of every rank.
 struct FlagArray {
   std::string name;
   std::uint32_t per_rank = 0;
-  // Who raises flag `index` of `rank`, for the deadlock report: rank and kernel name.
+  // Which rank and kernel raises flag `index` of `rank`, for the deadlock report.
   std::function<std::pair<Rank, std::string>(Rank rank, std::uint32_t index)> raised_by;
 };
 
-// The flags of one array: what bodies keep to name them.
+// Flag numbers of one array, kept by kernel bodies.
 struct FlagBlock {
   FlagRef first = no_flag;
   std::uint32_t per_rank = 0;
@@ -225,19 +230,20 @@ class Program {
   explicit Program(Rank ranks) : ranks_(ranks) {}
   Rank ranks() const { return ranks_; }
 
-  std::deque<Queue> queues;  // those that are there stay where they are when one is added
-  // The queue itself, or the one of which it is a stream; and how many there are.
+  std::deque<Queue> queues;  // a deque, so that references stay valid when a queue is added
+  // family(): the queue itself, or the queue that it is a stream of. families(): the number of queues that are not
+  // streams.
   std::uint32_t family(std::uint32_t queue) const {
     return queues[queue].stream_of == no_queue ? queue : queues[queue].stream_of;
   }
   std::uint32_t families() const;
   std::uint32_t number_of(const Queue& queue) const;
   Order order = Order::concurrent;
-  std::vector<std::uint32_t> launch;  // queues in the order in which the host enqueues them; empty: as they stand
+  std::vector<std::uint32_t> launch;  // queues in the order of the host's launches; empty: as in `queues`
 
-  // The program of one of its queues, with its streams, alone.
+  // A program of one queue and its streams only.
   Program only(std::uint32_t queue) const;
-  // Do two queues or more have an operation of some kind?
+  // True if two or more queues have an operation that satisfies `kind`.
   bool several_queues_have(const std::function<bool(const Operation&)>& kind) const;
 
   FlagBlock add_flags(FlagArray array);

@@ -9,7 +9,7 @@ namespace moire::program {
 
 namespace {
 
-// Steps of a kernel that are looked at one by one, where its body does not know: milliseconds.
+// Most steps that are compared one by one if a kernel's body does not know the answer; takes milliseconds.
 constexpr std::uint32_t most_looked_at = 200'000;
 
 class Turned {
@@ -46,7 +46,7 @@ class Turned {
   Rank by_;
 };
 
-// What is one flag here has to be one flag there.
+// Requires a one-to-one mapping between flags of one rank and flags of the other.
 class Pairs {
  public:
   bool together(FlagRef a, FlagRef b) {
@@ -57,7 +57,7 @@ class Pairs {
   std::map<FlagRef, FlagRef> there_, here_;
 };
 
-// Every step of every workgroup of a rank against those of the rank whose place it takes.
+// Compares every step of every workgroup of rank `from` with rank `to`, whose place it takes.
 class Steps {
  public:
   Steps(const Program& program, const Kernel& kernel, Rank from, Rank to, Pairs& flags, std::uint32_t& left)
@@ -107,7 +107,7 @@ class Steps {
   Turned turned_;
   Rank from_, to_;
   Pairs& flags_;
-  std::uint32_t& left_;  // steps to look at
+  std::uint32_t& left_;  // steps that may still be compared
 };
 
 std::string why_not(const Program& program, const Kernel& kernel, Rank by) {

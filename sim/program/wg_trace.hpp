@@ -1,8 +1,8 @@
-// WG trace: when every workgroup of a kernel started, computed and ended on every rank, as recorded on hardware or
-// exported from a simulation. Version 1 has a row for each task, version 2 one for each step of a workgroup. The file
-// format is described in docs/reference/wg-trace.md.
+// WG trace: when each workgroup of a kernel started, computed and ended on each rank, as recorded on hardware or
+// exported from a simulation. Version 1 has a row per task, version 2 a row per step of a workgroup.
+// docs/reference/wg-trace.md describes the file format.
 //
-// Rows mirror the file: integers in the unit their column says, so that reading and writing lose nothing.
+// Rows hold the file's integers in the units of their columns, so that reading and writing lose nothing.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct WgTraceHeader {
   int version = 1;
   std::uint32_t ranks = 0;
   std::string kernel;
-  std::uint32_t wgs_per_rank = 0;  // physical workgroups
+  std::uint32_t wgs_per_rank = 0;  // resident (physical) workgroups
   std::int64_t threads_per_wg = 0;
   std::int64_t registers_per_thread = 0;
   std::int64_t lds_bytes_per_wg = 0;
   std::int64_t bytes_in_flight_per_wg = 0;
   std::int64_t recorded_end_ns = 0;
-  std::vector<std::pair<std::string, std::string>> provenance;  // all other keys, in file order
+  std::vector<std::pair<std::string, std::string>> provenance;  // all other keys, in the order of the file
 
   bool operator==(const WgTraceHeader&) const = default;
 };
@@ -36,12 +36,12 @@ struct WgTraceHeader {
 struct WgTraceRow {
   enum class Kind : std::uint8_t {
     // Version 1
-    task,  // one logical workgroup, done by physical workgroup `wg`; stores go to `peer` (own rank if local)
-    wait,  // final polling of `wg` for the flags of rank `peer`; of version 2, until `flag` was raised `count` times
+    task,  // one logical workgroup, executed by physical workgroup `wg`; its stores go to `peer` (own rank if local)
+    wait,  // version 1: last polling of `wg` for flags of `peer`; version 2: until `flag` was raised `count` times
     // Version 2
-    work,    // loads from the memory of `peer` and arithmetic, side by side
-    store,   // to the memory of `peer`; the workgroup goes on when they are issued
-    fence,   // until its stores have arrived
+    work,    // loads from the memory of `peer`, overlapped with arithmetic
+    store,   // stores to the memory of `peer`; ends when they are issued
+    fence,   // until the workgroup's stores have arrived
     signal,  // raises `flag` of `peer`
     put,     // a message to `peer` that raises `flag` there
   };
@@ -56,7 +56,7 @@ struct WgTraceRow {
   std::uint32_t cu = 0;
   Rank peer = 0;
   std::int64_t start_ns = 0;
-  std::int64_t compute_end_ns = 0;  // version 1: arithmetic done; until end_ns follow storing and signalling
+  std::int64_t compute_end_ns = 0;  // version 1: end of arithmetic; stores and signals take the time until end_ns
   std::int64_t end_ns = 0;
   std::int64_t read_bytes = 0;  // version 1
   std::int64_t flop = 0;
@@ -64,14 +64,14 @@ struct WgTraceRow {
   // Version 2
   std::int64_t bytes = 0;
   Unit unit = Unit::none;
-  std::int64_t flag = no_flag;  // number of a flag of the rank where it is raised
+  std::int64_t flag = no_flag;  // index of a flag of the rank where it is raised
   std::int64_t count = 0;
 
   bool operator==(const WgTraceRow&) const = default;
 };
 
-// The order rows have in a file: by rank, start, workgroup, task; of version 2 by rank and workgroup, and those of a
-// workgroup as it did them.
+// Whether two rows are in file order. Version 1: by rank, start, workgroup and task. Version 2: by rank and workgroup,
+// then by start.
 bool in_order(const WgTraceRow& first, const WgTraceRow& second, int version);
 
 constexpr Time whole_ns(std::int64_t ns) { return Time{ns * 1000}; }
@@ -94,28 +94,28 @@ enum class WgTraceColumn : std::uint8_t {
   flag,
   count
 };
-inline constexpr std::size_t wg_trace_columns = 16;  // of all versions
+inline constexpr std::size_t wg_trace_columns = 16;  // in all versions together
 std::string_view name_of(WgTraceColumn column);
 std::span<const WgTraceColumn> wg_trace_columns_of(int version);  // in file order
 std::string wg_trace_header_row(int version);
 
-// As rows write them.
+// Names as they are written in rows.
 std::string_view name_of(WgTraceRow::Kind kind);
 std::string_view name_of(WgTraceRow::Unit unit);
 std::span<const WgTraceRow::Kind> wg_trace_kinds_of(int version);
 inline constexpr std::size_t wg_trace_units = 4;
 
 inline constexpr std::string_view wg_trace_magic = "# moire-wgtrace";
-inline constexpr int wg_trace_version = 2;  // the latest
+inline constexpr int wg_trace_version = 2;  // the latest version
 
-// Limits of the format. They keep a wrong file from asking for memory that no right one needs.
+// Limits of the format, so that a malformed file cannot request more memory than any valid one needs.
 inline constexpr std::int64_t wg_trace_most_ranks = 1 << 20;
-inline constexpr std::int64_t wg_trace_most_wgs = 1 << 20;  // resident workgroups of one GPU; hardware has thousands
+inline constexpr std::int64_t wg_trace_most_wgs = 1 << 20;  // resident workgroups per GPU; hardware has thousands
 inline constexpr std::int64_t wg_trace_most_cus = 1 << 20;
 inline constexpr std::int64_t wg_trace_latest_ns =
-    std::numeric_limits<std::int64_t>::max() / 1000;                        // 106 days, see Time
+    std::numeric_limits<std::int64_t>::max() / 1000;                        // 106 days, the range of Time
 inline constexpr std::int64_t wg_trace_most_bytes = std::int64_t{1} << 53;  // exact as a double, see Bytes and Flop
-inline constexpr std::int64_t wg_trace_most_flags = 1 << 20;                // of a rank
+inline constexpr std::int64_t wg_trace_most_flags = 1 << 20;                // per rank
 inline constexpr std::size_t wg_trace_longest_line = 4096;
 inline constexpr std::size_t wg_trace_most_metadata = 1000;
 

@@ -45,7 +45,7 @@ constexpr const char* every_rank = "every rank from 0 to 'ranks' - 1 has rows";
 bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceFieldColumns& columns,
                         Complaints& report) {
   const std::optional<WgTraceRow> last = last_;
-  last_ = row;  // even if it is out of order: one wrong date is one error, not one for each row after it
+  last_ = row;  // also if it is out of order, so that one wrong time is one error and not one per following row
   latest_end_ns_ = std::max(latest_end_ns_, row.end_ns);
   if (last && last->rank != row.rank) {
     tasks_.clear();
@@ -95,7 +95,7 @@ bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceF
 
 void WgTraceChecks::finish(const WgTraceHeader& header, const WgTracePlaces& places, std::int64_t line,
                            Complaints& report) const {
-  if (!report.ok()) return;  // rows are missing from the account
+  if (!report.ok()) return;  // some rows were not counted
   if (!last_) {
     report.error(line, 1, "no rows", "a WG trace has at least one row for each rank");
     return;

@@ -1,5 +1,5 @@
-// Checks that compare the rows of a WG trace with one another. Reader and writer share them, so that no file is
-// written that would not be read.
+// Checks of the rows of a WG trace against each other. Reader and writer share them, so that the writer never writes a
+// file that the reader would refuse.
 #pragma once
 
 #include <array>
@@ -13,29 +13,28 @@
 
 namespace moire::program {
 
-// Memory: about a bit for each task of one rank, where tasks are numbered densely, and 16 bytes for each of its
-// workgroups.
+// Memory: about one bit per task of a rank if tasks are numbered densely, and 16 bytes per workgroup of the rank.
 class WgTraceChecks {
  public:
   explicit WgTraceChecks(int version = 1) : version_(version) {}
 
-  // Takes the next row, which check_row() has passed; false when an error was reported.
+  // Checks the next row, which has passed check_row(); returns false if it reported an error.
   bool row(const WgTraceRow& row, std::int64_t line, const WgTraceFieldColumns& columns, Complaints& report);
 
-  // After the last row, on `line`.
+  // Call after the last row; `line` is the line after it.
   void finish(const WgTraceHeader& header, const WgTracePlaces& places, std::int64_t line, Complaints& report) const;
 
  private:
-  // Which tasks of the current rank were there: bits in pages, as numbers need not be dense.
+  // The set of tasks seen on the current rank, as pages of bits because task numbers may be sparse.
   class Tasks {
    public:
-    bool insert(std::int64_t task);  // false if it was there
+    bool insert(std::int64_t task);  // false if it was already present
     void clear();
 
    private:
     using Page = std::array<std::uint64_t, 8>;
     std::unordered_map<std::int64_t, Page> pages_;
-    std::int64_t number_ = -1;  // of the page used last: neighbours in time are mostly neighbours in number
+    std::int64_t number_ = -1;  // the page used last: tasks close in time mostly have close numbers
     Page* page_ = nullptr;
   };
   struct Latest {
@@ -47,7 +46,7 @@ class WgTraceChecks {
   std::optional<WgTraceRow> last_;
   std::int64_t latest_end_ns_ = 0;
   Tasks tasks_;
-  std::vector<Latest> task_of_wg_;  // the one that ends last, by workgroup of the current rank
+  std::vector<Latest> task_of_wg_;  // by workgroup of the current rank: its task with the latest end
 };
 
 }  // namespace moire::program

@@ -1,4 +1,4 @@
-// WG traces in memory, each file parsed once however many programs replay it.
+// Cache of WG traces in memory: each file is parsed once, however many programs replay it.
 #pragma once
 
 #include <filesystem>
@@ -18,9 +18,9 @@ struct WgTrace {
 
 class WgTraceFiles {
  public:
-  // Null, and the errors in `diagnostics` each time it is asked for, where the file is not a whole trace.
+  // Null if the file is not a valid trace; every call then adds its errors to `diagnostics`.
   std::shared_ptr<const WgTrace> read(const std::filesystem::path& file, config::Diagnostics& diagnostics);
-  std::size_t parsed() const { return known_.size(); }  // files
+  std::size_t parsed() const { return known_.size(); }  // number of files parsed
 
  private:
   struct Known {

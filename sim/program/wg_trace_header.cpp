@@ -21,14 +21,14 @@ using formats::trimmed;
 
 struct RequiredKey {
   std::string_view name;
-  // Where the value goes.
+  // The header field that receives the value.
   std::variant<std::string WgTraceHeader::*, std::uint32_t WgTraceHeader::*, std::int64_t WgTraceHeader::*> member;
   std::int64_t least = 0;
   std::int64_t most = 0;
   WgTracePlaces::At WgTracePlaces::*place = nullptr;
 };
 
-// A resident workgroup has threads and keeps bytes in flight: with none it would never advance.
+// A resident workgroup needs threads and bytes in flight; without them it would never advance.
 const std::array<RequiredKey, 8> required_keys = {{
     {"ranks", &WgTraceHeader::ranks, 1, wg_trace_most_ranks, &WgTracePlaces::ranks},
     {"kernel", &WgTraceHeader::kernel},
@@ -105,7 +105,7 @@ class Metadata {
     }
   }
 
-  // Every required key that was not there; `number` is the line where the metadata ended.
+  // Reports every missing required key; `number` is the line where the metadata ended.
   void finish(std::int64_t number) {
     for (const RequiredKey& key : required_keys) {
       if (lines_.contains(key.name)) continue;
@@ -147,7 +147,7 @@ class Metadata {
   Complaints& report_;
   WgTraceHeader& header_;
   WgTracePlaces& places_;
-  std::map<std::string, std::int64_t, std::less<>> lines_;  // of the keys
+  std::map<std::string, std::int64_t, std::less<>> lines_;  // line of each key
 };
 
 void read_columns(std::string_view line, int version, std::int64_t number, Complaints& report) {

@@ -1,4 +1,4 @@
-// The metadata of a WG trace: from the magic line to the row that names the columns.
+// The metadata of a WG trace: everything from the magic line to the row of column names.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace moire::program {
 
 using formats::Complaints;
 
-// Where the values stand that rows are compared with.
+// Positions of the metadata values that rows are checked against.
 struct WgTracePlaces {
   struct At {
     std::int64_t line = 0;
@@ -21,13 +21,13 @@ struct WgTracePlaces {
   At recorded_end_ns;
 };
 
-// Reads up to and including the header row; false when an error was reported.
+// Reads up to and including the row of column names; returns false if it reported an error.
 bool read_header(formats::Lines& lines, Complaints& report, WgTraceHeader& header, WgTracePlaces& places);
 
-// The next line that is whole; false at the end and, reported, when there is none to read.
+// Reads the next complete line; returns false at the end of the file, or if it reported an error.
 bool next_line(formats::Lines& lines, Complaints& report, std::string_view& line);
 
-// The required metadata as key and value, in the order they are written.
+// The required metadata as pairs of key and value, in file order.
 std::vector<std::pair<std::string, std::string>> required_metadata(const WgTraceHeader& header);
 
 }  // namespace moire::program

@@ -1,4 +1,4 @@
-// Reads a WG trace row by row; the file is never in memory as a whole.
+// Reads a WG trace row by row, without holding the whole file in memory.
 #pragma once
 
 #include <filesystem>
@@ -15,13 +15,13 @@ namespace moire::program {
 //   auto reader = WgTraceReader::open("run.csv.zst", diagnostics);
 //   if (!reader) return 2;
 //   for (WgTraceRow row; reader->next(row);) use(row);
-//   if (!reader->ok()) return 2;  // what was read is not a whole trace
+//   if (!reader->ok()) return 2;  // the file is not a valid trace
 class WgTraceReader {
  public:
-  // Reads the metadata. A name that ends in .zst is zstd-compressed. Nothing, and the errors in `diagnostics`, when the
-  // metadata are wrong. `diagnostics` outlives the reader.
+  // Reads the metadata. A file name that ends in .zst is decompressed. If the metadata are wrong, returns nothing and
+  // adds the errors to `diagnostics`, which must outlive the reader.
   static std::optional<WgTraceReader> open(const std::filesystem::path& path, config::Diagnostics& diagnostics);
-  // The same from any stream; `name` is what errors call it.
+  // The same from a stream; errors refer to it as `name`.
   static std::optional<WgTraceReader> from(std::unique_ptr<std::istream> in, bool compressed, std::string name,
                                            config::Diagnostics& diagnostics);
   WgTraceReader(WgTraceReader&&) noexcept;
@@ -30,12 +30,12 @@ class WgTraceReader {
 
   const WgTraceHeader& header() const;
 
-  // The next row. Wrong rows are reported and passed over, up to a limit, so that one reading tells all errors; false
-  // at the end.
+  // Reads the next row; returns false at the end. Invalid rows are reported and skipped, up to a limit, so that one
+  // pass finds all errors.
   bool next(WgTraceRow& row);
 
   bool ok() const;            // no error so far
-  std::int64_t line() const;  // of the row told last
+  std::int64_t line() const;  // line of the row that next() returned last
 
  private:
   struct State;

@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 
 const std::string columns = "kind,rank,wg,task,cu,peer,start_ns,compute_end_ns,end_ns,read_bytes,flop,store_bytes\n";
 
-// Two ranks, eleven lines above the rows.
+// Two ranks; the rows start at line 12.
 const std::string metadata =
     "# moire-wgtrace 1\n"
     "# ranks: 2\n"
@@ -113,7 +113,7 @@ struct Case {
   const char* name;
   std::string from;
   std::string to;
-  std::string error;  // how the first one begins
+  std::string error;  // prefix of the first error
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -242,7 +242,7 @@ TEST(WgTraceReader, ALastLineWithoutANewlineLooksCutOff) {
 TEST(WgTraceReader, AnOverlongLineEndsTheReading) {
   EXPECT_THAT(read(header + rows + std::string(5000, '1') + "\n").errors,
               StartsWith("t.csv:16:4097: the line is longer than 4096 bytes; shorten it"));
-  // A small file that would unfold to a line of a gigabyte is not unfolded.
+  // A small file must not be decompressed into a line of a gigabyte.
   std::ostringstream bomb;
   formats::ZstdEncoder encoder(bomb);
   const std::string zeros(1 << 20, '0');

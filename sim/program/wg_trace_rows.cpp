@@ -21,7 +21,7 @@ struct Range {
 
 constexpr Range ns{0, wg_trace_latest_ns, "whole nanoseconds since the recording began"};
 constexpr Range amount{0, wg_trace_most_bytes, "a whole amount"};
-// What each column can hold; beside the metadata, check_row() says more. Kind and unit are no numbers.
+// Range of each column; check_row() compares with the metadata as well. Kind and unit are not numbers.
 constexpr std::array<Range, wg_trace_columns> ranges = {{
     {0, 0, {}},
     {0, wg_trace_most_ranks - 1, "a rank number"},
@@ -41,7 +41,7 @@ constexpr std::array<Range, wg_trace_columns> ranges = {{
     amount,
 }};
 
-// Cold: the reader's speed does not depend on it.
+// Cold path, kept out of line so that it does not slow down parsing.
 [[gnu::noinline]] void number_error(std::string_view field, std::size_t column, bool integer, std::int64_t line,
                                     std::size_t col, Complaints& report) {
   const Range& range = ranges[column];
@@ -153,7 +153,7 @@ bool parse_row(std::string_view text, int version, std::int64_t line, WgTraceRow
 
 namespace {
 
-// Texts are made only for what is wrong: this runs for every row.
+// Messages are formatted only for errors, because this runs for every row.
 struct Expect {
   std::int64_t line;
   const WgTraceFieldColumns& columns;

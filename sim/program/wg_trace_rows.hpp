@@ -1,4 +1,4 @@
-// One row of a WG trace from its text, and the checks that look at one row alone.
+// Parses one row of a WG trace and checks it on its own.
 #pragma once
 
 #include <array>
@@ -12,17 +12,17 @@ namespace moire::program {
 
 using formats::Complaints;
 
-// Where the fields of a row start on their line, from 1.
+// Columns in which the fields of a row start, counted from 1.
 struct WgTraceFieldColumns {
   std::array<std::size_t, wg_trace_columns> first{};
   std::size_t operator[](WgTraceColumn column) const { return first[static_cast<std::size_t>(column)]; }
 };
 
-// False when an error was reported.
+// Returns false if it reported an error.
 bool parse_row(std::string_view text, int version, std::int64_t line, WgTraceRow& row, WgTraceFieldColumns& columns,
                Complaints& report);
 
-// What a row must fulfil by itself and beside the metadata; false when an error was reported.
+// Checks a row on its own and against the metadata; returns false if it reported an error.
 bool check_row(const WgTraceRow& row, const WgTraceHeader& header, std::int64_t line,
                const WgTraceFieldColumns& columns, Complaints& report);
 

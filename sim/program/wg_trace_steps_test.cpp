@@ -1,4 +1,4 @@
-// Version 2 of WG traces: rows are steps.
+// Version 2 of WG traces, whose rows are steps.
 #include <gmock/gmock.h>
 
 #include <sstream>

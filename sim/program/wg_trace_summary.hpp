@@ -1,4 +1,4 @@
-// The dates of a WG trace that reports compare, rank by rank.
+// Per rank, the times of a WG trace that reports compare.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace moire::program {
 struct WgTraceRankSummary {
   std::int64_t tasks = 0;
   std::int64_t waits = 0;
-  Time first_start = Time::max();  // of any row
-  Time last_compute_end;           // of the tasks
+  Time first_start = Time::max();  // over all rows
+  Time last_compute_end;           // latest over tasks
   Time last_task_end;
-  Time last_end;  // of any row
+  Time last_end;  // over all rows
 };
 
 class WgTraceSummary {

@@ -80,7 +80,7 @@ struct WgTraceWriter::State {
     text.clear();
   }
 
-  std::unique_ptr<process::OutputFile> file;  // that `out` goes to; none: to() was given it
+  std::unique_ptr<process::OutputFile> file;  // destination of `out`; null if to() was given a stream
   std::unique_ptr<std::ostream> out;
   std::optional<formats::ZstdEncoder> encoder;
   std::string text;  // not yet written
@@ -115,7 +115,7 @@ std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out
                                                const WgTraceHeader& header, config::Diagnostics& diagnostics) {
   auto state = std::make_unique<State>(std::move(out), compressed, name, diagnostics);
   state->text = metadata_text(header);
-  // The reader itself judges the metadata: a line end within a value, say, would make two lines of one.
+  // Let the reader check the metadata: a line end within a value, for example, would split it into two lines.
   formats::Lines lines(std::make_unique<std::istringstream>(state->text), false, wg_trace_longest_line);
   if (!read_header(lines, state->report, state->header, state->places)) return std::nullopt;
   state->lines = lines.number();

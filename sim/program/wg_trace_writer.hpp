@@ -12,15 +12,15 @@
 
 namespace moire::program {
 
-// Rows must come in the order of in_order() and agree with the header. What a reader would refuse is reported at the
-// line where it stands in the file that is written.
+// Rows must be in the order of in_order() and agree with the header. Whatever a reader would refuse is reported at its
+// line in the written file.
 class WgTraceWriter {
  public:
-  // Begins the file, which is there when all of it is (finish). A name that ends in .zst is compressed. `diagnostics`
-  // outlives the writer.
+  // Begins a file, which appears under its name only when finish() completes it. A name that ends in .zst is
+  // compressed. `diagnostics` must outlive the writer.
   static std::optional<WgTraceWriter> create(const std::filesystem::path& path, const WgTraceHeader& header,
                                              config::Diagnostics& diagnostics);
-  // The same to any stream; `name` is what errors call it.
+  // The same to a stream; errors refer to it as `name`.
   static std::optional<WgTraceWriter> to(std::unique_ptr<std::ostream> out, bool compressed, std::string name,
                                          const WgTraceHeader& header, config::Diagnostics& diagnostics);
   WgTraceWriter(WgTraceWriter&&) noexcept;
@@ -29,7 +29,7 @@ class WgTraceWriter {
 
   void add(const WgTraceRow& row);
 
-  // Writes what is left; true when the file is whole, right and on the disk.
+  // Writes the remaining rows; returns true if the file is complete, valid and on disk.
   bool finish();
 
  private:

@@ -7,10 +7,10 @@ namespace moire::program {
 
 namespace {
 
-constexpr std::int64_t samples = 8;           // ranks of a kernel, and workgroups or items of each
-constexpr std::uint32_t most_steps = 20'000;  // asked for of one workgroup; a longer one counts as that long
+constexpr std::int64_t samples = 8;           // sampled ranks per kernel, and sampled workgroups or items per rank
+constexpr std::uint32_t most_steps = 20'000;  // limit per workgroup; a longer workgroup counts as this long
 
-// Calls `visit` with up to `samples` numbers below `count`, from the first to the last.
+// Calls `visit` with up to `samples` evenly spaced numbers below `count`, including the first and the last.
 template <typename Visit>
 void sample(std::int64_t count, const Visit& visit) {
   const std::int64_t taken = std::min(count, samples);
@@ -36,7 +36,7 @@ double steps_of_workgroup(const KernelBody& body, Rank rank, std::int64_t workgr
   return steps;
 }
 
-// Mean of what is asked of some of `count`, times all of them.
+// Estimates a sum over `count` numbers as the mean over a sample times `count`.
 template <typename Ask>
 double sum_over(std::int64_t count, const Ask& ask) {
   double sum = 0;

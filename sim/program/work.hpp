@@ -1,4 +1,4 @@
-// How much there is to simulate in a program, told before it runs.
+// Estimates, before a run, how much there is to simulate in a program.
 #pragma once
 
 #include "sim/program/program.hpp"
@@ -7,11 +7,11 @@ namespace moire::program {
 
 struct Work {
   double workgroups = 0;  // over all ranks
-  double steps = 0;       // phases that they go through, items of queues included
+  double steps = 0;       // phases that workgroups execute, including those of queue items
 };
 
-// Asks some workgroups of some ranks of each kernel and takes the others to be like them: workgroups are counted,
-// steps are within some percent where workgroups are alike. Takes milliseconds, however large the program is.
+// Samples some workgroups of some ranks of each kernel and extrapolates. The number of workgroups is exact; the number
+// of steps is within some percent if workgroups are alike. Takes milliseconds, however large the program is.
 Work work_of(const Program& program);
 
 }  // namespace moire::program

@@ -5,7 +5,7 @@
 namespace moire::program {
 namespace {
 
-// `groups` workgroups a rank, each of `steps` steps and, where it has strands, as many for each of them.
+// `groups` workgroups per rank, each with `steps` steps (per strand, if it has strands).
 class Plain : public KernelBody {
  public:
   Plain(std::int64_t groups, std::uint32_t steps, std::uint32_t strands = 1, std::int64_t items = 0)
@@ -26,7 +26,7 @@ class Plain : public KernelBody {
   std::int64_t items_;
 };
 
-// As many steps as the workgroup's number says.
+// Workgroup w has w steps.
 class Growing : public KernelBody {
  public:
   std::int64_t workgroups(Rank) const override { return 1001; }

@@ -1,4 +1,4 @@
-// The compute units of one GPU and what is resident on them: placement of workgroups and clusters.
+// The compute units of one GPU and the workgroups resident on them: placement of workgroups and clusters.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,22 @@ class CuArray {
   std::uint32_t group_of(CuId cu) const { return units_[cu].group; }
   std::uint32_t resident(CuId cu) const { return units_[cu].resident; }
 
-  // By CU: may a workgroup be placed there? Empty: anywhere.
+  // By CU: whether a workgroup may be placed there. Empty: all CUs.
   using Mask = std::vector<bool>;
-  // Places a cluster of `size` workgroups in group `group`, each on its least loaded CU (lowest number first) of those
-  // with at most `resident` workgroups. False, and nothing changed, if they do not all fit. Appends the CUs to `where`.
+  // Places a cluster of `size` workgroups in a group, each on the least loaded CU (lowest number first) among those
+  // with at most `resident` workgroups. Returns false and changes nothing if they do not all fit. Appends the CUs to
+  // `where`.
   bool place(std::uint32_t group, const Footprint& footprint, std::int64_t size, std::vector<CuId>& where,
              const Mask& mask = {}, std::uint32_t resident = UINT32_MAX);
-  // The same on the group's CUs that an empty GPU fills first, each while it is empty.
+  // Places one workgroup on an empty CU among those of the group that an empty GPU fills first.
   bool place_on_first_filled(std::uint32_t group, const Footprint& footprint, std::vector<CuId>& where,
                              const Mask& mask = {});
-  // Workgroups on the fullest CU that the next cluster of `size` would get, in the group where that is the least;
-  // UINT32_MAX where none takes it.
+  // For the next cluster of `size`: the number of workgroups on the fullest CU that it would use, in the group where
+  // that is least; UINT32_MAX if it fits nowhere.
   std::uint32_t least_resident(const Footprint& footprint, std::int64_t size, const Mask& mask = {});
   void release(CuId cu, const Footprint& footprint);
 
-  // The order in which the dispatcher visits groups: those with CUs that are filled first, then the others.
+  // Order in which the dispatcher visits groups: those with CUs that are filled first, then the others.
   const std::vector<std::uint32_t>& visiting_order() const { return order_; }
 
  private:
@@ -46,7 +47,7 @@ class CuArray {
   struct Group {
     CuId begin = 0;
     CuId end = 0;
-    CuId first_filled = 0;  // CUs [first_filled, end) are filled first
+    CuId first_filled = 0;  // CUs [first_filled, end) of an empty GPU are filled first
   };
   bool fits(const Unit& unit, const Footprint& footprint) const;
   void take(CuId cu, const Footprint& footprint);

@@ -11,7 +11,7 @@ namespace moire::cu {
 
 namespace {
 
-// Of the CUs that a queue may use (all, where it names none).
+// Most CUs of one group among those that a queue may use (all CUs if `cus` is empty).
 std::int64_t most_in_a_group(const CuArraySpec& spec, const std::vector<std::uint32_t>& cus) {
   std::int64_t most = 0;
   std::uint32_t begin = 0;

@@ -1,4 +1,4 @@
-// The CUs of every GPU as a part of the machine: places for workgroups, and phases that run on them.
+// The CUs of all GPUs as a part of the machine: slots for workgroups, and the phases that run on them.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@
 namespace moire::cu {
 
 const part::Declaration& declaration();
-// `memory`, `latency`: of the GPU's idle memory.
+// `memory` and `latency` of the GPU's idle memory.
 std::vector<part::Limit> limits(const CuArraySpec& compute, BytesPerSecond memory, Time latency);
 bool shares(const part::BlameKind& kind, const CuArraySpec& compute, const program::Program& program);
 
-// Says which kernel cannot run on this GPU at all and why (one workgroup larger than a CU, a cluster too large).
+// Reports a kernel that cannot run on this GPU at all, and why: a workgroup larger than a CU, or a cluster that is too
+// large.
 std::optional<config::Problem> does_not_fit(const program::Program& program, const CuArraySpec& compute,
                                             const std::string& gpu);
 

@@ -35,9 +35,9 @@ bool Dispatcher::place_cluster(Queued& queued, std::uint32_t group, bool first_f
   return true;
 }
 
-// Who is behind others may have the CUs that none of them wants.
+// Grids behind others may use the CUs that no earlier grid wants.
 void Dispatcher::find_free_ground() {
-  CuArray::Mask wanted(array_.cus());  // by grids before
+  CuArray::Mask wanted(array_.cus());  // by earlier grids
   bool all = false;
   for (Queued& queued : queue_) {
     const CuArray::Mask& mask = masks_[queued.grid.mask];
@@ -61,7 +61,7 @@ void Dispatcher::find_free_ground() {
 
 void Dispatcher::place(std::vector<Placement>& placed) {
   for (Queued& queued : queue_) queued.emptiest.reset();
-  // A turn in which a group of "filled first" CUs still has an empty one serves only those.
+  // First the CUs that are "filled first": while one of them is empty, the turn serves only those.
   for (const bool first_filled : {true, false}) {
     const std::size_t before = placed.size();
     for (const std::uint32_t group : array_.visiting_order()) {

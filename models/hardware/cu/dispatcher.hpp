@@ -1,11 +1,11 @@
-// The workgroup dispatcher of one GPU: which pending workgroup goes where, in which order.
+// The workgroup dispatcher of one GPU: decides which pending workgroup is placed where, and in which order.
 //
-// Grids (running kernels) are served by priority, then by the time they became ready; a grid behind another one gets
-// CUs only once all workgroups of the one before have been placed (measured on NVIDIA: later kernels get leftovers).
-// On CUs that no grid before it may use, a grid waits for nobody.
-// One call of place() is one turn: every group of CUs receives at most one cluster, and no CU a workgroup, alone or of
-// a cluster, while one that would do is emptier: small groups take part in as many turns as large ones, and would fill
-// up before the others.
+// Grids (running kernels) are served by priority, then by the time at which they became ready. A grid gets CUs only
+// after all workgroups of the grids before it are placed (measured on NVIDIA GPUs: later kernels get leftovers), except
+// on CUs that no grid before it may use.
+// One call of place() is one turn: every group of CUs receives at most one cluster, and a CU is not used while another
+// suitable CU has fewer workgroups. Without the second rule small groups would fill up before large ones, because all
+// groups take part in equally many turns.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ class Dispatcher final : public part::Dispatcher {
   struct Queued {
     Grid grid;
     std::int64_t next = 0;
-    CuArray::Mask ground;                   // where it may be placed as long as those before it wait; empty: anywhere
-    bool blocked = false;                   // nowhere
-    std::optional<std::uint32_t> emptiest;  // in this turn: workgroups on the CUs that it may have, at most
+    CuArray::Mask ground;                   // CUs on which it may be placed while earlier grids wait; empty: all
+    bool blocked = false;                   // no such CU
+    std::optional<std::uint32_t> emptiest;  // of this turn: most workgroups on a CU that may receive one
   };
   bool place_cluster(Queued& queued, std::uint32_t group, bool first_filled, std::vector<Placement>& placed);
 
@@ -46,7 +46,7 @@ class Dispatcher final : public part::Dispatcher {
 
   CuArray array_;
   std::vector<CuArray::Mask> masks_{{}};
-  std::vector<Queued> queue_;  // in the order of service
+  std::vector<Queued> queue_;  // in service order
   std::vector<CuId> where_;    // scratch
 };
 

@@ -53,7 +53,6 @@ std::vector<std::pair<std::uint32_t, std::int64_t>> who(const std::vector<Placem
 }
 
 // --- Against the H200
-// -------------------------------------------------------------------------------------------------
 
 // A workgroup with 200 KiB of shared memory fills an SM of the H200.
 constexpr Footprint one_an_sm{128, 128 * 32, 200 * 1024};
@@ -91,7 +90,6 @@ TEST(DispatcherOfH200, HoldsTheMeasuredNumberOfClusters) {
 }
 
 // --- Rules
-// ------------------------------------------------------------------------------------------------------------
 
 TEST(Dispatcher, OneTurnGivesEveryGroupOneWorkgroup) {
   Dispatcher dispatcher(groups_of(2, 3));
@@ -109,8 +107,8 @@ TEST(Dispatcher, OneTurnGivesEveryGroupOneWorkgroup) {
   EXPECT_TRUE(dispatcher.pending());
 }
 
-// Measured (traces/h200x4/dispatch.csv.zst): 80 workgroups come to 80 SMs before one gets a second, also where 8 fit.
-// Groups of two SMs took a workgroup a turn like those of 18, and had 8 before others had one.
+// Measured (traces/h200x4/dispatch.csv.zst): 80 workgroups go to 80 SMs before one gets a second, even if 8 fit on
+// each. Groups of two SMs used to take a workgroup per turn like those of 18, and had 8 per SM before others had one.
 TEST(DispatcherOfH200, SmallGroupsDoNotFillUpBeforeTheOthersBegin) {
   Dispatcher dispatcher(h200());
   dispatcher.add({.id = 1, .workgroups = 132 * 8, .footprint = {128, 128 * 32, 16 * 1024}});
@@ -122,8 +120,8 @@ TEST(DispatcherOfH200, SmallGroupsDoNotFillUpBeforeTheOthersBegin) {
   EXPECT_EQ(placed, 132 * 8);
 }
 
-// Four groups of two SMs would each take a cluster of four where two workgroups find room on an SM, while SMs of the
-// other groups have none.
+// Four groups of two SMs would each take a cluster of four, with two workgroups per SM, while SMs of other groups are
+// empty.
 TEST(DispatcherOfH200, ClustersDoNotStackWhileAnotherGroupHasEmptySms) {
   Dispatcher dispatcher(h200());
   dispatcher.add({.id = 1, .workgroups = 16 * 4, .footprint = {512, 512 * 32, 64 * 1024}, .cluster = 4});
@@ -151,7 +149,7 @@ TEST(Dispatcher, ALaterGridGetsOnlyWhatTheEarlierOneLeaves) {
               ElementsAre(std::pair{1, 0}, std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 0}));
 }
 
-// The head of the queue waits for a whole cluster; a small grid behind it does not slip past.
+// The head of the queue waits for a whole cluster; a small grid behind it does not overtake it.
 TEST(Dispatcher, NobodyOvertakesTheHeadOfTheQueue) {
   Dispatcher dispatcher(groups_of(4, 1));
   dispatcher.add({.id = 1, .workgroups = 1, .footprint = whole});
@@ -242,7 +240,7 @@ TEST(DispatcherMask, GridsWithoutACommonCuDoNotBlockEachOther) {
   EXPECT_THAT(cus_of(placed, 3), ElementsAre(6, 7));
 }
 
-// The head waits for the CUs of its mask; the others are free for who comes behind it.
+// The head waits for the CUs of its mask; the other CUs are available to the grids behind it.
 TEST(DispatcherMask, WhoIsBehindMayHaveTheCusThatNobodyBeforeItWants) {
   Dispatcher dispatcher(groups_of(4, 2));
   const std::uint32_t six = dispatcher.add_mask({0, 1, 2, 4, 5, 6});
@@ -251,7 +249,7 @@ TEST(DispatcherMask, WhoIsBehindMayHaveTheCusThatNobodyBeforeItWants) {
   const std::vector<Placement> placed = place_all(dispatcher);
   EXPECT_EQ(cus_of(placed, 1).size(), 6);
   EXPECT_THAT(cus_of(placed, 2), ElementsAre(3, 7));
-  // A third one that may go anywhere is behind the second.
+  // A third grid that may use all CUs is behind the second.
   dispatcher.add({.id = 3, .workgroups = 1, .footprint = whole});
   dispatcher.retire(3, whole);
   EXPECT_THAT(who(place_all(dispatcher)), ElementsAre(std::pair(2U, 2)));

@@ -1,4 +1,4 @@
-// How many workgroups of a kernel a CU can hold.
+// How many workgroups of a kernel fit on a CU.
 #pragma once
 
 #include "models/hardware/cu/spec.hpp"
@@ -11,10 +11,10 @@ using part::Footprint;
 
 Footprint footprint(const CuArraySpec& spec, const program::WorkgroupResources& resources);
 
-// Resident workgroups per CU of an otherwise empty GPU; 0 if one does not fit.
+// Resident workgroups per CU of an otherwise empty GPU; 0 if not even one fits.
 std::int64_t occupancy(const CuArraySpec& spec, const program::WorkgroupResources& resources);
 
-// Which resource stops the next workgroup from fitting: "threads", "registers", "lds" or "workgroup slots".
+// The resource that limits occupancy: "threads", "registers", "lds" or "workgroup slots".
 const char* limiting_resource(const CuArraySpec& spec, const program::WorkgroupResources& resources);
 
 }  // namespace moire::cu

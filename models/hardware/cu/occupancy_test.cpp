@@ -19,7 +19,7 @@ CuArraySpec cu_of(std::int64_t threads, std::int64_t registers, double lds, std:
   return spec;
 }
 
-// What configs/hardware/mi210.yaml states of a CU.
+// A CU as in configs/hardware/mi210.yaml.
 CuArraySpec mi210() {
   CuArraySpec spec = cu_of(2048, 131072, 65536, 32);
   spec.wavefront = 64;
@@ -38,7 +38,7 @@ TEST(Occupancy, IsTheScarcestResource) {
   EXPECT_THAT(limiting_resource(spec, workgroup(256, 64)), StrEq("registers"));
   EXPECT_EQ(occupancy(spec, workgroup(256, 16, 100 * 1024)), 2);
   EXPECT_THAT(limiting_resource(spec, workgroup(256, 16, 100 * 1024)), StrEq("lds"));
-  EXPECT_EQ(occupancy(spec, workgroup(32, 16)), 32);  // 64 by threads
+  EXPECT_EQ(occupancy(spec, workgroup(32, 16)), 32);  // threads would allow 64
   EXPECT_THAT(limiting_resource(spec, workgroup(32, 16)), StrEq("workgroup slots"));
 }
 

@@ -9,31 +9,31 @@ namespace moire::cu {
 
 namespace {
 
-// How a workgroup asks for bytes again and again.
+// The loop in which a workgroup requests bytes.
 struct Loop {
   double window;  // bytes
-  double time;    // seconds until it asks again, idle machine
-  double waits;   // how often that holds what a single load waits in a loaded memory
+  double time;    // seconds per iteration on an idle machine
+  double waits;   // how many times the queueing delay of a single load an iteration contains
 };
 
-// A workgroup that waits for each batch of loads. A wavefront's batch takes the latency of the slowest of its loads and
-// the wavefront's time for all of them. Random rows come from anywhere in memory; of a run of addresses the first
-// instruction's lines do, and the others ride along. In a loaded memory every line waits in a queue of its own, and the
-// longest of n exponential waits is 1 + ln n of them. Loads that others depend on take a latency each in which nothing
-// else is in flight.
+// A workgroup that waits for each batch of loads. A batch of a wavefront takes the latency of its slowest load plus the
+// wavefront's issue time for all of them. Random rows are independent loads; of a contiguous run only the lines of the
+// first instruction are, and the others follow along. In a loaded memory every line waits in a queue, and the longest
+// of n exponential waits is about 1 + ln n times the mean. Dependent loads take one latency each, with nothing else in
+// flight.
 Loop batches(const CuArraySpec& compute, const program::PhaseShape& shape, double led, const part::Latency& latency,
              double clock) {
   const double batch = shape.in_flight.value;
   const std::int64_t threads = shape.active_threads > 0 ? shape.active_threads : shape.threads;
   const auto wavefronts = static_cast<double>((threads + compute.wavefront - 1) / compute.wavefront);
-  const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load is 16 a lane
+  const double instruction = static_cast<double>(compute.wavefront) * 16;  // bytes; the widest load has 16 B per lane
   const double own = batch / wavefronts;
   const double rate =
       compute.load_per_wavefront ? compute.load_per_wavefront->value : compute.load_store_per_cu.value / wavefronts;
   double slowest = latency.mean();
   double waits = 1;
   if (latency.spread > 0) {
-    const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // what hits or misses by itself
+    const double apart = shape.random_rows ? std::max(1.0, own / instruction) : 1;  // independent hits or misses
     const double lines = own / latency.line;
     const double spread = shape.random_rows ? lines : std::min(own, instruction) / latency.line;
     const double all_hit = latency.missed < 1 ? core::power(1 - latency.missed, apart) : 0;
@@ -65,10 +65,10 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double share = shape.in_flight.value / std::max(load.in_flight, shape.in_flight.value);
     const part::PhaseUse use{shape, rank, peer, queue, share};
     const double most = compute.bytes_in_flight_per_cu.value * share;
-    // What is in flight are loads; a copy's stores ride along. Without loads it is the stores.
+    // Loads are in flight, and a copy's stores follow them. Without loads, stores are in flight.
     const double loaded = shape.read + shape.peer_read;
     const double led = loaded > 0 ? loaded : shape.write > 0 ? shape.write : shape.peer_write;
-    // The CU's time for a unit of work: loads, and stores at their own cost.
+    // CU time per unit of work, as bytes of plain loads: loads, and stores at their own cost.
     const double peer_store_cost = compute.peer_store_cost.value_or(compute.store_cost);
     const double cu_bytes =
         shape.issue_cost * (loaded + compute.store_cost * shape.write + peer_store_cost * shape.peer_write);
@@ -79,15 +79,16 @@ core::ClassSpec phase_class(const CuArraySpec& compute, const part::Site& site, 
     const double single = latency.mean();
     const Loop loop = shape.pipelined ? Loop{shape.in_flight.value, single + shape.held.seconds(), 1}
                                       : batches(compute, shape, led, latency, load.clock);
-    // What load stretches is the queued part; the rest is time that a batch spends anyway.
+    // Load stretches only the queued part of the latency; the rest is a fixed time per batch.
     spec.latency = latency.stretched > 0 ? latency.stretched : single;
-    // Batches are what limits, where the CU has room for them or more room than their pauses leave them to use.
+    // The batches limit the rate if they fit into the CU's bytes in flight, or if their pauses leave part of that
+    // unused.
     const double in_time = std::max(spec.latency * loop.waits, single);
     const bool in_batches = loop.window <= most || loop.window / loop.time <= most / in_time;
     spec.window = (in_batches ? loop.window : most) / loop.waits / led;
-    // Else the CU's other workgroups fill the time in which this one requests nothing.
+    // Otherwise the CU's limit holds: its other workgroups use the time in which this one requests nothing.
     spec.delay = std::max(0.0, (in_batches ? loop.time : single) / loop.waits - spec.latency);
-    if (spec.delay < 1e-15) spec.delay = 0;
+    if (spec.delay < 1e-15) spec.delay = 0;  // rounding error
     spec.weight = std::min(loop.window, most) / loop.waits / led * load.port_share;
     spec.in_turn = !shape.pipelined && shape.read > 0 && shape.write + shape.peer_write > 0;
     if (load.group_in_flight > 0) {

@@ -44,7 +44,7 @@ struct Never final : core::EventSink {
   void fire(std::uint64_t) override {}
 };
 
-// Rate of one lone member of a class, as the sharing law finds it.
+// Rate of a class with a single member on an idle machine, according to the sharing law.
 double rate_alone(machine::Machine& machine, const core::ClassSpec& spec) {
   Never never;
   const core::ClassId id = machine.sharing().add_class(spec);
@@ -54,7 +54,6 @@ double rate_alone(machine::Machine& machine, const core::ClassSpec& spec) {
 }
 
 // --- The H200
-// -----------------------------------------------------------------------------------------------------------
 
 class H200 : public ::testing::Test {
  protected:
@@ -65,7 +64,8 @@ class H200 : public ::testing::Test {
   }
 };
 
-// Measured: 512 threads x 16 B in flight copy 19.7 GB/s on an idle GPU, 48.6 and 49.0 with 64 and 128 B a thread.
+// Measured: 512 threads with 16 B in flight each copy 19.7 GB/s on an idle GPU; with 64 and 128 B each, 48.6 and 49.0
+// GB/s.
 TEST_F(H200, ASmallCopyIsBoundByLatencyALargeOneByItsSm) {
   for (const auto& [batch, measured] : {std::pair{8192., 19.7}, {32768., 48.6}, {65536., 49.0}}) {
     PhaseShape shape = waited_for(copy(batch));
@@ -74,8 +74,8 @@ TEST_F(H200, ASmallCopyIsBoundByLatencyALargeOneByItsSm) {
   }
 }
 
-// A copy whose batch did not fit what the CU may have in flight had its stores beside its loads, and was faster than
-// one that did.
+// A copy whose batch exceeded the CU's bytes in flight used to overlap its stores with its loads, and was faster than
+// one that fitted.
 TEST(PhaseClass, MoreRoomInFlightIsNeverSlower) {
   machine::SystemSpec system = load_system("4xh200.yaml");
   for (const double batch : {4096., 38400., 65536.}) {
@@ -93,7 +93,7 @@ TEST(PhaseClass, MoreRoomInFlightIsNeverSlower) {
   }
 }
 
-// Measured: gathers of 512 B rows, one workgroup of 256 threads, 1 to 16 loads a thread before it waits.
+// Measured: gathers of 512 B rows by one workgroup of 256 threads, with 1 to 16 loads per thread and batch.
 TEST_F(H200, ABatchOfRowsTakesLatencyAndItsWavefrontsTime) {
   for (const auto& [batch, measured] :
        {std::pair{4096., 9.97}, {8192., 17.66}, {16384., 30.99}, {32768., 51.85}, {65536., 81.8}}) {
@@ -102,7 +102,7 @@ TEST_F(H200, ABatchOfRowsTakesLatencyAndItsWavefrontsTime) {
   }
 }
 
-// Measured: contiguous reads of one workgroup, 18.7, 63.1 and 103.8 GB/s with 8, 32 and 64 KiB in flight.
+// Measured: contiguous reads of one workgroup reach 18.7, 63.1 and 103.8 GB/s with 8, 32 and 64 KiB in flight.
 TEST_F(H200, ABatchOfARunOfAddressesComesFaster) {
   for (const auto& [batch, measured] : {std::pair{8192., 18.7}, {32768., 63.1}, {65536., 103.8}}) {
     const PhaseShape read{.name = "read", .read = 1, .pipelined = false, .in_flight = {batch}};
@@ -118,8 +118,8 @@ TEST_F(H200, LoadsFromAPeerTakeTheirOwnLatency) {
   }
 }
 
-// Measured: 4,595 GB/s read, 4,298 written, 1,818 copied (as much read as written), 4,440 of random rows of 512 B. The
-// file is fitted to all rows of each benchmark, not to these alone.
+// Measured: 4,595 GB/s read, 4,298 written, 1,818 copied (as much read as written), and 4,440 of random rows of 512 B.
+// The file is fitted to all rows of each benchmark, not only to these.
 TEST_F(H200, TheMemoryServesReadsWritesAndTheirMixAsMeasured) {
   const auto most = [&](const PhaseShape& shape) {
     return machine->gpu().hbm.bandwidth.value / demands(*machine, class_of(shape))["rank 0 HBM"] * 1e-9;
@@ -132,7 +132,7 @@ TEST_F(H200, TheMemoryServesReadsWritesAndTheirMixAsMeasured) {
               0.02 * 4440);
 }
 
-// Measured: 50.0 GB/s, one workgroup that stores to a peer.
+// Measured: one workgroup that stores to a peer reaches 50.0 GB/s.
 TEST_F(H200, StoresToAPeerAreBoundByTheStoreWindow) {
   const PhaseShape store{.name = "store", .peer_write = 1, .in_flight = {65536}};
   const machine::GpuSpec& gpu = machine->gpu();
@@ -154,7 +154,6 @@ TEST_F(H200, ArithmeticIsTheRateOfOneSm) {
 }
 
 // --- Shares of a CU
-// -----------------------------------------------------------------------------------------------------
 
 class Example : public ::testing::Test {
  protected:
@@ -227,7 +226,7 @@ TEST_F(Example, ABatchThatIsWaitedForKeepsNothingInFlightMeanwhile) {
   EXPECT_DOUBLE_EQ(rate_alone(*machine, class_of(read, {20e3, 0})), 40e9) << "20 kB in 400 ns + 20 kB / 200 GB/s";
 }
 
-// Two batches and a load that they depend on: three latencies, 2 x 10 kB at 200 GB/s, and 150 ns with nothing
+// Two batches and a load that they depend on: three latencies, 2 x 10 kB at 200 GB/s, and 150 ns in which nothing is
 // requested.
 TEST_F(Example, DependentLoadsAndPausesAreTimeWithNothingInFlight) {
   const PhaseShape task{.name = "task",
@@ -253,8 +252,8 @@ TEST_F(Example, AWavefrontsRandomRowsComeOneByOne) {
   EXPECT_DOUBLE_EQ(class_of(rows, {20e3, 0}).delay, 20e3 / (wavefronts / 4 * 10e9));
 }
 
-// A wavefront waits for 16 rows of 512 B: 64 lines. Alone it takes what the slowest takes, in a full memory it waits
-// for the slowest in the queue: 1 + ln 64 times what a single line waits.
+// A wavefront waits for 16 rows of 512 B, that is 64 lines. Alone it takes the time of the slowest line; in a saturated
+// memory it waits for the slowest in the queue: 1 + ln 64 times the wait of a single line.
 TEST_F(Example, ABatchWaitsForItsSlowestLine) {
   system.node.gpu.compute.load_per_wavefront = BytesPerSecond{10e9};
   system.node.gpu.hbm.latency_spread = Time::from_ns(50);
@@ -270,11 +269,11 @@ TEST_F(Example, ABatchWaitsForItsSlowestLine) {
   EXPECT_NEAR((spec.latency + spec.delay) / spec.window, time / 65536, 1e-6 * time / 65536);
   EXPECT_NEAR(spec.window, 65536 / (1 + slowest), 1e-6);
   EXPECT_DOUBLE_EQ(spec.latency, 0.25 * 400e-9);
-  // Of a run of addresses only the lines of the first load are far apart.
+  // In a contiguous run only the lines of the first load are independent.
   rows.random_rows = false;
   EXPECT_NEAR(class_of(rows, load).delay * (1 + slowest) + 100e-9 * (1 + slowest),
               400e-9 + 50e-9 * std::log(4.) + 8192 / 10e9, 1e-15);
-  // Nine of ten rows hit: hardly ever all 16.
+  // Nine of ten rows hit, but rarely all 16.
   rows.random_rows = true;
   rows.read_miss = 0.1;
   const double all_hit = std::pow(0.9, 16);
@@ -283,7 +282,7 @@ TEST_F(Example, ABatchWaitsForItsSlowestLine) {
 }
 
 TEST_F(Example, ACopysLoadsAndStoresTakeTurns) {
-  PhaseShape twice = waited_for(copy(40e3));  // 400 ns + 200 ns at 200 GB/s, and 400 ns of the CU for both ways
+  PhaseShape twice = waited_for(copy(40e3));  // loads take 400 ns + 200 ns at 200 GB/s, the CU 400 ns for both ways
   twice.in_flight = {40e3};
   const double rate = rate_alone(*machine, class_of(twice, {40e3, 0}));
   EXPECT_NEAR(40e3 / rate * 1e9, std::pow(std::pow(600., 4) + std::pow(400., 4), 0.25), 1e-6);

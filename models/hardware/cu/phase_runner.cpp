@@ -10,13 +10,13 @@ namespace moire::cu {
 
 namespace {
 
-// Steps of the clock, over the highest one. A workgroup that comes or goes among many would else move all others to
-// other classes; rates follow the clock, so they are right within a step.
+// Step of the clock share. Without steps, every workgroup that comes or goes would move all others to new classes.
+// Rates follow the clock, so they are correct within a step.
 constexpr double clock_step = 0.01;
-// A port's queue is known to a quarter: workgroups notice no smaller change.
+// The port share is quantised to quarters of its queue; smaller changes hardly affect workgroups.
 constexpr double port_steps = 4;
-// Bytes in flight of a group are known to one CU's, and to so many where a CU has more: what is rounded up takes rate
-// from a lone workgroup, at 1 TB/s of a group no more than 128 KiB in 131 ns do, which is less than any memory's
+// Step of a group's bytes in flight: one CU's capacity, but at most this many bytes. Rounding up takes rate from a lone
+// workgroup only if it is limited by the group, and 128 KiB at 1 TB/s per group take 131 ns, less than any memory's
 // latency.
 constexpr double group_step = 128 * 1024;
 
@@ -55,8 +55,8 @@ void PhaseRunner::add_paths() {
   }
 }
 
-// In steps: a workgroup that comes or goes among many would else move all its neighbours to other classes, for a change
-// that nobody notices.
+// In steps: otherwise a workgroup that comes or goes would move all its neighbours to new classes, for a negligible
+// change of rates.
 double PhaseRunner::port_share(const Path& port) const {
   const double queue = compute_.port_queue->value;
   return std::min(1.0, port_steps / std::ceil(port_steps * port.asked / queue));
@@ -102,8 +102,8 @@ void PhaseRunner::share_paths() {
   changed_paths_.clear();
 }
 
-// In steps, and only for what is more than a step: a workgroup that comes or goes among many would else move all others
-// to other classes.
+// In steps, and only for changes of more than a step: otherwise every workgroup that comes or goes would move all
+// others to new classes.
 void PhaseRunner::set_clocks() {
   for (const std::uint32_t number : changed_clocks_) {
     Clock& clock = clocks_[number];
@@ -114,7 +114,7 @@ void PhaseRunner::set_clocks() {
     if (share == clock.share || (share < 1 && std::abs(exact - clock.share) < clock_step)) continue;
     clock.share = share;
     if (auto* meters = site_.find<part::Meters>()) meters->clock_left(number % site_.ranks(), share);
-    // The CUs of this clock, in every copy of them.
+    // The CUs of this clock, in every per-queue copy.
     const auto step_to_next = static_cast<std::uint32_t>(clocks_.size()) * cus_;
     for (std::uint32_t first = number * cus_; first < units_.size(); first += step_to_next) {
       for (std::uint32_t at = first; at < first + cus_; ++at) {
@@ -129,7 +129,7 @@ void PhaseRunner::set_clocks() {
 ShapeId PhaseRunner::add_shape(const program::PhaseShape& shape, std::uint32_t queue) {
   shapes_.push_back(shape);
   queues_.push_back(queue);
-  // Whole bytes: a CU's load is a sum that must come back to what it was when workgroups come and go.
+  // Rounded to whole bytes, so that a CU's sum returns to exactly the same value when workgroups come and go.
   shapes_.back().in_flight.value = std::ceil(shape.in_flight.value);
   return static_cast<ShapeId>(shapes_.size() - 1);
 }
@@ -142,7 +142,7 @@ void PhaseRunner::add_load(const Occupant& occupant, int sign) {
     unit.load.in_flight += sign * shape.in_flight.value;
   if (shape.flop > 0) unit.load.computing += static_cast<std::uint32_t>(sign);
   if (shape.power > 0 && !clocks_.empty()) {
-    // Workgroups of one CU take turns at its arithmetic.
+    // Workgroups of one CU take turns on its arithmetic units, so together they draw at most one CU's power.
     const double before = std::min(1.0, unit.power);
     unit.power += sign * shape.power;
     const std::uint32_t number = clock_of(occupant);
@@ -201,7 +201,7 @@ void PhaseRunner::stands_in(part::Rank rank, const std::vector<part::Rank>& othe
     const Key& key = keys_[id];
     if (key.rank != rank || key.shape < first || key.shape >= first + count) continue;
     const auto made = classes_.find(key);
-    if (made == classes_.end() || made->second != id) continue;  // a class of somebody else
+    if (made == classes_.end() || made->second != id) continue;  // a class that does not belong to a key of this map
     for (const core::Demand& demand : sharing.spec(id).demands) {
       for (const part::Rank other : others)
         sharing.serve(own[other].at(place[demand.capacity]), demand.per_work * sharing.done(id));
@@ -223,7 +223,7 @@ void PhaseRunner::share_arithmetic(const Unit& unit) {
   }
 }
 
-// Who ends and who starts on a CU in the same picosecond is known only now, so a steady stream of workgroups never
+// Only now is it known who ends and who starts on a CU in the same picosecond; in a steady stream of workgroups nobody
 // changes class.
 void PhaseRunner::settle() {
   set_clocks();

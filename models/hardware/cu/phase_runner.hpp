@@ -1,5 +1,5 @@
-// Runs work phases of workgroups: keeps what is active on every CU and moves workgroups between classes of the sharing
-// law when their CU gets fuller or emptier.
+// Runs work phases of workgroups. Tracks what is active on every CU, and moves workgroups between classes of the
+// sharing law when the load of their CU changes.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
   void leave(Seat seat) override;
   void stands_in(part::Rank rank, const std::vector<part::Rank>& others, ShapeId first, std::size_t count) override;
 
-  // Enters what started in this instant and moves what needs another class because its CU's load changed; runs before
-  // the sharing settles.
+  // Starts what was requested in this instant and moves activities to other classes if the load of their CU changed;
+  // runs before the sharing settles.
   void settle() override;
   void fire(std::uint64_t seat) override;
 
@@ -38,10 +38,10 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     part::Rank rank = 0;
     part::Rank peer = 0;
     CuId cu = 0;
-    bool present = false;        // counts as load of its CU
-    double computing_share = 0;  // of its CU's matrix rate, where workgroups have unequal ones
+    bool present = false;        // counts towards the load of its CU
+    double computing_share = 0;  // share of its CU's matrix rate; 0: an equal share
     core::ActivityId activity = core::no_id;
-    // Classes that one in this seat was in last: the next one often comes to them again.
+    // The classes used last in this seat, as a cache: the next phase often uses one of them again.
     std::array<core::ClassId, 2> last{core::no_id, core::no_id};
     core::EventSink* sink = nullptr;
     std::uint64_t payload = 0;
@@ -51,23 +51,23 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     CuLoad load;
     CuLoad applied;
     bool changed = false;
-    double asked = 0;  // bytes in flight, as its port and group know it
-    double power = 0;  // of the arithmetic on it
+    double asked = 0;  // its bytes in flight as counted by its port and group
+    double power = 0;  // power of the arithmetic on it
     std::uint32_t port = no_place;
     std::uint32_t group = no_place;
     std::vector<Seat> seats;  // of those that are present, the oldest first
   };
-  // CUs that share a path to the memory system: a port, a group.
+  // CUs that share a path to the memory system: a port or a group.
   struct Path {
     std::uint32_t first_unit = 0;
     std::uint32_t last_unit = 0;
     double asked = 0;  // bytes in flight, sum over its CUs
     bool changed = false;
   };
-  // What lowers the clock of a GPU.
+  // The clock of a GPU, which matrix arithmetic lowers.
   struct Clock {
     double power = 0;  // sum over its CUs
-    double share = 1;  // of the highest clock
+    double share = 1;  // fraction of the highest clock
     bool changed = false;
   };
   struct Key {
@@ -91,7 +91,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     double amount;
   };
 
-  // Units and clocks of all ranks stand once for each queue that has them to itself.
+  // In a counterfactual run, units and clocks exist once per queue.
   std::uint32_t unit_of(const Occupant& occupant) const {
     const part::Rank copy = own_cus_ ? queues_[occupant.shape] * site_.ranks() : 0;
     return (copy + occupant.rank) * cus_ + occupant.cu;
@@ -115,10 +115,10 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
  private:
   part::Site& site_;
   CuArraySpec compute_;
-  std::vector<CuArraySpec> slow_;  // by rank, where their clocks differ
+  std::vector<CuArraySpec> slow_;  // by rank, if clocks differ
   std::uint32_t cus_;
-  bool own_cus_;    // queues have CUs
-  bool own_clock_;  // and clocks of their own
+  bool own_cus_;    // every queue has its own CUs
+  bool own_clock_;  // every queue has its own clocks
   std::vector<program::PhaseShape> shapes_;
   std::vector<std::uint32_t> queues_;  // by shape
   std::vector<Unit> units_;

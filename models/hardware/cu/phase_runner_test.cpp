@@ -13,7 +13,8 @@ namespace {
 
 using ::testing::Eq;
 
-// A CU has 40 kB in flight at 400 ns: two workgroups that ask for 25 kB get 62.5 B/ns alone, 50 B/ns together.
+// A CU has 40 kB in flight at 400 ns: a workgroup that requests 25 kB gets 62.5 B/ns alone, and 50 B/ns beside another
+// one.
 class PhaseRunnerTest : public ::testing::Test, public core::EventSink {
  protected:
   core::RunLoop loop;
@@ -101,8 +102,8 @@ TEST_F(PhaseRunnerTest, WorkgroupsThatFollowOneAnotherInTheSameInstantNeedNoSolv
   EXPECT_EQ(loop.now(), Time::from_ns(40 * 20));
 }
 
-// The load of a CU is a sum that workgroups enter and leave; it must come back to what it was to the last bit, or every
-// change would make a new class.
+// The load of a CU is a sum that workgroups enter and leave. It must return to the same value to the last bit, or every
+// change would create a new class.
 TEST_F(PhaseRunnerTest, FractionsOfBytesInFlightMakeNoMoreClassesThanWholeOnes) {
   const auto churn = [&](const std::vector<double>& in_flight) {
     const std::size_t before = machine->sharing().classes();
@@ -125,7 +126,7 @@ TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
   const ShapeId sum = runner.add_shape({.name = "sum", .flop = 1000, .in_flight = {}}, 0);
   then = [&](Seat seat) {
     if (seat == 0 &&
-        ends.size() == 1) {  // the reader goes on to compute: the other reader has the CU's memory path alone
+        ends.size() == 1) {  // the reader continues with arithmetic, so the other one has the memory path alone
       ends[10] = loop.now().ns();
       runner.start(0, 0, 0, sum, 0, 1000, *this, 0);
     }
@@ -133,7 +134,7 @@ TEST_F(PhaseRunnerTest, ASeatMayChangeItsShape) {
   begin(0, 0, 50e3);
   begin(1, 0, 112.5e3);
   loop.run();
-  // 50 kB at 50 B/ns, then 1 MFLOP at 1 TFLOP/s; the other one 62.5 kB more at 62.5 B/ns.
+  // 50 kB at 50 B/ns, then 1 MFLOP at 1 TFLOP/s; the other one continues with 62.5 kB at 62.5 B/ns.
   EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 2000}, {1, 2000}, {10, 1000}}));
 }
 
@@ -150,7 +151,7 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
   const auto four = machine::build_or_throw(machine::example_system(4), other);
   part::Phases& stores = four->service<part::Phases>();
   const ShapeId store = stores.add_shape({.name = "store", .peer_write = 1, .in_flight = {25e3}}, 0);
-  // 3 x 8 CUs x 50 GB/s into one port of 300 GB/s: 12.5 B/ns for each.
+  // 3 x 8 CUs x 50 GB/s into one port of 300 GB/s: 12.5 B/ns each.
   ends.clear();
   then = [&](Seat seat) {
     ends[seat] = other.now().ns();
@@ -161,11 +162,9 @@ TEST_F(PhaseRunnerTest, StoresToOneReceiverShareItsPort) {
   EXPECT_EQ(other.now(), Time::from_ns(1000));
 }
 
-// --- Ways to the memory system that CUs share
-// --------------------------------------------------------------------------------------------
+// --- Paths to the memory system that CUs share
 
-// One group of 3 CUs, two behind one port and one behind another, beside as many more groups as the machine has. Every
-// CU asks for 40 kB; the memory is saturated.
+// One group of 3 CUs, two behind one port and one behind another. Every CU requests 40 kB.
 class SharedWay : public ::testing::Test, public core::EventSink {
  protected:
   machine::SystemSpec system = machine::example_system(1);
@@ -192,7 +191,7 @@ class SharedWay : public ::testing::Test, public core::EventSink {
   }
 };
 
-// The port counts 40 kB: its two CUs have 20 kB each of a memory of 100 B/ns, the third has 40 kB.
+// The port counts 40 kB: its two CUs get 20 kB each of a memory of 100 B/ns, the third gets 40 kB.
 TEST_F(SharedWay, PortsShareASaturatedMemoryAlike) {
   system.node.gpu.hbm.bandwidth = {100e9};
   system.node.gpu.compute.port_queue = Bytes{40e3};
@@ -209,7 +208,7 @@ TEST_F(SharedWay, APortWithRoomLeavesSharesAsTheyAre) {
   EXPECT_THAT(ends, Eq(std::map<Seat, double>{{0, 360}, {1, 360}, {2, 360}}));
 }
 
-// 100 B/ns a CU alone; two together have 120, so the first 120 ns bring 60 B/ns each.
+// One CU alone gets 100 B/ns; two share 120 B/ns, so the first 120 ns bring 60 B/ns each.
 TEST_F(SharedWay, AGroupsRateIsShared) {
   system.node.gpu.compute.port_queue = Bytes{1e9};
   system.node.gpu.compute.load_per_group = BytesPerSecond{120e9};
@@ -222,7 +221,7 @@ TEST_F(SharedWay, AGroupsRateIsShared) {
   EXPECT_EQ(ends[1] - before, 120);
 }
 
-// What a group is asked for was rounded up to whole CUs, so a lone workgroup's part of the rate fell with their room.
+// A group's bytes in flight used to be rounded up to whole CUs, so a lone workgroup's share fell as CUs got more room.
 TEST_F(SharedWay, MoreRoomInFlightLeavesALoneWorkgroupItsRate) {
   system.node.gpu.compute.port_queue = Bytes{1e9};
   system.node.gpu.compute.load_per_group = BytesPerSecond{1e12};
@@ -232,7 +231,7 @@ TEST_F(SharedWay, MoreRoomInFlightLeavesALoneWorkgroupItsRate) {
   EXPECT_EQ(ends[1], 120);
 }
 
-// Clock 1 GHz, 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
+// The clock is 1 GHz, or 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
 class ClockTest : public ::testing::Test, public core::EventSink {
  protected:
   machine::SystemSpec system = [] {
@@ -276,7 +275,7 @@ TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
   EXPECT_NEAR(ends.at(0), 2000 / 0.63, 1e-3) << "half of the CUs: 0.5 x cbrt(2), in steps of 0.01";
 }
 
-// A clock below half a step was none at all.
+// A clock below half a step used to be rounded to zero.
 class SlowClockTest : public ClockTest {
  protected:
   SlowClockTest() {

@@ -29,7 +29,7 @@ TEST(ShareOut, AReservationTakesOneOfEachGroup) {
   EXPECT_EQ(shares[0].front(), 1);
 }
 
-// A cluster lies in one group: eight SMs of an H200 are of one GPC, the next eight of another one.
+// A cluster lies in one group: eight SMs of an H200 are from one GPC, the next eight from another one.
 TEST(ShareOut, WithClustersAReservationTakesWholeSteps) {
   CuArraySpec spec = groups({{.cus = 2}, {.cus = 16, .count = 2}});
   spec.cluster_max = 16;
@@ -43,7 +43,7 @@ TEST(ShareOut, WithClustersAReservationTakesWholeSteps) {
 
 TEST(ShareOut, UnequalGroupsGiveInProportion) {
   const CuArraySpec spec = groups({{.cus = 2}, {.cus = 6}, {.cus = 4}});
-  // 6 CUs: 1, 3 and 2.
+  // 6 CUs: 1, 3 and 2 of the groups.
   EXPECT_THAT(share_out(spec, {{.partition = 6}, {}})[0], ElementsAre(0, 2, 3, 4, 8, 9));
 }
 
@@ -56,7 +56,7 @@ TEST(ShareOut, ReservationsAreDisjointAndTheRestIsForTheOthers) {
   EXPECT_EQ(shares[3], shares[1]);
 }
 
-// Two limits that fit beside each other do not meet; others that do not, wrap round.
+// Two limits that fit side by side do not overlap; others overlap as little as possible.
 TEST(ShareOut, LimitsMeetOnlyWhereTheyHaveTo) {
   const CuArraySpec spec = groups({{.cus = 4, .count = 2}});
   const auto apart = share_out(spec, {{.limit = 6}, {.limit = 2}});
@@ -64,7 +64,7 @@ TEST(ShareOut, LimitsMeetOnlyWhereTheyHaveTo) {
   EXPECT_THAT(apart[1], ElementsAre(3, 7));
   const auto wrapped = share_out(spec, {{.limit = 6}, {.limit = 4}});
   EXPECT_THAT(wrapped[1], ElementsAre(0, 3, 4, 7));
-  // A limit alone keeps nobody away.
+  // A single limit excludes no other queue.
   EXPECT_THAT(share_out(spec, {{.limit = 6}, {}})[1], IsEmpty());
 }
 

@@ -1,4 +1,4 @@
-// What a GPU's compute-unit array is: CUs (AMD) or SMs (NVIDIA) in groups (shader engines, XCDs, GPCs).
+// Spec of a GPU's compute-unit array: CUs (AMD) or SMs (NVIDIA) in groups (shader engines, XCDs, GPCs).
 #pragma once
 
 #include <cstdint>
@@ -14,50 +14,50 @@ class Describer;
 
 namespace moire::cu {
 
-// `count` equal groups. Clusters of workgroups are placed inside one group.
+// `count` equal groups. A cluster of workgroups is placed within one group.
 struct CuGroupSpec {
   std::int64_t cus = 0;
   std::int64_t count = 1;
-  // CUs of the group that an empty array fills before all others (H200: the ninth TPC of some GPCs).
+  // CUs of the group that an empty GPU fills before all others (H200: the ninth TPC of some GPCs).
   std::int64_t filled_first = 0;
   static void describe(config::Describer<CuGroupSpec>& d);
 };
 
 struct CuArraySpec {
   std::vector<CuGroupSpec> groups;
-  std::int64_t wavefront = 0;  // threads that advance together (warp, wavefront)
+  std::int64_t wavefront = 0;  // threads that execute together (warp, wavefront)
   std::int64_t threads_per_cu = 0;
   std::int64_t workgroups_per_cu = 0;
   std::int64_t registers_per_cu = 0;  // 32-bit
   std::int64_t register_granularity = 8;
   Bytes lds_per_cu;
   std::int64_t cluster_max = 1;
-  std::int64_t partition_step = 1;  // CUs are reserved for a queue in multiples of it
+  std::int64_t partition_step = 1;  // queues reserve CUs in multiples of this
   PerSecond clock;
   FlopPerSecond vector_fp32;   // whole GPU at `clock`
   FlopPerSecond matrix_16bit;  // whole GPU, dense bf16 / fp16
   double matrix_efficiency = 1;
-  // Matrix rate that a workgroup gets beside the one that has been active on the CU before it, over that one's rate:
-  // wavefronts of older workgroups issue first. 1: all get the same.
+  // Matrix rate of a workgroup relative to that of the next older workgroup on the CU: wavefronts of older workgroups
+  // issue first. 1: equal rates.
   double younger_matrix_share = 1;
-  std::optional<PerSecond> matrix_clock;  // while all CUs do matrix arithmetic on real data; absent: `clock`
+  std::optional<PerSecond> matrix_clock;  // while all CUs do matrix arithmetic on random data; absent: `clock`
   Bytes bytes_in_flight_per_cu;
-  // CUs behind each port to the memory system, by CU number (H200: CPCs of three and of two TPCs); a port may serve CUs
-  // of several groups. Empty: no port limits anything.
+  // Number of CUs behind each port to the memory system, in CU order (H200: CPCs of three and of two TPCs). A port may
+  // serve CUs of several groups. Empty: ports limit nothing.
   std::vector<std::int64_t> ports;
-  std::optional<Bytes> port_queue;                   // of one port
-  std::optional<BytesPerSecond> load_per_group;      // of all CUs of a group
-  BytesPerSecond load_store_per_cu;                  // of loads
-  std::optional<BytesPerSecond> load_per_wavefront;  // of a batch that is waited for; absent: as load_store_per_cu
-  double store_cost = 1;                             // time of a stored byte over that of a loaded one, in the CU
-  std::optional<double> peer_store_cost;             // the same where the byte goes to a peer; absent: as store_cost
-  Time launch_interval;                              // between two workgroups that one group's dispatcher starts
-  Time slot_refill;      // from a workgroup's end to the start of a pending one in its place
-  Time refill_interval;  // between two such starts on one CU
+  std::optional<Bytes> port_queue;               // most bytes in flight of one port that count at a saturated memory
+  std::optional<BytesPerSecond> load_per_group;  // load rate of all CUs of a group
+  BytesPerSecond load_store_per_cu;              // load rate of one CU
+  std::optional<BytesPerSecond> load_per_wavefront;  // in a batch that is waited for; absent: load_store_per_cu
+  double store_cost = 1;                             // CU time per stored byte, relative to a loaded byte
+  std::optional<double> peer_store_cost;             // the same for bytes stored to a peer; absent: store_cost
+  Time launch_interval;                              // between two workgroup launches of one group's dispatcher
+  Time slot_refill;                                  // from a workgroup's end until a pending one starts in its slot
+  Time refill_interval;                              // between two such starts on one CU
   static void describe(config::Describer<CuArraySpec>& d);
 
   std::int64_t total_cus() const;
-  // At `share` of its clock, with what goes with it (cu::declaration).
+  // The same array at `share` of its clock, including all values that follow the clock (as cu::declaration).
   CuArraySpec at_clock(double share) const;
 };
 

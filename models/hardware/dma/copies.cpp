@@ -59,9 +59,9 @@ void Copies::use(const part::CopyUse& use, core::ClassSpec& spec) const {
   spec.weight = spec_.bytes_in_flight.value;
 }
 
-// One class for all copies to a peer, two for those within the GPU: one of them stays in the cache.
+// One class per peer for copies to it, and two for copies within the GPU: through memory, and within the cache.
 core::ClassId Copies::class_of(const part::CopyUse& use) {
-  // Queues share classes unless they have memories or links of their own.
+  // Queues share classes unless a counterfactual run gives them their own memories or links.
   const bool own = site_.apart().has("memory") || site_.apart().has("links");
   auto& classes = classes_[(own ? use.queue * site_.ranks() : 0) + use.rank];
   if (classes.empty()) classes.assign(std::size_t{site_.ranks()} + 1, core::no_id);

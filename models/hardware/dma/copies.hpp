@@ -1,4 +1,4 @@
-// The DMA engines of every GPU as a part of the machine.
+// The DMA engines of all GPUs as a part of the machine.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace moire::dma {
 
 const part::Declaration& declaration();
-// `port`: of all copies of a GPU together; `path`: to one peer.
+// `port`: bandwidth of all copies of a GPU together; `path`: bandwidth to one peer.
 std::vector<part::Limit> limits(const DmaSpec& dma, BytesPerSecond port, BytesPerSecond path,
                                 const program::Program& program);
 bool shares(const program::Program& program);
@@ -33,8 +33,8 @@ class Copies final : public part::Part, public part::Copies, public part::Shared
   part::Site& site_;
   DmaSpec spec_;
   bool apart_;
-  std::vector<std::unique_ptr<Engines>> engines_;    // of all ranks, once or for each queue
-  std::vector<std::vector<core::ClassId>> classes_;  // of all ranks and queues
+  std::vector<std::unique_ptr<Engines>> engines_;    // of all ranks; repeated per queue in a counterfactual run
+  std::vector<std::vector<core::ClassId>> classes_;  // by rank and queue
 };
 
 }  // namespace moire::dma

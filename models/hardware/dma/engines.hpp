@@ -1,10 +1,11 @@
-// The DMA engines of one GPU: copies wait for an engine and, to peers, for one of the slots in which copies progress.
+// The DMA engines of one GPU. Copies wait for an engine, and copies to peers also for one of the slots in which copies
+// make progress.
 //
-// A copy's first byte moves
-//   - first_command after the copy may begin (it was enqueued, and what it depends on is done), and
-//   - next_command after the end of the copy before it on the engine, if that was of the same queue, else
-//     switch_command: the engine has read the command by then, but not turned to it.
-// Then it takes bytes / shared rate.
+// The first byte of a copy moves at the later of
+//   - first_command after the copy may begin (it is enqueued and its dependencies are done), and
+//   - next_command after the end of the previous copy on the engine if that was of the same queue, else switch_command:
+//     the engine has already read the command, but not switched to its queue.
+// After that, the copy takes bytes / shared rate.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@
 namespace moire::dma {
 
 struct CopyRequest {
-  core::ClassId path = core::no_id;  // class of the sharing law: engine, memories, links
+  core::ClassId path = core::no_id;  // class of the sharing law: demands on engine, memories and links
   Bytes bytes;
   std::uint32_t queue = 0;
-  Time ready;          // when the copy may begin as far as it is known before the engine comes to it
+  Time ready;          // earliest start of the copy, as far as known before an engine is assigned
   bool local = false;  // within the GPU
   core::EventSink* sink = nullptr;
   std::uint64_t payload = 0;
@@ -31,7 +32,7 @@ struct CopyRequest {
 class Engines final : public core::EventSink {
  public:
   Engines(const DmaSpec& spec, core::RunLoop& loop, core::Sharing& sharing);
-  // Queues a copy; returns nothing, the request's sink fires when the last byte is written.
+  // Queues a copy; the request's sink fires when the last byte is written.
   void submit(const CopyRequest& request);
   using Finished = part::Copies::Finished;
   const Finished& finished() const { return finished_; }
@@ -55,7 +56,7 @@ class Engines final : public core::EventSink {
   DmaSpec spec_;
   core::RunLoop& loop_;
   core::Sharing& sharing_;
-  std::vector<Engine> engines_;  // behind the engines: kernels that copy within the GPU, each as a seat of its own
+  std::vector<Engine> engines_;  // the DMA engines, then an entry for each running copy kernel (copies within the GPU)
   std::deque<CopyRequest> queue_;
   std::int64_t running_ = 0;
   Finished finished_{};

@@ -21,7 +21,7 @@ void PrintTo(const Done& d, std::ostream* out) {
   *out << "copy " << d.copy << " at " << d.us << " us on engine " << d.engine << " from " << d.begin_us << " us";
 }
 
-// Engines of 100 GB/s into one port of 150 GB/s: 1 MB takes 10 us alone, 15 us with both directions of it busy.
+// Engines of 100 GB/s into one port of 150 GB/s: 1 MB takes 10 us alone, and 13.3 us if two engines share the port.
 class EnginesTest : public ::testing::Test, public core::EventSink {
  protected:
   core::RunLoop loop;
@@ -42,7 +42,7 @@ class EnginesTest : public ::testing::Test, public core::EventSink {
     done.push_back({copy, loop.now().us(), engines->finished().engine, engines->finished().begin.us()});
     then(copy);
   }
-  // Each copy in a queue of its own unless one is named.
+  // Each copy is in a queue of its own unless one is given.
   void submit(std::uint64_t copy, double bytes) { submit_to(100 + static_cast<std::uint32_t>(copy), copy, bytes); }
   void submit_to(std::uint32_t queue, std::uint64_t copy, double bytes, Time ready = Time{}, bool local = false) {
     engines->submit({path, {bytes}, queue, std::max(ready, Time{}), local, this, copy});
@@ -73,7 +73,7 @@ TEST_F(EnginesTest, ACommandThatComesLateIsWaitedFor) {
   Engines own(spec, loop, sharing);
   engines = &own;
   submit_to(0, 1, 1e6);
-  submit_to(0, 2, 1e6, Time::from_us(15));  // its first byte is due at 25, not at 22
+  submit_to(0, 2, 1e6, Time::from_us(15));  // its first byte is due at 25 us, not at 22 us
   loop.run();
   EXPECT_THAT(done, ElementsAre(Done{1, 20, 0, 10}, Done{2, 35, 0, 25}));
 }

@@ -62,7 +62,8 @@ void Dragonfly::route(core::EndpointId source, core::EndpointId destination, std
   const std::uint32_t further = (destination / group_endpoints() + groups_ - group) % groups_;
   const std::uint32_t from = source / router_endpoints_ % routers_;
   const std::uint32_t to = destination / router_endpoints_ % routers_;
-  // Places in a group and the distance of the groups: the same wherever the two groups are.
+  // Hash only positions within groups and the distance between them, so that a route is the same wherever the groups
+  // are.
   std::uint64_t hash = hash_of(std::uint64_t{source % group_endpoints()} << 32 | destination % group_endpoints(),
                                flow + further * 0x9e3779b9U, seed_);
   const auto draw = [&hash](std::uint32_t count) {
@@ -70,7 +71,7 @@ void Dragonfly::route(core::EndpointId source, core::EndpointId destination, std
     hash = hash_of(hash, 0, 0);
     return drawn;
   };
-  // From a router or spine of a group to another one.
+  // From one router or spine of a group to another.
   const auto within = [&](std::uint32_t in_group, std::uint32_t a, bool a_is_spine, std::uint32_t b, bool b_is_spine) {
     if (spines_ == 0) {
       between(in_group, a, b, path);

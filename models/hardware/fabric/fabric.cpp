@@ -40,7 +40,7 @@ void describe_two_levels(config::Describer<Spec>& d) {
   d.field("seed", &Spec::seed, hash_text).range(0, 1000000000).or_default();
 }
 
-// A link takes about 100 bytes, and routes are asked of all of them: more than this is a slip.
+// A link takes about 100 bytes and routes are computed over all links; a larger number is taken for a mistake.
 constexpr double most_links = 2e6;
 
 bool few_links(double links, const char* fewer, config::Problem& error) {
@@ -56,7 +56,7 @@ bool planes_fit(const TwoLevelSpec& spec, double endpoints, double leaves, confi
   return few_links(2 * planes * (endpoints + leaves * static_cast<double>(spec.spines)), "planes or spines", error);
 }
 
-// An uplink narrower than a NIC port cannot be cabled: a leaf would need less than one cable to each spine.
+// An uplink that is narrower than a NIC port cannot be built: a leaf would need less than one cable per spine.
 bool uplinks_fit(const TwoLevelSpec& spec, std::int64_t ports_per_leaf, config::Problem& error) {
   const double ports = static_cast<double>(ports_per_leaf) / spec.oversubscription;
   const double cables = ports / static_cast<double>(spec.spines);

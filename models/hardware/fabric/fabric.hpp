@@ -1,5 +1,5 @@
-// Scale-out fabrics: which links join the NICs of a system, and the path between any two. README.md has the pictures
-// in words, the equations and what is left out. Endpoint of NIC i of node n: n x nics_per_node + i.
+// Scale-out fabrics: the links between the NICs of a system, and the path between any two NICs. README.md describes
+// topologies, equations and limits. The endpoint of NIC i of node n is n x nics_per_node + i.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ namespace moire::fabric {
 
 inline constexpr Time cable_latency = Time{25'000};  // 5 m at 5 ns/m (light in fibre or copper)
 
-// Two nodes wired back to back.
+// Two nodes connected back to back.
 struct DirectSpec {
   Time link_latency = cable_latency;
   static void describe(config::Describer<DirectSpec>& d);
 };
 
-// Every NIC on one non-blocking switch.
+// Every NIC is connected to one non-blocking switch.
 struct StarSpec {
   Time link_latency = cable_latency;
   Time switch_latency;
@@ -37,37 +37,37 @@ struct StarSpec {
 };
 
 enum class Routing {
-  static_hash,  // a queue pair keeps the spine that a hash gives it
-  adaptive,     // packets spread over all spines without imbalance: the spines act as one
+  static_hash,  // the hash of a queue pair selects its spine
+  adaptive,     // packets are spread evenly over all spines, which therefore act as one
 };
 
-// Leaves under spines; every leaf reaches every spine.
+// Leaf switches under spine switches; every leaf is connected to every spine.
 struct TwoLevelSpec {
   std::int64_t nodes_per_leaf = 1;
   std::int64_t spines = 1;
   double oversubscription = 1;  // bandwidth of a leaf's NIC ports / bandwidth of its uplinks
-  std::int64_t planes = 1;      // of which each NIC port has one and each its own leaves and spines
+  std::int64_t planes = 1;      // every NIC has one port per plane; each plane has its own leaves and spines
   Time link_latency = cable_latency;
   Time switch_latency;
   Routing routing = Routing::static_hash;
   std::int64_t seed = 0;  // of the hash
 };
 
-struct FatTreeSpec : TwoLevelSpec {  // a leaf holds all NICs of its nodes
+struct FatTreeSpec : TwoLevelSpec {  // a leaf serves all NICs of its nodes
   static void describe(config::Describer<FatTreeSpec>& d);
 };
 
-struct RailFatTreeSpec : TwoLevelSpec {  // a leaf holds NIC i of each of its nodes
+struct RailFatTreeSpec : TwoLevelSpec {  // a leaf serves NIC i of each of its nodes
   static void describe(config::Describer<RailFatTreeSpec>& d);
 };
 
 struct TorusLinkSpec {
   BytesPerSecond bandwidth;  // per direction, before the NIC's payload efficiency
-  Time latency;              // of one hop, router included
+  Time latency;              // per hop, including the router
   static void describe(config::Describer<TorusLinkSpec>& d);
 };
 
-// Nodes at the points of a ring, plane or cube that closes on itself.
+// Nodes on a one-, two- or three-dimensional grid with wrap-around.
 struct TorusSpec {
   std::vector<std::int64_t> dimensions;
   TorusLinkSpec link;
@@ -75,8 +75,8 @@ struct TorusSpec {
 };
 
 enum class DragonflyRouting {
-  minimal,  // one global link
-  valiant,  // two, by a group that a hash gives a queue pair: twice the load, evenly spread
+  minimal,  // over one global link
+  valiant,  // over two, via a group selected by the hash of the queue pair: twice the load, evenly spread
 };
 
 struct DragonflyLinkSpec {
@@ -85,15 +85,15 @@ struct DragonflyLinkSpec {
   static void describe(config::Describer<DragonflyLinkSpec>& d);
 };
 
-// Groups of routers that are all joined with each other, groups that are all joined (Kim et al., ISCA 2008); with
-// spines the routers of a group are joined by them alone, and they have the global links (Dragonfly+, Shpiner et al.,
+// Groups of fully connected routers; the groups are fully connected as well (Kim et al., ISCA 2008). With spines, the
+// routers of a group are connected only through its spines, which have the global links (Dragonfly+, Shpiner et al.,
 // HiPINEB 2017).
 struct DragonflySpec {
   std::int64_t groups = 0;
   std::int64_t routers_per_group = 0;
   std::int64_t nodes_per_router = 0;
   std::optional<std::int64_t> spines_per_group;
-  std::int64_t global_links = 0;  // of each router, or of each spine
+  std::int64_t global_links = 0;  // per router, or per spine
   DragonflyLinkSpec local_link, global_link;
   Time link_latency = cable_latency;
   Time switch_latency;
@@ -102,13 +102,13 @@ struct DragonflySpec {
   static void describe(config::Describer<DragonflySpec>& d);
 };
 
-// A platform file of SimGrid: its hosts are the NICs.
+// A SimGrid platform file whose hosts are the NICs.
 struct PlatformSpec {
   std::filesystem::path file;
   static void describe(config::Describer<PlatformSpec>& d);
 };
 
-// Exactly one of them.
+// Exactly one of the members is set.
 struct FabricSpec {
   std::optional<DirectSpec> direct;
   std::optional<StarSpec> star;
@@ -120,8 +120,7 @@ struct FabricSpec {
   static void describe(config::Describer<FabricSpec>& d);
 };
 
-// Null where the parts do not fit; `error` then says what is wrong and what would be right. `uneven`: NICs and links
-// that are slower than the specs say.
+// Returns null and sets `error` if the parts do not fit. `uneven`: NICs and links that are slower than specified.
 std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
                                               const nic::NicSpec& nic, config::Problem& error,
                                               const part::Uneven& uneven = {});

@@ -71,7 +71,8 @@ Time latency(const Topology& topology, EndpointId source, EndpointId destination
 
 constexpr const char* rail = "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
 constexpr const char* tree = "fat_tree: {nodes_per_leaf: 4, spines: 2, switch_latency: 150 ns}";
-// 5 groups of 4 routers with 2 nodes; of 4 x `global` links of a group as many as can be go to each other one.
+// 5 groups of 4 routers with 2 nodes each. Each group has 4 x `global` global links, spread evenly over the other
+// groups.
 std::string dragonfly(int global, const std::string& more = "") {
   return fmt::format(
       "dragonfly: {{groups: 5, routers_per_group: 4, nodes_per_router: 2, global_links: {}, local_link: {{bandwidth: "
@@ -86,14 +87,15 @@ struct Kind {
   const char* name;
   std::string yaml;
   std::int64_t nodes, nics;
-  bool same_way_back = true;  // as long; a hash may choose another way
+  bool same_way_back = true;  // the path back has the same length; false if a hash may choose another path
 };
 
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 class EveryFabric : public testing::TestWithParam<Kind> {};
 
-// Each path leaves through the source's port, enters through the destination's, takes no link twice, and exists.
+// Each path leaves through the source's port, enters through the destination's, uses no link twice, and has only links
+// that exist.
 TEST_P(EveryFabric, PathsAreSound) {
   const auto topology = make(GetParam().yaml, GetParam().nodes, GetParam().nics);
   const auto n = static_cast<EndpointId>(GetParam().nodes * GetParam().nics);
@@ -152,7 +154,7 @@ TEST(Star, TwoCablesAndASwitch) {
   EXPECT_EQ(topology->links()[0].bandwidth.value, 25e9);
 }
 
-// NIC r of a node reaches NIC r of the nodes of its leaf through that leaf alone; all else goes over a spine.
+// NIC r of a node reaches NIC r of all nodes of its leaf through that leaf alone; all other traffic goes over a spine.
 TEST(RailFatTree, RailsKeepToTheirLeaves) {
   const std::uint32_t nics = 4;
   const auto topology = make(rail, 8, nics);
@@ -199,7 +201,7 @@ TEST(TwoLevel, HashSpreadsFlowsAndKeepsEachOne) {
   for (const auto& [link, count] : flows) EXPECT_NEAR(count, 100, 40);
 }
 
-// Uniform all-to-all: how many (source, destination) pairs cross each link between nodes.
+// Uniform all-to-all: the number of (source, destination) pairs that cross each link between nodes.
 std::vector<std::vector<int>> torus_load(const std::vector<std::int64_t>& dimensions) {
   TorusSpec spec{dimensions, {{25e9}, Time::from_ns(700)}};
   const Torus topology(spec, 1, example_nic());
@@ -218,7 +220,7 @@ std::vector<std::vector<int>> torus_load(const std::vector<std::int64_t>& dimens
   return load;
 }
 
-// Per ring of size k and even: (1 + ... + (k/2 - 1) + k/4) = k*k/8 ring trips over each link and direction, times the
+// Per ring of even size k there are (1 + ... + (k/2 - 1) + k/4) = k*k/8 trips over each link and direction, times the
 // nodes / k destinations that share a ring offset: load = nodes x k / 8. On 16 x 8 the long dimension carries 256
 // pairs: the bisection's 64 x 64 pairs over its 16 links per direction.
 TEST(Torus, AllToAllLoadsEveryLinkOfADimensionAlike) {
@@ -262,13 +264,13 @@ TEST(Torus, PathStepsBetweenNeighbours) {
   EXPECT_THAT(names, testing::ElementsAre("nic15.out", "node15.d0+", "node0.d0+", "node1.d1-", "nic113.in"));
 }
 
-// Two cables to the routers, up to three between them, and a router more than those.
+// Two NIC cables, up to three links between routers, and one router more than those links.
 TEST(Dragonfly, LatenciesOfTheWaysWithinAndBetweenGroups) {
   const auto topology = make(dragonfly(1), 40);
   const auto ns = [&](EndpointId a, EndpointId b) { return latency(*topology, a, b); };
   const Time nics = Time::from_ns(200 + 25 + 25 + 200);
-  EXPECT_EQ(ns(0, 1), nics + Time::from_ns(350));                 // one router
-  EXPECT_EQ(ns(0, 2), nics + Time::from_ns(2 * 350 + 10));        // two of a group
+  EXPECT_EQ(ns(0, 1), nics + Time::from_ns(350));                 // same router
+  EXPECT_EQ(ns(0, 2), nics + Time::from_ns(2 * 350 + 10));        // two routers of a group
   EXPECT_EQ(ns(0, 8), nics + Time::from_ns(3 * 350 + 100 + 10));  // router 0 has the link to the next group
   EXPECT_EQ(ns(2, 8 + 4), nics + Time::from_ns(4 * 350 + 10 + 100 + 10));
   EXPECT_THAT(refusal(dragonfly(1), 41),
@@ -291,7 +293,7 @@ TEST(Dragonfly, MoreLinksThanMemoryAreRefused) {
               testing::HasSubstr("give it fewer planes or spines"));
 }
 
-// Minimal: 8 x 8 pairs on the link between two groups. Valiant: every one of those pairs on two links.
+// Minimal: 8 x 8 pairs on the link between two groups. Valiant: each of those pairs uses two global links.
 TEST(Dragonfly, AllToAllLoadsGlobalLinks) {
   const auto load = [](const std::string& yaml) {
     const auto topology = make(yaml, 40);
@@ -326,7 +328,7 @@ TEST(Dragonfly, AnotherSeedGoesOtherWays) {
   EXPECT_NE(ways(1), ways(2));
 }
 
-// A queue pair has the bandwidth of one plane, all of them together that of the NIC; spread packets have it at once.
+// A queue pair has the bandwidth of one plane; all planes together have that of the NIC, and so do spread packets.
 TEST(Planes, AQueuePairKeepsToOne) {
   const std::string yaml = "rail_fat_tree: {nodes_per_leaf: 4, spines: 2, planes: 2, switch_latency: 150 ns, routing: ";
   const auto topology = make(yaml + "static}", 8);
@@ -350,7 +352,8 @@ TEST(Planes, AQueuePairKeepsToOne) {
   EXPECT_EQ(adaptive->links().size(), 2 * 8 + 2 * 2u);
 }
 
-// Two switches of two hosts each, by their names host2, host9, host10, host11; what joins them is shared by all.
+// Two switches with two hosts each, in name order host2, host9, host10, host11; the trunk between them is shared by
+// all.
 class PlatformFile : public testing::Test {
  protected:
   void SetUp() override { write(text("host11")); }
@@ -378,7 +381,7 @@ TEST_F(PlatformFile, HostsAreNicsAndRoutesAreTheirs) {
     for (const LinkId link : path(*topology, a, b)) all.push_back(topology->links()[link].name);
     return all;
   };
-  // In the order host2, host9, host10, host11; 2 and 10 are on one switch.
+  // Endpoints are in the order host2, host9, host10, host11; host2 and host10 are on one switch.
   EXPECT_THAT(names(0, 2), testing::SizeIs(4));
   EXPECT_THAT(names(0, 1), testing::SizeIs(5));
   EXPECT_THAT(names(0, 1), testing::Contains("platform.trunk"));
@@ -415,7 +418,7 @@ struct Counter : core::EventSink {
   int seen = 0;
 };
 
-// The long dimension's links bound an all-to-all on 16 x 8: T >= 256 m / B. Queues keep them nearly busy.
+// The long dimension's links bound an all-to-all on 16 x 8: T >= 256 m / B. Queues keep these links nearly busy.
 TEST(Torus, AllToAllIsBoundByTheBisection) {
   const auto topology = make(torus_16x8, 128);
   core::RunLoop loop;
@@ -433,7 +436,8 @@ TEST(Torus, AllToAllIsBoundByTheBisection) {
   EXPECT_LE(loop.now().seconds(), 1.25 * bound);
 }
 
-// An All-to-All over three ranks has shares of thirds; whose sums, compared to the last bit, differed: status 70.
+// An All-to-All over three ranks sends thirds of bytes. Comparing their sums to the last bit used to fail with status
+// 70.
 TEST(Networks, ConserveMessagesOfFractionsOfBytes) {
   core::RunLoop loop;
   part::Site site(loop, 3, 1, part::Reach(1, false), {});
@@ -461,7 +465,7 @@ TEST(FabricSpec, SaysWhatIsWrong) {
             "torus dimensions 16 x 8 make 128 nodes, the system has 64; choose dimensions whose product is 64");
 }
 
-// What a topology says of itself, against all of its routes.
+// Computes turns() by comparing all routes.
 bool turns(const Topology& topology, EndpointId by) {
   const EndpointId all = topology.endpoints();
   for (EndpointId a = 0; a < all; ++a) {
@@ -483,7 +487,7 @@ TEST(Turns, WhatAFabricSaysOfItselfIsSoOfAllRoutes) {
   struct Case {
     std::string yaml;
     std::int64_t nodes, nics;
-    std::vector<EndpointId> turn;  // by these, and by no other number of whole nodes
+    std::vector<EndpointId> turn;  // the values for which turns() is true, among whole nodes
   };
   const std::string star = "star: {switch_latency: 200 ns}";
   const auto leaves = [](const std::string& kind, int nodes_per_leaf, int spines, const std::string& routing) {
@@ -521,7 +525,7 @@ TEST(Turns, WhatAFabricSaysOfItselfIsSoOfAllRoutes) {
       if (expected) {
         EXPECT_TRUE(turns(*topology, by)) << one.yaml << " by " << by;
       }
-      // A link stands beside the endpoint that takes the place of the one that its own stands beside.
+      // If a link is mapped to another link, its home must be mapped in the same way.
       for (LinkId link = 0; expected && link < topology->links().size(); ++link) {
         if (topology->turned(link, by) == link) continue;
         EXPECT_EQ((topology->home(link) + by) % topology->endpoints(), topology->home(topology->turned(link, by)))

@@ -15,8 +15,8 @@ std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, cons
 
 class Networks final : public part::Part, public part::Networks {
  public:
-  // Without a topology there is no network. `flow`: SimGrid's flows serve it, which has one engine, so that its links
-  // stay shared in any counterfactual run; else chunks wait at every port.
+  // Without a topology there is no network. flow = true: SimGrid flows, with one engine, so that links stay shared in
+  // every counterfactual run; flow = false: chunks queue at every port.
   Networks(part::Site& site, std::unique_ptr<core::Topology> topology, bool flow, Bytes chunk);
 
   std::vector<double> traffic(const part::Traffic& program) const override;

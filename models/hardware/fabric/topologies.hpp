@@ -5,11 +5,12 @@
 
 namespace moire::fabric {
 
-// Of a queue pair, where routing may choose; the finaliser of splitmix64 over all of it: neighbours land anywhere.
+// Hash of a queue pair for routing decisions; the finaliser of splitmix64, so that similar inputs give unrelated
+// results.
 std::uint64_t hash_of(std::uint64_t pair, std::uint32_t flow, std::int64_t seed);
 
-// Every fabric gives each endpoint a link out (2e) and a link in (2e + 1), as fast as its NIC: a NIC's port is one
-// capacity per direction whatever lies behind it.
+// Base of all fabrics. Every endpoint has a link out (2e) and a link in (2e + 1) with the NIC's bandwidth: a NIC port
+// is one capacity per direction whatever the fabric behind it is.
 class Ports : public core::Topology {
  public:
   std::uint32_t endpoints() const override { return endpoints_; }
@@ -26,7 +27,7 @@ class Ports : public core::Topology {
   core::LinkId out(core::EndpointId endpoint) const { return 2 * endpoint; }
   core::LinkId in(core::EndpointId endpoint) const { return 2 * endpoint + 1; }
   core::LinkId add_link(std::string name, BytesPerSecond bandwidth, Time latency);
-  // Of links that are no ports.
+  // For links that are not ports.
   virtual core::EndpointId home_of(core::LinkId link) const { return link; }
   virtual core::LinkId other_turned(core::LinkId link, core::EndpointId /*by*/) const { return link; }
 
@@ -35,7 +36,7 @@ class Ports : public core::Topology {
   std::vector<core::NetworkLink> links_;
 };
 
-// direct and star: out of one port, into the other.
+// direct and star: out of one port and into the other.
 class OneHop final : public Ports {
  public:
   OneHop(const DirectSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic);
@@ -63,7 +64,7 @@ class TwoLevel final : public Ports {
 
   std::vector<std::uint32_t> leaf_of_;
   std::vector<core::EndpointId> first_of_leaf_;
-  std::uint32_t planes_, spines_;  // that routing tells apart; spines of a plane
+  std::uint32_t planes_, spines_;  // as far as routing distinguishes them; spines per plane
   std::int64_t seed_;
   core::LinkId first_plane_port_ = 0, first_trunk_ = 0;
 };
@@ -73,7 +74,7 @@ class Torus final : public Ports {
   Torus(const TorusSpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
-  // Along the last dimension.
+  // True for shifts along the last dimension, with the parity conditions of torus.cpp.
   bool turns(core::EndpointId by) const override;
 
  private:
@@ -84,18 +85,18 @@ class Torus final : public Ports {
   core::LinkId first_hop_ = 0;
 };
 
-// Null, and why, where SimGrid cannot read the file or its hosts are not as many as the endpoints.
+// Returns null and sets `error` if SimGrid cannot read the file or the number of hosts is not that of the endpoints.
 std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic,
                                      config::Problem& error);
 
-// Endpoint e is on router e / (nodes_per_router x nics), and router r in group r / routers_per_group. Link c of group g
-// to the group d further on leaves the router (c x (groups - 1) + d - 1) / global_links of the group.
+// Endpoint e is on router e / (nodes_per_router x nics), and router r is in group r / routers_per_group. Link c from a
+// group to the group d further on starts at the group's router (c x (groups - 1) + d - 1) / global_links.
 class Dragonfly final : public Ports {
  public:
   Dragonfly(const DragonflySpec& spec, std::uint32_t nics_per_node, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
-  // By whole groups: the hash knows places in a group and how far apart groups are.
+  // True for whole groups: the hash uses positions within groups and the distance between groups.
   bool turns(core::EndpointId by) const override { return by % group_endpoints() == 0; }
 
  private:
@@ -104,8 +105,7 @@ class Dragonfly final : public Ports {
   std::uint32_t group_endpoints() const { return routers_ * router_endpoints_; }
   std::uint32_t local_links() const { return routers_ * (spines_ > 0 ? 2 * spines_ : routers_ - 1); }
   std::uint32_t global_links() const { return (groups_ - 1) * copies_; }
-  // The number, within its group, of the router (or spine) that has link `copy` to the group that is `further` groups
-  // on.
+  // Index within its group of the router (or spine) that has link `copy` to the group `further` groups on.
   std::uint32_t gateway(std::uint32_t further, std::uint32_t copy) const {
     return (copy * (groups_ - 1) + further - 1) / global_;
   }

@@ -31,8 +31,9 @@ Torus::Torus(const TorusSpec& spec, std::uint32_t nics_per_node, const nic::NicS
   }
 }
 
-// Dimension by dimension, the shorter way round each ring. Half a ring away both ways are as short: the parity of the
-// source's coordinates and of the destination's other ones decides, which splits uniform traffic evenly per link.
+// Dimension-order routing, the shorter way round each ring. At half a ring both ways are equally long; the parity of
+// the source's coordinates and of the destination's other coordinates decides, which splits uniform traffic evenly over
+// the links.
 void Torus::route(core::EndpointId source, core::EndpointId destination, std::uint32_t,
                   std::vector<core::LinkId>& path) const {
   const std::uint32_t target = destination / nics_per_node_;
@@ -66,7 +67,7 @@ void Torus::route(core::EndpointId source, core::EndpointId destination, std::ui
   path.push_back(in(destination));
 }
 
-// Of two ways that are as short the parity of the coordinates chooses, which the turn must keep.
+// Where two ways are equally long, the parity of the coordinates decides, so the shift must preserve it.
 bool Torus::turns(core::EndpointId by) const {
   const core::EndpointId plane = endpoints() / size_.back();
   if (by % plane != 0) return false;

@@ -16,7 +16,7 @@ std::vector<std::uint32_t> whole_nodes(std::uint32_t nodes, std::uint32_t nics, 
   return leaf_of;
 }
 
-// Leaves of rail 0 first, then those of rail 1, ...
+// The leaves of rail 0 come first, then those of rail 1, and so on.
 std::vector<std::uint32_t> rails(std::uint32_t nodes, std::uint32_t nics, std::int64_t nodes_per_leaf) {
   const auto leaves_per_rail = static_cast<std::uint32_t>((nodes + nodes_per_leaf - 1) / nodes_per_leaf);
   std::vector<std::uint32_t> leaf_of;
@@ -37,8 +37,8 @@ TwoLevel::TwoLevel(const RailFatTreeSpec& spec, std::uint32_t nodes, std::uint32
                    const nic::NicSpec& nic)
     : TwoLevel(spec, rails(nodes, nics_per_node, spec.nodes_per_leaf), spec.nodes_per_leaf, nic) {}
 
-// Trunk of a leaf to one spine = ports x wire / (oversubscription x planes x spines of a plane). With adaptive routing
-// all spines and planes are one.
+// Bandwidth from a leaf to one spine = ports x wire bandwidth / (oversubscription x planes x spines per plane). With
+// adaptive routing all spines and planes act as one.
 TwoLevel::TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
                    const nic::NicSpec& nic)
     : Ports(static_cast<std::uint32_t>(leaf_of.size()), nic, spec.link_latency + spec.switch_latency,
@@ -99,8 +99,8 @@ core::EndpointId TwoLevel::home_of(core::LinkId link) const {
   return link < first_trunk_ ? (link - first_plane_port_) / 2 / planes_ : first_of_leaf_[leaf_of_trunk(link)];
 }
 
-// Leaves take each other's places as wholes. A hash of who sends to whom is another one then, so that there must be
-// nothing to choose, or no way over spines.
+// The shift must map whole leaves to whole leaves. It changes the hash of a queue pair, so with several spines every
+// endpoint must stay under its leaf; routes over spines are then exempt (Topology::turns).
 bool TwoLevel::turns(core::EndpointId by) const {
   if (planes_ > 1) return false;
   constexpr std::uint32_t unknown = UINT32_MAX;

@@ -1,5 +1,5 @@
-// The host as a part of the machine: the thread that enqueues operations. Its times are read where queues are replayed
-// (models/hardware/replay).
+// The host as a part of the machine: the thread that enqueues operations. The replay of queues (models/hardware/replay)
+// uses its times.
 #pragma once
 
 #include "models/hardware/part/part.hpp"

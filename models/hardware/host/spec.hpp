@@ -1,4 +1,4 @@
-// What the host and the driver cost around a kernel.
+// Costs of the host and the driver around a kernel.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ class Describer;
 namespace moire::host {
 
 struct HostSpec {
-  Time enqueue;       // host time to put one operation into a queue; operation n is available after n of them
-  Time kernel_start;  // from an available kernel at the head of an idle queue to its first workgroup
-  Time queue_gap;     // from the end of an operation to the first workgroup of an already enqueued kernel behind it
-  // How often a queue looks whether the operation before has ended if that is of another engine: a kernel behind a copy
-  // by a DMA engine, or such a copy behind a kernel. Absent: it sees it at once.
+  Time enqueue;       // host time to enqueue one operation; operation n is available after n times this
+  Time kernel_start;  // from an available kernel at the head of an idle queue until its first workgroup
+  Time queue_gap;     // from the end of an operation until the first workgroup of a kernel enqueued behind it
+  // Interval at which a queue polls for the end of the preceding operation if that runs on another engine: a kernel
+  // behind a DMA copy, or a DMA copy behind a kernel. Absent: the end is seen at once.
   std::optional<Time> poll_interval{};
-  Time event_pair{};  // what two events of a queue add to the work of the kernels between them
+  Time event_pair{};  // time that two events of a queue add to the kernels between them
   static void describe(config::Describer<HostSpec>& d);
 };
 

@@ -87,7 +87,7 @@ void Links::wire(part::Rank rank, Capacities& own) {
       own.to_peer.assign(gpus, core::no_id);
       for (part::Rank peer = 0; peer < gpus; ++peer) {
         if (peer == site_.reach().gpu_of(rank)) continue;
-        // A link is as fast as the slower of its ends.
+        // A link is as fast as the slower one of its ends.
         const part::Rank other = site_.reach().node_of(rank) * gpus + peer;
         const double share = std::min(part::Uneven::share(slow, rank), part::Uneven::share(slow, other));
         own.to_peer[peer] = add(rank, fmt::format("link {} to {}", rank, other), to_one * share);
@@ -115,7 +115,7 @@ double Links::carried(part::Rank rank) const {
   double sum = 0;
   for (const core::CapacityId id : links_)
     if (site_.owner(id) == rank) sum += served[id];
-  // Of a mesh a link belongs to the GPU that it leads away from.
+  // In a mesh, a link belongs to the GPU at its source; add the incoming ones.
   const part::Rank own = site_.reach().gpu_of(rank);
   for (part::Rank other = 0; other < site_.ranks() && wiring_ == Wiring::full_mesh; ++other)
     if (other != rank && site_.reach().node_of(other) == site_.reach().node_of(rank))
@@ -142,7 +142,7 @@ void Links::add_wires(part::Rank source, part::Rank destination, std::uint32_t q
   }
 }
 
-// A store goes out once and in everywhere; of a sum what each GPU has goes out, and the sum comes in once.
+// Multicast store: out once, in at every GPU. Reduction: out at every GPU, and the sum in once.
 void Links::use_switch(const part::PhaseUse& use, core::ClassSpec& spec) const {
   MOIRE_INVARIANT(port_.multicast_efficiency && of(use.rank, use.queue).egress != core::no_id,
                   "a switch that cannot copy and add was asked to");
@@ -164,7 +164,7 @@ void Links::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   const program::PhaseShape& shape = use.shape;
   if (shape.by_switch) use_switch(use, spec);
   if (shape.peer_write > 0) {
-    const double window = port_.store_window_per_cu.value * use.cu_share;  // posted: not bound by the loads
+    const double window = port_.store_window_per_cu.value * use.cu_share;  // posted: loads do not limit them
     spec.bound = std::min(spec.bound, window / port_.store_latency.seconds() / shape.peer_write);
     if (!shape.by_switch)
       add_wires(use.rank, use.peer, use.queue, shape.peer_write * shape.peer_write_cost / port_.payload_efficiency,

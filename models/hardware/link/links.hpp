@@ -1,6 +1,6 @@
-// The scale-up links of every node as a part of the machine: ports or pair links as capacities, and what stores, loads
-// and copies between GPUs take of them. Link capacities are raw; what a byte of payload takes of them depends on who
-// sends it.
+// The scale-up links of all nodes as a part of the machine: ports or pair links as capacities, and the demands of
+// stores, loads and copies between GPUs. Capacities are raw link rates; link bytes per payload byte depend on the
+// sender.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,16 @@
 namespace moire::link {
 
 const part::Declaration& declaration();
-// Links of a port that are wired in a node of `gpus`.
+// Number of a port's links that are connected in a node of `gpus` GPUs.
 std::int64_t links_in_use(Wiring wiring, std::int64_t per_pair, std::int64_t gpus, const PortSpec& port);
-// `memory`: what the GPU's memory takes; `cus` store to peers.
+// `memory`: bandwidth of the GPU's memory; `cus`: number of CUs that store to peers.
 std::vector<part::Limit> limits(const PortSpec& port, std::int64_t in_use, BytesPerSecond memory, std::int64_t cus);
-// Does sharing cost time that is a link's or a NIC's? What goes through NICs is known to the workgroups only.
+// True if queues could lose time by sharing links or NICs. `nics`: the system has NICs, which any workgroup may use.
 bool shares(const program::Program& program, bool nics);
 
 class Links final : public part::Part, public part::Shared, public part::ScaleUp {
  public:
-  // `per_pair`: links between every two GPUs of a full mesh.
+  // `per_pair`: links between each pair of GPUs of a full mesh.
   Links(part::Site& site, Wiring wiring, std::int64_t per_pair, const PortSpec& port);
 
   std::vector<double> traffic(const part::Traffic& program) const override;
@@ -32,9 +32,9 @@ class Links final : public part::Part, public part::Shared, public part::ScaleUp
 
  private:
   struct Capacities {
-    core::CapacityId egress = core::no_id;  // nvswitch, pcie: the port's two directions
+    core::CapacityId egress = core::no_id;  // nvswitch, pcie: the two directions of the port
     core::CapacityId ingress = core::no_id;
-    std::vector<core::CapacityId> to_peer;  // full_mesh: by GPU number in the node, no_id for itself
+    std::vector<core::CapacityId> to_peer;  // full_mesh: by index of the peer in the node; no_id for itself
   };
   const Capacities& of(part::Rank rank, std::uint32_t queue) const {
     return capacities_[(apart_ ? queue * site_.ranks() : 0) + rank];
@@ -50,8 +50,8 @@ class Links final : public part::Part, public part::Shared, public part::ScaleUp
   std::int64_t per_pair_;
   PortSpec port_;
   bool apart_;
-  std::vector<Capacities> capacities_;   // of all ranks, once or for each queue
-  std::vector<core::CapacityId> links_;  // all of them
+  std::vector<Capacities> capacities_;   // of all ranks; repeated per queue in a counterfactual run
+  std::vector<core::CapacityId> links_;  // all links
 };
 
 }  // namespace moire::link

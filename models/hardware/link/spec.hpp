@@ -1,4 +1,4 @@
-// Scale-up links: how the GPUs of one node reach each other's memory (NVLink, xGMI, PCIe).
+// Scale-up links: how GPUs of one node access each other's memory (NVLink, xGMI, PCIe).
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace moire::link {
 struct PortSpec {
   std::int64_t links = 0;
   BytesPerSecond link_bandwidth;
-  double payload_efficiency = 1;          // payload share of the raw bandwidth that peer stores of CUs reach
+  double payload_efficiency = 1;          // payload share of the raw bandwidth for peer stores of CUs
   std::optional<double> copy_efficiency;  // the same for DMA engines; absent: as stores
-  // The same for stores to all GPUs of the node and sums of what all of them have, which the switch makes; absent: it
-  // cannot.
+  // The same for multicast stores to all GPUs of the node and for sums over all GPUs, both done by the switch; absent:
+  // the switch cannot do them.
   std::optional<double> multicast_efficiency;
   std::optional<Time> load_latency;  // of a load from a peer's memory, idle link
-  Time store_latency;                // from a store's issue to its visibility at the peer, idle link
-  Bytes store_window_per_cu;         // bytes of peer stores one CU can have under way
-  Time store_return;                 // from a store's arrival at the peer until a fence of its issuer knows it
-  Time fence;                        // a system-wide fence with nothing under way
+  Time store_latency;                // from the issue of a store until it is visible at the peer, idle link
+  Bytes store_window_per_cu;         // bytes of peer stores that one CU can have in flight
+  Time store_return;                 // from a store's arrival at the peer until a fence of the issuer sees it
+  Time fence;                        // a system-wide fence with nothing in flight
   static void describe(config::Describer<PortSpec>& d);
 };
 
 // How the ports of a node are wired.
 enum class Wiring {
-  none,       // GPUs of a node reach each other through their NICs only
-  nvswitch,   // every port into a non-blocking switch: egress and ingress port are the capacities
-  full_mesh,  // links of their own between every pair
-  pcie,       // host bridge: one slot per GPU, up to it and down again
+  none,       // GPUs of a node reach each other only through their NICs
+  nvswitch,   // every port connects to a non-blocking switch; egress and ingress ports are the capacities
+  full_mesh,  // dedicated links between every pair
+  pcie,       // host bridge: one slot per GPU, used upstream and downstream
 };
 
 }  // namespace moire::link

@@ -26,7 +26,7 @@ const Node* at(const Node& from, std::string_view path) {
   return node;
 }
 
-// {value: 4.8 TB/s, source: datasheet} or the value alone.
+// The value of {value: 4.8 TB/s, source: datasheet}, or the node itself.
 const Node* value_in(const Node* node) {
   const Node* value = node != nullptr && node->is_map() ? node->find("value") : nullptr;
   return value != nullptr ? value : node;
@@ -50,7 +50,7 @@ std::optional<double> number_in(const Node* node) {
   return std::nullopt;
 }
 
-// Sums of the groups of CUs: of all their CUs, or of the groups themselves.
+// Sum over the groups of CUs: of their CUs, or of the groups themselves.
 std::optional<double> counted(const Node* groups, bool cus) {
   if (groups == nullptr || !groups->is_sequence()) return std::nullopt;
   double sum = 0;
@@ -77,7 +77,7 @@ bool is_true(const Node& node, std::string_view flag) {
 
 struct Written {
   double number = 0;
-  std::string unit;  // with the blank before it
+  std::string unit;  // including the space before it
 };
 
 Written split(const std::string& text) {
@@ -87,7 +87,7 @@ Written split(const std::string& text) {
   return written;
 }
 
-// "989.4 TFLOP/s" x 1.5. Whole numbers stay whole: a part of a link or a channel is none.
+// "989.4 TFLOP/s" x 1.5. Integers stay integers, at least 1, because they count links or channels.
 std::string scaled(const std::string& text, double factor) {
   const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
   const Written written = split(text);
@@ -102,7 +102,7 @@ std::string shown(const std::string& text) {
   return fmt::format("{:.4g}{}", written.number, written.unit);
 }
 
-// CUs behind each port: the pattern goes on to the new number of CUs, or is cut there.
+// CUs behind each port: repeats or cuts the pattern to match the new number of CUs.
 void resize_pattern(Node& list, std::int64_t cus) {
   const std::vector<Node> pattern = list.items;
   list.items.clear();
@@ -115,7 +115,7 @@ void resize_pattern(Node& list, std::int64_t cus) {
   }
 }
 
-// The key of the file, as people change it.
+// The key within the GPU file, as users write it.
 std::string_view last_words(std::string_view of) { return of.starts_with("gpu.") ? of.substr(4) : of; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Values that follow others: a GPU with a higher clock has a higher peak, unless the same changes say otherwise.
+// Values that follow others: a GPU with a higher clock has a higher peak rate, unless the same changes set it.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace moire::machine {
 
-// What the parts declare, in their order.
+// The rules that the parts declare, in the order of the parts.
 std::vector<part::Follow> follows();
 
-// The tree of a system with what follows from its overrides. Each value that follows is told in `told`:
+// Returns the tree of a system in which values follow its overrides. Adds a line to `told` for each changed value:
 // "compute.vector_fp32 72 TFLOP/s instead of 65.3 TFLOP/s, with compute.clock".
 config::Node with_what_follows(const config::Node& system, std::vector<std::string>& told);
 

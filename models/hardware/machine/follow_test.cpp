@@ -82,7 +82,7 @@ TEST(Follow, LinksOfPairsDivideThoseOfThePort) {
       << "taking GPUs away wires nothing anew";
 }
 
-// A file that a change names is a file: its values are its own.
+// A file that a change names is taken as it is: nothing in it is scaled.
 TEST(Follow, AnotherGpuIsTakenAsItIs) {
   const Followed other = with("4xh200.yaml", {"node.gpu=" + support::source_dir() + "/configs/hardware/h100_sxm.yaml"});
   EXPECT_THAT(other.told, IsEmpty());

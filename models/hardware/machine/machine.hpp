@@ -1,4 +1,4 @@
-// A machine ready to run programs: the parts of a system on one clock and in one sharing domain.
+// A machine that can run programs: the parts of a system with a common clock and sharing domain.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ using program::Rank;
 
 class Machine {
  public:
-  // Fails with a message that says what would be right where parts do not fit together (torus size, say). Without a
-  // `loop` the machine has its own. `images`: blocks of whole nodes that do the same; it has the first one's GPUs.
+  // Returns null and sets `error` if parts do not fit together (such as the torus size). Without `loop` the machine has
+  // its own. `images`: number of identical blocks of whole nodes; only the GPUs of the first block are built.
   static std::unique_ptr<Machine> build(const SystemSpec& spec, config::Problem& error, const Apart& apart = {},
                                         Rank images = 1);
   static std::unique_ptr<Machine> build(const SystemSpec& spec, core::RunLoop& loop, config::Problem& error,
@@ -26,16 +26,16 @@ class Machine {
 
   const SystemSpec& spec() const { return spec_; }
   const GpuSpec& gpu() const { return spec_.node.gpu; }
-  // As it is, where clocks differ.
+  // The GPU of a rank, if clocks differ between ranks.
   const GpuSpec& gpu(Rank rank) const { return slow_.empty() ? gpu() : slow_[rank]; }
-  Rank ranks() const { return site_.ranks(); }  // that are simulated
+  Rank ranks() const { return site_.ranks(); }  // simulated ranks
   Rank images() const { return site_.images(); }
   const part::Reach& reach() const { return site_.reach(); }
 
   core::RunLoop& loop() { return site_.loop(); }
   core::Sharing& sharing() { return site_.sharing(); }
   const part::Site& site() const { return site_; }
-  // What a part offers (models/hardware/part/services.hpp).
+  // A service that some part offers (models/hardware/part/services.hpp).
   template <class Service>
   Service& service() const {
     Service* found = site_.find<Service>();
@@ -43,7 +43,7 @@ class Machine {
     return *found;
   }
 
-  // Runs until nothing is left to happen.
+  // Runs until no events are left.
   void run();
 
  private:
@@ -52,7 +52,7 @@ class Machine {
   SystemSpec spec_;
   std::unique_ptr<core::RunLoop> own_loop_;
   part::Site site_;
-  std::vector<GpuSpec> slow_;  // by rank, where their clocks differ
+  std::vector<GpuSpec> slow_;  // by rank, if clocks differ
 };
 
 }  // namespace moire::machine

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// Rates of the capacities by their names.
+// Rates of the capacities by name.
 std::map<std::string, double> rates(Machine& machine) {
   std::map<std::string, double> all;
   for (core::CapacityId id = 0; id < machine.sharing().capacities(); ++id) {
@@ -29,7 +29,7 @@ std::map<std::string, double> rates(Machine& machine) {
   return all;
 }
 
-// What a unit of work takes, by the names of the capacities.
+// Demands of a unit of work, by names of capacities.
 std::map<std::string, double> demands(Machine& machine, const core::ClassSpec& spec) {
   std::map<std::string, double> all;
   for (const core::Demand& demand : spec.demands)
@@ -83,7 +83,7 @@ TEST(Machine, APayloadByteTakesMoreOfALinkThanItself) {
   EXPECT_DOUBLE_EQ(on_wire(true), 2);
 }
 
-// Four of eight GPUs once had the links of all eight: 7 / 3 a pair.
+// Four of eight GPUs used to share the links of all eight: 7 / 3 per pair.
 TEST(Machine, TakingGpusOfAMeshAwayTakesTheirLinksAway) {
   for (const auto& [gpus, per_pair] : {std::tuple{8, 1}, {4, 1}, {2, 1}, {4, 2}}) {
     core::RunLoop loop;
@@ -127,7 +127,7 @@ TEST(Machine, StoresStayInTheirNode) {
   EXPECT_ANY_THROW(demands_of_store(*machine, 1, 1, 1));
 }
 
-// A part declares each of its figures once, and no two parts declare the same.
+// A part declares each of its metrics once, and no two parts declare the same one.
 TEST(Parts, DeclareWhatTheyTell) {
   core::RunLoop loop;
   const auto machine = build_or_throw(example_system(2, 2), loop);
@@ -148,7 +148,7 @@ TEST(Parts, DeclareWhatTheyTell) {
   }
 }
 
-// Each kind of span that observers are told has one section of a timeline.
+// Each kind of span that observers receive has one section of a timeline.
 TEST(Parts, DeclareWhereTimelinesShowThem) {
   std::vector<std::pair<program::SpanKind, std::string_view>> sections;
   for (const part::TimelineSection& section : timeline_sections()) sections.emplace_back(section.spans, section.name);
@@ -189,7 +189,6 @@ TEST(Machine, SaysWhatDoesNotFitTogether) {
 }
 
 // --- Systems that are refused
-// -----------------------------------------------------------------------------------------
 
 std::string refusal(const std::string& yaml) {
   config::Diagnostics diagnostics;

@@ -144,7 +144,7 @@ std::vector<part::Limit> limits(const SystemSpec& spec, const Program& program) 
 }
 
 std::optional<std::string_view> kind_that_stays_shared(const SystemSpec& spec) {
-  if (spec.network.model == NetworkModel::flow && spec.fabric) return "links";  // SimGrid has one engine
+  if (spec.network.model == NetworkModel::flow && spec.fabric) return "links";  // SimGrid has only one engine
   return std::nullopt;
 }
 

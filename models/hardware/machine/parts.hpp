@@ -1,5 +1,5 @@
-// The parts of a machine, one entry each in parts.cpp: the only place, with the composition of spec.hpp, that names
-// them.
+// The parts of a machine, one entry each in parts.cpp. Besides the composition in spec.hpp, this is the only place that
+// names them.
 #pragma once
 
 #include <memory>
@@ -14,33 +14,33 @@ namespace moire::machine {
 
 struct RegisteredPart {
   const part::Declaration& (*declaration)();
-  // Null after saying in `error` what does not fit and what would be right.
+  // Returns null and sets `error` if something does not fit.
   std::unique_ptr<part::Part> (*make)(const SystemSpec& spec, part::Site& site, config::Problem& error);
-  // Could queues of the program lose time to sharing this kind on this system?
+  // Could queues of this program lose time by sharing this kind on this system?
   bool (*shares)(const part::BlameKind& kind, const SystemSpec& spec, const program::Program& program);
-  // May null: says why the program cannot run on the part at all.
+  // May be null. Reports why the program cannot run on the part at all.
   std::optional<config::Problem> (*refuses)(const program::Program& program, const SystemSpec& spec);
-  // May be null: which parameters others of the system keep back.
+  // May be null. Which parameters of the part are limited by others of the system.
   std::vector<part::Limit> (*limits)(const SystemSpec& spec, const program::Program& program) = nullptr;
 };
 
-// In the order of their metrics and of the kinds of blame: what is taken apart first is charged first.
+// In the order of their metrics and of the kinds of blame: kinds that come first are separated first.
 const std::vector<RegisteredPart>& parts();
 
-// Of all parts as a timeline shows them, from the compute units outwards.
+// Timeline sections of all parts, from the compute units outwards.
 std::vector<part::TimelineSection> timeline_sections();
 
-// The first part that refuses says why.
+// The problem of the first part that refuses the program.
 std::optional<config::Problem> does_not_fit(const program::Program& program, const SystemSpec& spec);
 
-// What all parts say.
+// The limits of all parts.
 std::vector<part::Limit> limits(const SystemSpec& spec, const program::Program& program);
 
 // Links of a GPU's port that lead to another GPU of the node.
 std::int64_t links_in_use(const NodeSpec& node);
 
-// Where a counterfactual run cannot give queues networks of their own, what is left between everything apart and alone
-// belongs to this kind.
+// If a counterfactual run cannot give queues networks of their own, the time that remains unexplained between all kinds
+// separated and each queue alone is attributed to this kind.
 std::optional<std::string_view> kind_that_stays_shared(const SystemSpec& spec);
 
 }  // namespace moire::machine

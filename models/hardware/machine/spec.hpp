@@ -1,5 +1,5 @@
-// A machine from its parts: GPUs in nodes, nodes in a cluster. One file each for the GPU, the NIC and the system. Two
-// keys of these files, `gemm` of a GPU and `library` of a system, name software: models/workload/libraries reads them.
+// Spec of a machine: GPUs in nodes, nodes in a cluster. GPU, NIC and system have one file each. Two keys of these files
+// name software and are read by models/workload/libraries: `gemm` of a GPU and `library` of a system.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ struct GpuSpec {
   std::optional<power::PowerSpec> power;
   static void describe(config::Describer<GpuSpec>& d);
 
-  // The same GPU at `share` of its clock, as follow.hpp says of one whose `compute.clock` is changed.
+  // The same GPU at `share` of its clock; values follow as if `compute.clock` were changed in its file (follow.hpp).
   GpuSpec at_clock(double share) const;
-  // While it works at `share` of its clock: nothing changes but the clock, so what matrix arithmetic lowers it to at
-  // once (compute.matrix_clock) is where it was.
+  // The GPU while it runs at `share` of its clock: rates follow the clock, but the absolute clock to which matrix
+  // arithmetic lowers it (compute.matrix_clock) stays the same.
   GpuSpec operated_at(double share) const;
 };
 
@@ -43,7 +43,7 @@ struct NodeSpec {
   std::int64_t gpus = 1;
   GpuSpec gpu;
   link::Wiring wiring = link::Wiring::none;
-  std::optional<std::int64_t> links_per_pair;  // of a full mesh
+  std::optional<std::int64_t> links_per_pair;  // full mesh only
   std::int64_t nics = 0;                       // GPU g uses NIC g * nics / gpus
   std::optional<nic::NicSpec> nic;
   static void describe(config::Describer<NodeSpec>& d);
@@ -65,12 +65,12 @@ struct SystemSpec {
   NodeSpec node;
   std::optional<fabric::FabricSpec> fabric;
   NetworkSpec network;
-  config::Node operating_point{};       // of scenarios that name none; read by models/hardware/power
-  std::optional<double> operated_at{};  // share of their clock at which the GPUs work; present: energy is counted
-  std::shared_ptr<const part::Uneven> uneven{};  // null: all parts are as the files say
+  config::Node operating_point{};       // of scenarios that name none; models/hardware/power reads it
+  std::optional<double> operated_at{};  // fraction of their clock at which the GPUs run; if present, energy is counted
+  std::shared_ptr<const part::Uneven> uneven{};  // null: all parts are as specified
   static void describe(config::Describer<SystemSpec>& d);
 
-  // The same machine while its GPUs work at `share` of their clock, and their energy is counted.
+  // Makes the GPUs run at `share` of their clock, and their energy be counted.
   void operate_at(double share);
 
   std::int64_t ranks() const { return nodes * node.gpus; }

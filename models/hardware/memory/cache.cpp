@@ -10,13 +10,13 @@ namespace {
 
 double held_bytes(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side) {
   double held = l2.capacity.value * l2.usable_share;
-  // Inclusive of what L2 holds.
+  // The memory-side cache includes what the L2 holds.
   if (memory_side) held = std::max(held, memory_side->capacity.value * memory_side->usable_share);
   return held;
 }
 
-// Rows of one table in groups of equal popularity: one by one where they are popular, then in groups that grow by an
-// eighth, whose rows differ little.
+// The rows of one table in groups of nearly equal popularity: single rows where they are popular, then groups that grow
+// by an eighth.
 class Popularity {
  public:
   Popularity(std::int64_t rows, double exponent) {
@@ -32,7 +32,7 @@ class Popularity {
     for (Group& group : groups_) group.share /= sum;
   }
 
-  // Different rows among `reads` reads, and how fast their number still grows.
+  // distinct(): expected number of different rows among `reads` reads. growth(): its derivative.
   double distinct(double reads) const {
     double sum = 0;
     for (const Group& group : groups_) sum += group.rows * -std::expm1(-group.share * reads);
@@ -47,12 +47,12 @@ class Popularity {
  private:
   struct Group {
     double rows;
-    double share;  // of the reads, of one row
+    double share;  // of all reads, per row
   };
   std::vector<Group> groups_;
 };
 
-// Reads of a table after which as many of its rows were asked for as `held`, at most `most`.
+// Number of reads of a table after which `held` different rows have been read, at most `most`.
 double reads_that_fill(const Popularity& table, double held, double most) {
   if (table.distinct(most) <= held) return most;
   double low = 0;
@@ -85,8 +85,8 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
   const Popularity table(reads.rows, reads.zipf_exponent);
   double held = held_bytes(l2, memory_side) / reads.row_bytes.value;
   auto in_a_row = static_cast<double>(reads.reads_per_pass);
-  // What one pass leaves of all tables fits: the next one finds it, so all passes are one. Each table has its part of
-  // the cache then; else the tables at hand share it.
+  // If the rows that one pass touches in all tables fit together, the next pass finds them: all passes act as one, and
+  // each table has its share of the cache. Otherwise the tables that are being read share it.
   const auto tables = static_cast<double>(reads.tables);
   if (reads.passes > 1 && tables * table.distinct(in_a_row) <= held) {
     held /= tables;
@@ -95,7 +95,8 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
     held /= std::clamp(reads.tables_at_once, 1.0, tables);
   }
   const double stay = reads_that_fill(table, held, in_a_row);
-  // Until the cache is full a read misses if its row is new; after that, if its row was not asked for during `stay`.
+  // Until the cache is full, a read misses if its row is new; after that, if its row was not read during the last
+  // `stay` reads.
   const double misses = table.distinct(stay) + (in_a_row - stay) * table.growth(stay);
   return std::clamp(1 - misses / in_a_row, 0.0, 1.0);
 }

@@ -52,14 +52,14 @@ TEST(RowOverfetch, IsWholeGrainsAndTheCostOfOpening) {
 }
 
 // --- Rows of tables
-// ---------------------------------------------------------------------------------------------------
 
 TableReads reads_of(std::int64_t rows, std::int64_t reads, double exponent) {
   return {
       .tables = 1, .rows = rows, .row_bytes = {100}, .passes = 1, .reads_per_pass = reads, .zipf_exponent = exponent};
 }
 
-// Everything fits: a read hits if its row was read before. Of 1,000 rows 500 reads meet 1,000 (1 - e^-0.5) = 393.47.
+// Everything fits: a read hits if its row was read before. 500 reads of 1,000 rows touch 1,000 (1 - e^-0.5) = 393.47
+// rows.
 TEST(TableHitRatio, InALargeCacheOnlyFirstReadsMiss) {
   EXPECT_NEAR(table_hit_ratio(cache(1e9), std::nullopt, reads_of(1000, 500, 0)), 1 - 393.4693 / 500, 1e-6);
 }
@@ -68,7 +68,7 @@ TEST(TableHitRatio, AfterManyReadsOfAlikeRowsIsTheShareThatFits) {
   EXPECT_NEAR(table_hit_ratio(cache(25'000), std::nullopt, reads_of(1000, 10'000'000, 0)), 0.25, 1e-4);
 }
 
-// Of two tables that are walked through together, each has half of the cache.
+// Two tables that are read together each have half of the cache.
 TEST(TableHitRatio, TablesReadTogetherShareTheCache) {
   TableReads reads = reads_of(1000, 10'000'000, 0);
   reads.tables = 8;
@@ -91,7 +91,7 @@ TEST(TableHitRatio, TheMorePopularityDiffersTheMoreHits) {
   }
 }
 
-// Small tables stay in the cache from pass to pass, large ones do not: then the passes are walks of their own.
+// Small tables stay in the cache from pass to pass; large ones do not, so each pass starts anew.
 TEST(TableHitRatio, APassFindsWhatTheLastOneLeftIfAllTablesFit) {
   TableReads reads = reads_of(1000, 500, 0);
   reads.tables = 4;
@@ -102,7 +102,7 @@ TEST(TableHitRatio, APassFindsWhatTheLastOneLeftIfAllTablesFit) {
               table_hit_ratio(cache(1e6), std::nullopt, reads_of(1000, 500, 0)), 1e-12);
 }
 
-// A cache that drops the least recently used row, read row by row.
+// Reference: an LRU cache simulated read by read.
 double simulated_hit_ratio(std::size_t holds, std::int64_t rows, std::int64_t reads, double exponent) {
   std::vector<double> sums;
   double sum = 0;

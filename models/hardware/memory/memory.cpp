@@ -9,14 +9,14 @@ namespace moire::memory {
 
 namespace {
 
-// The part of the unloaded latency that load stretches, where a batch waits for its slowest load (latency_spread): the
-// queues of the memory. The rest of the time is no waiting of all the bytes of a batch. Chosen with the curve of the
-// loaded latency, not measured by a microbenchmark of its own.
+// With latency_spread, the part of the unloaded latency that load stretches: the queues of the memory. The rest is not
+// waiting time of every byte in a batch. Chosen together with the curve of the loaded latency, not measured by a
+// microbenchmark of its own.
 constexpr double queued_share = 0.25;
 
 double queued_part(const HbmSpec& hbm) { return hbm.latency_spread.ps > 0 ? queued_share : 1; }
 
-// What a byte takes of a memory that also turns between reads and writes, over what it takes alone.
+// Memory time per byte with turnarounds between reads and writes, relative to the time without.
 double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
   double stores = shape.mixed_stores;
   if (stores < 0) {
@@ -115,7 +115,7 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
   if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});
 }
 
-// What the L2 holds together, source and destination, does not reach the memory.
+// If source and destination together fit into the L2, the copy does not reach the memory.
 bool Memory::stays_in_cache(const part::CopyUse& use) const {
   return use.peer == use.rank && 2 * use.bytes.value <= l2_.capacity.value;
 }

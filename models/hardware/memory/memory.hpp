@@ -1,4 +1,5 @@
-// The memory of every GPU as a part of the machine: L2 and HBM as capacities, and what phases and copies take of them.
+// The memory of all GPUs as a part of the machine: L2 and HBM as capacities, and the demands of phases and copies on
+// them.
 #pragma once
 
 #include <vector>
@@ -25,7 +26,7 @@ class Memory final : public part::Part, public part::Shared {
   struct Capacities {
     core::CapacityId l2 = core::no_id;
     core::CapacityId hbm = core::no_id;
-    double hit = 0;  // latency of the L2, seconds
+    double hit = 0;  // L2 latency, in seconds
   };
   const Capacities& of(part::Rank rank, std::uint32_t queue) const {
     return capacities_[(apart_ ? queue * site_.ranks() : 0) + rank];
@@ -35,7 +36,7 @@ class Memory final : public part::Part, public part::Shared {
   CacheSpec l2_;
   HbmSpec hbm_;
   bool apart_;
-  std::vector<Capacities> capacities_;  // of all ranks, once or for each queue
+  std::vector<Capacities> capacities_;  // of all ranks; repeated per queue in a counterfactual run
 };
 
 }  // namespace moire::memory

@@ -12,21 +12,21 @@ namespace moire::memory {
 
 struct HbmSpec {
   Bytes capacity;
-  BytesPerSecond peak;       // pins x rate (datasheet)
-  BytesPerSecond bandwidth;  // what streams reach, read plus written
-  double write_cost = 1;     // HBM time of a written byte over that of a read byte
-  // Extra time of traffic with a share x of writes over both alone: turnaround x (4 x (1 - x))^turnaround_exponent.
+  BytesPerSecond peak;       // pin count x pin rate (datasheet)
+  BytesPerSecond bandwidth;  // achieved by streams, read plus write
+  double write_cost = 1;     // HBM time per written byte, relative to a read byte
+  // Mixed traffic takes longer by the fraction turnaround x (4 w (1 - w))^turnaround_exponent, w = share of writes.
   double turnaround = 0;
   double turnaround_exponent = 1;
-  double turnaround_in_order = 1;  // share of it where all workgroups walk through memory together
-  Bytes access_granularity;        // bytes fetched for a random access of any smaller size
-  Bytes random_access_cost;        // what a random access takes beside its bytes, as bytes
+  double turnaround_in_order = 1;  // factor on turnaround if all workgroups walk through memory together
+  Bytes access_granularity;        // bytes fetched for any smaller random access
+  Bytes random_access_cost;        // cost of a random access besides its bytes, in bytes
   Time unloaded_latency;
-  // Loads that are waited for together take as long as the slowest: this longer for each factor e in their number.
-  // Under load they wait for the slowest, too. 0: all take the same time.
+  // A batch of n loads waits for the slowest one, which takes latency_spread longer for each factor e in n; the same
+  // holds for waiting under load. 0: all loads take the same time.
   Time latency_spread;
-  // Loaded latency L(u) = unloaded_latency x (1 + latency_growth x u^latency_exponent) below saturation, u = load /
-  // bandwidth; at saturation the sharing law sets it (design note "sharing").
+  // Loaded latency L(u) = unloaded_latency x (1 + latency_growth x u^latency_exponent) below saturation, with u = load
+  // / bandwidth. At saturation the sharing law determines the latency (docs/explanation/sharing.md).
   double latency_growth = 0;
   double latency_exponent = 1;
   static void describe(config::Describer<HbmSpec>& d);
@@ -34,14 +34,14 @@ struct HbmSpec {
 
 struct CacheSpec {
   Bytes capacity;
-  double usable_share = 1;  // of the capacity, for rows read at random
+  double usable_share = 1;  // usable part of the capacity for rows read at random
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
-  bool in_groups = false;  // the sum of caches of the groups of CUs, each its own
+  bool in_groups = false;  // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
 
-  // At `share` of the GPU's clock, with what goes with it (memory::declaration).
+  // The same cache at `share` of the GPU's clock, including values that follow it (memory::declaration).
   CacheSpec at_clock(double share) const;
 };
 

@@ -60,11 +60,11 @@ Time Nic::post(const Put& put) {
   return calendar_.now() + spec_.wqe_build;
 }
 
-// The turn of its queue pair is booked at once: those who post to one ring in the order in which they post.
+// Books the put's turn in its queue pair immediately, so turns follow the order of posting.
 void Nic::told(std::uint32_t index) {
   Time rings = calendar_.now() + spec_.wqe_build;
   if (puts_[index].issuer == Issuer::proxy) {
-    // Every put needs the same time to reach the host thread, so posting order is its order.
+    // The time to reach the host thread is the same for all puts, so it handles them in posting order.
     proxy_free_ = std::max(rings + spec_.proxy_latency, proxy_free_) + spec_.proxy_time;
     rings = proxy_free_;
   }

@@ -1,12 +1,12 @@
-// One NIC: takes puts from the GPUs (or the host thread) behind it and hands them to the scale-out network.
+// One NIC: accepts puts from the GPUs (or the host thread) behind it and passes them to the scale-out network.
 //
 //   thread: WQE build -> doorbell -> [queue pair: FIFO, 1 / rate] -> [NIC: FIFO, 1 / rate] -> PCIe latency -> network
 //   -> (put with a flag) flag latency -> sink
 //
-// So a put alone is visible after
+// A put alone is visible after
 //   t = wqe_build + doorbell + w / queue_pair_message_rate + w / message_rate + pcie_latency
 //       + sum of link latencies + bytes / min(wire payload, PCIe) + flag_latency,   w = 2 with a flag, else 1.
-// A host thread puts proxy_latency + proxy_time (one at a time) between WQE build and doorbell.
+// Puts of a host thread spend proxy_latency + proxy_time (one put at a time) between WQE build and doorbell.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@ enum class Issuer { gpu, proxy };
 
 struct Put {
   core::EndpointId destination = 0;
-  // Order holds within (destination, queue pair). Of a GPU it is taken modulo the spec's queue_pairs.
+  // Messages of one (destination, queue pair) stay in order. For GPUs the number is taken modulo the spec's
+  // queue_pairs.
   std::uint32_t queue_pair = 0;
-  Bytes bytes;       // >= 1; a bare flag is its 8 bytes
+  Bytes bytes;       // >= 1; a flag without data has 8 bytes
   bool flag = true;  // a flag follows the data, as a second work request of the same queue pair
   Issuer issuer = Issuer::gpu;
-  core::EventSink* sink = nullptr;  // fires when the data, and then the flag, can be seen at the receiver
+  core::EventSink* sink = nullptr;  // fires when data and flag are visible at the receiver
   std::uint64_t payload = 0;
-  Time after{};  // until the payload is in memory: nobody is told of the put before
+  Time after{};  // until the payload is in memory; the NIC's thread learns of the put only then
 };
 
 class Nic final : private core::EventSink {
@@ -49,10 +50,10 @@ class Nic final : private core::EventSink {
  private:
   void fire(std::uint64_t event) override;
   void fires_next(std::uint64_t event) const override;
-  void told(std::uint32_t index);     // the thread that rings has the put
-  void fetched(std::uint32_t index);  // its queue pair's turn is over
+  void told(std::uint32_t index);     // the thread that rings the doorbell has received the put
+  void fetched(std::uint32_t index);  // the work request has left its queue pair
   void next_of_thread();
-  void inject(std::uint32_t index);  // the payload begins to arrive from memory: the network has it from then on
+  void inject(std::uint32_t index);  // the first payload byte arrives from memory; the network takes over
 
   core::Calendar& calendar_;
   core::Network& network_;
@@ -62,10 +63,11 @@ class Nic final : private core::EventSink {
   Time queue_pair_service_;  // of one work request
   Time service_;
   Time free_;                                                // end of the NIC's last booked work request
-  Time proxy_free_;                                          // of the host thread's
+  Time proxy_free_;                                          // end of the host thread's last booked put
   std::unordered_map<std::uint64_t, Time> queue_pair_free_;  // only of queue pairs with work requests
-  // A host thread alone posts more slowly than queue pairs and NIC work: nobody waits for either, so when the payload
-  // begins to arrive is known when the put is told, in the order of the puts. Only the first of them is an event.
+  // True as long as only a host thread has posted, if it posts more slowly than queue pairs and NIC work. Then nothing
+  // queues behind it, so the injection time is known when a put is received, in the order of the puts; only the next
+  // injection is an event.
   bool thread_alone_;
   struct OfThread {
     std::uint32_t index;

@@ -1,4 +1,4 @@
-// What a NIC can do, as its datasheet and microbenchmarks say. README.md lists values with their sources.
+// Properties of a NIC, as in its datasheet and microbenchmarks. README.md lists values with their sources.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace moire::nic {
 
 struct NicSpec {
   // The wire.
-  BytesPerSecond bandwidth;       // of the port, per direction, after line coding (HDR: 200 Gb/s)
-  double payload_efficiency = 1;  // payload share of a full packet (headers, CRCs)
+  BytesPerSecond bandwidth;       // per direction, after line coding (HDR: 200 Gb/s)
+  double payload_efficiency = 1;  // payload share of a full packet (without headers and CRCs)
   Time latency;                   // through one NIC, between host interface and wire
   // Work requests.
-  PerSecond message_rate;                            // all queue pairs together
-  std::optional<PerSecond> queue_pair_message_rate;  // of one queue pair; absent: only the NIC limits
-  std::int64_t queue_pairs = 1;                      // to each peer
-  Time wqe_build;                                    // on the issuing thread, for one put
-  Time doorbell;                                     // from the doorbell store to the NIC that sees it
+  PerSecond message_rate;                            // over all queue pairs
+  std::optional<PerSecond> queue_pair_message_rate;  // of one queue pair; absent: only the NIC's rate limits
+  std::int64_t queue_pairs = 1;                      // per peer
+  Time wqe_build;                                    // time of the issuing thread per put
+  Time doorbell;                                     // from the doorbell store until the NIC sees it
   // The host interface.
   BytesPerSecond pcie_bandwidth;  // payload, per direction
-  Time pcie_latency;              // from a work request to the first payload byte read
-  Time flag_latency;              // from the last byte at the receiver's NIC to a flag that a polling thread sees
+  Time pcie_latency;              // from a work request until the first payload byte is read
+  Time flag_latency;              // from the last byte at the receiver's NIC until a polling thread sees the flag
   // Puts that a host thread posts for the GPU.
-  Time proxy_latency;  // from the GPU's descriptor to the host thread that sees it
-  Time proxy_time;     // host thread time per put; one thread per NIC
+  Time proxy_latency;  // from the GPU's descriptor until the host thread sees it
+  Time proxy_time;     // of the host thread per put; there is one thread per NIC
 
   BytesPerSecond wire_bandwidth() const { return bandwidth * payload_efficiency; }
-  // All traffic of a direction passes PCIe and the wire in series: two FIFO servers with the same traffic are one
+  // All traffic of a direction passes PCIe and the wire in series; two FIFO servers with the same traffic act like one
   // server at the lower rate.
   BytesPerSecond payload_bandwidth() const {
     return wire_bandwidth() < pcie_bandwidth ? wire_bandwidth() : pcie_bandwidth;

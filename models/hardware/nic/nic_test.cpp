@@ -12,7 +12,7 @@
 namespace moire::nic {
 namespace {
 
-// A switch with instant ports of the NIC's own speed.
+// A switch without delay, with ports of the NIC's speed.
 class Switch : public core::Topology {
  public:
   Switch(std::uint32_t endpoints, const NicSpec& nic) : endpoints_(endpoints) {
@@ -58,10 +58,7 @@ struct Seen : core::EventSink {
 
 struct Bench {
   explicit Bench(const NicSpec& spec)
-      : topology(4, spec),
-        network(loop, topology),
-        nic(loop.calendar(), network, 0, spec),
-        seen(loop.calendar()) {}
+      : topology(4, spec), network(loop, topology), nic(loop.calendar(), network, 0, spec), seen(loop.calendar()) {}
   Time post(double bytes, std::uint64_t payload = 0, std::uint32_t queue_pair = 0, bool flag = true,
             Issuer issuer = Issuer::gpu, core::EndpointId destination = 1) {
     return nic.post({destination, queue_pair, Bytes{bytes}, flag, issuer, &seen, payload});
@@ -102,8 +99,8 @@ TEST(Nic, SmallPutsAreBoundByTheMessageRate) {
   EXPECT_NEAR(bench.finish().us(), 2.9 + n * 2 * 5e-3, 0.01);
 }
 
-// A library's connections have queue pairs of their own, however many a GPU would have: a credit does not wait for the
-// data of another connection.
+// Connections of a library have queue pairs of their own, even if GPUs have fewer: a credit does not wait for the data
+// of another connection.
 TEST(Nic, PutsOfAHostThreadKeepTheirQueuePairs) {
   NicSpec spec = example();
   spec.queue_pairs = 1;
@@ -124,7 +121,7 @@ TEST(Nic, OneQueuePairIsBoundByItsOwnRate) {
   for (int i = 0; i < n; ++i) one.post(8, 0, 0, false);
   EXPECT_NEAR(one.finish().us(), 2.2 + n * 50e-3, 0.01);
   Bench four(spec);
-  for (int i = 0; i < n; ++i) four.post(8, 0, static_cast<std::uint32_t>(i), false);  // folded onto four
+  for (int i = 0; i < n; ++i) four.post(8, 0, static_cast<std::uint32_t>(i), false);  // taken modulo four
   EXPECT_NEAR(four.finish().us(), 2.2 + n / 4.0 * 50e-3, 0.03);
 }
 
@@ -146,15 +143,15 @@ TEST(Nic, OrderHoldsWithinAQueuePair) {
     bench.post(i % 3 == 0 ? 300e3 : 8, i, static_cast<std::uint32_t>(i % 4), i % 2 == 0, Issuer::gpu, 1 + i % 2);
   }
   bench.finish();
-  std::map<std::uint64_t, std::uint64_t> last;  // by queue pair (which fixes the destination here)
+  std::map<std::uint64_t, std::uint64_t> last;  // by queue pair (here it determines the destination)
   for (const auto& [put, when] : bench.seen.at) {
-    if (put % 2 != 0) continue;  // a flag of an earlier put may be seen after bare data of a later one
+    if (put % 2 != 0) continue;  // a flag of an earlier put may be seen after the data of a later put without a flag
     EXPECT_GE(put, last[put % 4]);
     last[put % 4] = put;
   }
 }
 
-// A queue pair with a backlog does not hold the others' work requests.
+// A queue pair with a backlog does not delay the work requests of others.
 TEST(Nic, BusyQueuePairDoesNotBlockAnother) {
   NicSpec spec = example();
   spec.queue_pair_message_rate = {1e6};
@@ -183,7 +180,7 @@ TEST(Nic, HostThreadServesPutsOneByOne) {
   EXPECT_NEAR(bench.finish().us(), 2.205 + 1.5 + 50 * 0.4, 0.01);
 }
 
-// Its puts are booked ahead unless a GPU has posted to the NIC.
+// Puts of a host thread are booked ahead unless a GPU has posted to the NIC; both ways must take the same time.
 TEST(Nic, PutsOfAHostThreadTakeTheSameTimeWhereGpusPostedBefore) {
   NicSpec spec = example();
   spec.queue_pair_message_rate = PerSecond{10e6};

@@ -47,7 +47,8 @@ core::EndpointId Nics::endpoint_of(part::Rank rank) const {
   return reach.node_of(rank) * per_node_ + reach.gpu_of(rank) * per_node_ / reach.gpus_per_node();
 }
 
-// A library's host thread opens queue pairs for each connection of two GPUs, also where they share a NIC or lend it.
+// The host thread of a library opens queue pairs per connection of two GPUs, even if GPUs share a NIC or use it as a
+// relay.
 std::uint32_t Nics::queue_pair_of(const part::Put& put) const {
   const part::Reach& reach = site_.reach();
   if (!put.proxied) return put.queue_pair;

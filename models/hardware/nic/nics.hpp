@@ -1,4 +1,4 @@
-// The NICs of a system as a part of the machine: puts of ranks go to the NIC that serves their GPU.
+// The NICs of a system as a part of the machine: puts of a rank go to the NIC that serves its GPU.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ std::vector<part::Limit> limits(const NicSpec& spec);
 
 class Nics final : public part::Part, public part::Puts {
  public:
-  // GPU g of a node uses NIC g x nics / gpus. Without `spec` there are none.
+  // GPU g of a node uses NIC g x nics / gpus. Without `spec` there are no NICs.
   Nics(part::Site& site, std::int64_t nics_per_node, const std::optional<NicSpec>& spec);
 
   void connect() override;
@@ -29,7 +29,7 @@ class Nics final : public part::Part, public part::Puts {
   core::EndpointId per_node_;
   std::optional<NicSpec> spec_;
   std::size_t endpoints_ = 0;
-  std::vector<std::unique_ptr<Nic>> nics_;  // of all endpoints, once or for each queue
+  std::vector<std::unique_ptr<Nic>> nics_;  // of all endpoints; repeated per queue in a counterfactual run
 };
 
 }  // namespace moire::nic

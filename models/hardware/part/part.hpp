@@ -1,5 +1,5 @@
-// One part of a machine (memory, links, CUs, ...) with its capacities. A part also implements the interfaces of
-// services.hpp that it offers; the machine finds them there. models/hardware/machine/parts.cpp registers parts.
+// A part of a machine (memory, links, CUs, ...) with its capacities. A part also implements the interfaces of
+// services.hpp that it offers; the machine finds them there. models/hardware/machine/parts.cpp registers all parts.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,16 @@ class Shared;  // services.hpp
 class Part {
  public:
   virtual ~Part() = default;
-  // Called once when all parts are there.
+  // Called once, after all parts have been added.
   virtual void connect() {}
-  // Values of the declared metrics of a run that ended at `end`, in the order of the declaration.
+  // Values of the declared metrics for a run that ended at `end`, in the order of the declaration.
   virtual std::vector<double> traffic(const Traffic& /*program*/) const { return {}; }
   virtual std::vector<double> occupied(Time /*end*/) const { return {}; }
-  // Throws InvariantError where something that went in did not come out.
+  // Throws InvariantError if something that entered the part did not leave it.
   virtual void check_conservation() const {}
 };
 
-// What a part sees of the machine that it is in. Outlives the part.
+// The part's view of its machine. Outlives the part.
 class Site {
  public:
   Site(core::RunLoop& loop, Rank ranks, Rank images, Reach reach, Apart apart,
@@ -46,16 +46,16 @@ class Site {
   core::RunLoop& loop() const { return loop_; }
   core::Sharing& sharing() { return sharing_; }
   const core::Sharing& sharing() const { return sharing_; }
-  Rank ranks() const { return ranks_; }  // that are simulated
-  // Blocks of so many ranks that do the same, of which the first one is simulated: 1 where all ranks are.
+  Rank ranks() const { return ranks_; }  // simulated ranks
+  // Number of identical blocks of ranks, of which only the first is simulated (folding); 1 if all ranks are simulated.
   Rank images() const { return images_; }
   const Reach& reach() const { return reach_; }
   const Apart& apart() const { return apart_; }
   const Uneven& uneven() const { return *uneven_; }
-  // How often something stands that queues have for themselves in `kind`, and which of them is the queue's.
+  // Number of copies of a resource of this kind: one per queue in a counterfactual run, else 1.
   std::uint32_t copies(std::string_view kind) const { return apart_.has(kind) ? apart_.queues : 1; }
 
-  // A capacity of one rank (of a link: its source), whose load observers are told.
+  // Adds a capacity whose load observers see. `owner`: its rank; for a link, the source.
   core::CapacityId add_capacity(Rank owner, core::CapacitySpec spec) {
     owners_.push_back(owner);
     return sharing_.add_capacity(std::move(spec));
@@ -67,10 +67,10 @@ class Site {
   }
   Rank owner_of_meter(core::MeterId id) const { return meter_owners_[id]; }
 
-  // In the order of their registration.
+  // In registration order.
   const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
   void add(std::unique_ptr<Part> part);
-  // Those that activities share.
+  // Parts whose capacities activities use.
   const std::vector<const Shared*>& shared() const { return shared_; }
   // The part that offers a service, or null.
   template <class Service>

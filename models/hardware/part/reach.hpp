@@ -1,4 +1,4 @@
-// Where one GPU stands from another (the same GPU, the same node, another node), and whether its stores get there.
+// Position of one GPU relative to another (same GPU, same node, other node), and whether stores reach it.
 #pragma once
 
 #include "sim/program/program.hpp"
@@ -9,18 +9,18 @@ using program::Rank;
 
 class Reach {
  public:
-  Reach() = default;  // nodes of one GPU
-  // `wired`: the GPUs of a node have links to each other.
+  Reach() = default;  // nodes of a single GPU
+  // `wired`: the GPUs of a node are connected by scale-up links.
   Reach(Rank gpus_per_node, bool wired) : gpus_per_node_(gpus_per_node), wired_(wired) {}
 
   Rank gpus_per_node() const { return gpus_per_node_; }
   Rank node_of(Rank rank) const { return rank / gpus_per_node_; }
-  Rank gpu_of(Rank rank) const { return rank % gpus_per_node_; }  // its number in the node
+  Rank gpu_of(Rank rank) const { return rank % gpus_per_node_; }  // index within the node
   bool same_node(Rank a, Rank b) const { return node_of(a) == node_of(b); }
 
-  // Can a workgroup of `a` store straight into the memory of `b`? Else it takes a put.
+  // True if a workgroup of `a` can store directly to memory of `b`; otherwise data must go through a NIC.
   bool stores(Rank a, Rank b) const { return a == b || (wired_ && same_node(a, b)); }
-  // Other GPUs that the stores of one reach.
+  // Number of other GPUs that stores of one GPU reach.
   Rank peers() const { return wired_ ? gpus_per_node_ - 1 : 0; }
 
  private:

@@ -1,5 +1,4 @@
-// What of a machine's parts is not as its files say, one by one: a scenario's `perturb`, drawn
-// (models/hardware/perturb).
+// Deviations of single parts from their specs: the `perturb` of a scenario, drawn by models/hardware/perturb.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +8,13 @@
 
 namespace moire::part {
 
-// A list is as long as there are ranks, NICs or links, or empty where all are as the files say.
+// Each list has an entry per rank, NIC or link, or is empty if all are as specified.
 struct Uneven {
-  std::vector<Time> start;    // by rank: how much later its host begins
-  std::vector<double> clock;  // by rank: share of the GPU's clock
-  std::vector<double> port;   // by rank: share of the bandwidth of its scale-up links
-  std::vector<double> nic;    // by NIC of the system: share of its payload bandwidth, both directions
-  std::vector<double> link;   // by link of the fabric: share of its bandwidth; NICs' ports have 1
+  std::vector<Time> start;    // by rank: delay of its host's start
+  std::vector<double> clock;  // by rank: fraction of the GPU's clock
+  std::vector<double> port;   // by rank: fraction of the bandwidth of its scale-up links
+  std::vector<double> nic;    // by NIC of the system: fraction of its payload bandwidth, in both directions
+  std::vector<double> link;   // by link of the fabric: fraction of its bandwidth; 1 for the ports of NICs
 
   Time start_of(std::size_t rank) const { return start.empty() ? Time{} : start[rank]; }
   static double share(const std::vector<double>& of, std::size_t number) { return of.empty() ? 1 : of[number]; }

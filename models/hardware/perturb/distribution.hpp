@@ -1,5 +1,5 @@
-// Distributions that parts of a machine are drawn from, as their quantiles: one number in (0, 1) for each part decides,
-// so that a part keeps its place among the others when a parameter is changed. The same bits on every machine.
+// Distributions from which deviations are drawn, as quantile functions: one number in (0, 1) per part determines its
+// value, so that a part keeps its rank among the others when a parameter changes. Same bits on every machine.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Describer;
 
 namespace moire::perturb {
 
-// T: Time for delays, double for shares of a clock or a bandwidth.
+// T: Time for delays, double for fractions of a clock or a bandwidth.
 template <class T>
 struct UniformSpec {
   T from{};
@@ -23,24 +23,24 @@ struct UniformSpec {
   static void describe(config::Describer<UniformSpec>& d);
 };
 
-// Cut to [from, to], which holds the mean.
+// Truncated to [from, to], which must contain the mean.
 template <class T>
 struct NormalSpec {
   T mean{};
-  T deviation{};  // of what is not cut
+  T deviation{};  // before truncation
   T from{};
   T to{};
   static void describe(config::Describer<NormalSpec>& d);
 };
 
-// Cut at `to`, where it is there; the mean is that of what is not cut.
+// Truncated at `to`, if given; `mean` is the mean before truncation.
 struct ExponentialSpec {
   Time mean;
   std::optional<Time> to;
   static void describe(config::Describer<ExponentialSpec>& d);
 };
 
-// e^(ln(median) + sigma x normal), cut at `to`, where it is there.
+// e^(ln(median) + sigma x standard normal), truncated at `to`, if given.
 struct LognormalSpec {
   Time median;
   double sigma = 0;
@@ -48,7 +48,7 @@ struct LognormalSpec {
   static void describe(config::Describer<LognormalSpec>& d);
 };
 
-// Exactly one of them.
+// Exactly one of the members is set.
 struct DelaySpec {
   std::optional<Time> value;
   std::optional<UniformSpec<Time>> uniform;
@@ -64,17 +64,17 @@ struct ShareSpec {
   static void describe(config::Describer<ShareSpec>& d);
 };
 
-// p in (0, 1) to the value that a share p of all draws lies below.
+// Maps p in (0, 1) to the value below which a fraction p of all draws lies.
 template <class T>
 using Quantile = std::function<T(double p)>;
 Quantile<Time> quantile(const DelaySpec& spec);
 Quantile<double> quantile(const ShareSpec& spec);
 
-// Of the standard normal distribution; relative error below 2e-9.
+// Quantile of the standard normal distribution; relative error below 2e-9.
 double normal_quantile(double p);
 
-// A number in (0, 1) that the seed gives to part `unit` of entry `entry` of list `kind`: no other entry or part moves
-// it.
+// A uniform number in (0, 1) for part `unit` of entry `entry` of list `kind`; independent of all other entries and
+// parts.
 double uniform_of(std::uint64_t seed, std::uint64_t kind, std::uint64_t entry, std::uint64_t unit);
 
 }  // namespace moire::perturb

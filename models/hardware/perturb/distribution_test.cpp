@@ -32,7 +32,7 @@ std::string refusal(const std::string& yaml) {
   return errors;
 }
 
-// us
+// Draws, in us.
 std::vector<double> delays(const std::string& yaml, int count = 20'000) {
   const auto of = quantile(from<DelaySpec>(yaml));
   std::vector<double> all;
@@ -67,7 +67,7 @@ TEST(Distribution, UniformNumbersAreSpreadAndApart) {
   EXPECT_NE(uniform_of(1, 2, 3, 4), uniform_of(2, 2, 3, 4));
   EXPECT_NE(uniform_of(1, 2, 3, 4), uniform_of(1, 3, 3, 4));
   EXPECT_NE(uniform_of(1, 2, 3, 4), uniform_of(1, 2, 4, 4));
-  // The same on every machine: a change here changes everybody's runs.
+  // Must be the same on every machine; changing this value changes every perturbed run.
   EXPECT_EQ(uniform_of(1, 0, 0, 0), 0x1.2b70478ac411cp-4);
 }
 
@@ -87,7 +87,8 @@ TEST(Distribution, Uniform) {
 TEST(Distribution, NormalIsCutOnBothSides) {
   const auto all = delays("normal: {mean: 20 us, deviation: 5 us, from: 15 us, to: 100 us}");
   EXPECT_GE(*std::min_element(all.begin(), all.end()), 15);
-  // Of the normal 15.9 % lie below one deviation; half of what is left above the mean is 0.5 / 0.841.
+  // Of the untruncated normal distribution 15.9 % lie below one deviation; half of the remainder is above the mean: 0.5
+  // / 0.841.
   EXPECT_THAT(share_below(all, 20), DoubleNear(1 - 0.5 / 0.8413, 0.01));
   const auto narrow = delays("normal: {mean: 20 us, deviation: 5 us, from: 20 us, to: 20 us}", 100);
   EXPECT_EQ(share_below(narrow, 19.999), 0);

@@ -14,7 +14,7 @@ namespace {
 
 using Units = std::vector<std::size_t>;
 
-// Numbers of the draws: of the lists, and of who is drawn apart from how much.
+// Stream numbers of the draws: one per list; `who` separates the selection of parts from the drawing of values.
 enum Kind : std::uint64_t { start, gpus, ports, nics, links, who = 100 };
 
 std::string shown(Time time) { return config::format_quantity(Time{(time.ps + 500) / 1000 * 1000}); }
@@ -24,15 +24,15 @@ double number(double share) { return share; }
 Time like(Time, double mean) { return Time{std::llround(mean)}; }
 double like(double, double mean) { return mean; }
 
-// What one list of `perturb` is about.
+// One list of `perturb`.
 struct List {
   Kind kind;
   const char* key;
   const char* unit;  // "rank"
   std::size_t all;
-  std::size_t of_node;  // units of a node; 0: they are of none
-  const char* verb;     // of what is told: "has", "begins"
-  const char* behind;   // "of its clock"
+  std::size_t of_node;  // units per node; 0: units do not belong to nodes
+  const char* verb;     // verb of its note: "has", "begins"
+  const char* behind;   // end of its note: "of its clock"
 };
 
 class Drawer {
@@ -79,7 +79,7 @@ class Drawer {
   }
 
  private:
-  // Every NIC has a link out and a link in, which come before all others.
+  // Every NIC has a link out and a link in; these come before all other links.
   std::size_t ports_of_nics() const { return std::size_t{2} * topology_->endpoints(); }
 
   void reject(const config::Node& at, std::string what, std::string remedy) {
@@ -91,7 +91,7 @@ class Drawer {
     return fmt::format("{} {}", list.unit, unit);
   }
 
-  // Numbers below `all`, each once.
+  // Distinct numbers below `all`.
   Units listed(const std::vector<std::int64_t>& numbers, const config::Node& node, const char* what, std::size_t all) {
     Units units;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -145,7 +145,7 @@ class Drawer {
     return units;
   }
 
-  // Every unit has a number, and those with the least are taken.
+  // Every unit draws a number, and the units with the smallest numbers are chosen.
   template <class Entry>
   Units chosen(const List& list, const Entry& entry, std::uint64_t index, const config::Node& node) {
     if (!entry.count && !entry.share) return named(list, entry, node);

@@ -1,4 +1,4 @@
-// From `perturb` to the parts of a system: who is late or slow, and by how much.
+// Turns `perturb` into deviations of a system's parts: who is late or slow, and by how much.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@
 namespace moire::perturb {
 
 struct Drawn {
-  std::shared_ptr<const part::Uneven> uneven;  // null: everything is as the files say
-  std::vector<std::string> notes;              // a line for each entry: how many, by how much, who most
+  std::shared_ptr<const part::Uneven> uneven;  // null: everything is as specified
+  std::vector<std::string> notes;              // a line per entry: how many parts, by how much, which one most
 };
 
-// Nothing, with the reasons at their places in `node`, where it is wrong. `topology`: of the system's fabric; null
-// without one.
+// Returns nothing and reports the reasons at their places in `node` if it is invalid. `topology`: of the system's
+// fabric, or null.
 std::optional<Drawn> draw(const config::Node& node, const machine::SystemSpec& system, const core::Topology* topology,
                           config::Diagnostics& diagnostics);
 

@@ -98,7 +98,7 @@ TEST(Draw, TheSeedDecidesAndNothingElse) {
   EXPECT_EQ(std::count(first.clock.begin(), first.clock.end(), 1.0), 125);
   EXPECT_NE(first.clock,
             uneven_of("{seed: 6, gpus: [{count: 3, clock: {uniform: {from: 0.5, to: 0.9}}}]}", system).clock);
-  // Those of a smaller count are among those of a larger one, and other lists move nobody.
+  // The units of a smaller count are among those of a larger one, and other lists do not affect the selection.
   const part::Uneven more = uneven_of(
       "{seed: 5, start: [{delay: {value: 1 us}}], gpus: [{share: 10 %, clock: {uniform: {from: 0.5, to: 0.9}}}]}",
       system);
@@ -140,7 +140,7 @@ TEST(Draw, WrongOnesAreToldWithTheirPlace) {
   EXPECT_THAT(errors_of("ports: [{bandwidth: {value: 0.5}}]", alone), HasSubstr("no scale-up links"));
 }
 
-// What goes with the clock where a file's value is changed goes with it here.
+// The values that follow the clock when a file changes also follow it here.
 TEST(Draw, ASlowClockTakesAlongWhatFollows) {
   machine::GpuSpec gpu = machine::example_gpu();
   gpu.compute.matrix_clock = PerSecond{0.8e9};

@@ -1,4 +1,4 @@
-// `perturb` of a scenario: what of a machine is late or slow, and for whom.
+// `perturb` of a scenario: which parts of a machine are late or slow.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace moire::perturb {
 
-// At most one of the keys; none: all.
+// At most one of the keys is set; none: all ranks.
 struct RanksSpec {
   std::optional<std::vector<std::int64_t>> ranks;
   std::optional<std::vector<std::int64_t>> nodes;
-  std::optional<std::int64_t> count;  // so many, drawn
-  std::optional<double> share;        // of all, drawn; at least one
+  std::optional<std::int64_t> count;  // that many, drawn at random
+  std::optional<double> share;        // fraction of all, drawn at random; at least one
 };
 
 struct StartSpec : RanksSpec {
@@ -34,7 +34,7 @@ struct SlowPortSpec : RanksSpec {
 };
 
 struct SlowNicSpec {
-  std::optional<std::vector<std::int64_t>> nics;  // of the system: node x nics + number in the node
+  std::optional<std::vector<std::int64_t>> nics;  // index in the system: node x nics + index in the node
   std::optional<std::vector<std::int64_t>> nodes;
   std::optional<std::int64_t> count;
   std::optional<double> share;

@@ -1,5 +1,5 @@
-// The power of every GPU as a part of the machine: meters that count the energy of what activities do. It limits
-// nothing within a run; what clock the power allows is found between runs (app/study/operating.hpp).
+// The power of all GPUs as a part of the machine: meters count the energy of activities. It limits nothing within a
+// run; app/study/operating.hpp searches, between runs, for the clock that the power limit allows.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace moire::power {
 
 const part::Declaration& declaration();
 
-// Meters of all GPUs. `clock` is the clock of the hardware file; the GPUs run at `share` of it.
+// `clock`: the clock of the hardware file. The GPUs run at the fraction `share` of it.
 class Power final : public part::Part, public part::Shared, public part::Meters {
  public:
   Power(part::Site& site, const PowerSpec& spec, PerSecond clock, double share);
@@ -28,10 +28,10 @@ class Power final : public part::Part, public part::Shared, public part::Meters 
     core::MeterId power = core::no_id;
     core::MeterId matrix = core::no_id;
     core::MeterId clock = core::no_id;
-    double hertz = 0;  // where nothing lowers it
+    double hertz = 0;  // Hz, if matrix arithmetic does not lower the clock
     double left = 1;
-    double voltage = 1;  // squared
-    double busy_cu = 0;  // watts
+    double voltage = 1;  // square of the voltage, relative to that at the file's clock
+    double busy_cu = 0;  // power of a CU with workgroups, in watts
     core::MeterId occupied = core::no_id;
   };
   void add(part::Rank rank, double joules, core::ClassSpec& spec) const;
@@ -41,7 +41,7 @@ class Power final : public part::Part, public part::Shared, public part::Meters 
   std::vector<Gpu> gpus_;
 };
 
-// Of a machine whose power nobody counts.
+// Placeholder if no energy is counted.
 class Unmetered final : public part::Part {};
 
 }  // namespace moire::power

@@ -39,7 +39,7 @@ struct PowerTest : ::testing::Test, core::EventSink {
     site.add(std::move(made));
     return out;
   }
-  // Joules that a unit of work puts on each rank's meter.
+  // Joules per unit of work on each rank's meter.
   std::vector<double> joules(const Power& of, const core::ClassSpec& spec) {
     std::vector<double> all(2);
     for (const core::Metered& metered : spec.metered) {
@@ -100,7 +100,7 @@ TEST_F(PowerTest, OnlyTheCoreGoesWithTheVoltage) {
   EXPECT_DOUBLE_EQ(joules(here, spec)[0], (30 * 0.75 * 0.75 + 50) * 1e-12);
 }
 
-// 100 W, for 3 of 10 ms a CU of 2 W, and 10^12 operations of 10 pJ over 4 ms.
+// 100 W idle for 10 ms, a CU of 2 W for 3 ms, and 10^12 operations of 10 pJ within 4 ms.
 TEST_F(PowerTest, EnergyIsTheIntegralOfPower) {
   Power& here = power();
   const program::PhaseShape matrix{

@@ -1,4 +1,4 @@
-// The deadlock report: which rank, queue, kernel, workgroup and flag wait for what, and the cycle among them.
+// The deadlock report: which rank, queue, kernel, workgroup and flag waits for what, and the cycle among them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace moire::replay {
 
 namespace {
-constexpr std::size_t max_waiters = 2000;  // enough to show the cycle; a report is read by a person
+constexpr std::size_t max_waiters = 2000;  // enough to show the cycle; people read the report
 }
 
 std::string Replay::party(Rank rank, std::uint32_t queue, const std::string& operation) const {
@@ -23,7 +23,7 @@ std::string Replay::deadlock_report() const {
     const QueueState& state = queues_[rank * queues + queue];
     return program::name_of(program_.queues[queue].operations[state.next]);
   };
-  // Who should raise the flag: the operation of that name, which may itself be stuck behind another one.
+  // The operation that should raise the flag; it may itself be blocked behind another one.
   const auto producer = [&](program::FlagRef flag) {
     const program::FlagPlace place = program_.place_of(flag);
     const auto [rank, name] = program_.array(place.array).raised_by(place.rank, place.index);
@@ -58,7 +58,7 @@ std::string Replay::deadlock_report() const {
       flag_waits.push_back({graph.node(party(rank, queue, current(rank, queue))), producer(waiter.flag), wanted});
     }
   }
-  // A kernel's unplaced workgroups keep it from ending, but it waits for itself only if a resident one waits for them.
+  // Unplaced workgroups keep a kernel from ending, but it waits for itself only if a resident workgroup waits for them.
   const auto waits_for_itself = [&](core::WaitGraph::Node node) {
     return std::any_of(flag_waits.begin(), flag_waits.end(),
                        [&](const FlagWait& wait) { return wait.from == node && wait.to == node; });
@@ -76,7 +76,7 @@ std::string Replay::deadlock_report() const {
         graph.edge(from, to, fmt::format("{} workgroups wait for a CU slot", head.waiting));
       }
     }
-    // Operations behind the current one of their queue.
+    // Operations that wait for the current operation of their queue.
     for (std::uint32_t q = 0; q < queues; ++q) {
       const QueueState& state = queues_[rank * queues + q];
       const auto& operations = program_.queues[q].operations;

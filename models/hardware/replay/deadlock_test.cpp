@@ -39,7 +39,7 @@ TEST(Deadlock, TwoRanksThatWaitForEachOther) {
   EXPECT_EQ(result.end, Time{});
 }
 
-// The kernel that would raise the flag cannot start: all CUs are held by workgroups that wait for it.
+// The kernel that would raise the flag cannot start, because all CUs are occupied by workgroups that wait for the flag.
 Program starved(std::int64_t workgroups) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank rank, std::uint32_t) {
@@ -65,7 +65,7 @@ TEST(Deadlock, AKernelThatHoldsAllCusWaitsForAFlagOfALaterOne) {
                     "queue 'first' operation 'holder'")));
 }
 
-// The holder has workgroups of its own that found no CU; that is not why it waits.
+// The holder has workgroups of its own without a CU; that is not the reason why it waits.
 TEST(Deadlock, WaitingForItsOwnCusIsNotTheCycle) {
   const std::string report = run(example_system(1), starved(20)).deadlock;
   EXPECT_THAT(cycle_of(report),

@@ -15,7 +15,7 @@ bool any_link_stays(const core::Topology& topology, core::EndpointId by) {
   return false;
 }
 
-// Empty where every part of a block is as slow as its image `block` nodes on.
+// Empty if every part of a block is as slow as the corresponding part `block` nodes further on; else the reason.
 std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology* topology, program::Rank block) {
   if (!system.uneven) return {};
   const part::Uneven& uneven = *system.uneven;
@@ -38,7 +38,7 @@ std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology
   return {};
 }
 
-// Empty where nothing keeps one block of so many nodes from standing for all.
+// Empty if one block of `block` nodes can stand for all; else the reason.
 std::string keeps_from_folding(const machine::SystemSpec& system, const core::Topology* topology,
                                const program::Program& program, program::Rank block) {
   if (std::string why = keeps_uneven(system, topology, block); !why.empty()) return why;
@@ -49,7 +49,8 @@ std::string keeps_from_folding(const machine::SystemSpec& system, const core::To
 
 using Build = std::function<std::unique_ptr<machine::Machine>(program::Rank)>;
 
-// A kernel that every rank runs by itself is simulated once, as long as nobody comes to a rank meanwhile.
+// Simulates kernels that every rank runs by itself on one rank only; if another rank interferes, repeats the run on
+// all.
 void run_on(program::Rank images, const Build& build, const program::Program& program, program::Observer* observer,
             const std::vector<bool>& watched, Folded& folded) {
   folded.machine = build(images);

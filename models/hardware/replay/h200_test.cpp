@@ -1,7 +1,7 @@
-// Copies and launches of configs/hardware/h200.yaml against what one host of 4 H200 did. The measured numbers are the
-// 256 MiB rows of copy_engine_patterns.csv (end after a common start, launches hidden) unless a test says otherwise.
-// Tolerances are what the model reaches, not what one would like: see models/hardware/dma/README.md. The parameters are
-// fitted to a later collection on another host, all sizes alike.
+// Copies and launches of configs/hardware/h200.yaml against measurements of one host with 4 H200. Measured numbers are
+// the 256 MiB rows of copy_engine_patterns.csv (end after a common start, launches hidden) unless a test says
+// otherwise. Tolerances are what the model achieves, not a target; see models/hardware/dma/README.md. The parameters
+// were fitted to a later collection on another host, with all sizes weighted alike.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -34,16 +34,16 @@ struct CopyOf {
   Rank from, to;
 };
 
-// Every copy of a GPU in a queue of its own; ends in us, in the order of the list.
+// Every copy of a GPU in a queue of its own; returns end times in us, in the order of the list.
 std::vector<double> copy_ends(const std::vector<CopyOf>& copies, double bytes) {
-  std::array<std::vector<std::size_t>, 4> of_rank;  // numbers of its copies
+  std::array<std::vector<std::size_t>, 4> of_rank;  // indices of its copies
   for (std::size_t i = 0; i < copies.size(); ++i) of_rank[copies[i].from].push_back(i);
   std::size_t streams = 0;
   for (const auto& own : of_rank) streams = std::max(streams, own.size());
   Program program(4);
   for (std::size_t s = 0; s < streams; ++s) {
     const std::string name = "copy " + std::to_string(s);
-    const auto transfer = [=](Rank rank) {  // a program is the same on all ranks: who has no copy here moves no byte
+    const auto transfer = [=](Rank rank) {  // a rank without a copy here moves no byte
       return s < of_rank[rank].size() ? program::Transfer{copies[of_rank[rank][s]].to, {bytes}}
                                       : program::Transfer{rank, {0}};
     };
@@ -67,7 +67,7 @@ TEST(H200Copies, ASingleCopy) {
   expect_within(copy_ends({{0, 1}}, 1 * mib)[0], 12.7, 4);
 }
 
-// Known gap: a copy of 64 KiB took 6.8 us there (10.1 in the later collection), the model says 10.
+// Known gap: a copy of 64 KiB took 6.8 us on that host (10.1 us in the later collection); the model says 10 us.
 TEST(H200Copies, ASmallCopyIsTooSlow) {
   const double modelled = copy_ends({{0, 1}}, 64 * 1024)[0];
   const dma::DmaSpec dma = four_h200().node.gpu.dma;
@@ -97,7 +97,7 @@ TEST(H200Copies, FanInSharesTheReceiversPort) {
   const double port = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value * *gpu.port.copy_efficiency;
   for (const double end : ends) {
     EXPECT_NEAR(end, gpu.dma.first_command.us() + 3 * 256 * mib / port * 1e6, 0.01);
-    expect_within(end, 2017, 2);  // 2001-2026 us
+    expect_within(end, 2017, 2);  // measured: 2001-2026 us
   }
 }
 
@@ -117,7 +117,7 @@ TEST(H200Copies, SixteenChunksOnOneStream) {
   }
 }
 
-// Rotated peers, one stream per GPU: nobody shares a port. Measured 2067.5-2070.6 us.
+// Rotated peers, one stream per GPU, so no port is shared. Measured: 2067.5-2070.6 us.
 TEST(H200Copies, ADirectAllGatherInRotatedOrder) {
   Program program(4);
   std::vector<program::Operation> copies;
@@ -127,9 +127,9 @@ TEST(H200Copies, ADirectAllGatherInRotatedOrder) {
   expect_within(run(four_h200(), program).end.us(), 2069, 1.5);
 }
 
-// From a stream kernels follow each other every 2.5 us, bound by the host (gpu-benches); without the host's part the
-// device leaves 1.79 us between them (microbench.csv; queue_gap is a little less, fitted to three kinds of kernels). A
-// graph did it in 0.8 us (gpu-benches): graphs are not modelled.
+// Kernels launched into a stream follow each other every 2.5 us, limited by the host (gpu-benches). Without the host's
+// part the device leaves 1.79 us between them (microbench.csv; queue_gap is a little less, fitted to three kinds of
+// kernels). A graph takes 0.8 us (gpu-benches), but graphs are not modelled.
 TEST(H200Launch, ChainsOfSmallKernels) {
   const auto per_kernel = [](const machine::SystemSpec& system) {
     Program program(4);

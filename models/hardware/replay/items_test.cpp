@@ -1,4 +1,4 @@
-// Work that belongs to nobody: workgroups take the next item of their kernel's queue.
+// Shared work queues: workgroups take the next item of their kernel's queue.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -13,7 +13,7 @@ using program::Program;
 
 Time us(double t) { return Time::from_us(t); }
 
-// Every workgroup has `own` time, then does items.
+// Every workgroup first spends its `own` time, then executes items.
 class Taking final : public program::KernelBody {
  public:
   using Own = std::function<Time(std::int64_t workgroup)>;
@@ -59,7 +59,7 @@ Taking::Item last(double t) {
   return [=](std::int64_t) { return Steps{delay(us(t))}; };
 }
 
-// One workgroup is busy for 5 us: the other one does five items in that time, then they share the other six.
+// One workgroup is busy for 5 us: the other executes five items in that time, then they share the remaining six.
 TEST(Items, WhoeverIsFreeTakesTheNextOne) {
   const auto own = [](std::int64_t wg) { return us(wg == 0 ? 5 : 0); };
   const auto body = std::make_shared<Taking>(2, own, 11, last(1));
@@ -70,7 +70,7 @@ TEST(Items, WhoeverIsFreeTakesTheNextOne) {
   EXPECT_EQ(done, (std::map<std::int64_t, int>{{0, 1 + 3}, {1, 8}}));
 }
 
-// Eight CUs: the ninth workgroup starts when the queue is empty. It has its own work only.
+// Eight CUs: the ninth workgroup starts when the queue is empty, and only has its own time.
 TEST(Items, AWorkgroupThatComesLateFindsNone) {
   for (const auto& [items, end] : {std::pair{0, 2}, {15, 3}, {16, 4}, {17, 4}, {160, 22}}) {
     const auto body = std::make_shared<Taking>(

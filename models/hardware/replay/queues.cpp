@@ -1,4 +1,4 @@
-// Queues: when operations start and end.
+// When the operations of queues start and end.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -23,7 +23,7 @@ void Replay::set_launch_order() {
     QueueOrder& own = orders_[order[position]];
     own.position = position;
     own.stream = order[position];
-    // A stream is behind nothing but what it waits for.
+    // A stream waits only for its flags, not for other queues.
     if (program_.order == program::Order::concurrent || own_host_) continue;
     own.stream = order[0];
     if (position > 0) own.before = order[position - 1];
@@ -35,7 +35,7 @@ void Replay::set_launch_order() {
   }
 }
 
-// The one that has to end first; null where there is none.
+// The operation that must end before operation `next`; null if there is none.
 const program::Operation* Replay::operation_before(Rank rank, std::uint32_t queue, std::uint32_t next) const {
   for (std::uint32_t q = queue; q != UINT32_MAX; q = orders_[q].before) {
     const auto& operations = program_.queues[q].operations;
@@ -55,9 +55,9 @@ void Replay::enqueue_all() {
   for (Rank rank = 0; rank < (alike ? 1 : machine_.ranks()); ++rank) enqueued_.push_back(enqueued_by(rank));
 }
 
-// When the host of a rank has enqueued each operation: the first one of every queue, then the second of every queue;
-// what is serial, one queue after the other. A queue and its streams take turns in what is theirs. Copies beside one
-// follow it at once.
+// When the host of a rank has enqueued each operation: the first operation of every queue, then the second of every
+// queue, and so on; in serial order, one queue after the other. A queue and its streams share the queue's turn. Copies
+// that begin together are enqueued one right after the other.
 std::vector<Time> Replay::enqueued_by(Rank rank) const {
   const Time each = machine_.gpu().host.enqueue;
   const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
@@ -105,7 +105,7 @@ std::vector<Time> Replay::enqueued_by(Rank rank) const {
   return enqueued;
 }
 
-// An operation starts when it is enqueued and its queue has come to it.
+// An operation starts when it is enqueued and its queue has reached it.
 void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
@@ -135,7 +135,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
 
 namespace {
 
-// The first of `since`, `since` + interval, ... that is not before `end`; `end` itself without an interval.
+// The first of `since`, `since` + interval, ... that is not before `end`; without an interval, `end` itself.
 Time first_poll(Time since, std::optional<Time> interval, Time end) {
   if (!interval || end <= since) return interval ? since : end;
   return since + *interval * ((end.ps - since.ps + interval->ps - 1) / interval->ps);
@@ -143,7 +143,7 @@ Time first_poll(Time since, std::optional<Time> interval, Time end) {
 
 }  // namespace
 
-// An operation behind another one of its queue, all of it enqueued.
+// For an operation behind another one of its queue, with both already enqueued.
 Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::uint32_t queue,
                               const QueueState& state) const {
   const program::Operation& next = program_.queues[queue].operations[state.next];
@@ -151,24 +151,23 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
   const dma::DmaSpec& dma = machine_.gpu().dma;
   const Runner last = runner(rank, before);
   if (runner(rank, next) == Runner::engine) {
-    // What it takes to read the command passes beside the first kernels of the queue; then the engine looks for their
-    // end.
+    // Reading the command overlaps with the first kernels of the queue; after that, the engine polls for their end.
     if (last == Runner::cus && host.poll_interval) {
       const Time first_byte =
           first_poll(state.engine_waits + dma.first_command, host.poll_interval, state.end + host.queue_gap);
       return {state.end, first_byte - dma.first_command};
     }
-    // The engine reads the command of a copy behind a copy as soon as the host has enqueued it.
+    // A copy behind a copy: the engine reads the command as soon as the host has enqueued it.
     if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
   }
-  // What follows them pays for the turn.
+  // Signals and waits take no turn of their own; the operation after them pays the queue gap.
   if (std::holds_alternative<program::Signal>(next) || std::holds_alternative<program::Wait>(next))
     return {state.end, {}};
   const Time seen =
       last == Runner::engine ? first_poll(state.cus_wait, host.poll_interval, state.end + dma.completion) : state.end;
   const Time begin = seen + host.queue_gap;
   if (!std::holds_alternative<program::Copy>(next)) return {begin, {}};
-  // The time of a command was measured between two events. Behind another operation there are none.
+  // The command time was measured between two events; behind another operation there are none, so they are deducted.
   return {std::holds_alternative<program::Copy>(before) ? state.end : begin, begin - host.event_pair};
 }
 
@@ -226,10 +225,10 @@ void Replay::start_kernel(Rank rank, std::uint32_t queue, const program::Kernel&
     machine_.loop().calendar().schedule(machine_.loop().now(), *this, pack(Event::end, id));
     return;
   }
-  // The launch of a kernel that waited behind another operation is done by the time its turn comes.
+  // If the kernel waited behind another operation, its launch overlapped with that.
   const Time launched = state.enqueued + machine_.gpu().host.kernel_start;
   const Time first_workgroup = std::max(launched, machine_.loop().now());
-  // Commands were timed from an event in front of the operation.
+  // Command times were measured from an event before the operation, which is deducted.
   if (operation_before(rank, queue, state.next) == nullptr)
     state.engine_waits = first_workgroup - machine_.gpu().host.event_pair;
   machine_.loop().calendar().schedule(first_workgroup, *this, pack(Event::grid, state.run));
@@ -255,7 +254,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
     if (transfer.bytes.value > 0) transfers.emplace_back(i + 1, transfer);
   }
   state.copies = static_cast<std::uint32_t>(transfers.size());
-  // The host enqueues one after the other, unless it has done so before their turn.
+  // The host enqueues them one after the other, unless it did so before their turn.
   const Time enqueue = machine_.gpu().host.enqueue;
   for (const auto& [number, transfer] : transfers)
     submit(rank, queue, transfer, number, std::max(ready, state.enqueued + enqueue * number));

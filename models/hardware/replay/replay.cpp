@@ -9,7 +9,7 @@
 
 namespace moire::replay {
 
-// Passes loads of links and memories on to the program's observer under their names.
+// Forwards loads of links and memories to the program's observer, with their names.
 class Replay::LoadWatcher final : public core::SharingObserver {
  public:
   LoadWatcher(machine::Machine& machine, program::Observer& observer) : machine_(machine), observer_(observer) {}
@@ -55,7 +55,8 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
         for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
           program::PhaseShape shape = kernel->shapes[s];
           shape.threads = kernel->resources.threads;
-          const part::ShapeId id = phases_.add_shape(shape, program_.family(static_cast<std::uint32_t>(first_shapes_.size() - 1)));
+          const part::ShapeId id =
+              phases_.add_shape(shape, program_.family(static_cast<std::uint32_t>(first_shapes_.size() - 1)));
           if (s == 0) first = id;
           times.phases.push_back({kernel->shapes[s].name, 0, {}});
         }
@@ -108,7 +109,7 @@ Result Replay::run() {
   for (const QueueState& state : queues_) {
     const auto queue = static_cast<std::size_t>(&state - queues_.data()) % program_.queues.size();
     if (state.next < program_.queues[queue].operations.size()) {
-      // Who waits for whom is told of a run of all ranks.
+      // The full report needs all ranks; run_folded() then repeats the run with all of them.
       result_.deadlock = machine_.images() > 1 ? "it hangs" : deadlock_report();
       return result_;
     }

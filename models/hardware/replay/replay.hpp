@@ -1,7 +1,7 @@
-// Runs a program on a machine, workgroup by workgroup.
+// Runs a program on a machine at workgroup granularity.
 //
-// Queues start operations in order (host and launch costs), kernels send grids to the dispatcher of their GPU,
-// workgroups walk through the phases their body tells, flags and puts tie ranks together.
+// Queues start operations in order (host and launch costs), kernels submit grids to the dispatcher of their GPU,
+// workgroups execute the phases of their kernel's body, and flags and puts connect ranks.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct OperationTimes {
   std::string name;
   Time begin = Time::max();  // earliest over ranks
   Time end;                  // latest over ranks
-  // Of a kernel: when its first workgroup was placed, and what its workgroups did, over all ranks.
+  // Kernels only: when the first workgroup was placed, and the work of all workgroups over all ranks.
   Time first_workgroup = Time::max();
   std::int64_t workgroups = 0;              // over all ranks
   std::vector<program::PhaseTotal> phases;  // its shapes, then wait, delay, put, fence
 };
 
-// When a rank began an operation and when it had done it: the rank's own, with all launch and waiting.
+// When a rank began and ended an operation, including launch costs and waiting.
 struct Span {
   Time begin, end;
 };
@@ -43,20 +43,20 @@ struct Result {
   std::vector<Time> queue_end;  // latest over ranks
   std::vector<Time> rank_end;
   std::vector<OperationTimes> operations;
-  std::vector<std::vector<Span>> spans;  // of each operation that is watched, by rank that was simulated
+  std::vector<std::vector<Span>> spans;  // per watched operation, by simulated rank
   std::uint64_t workgroups = 0;
   part::Traffic traffic;
-  std::string deadlock;  // empty when every operation of every rank ended
+  std::string deadlock;  // the deadlock report; empty if every operation of every rank ended
 };
 
-// Kernels that every rank runs by itself: simulated on each of them, or on one, which stands in for the others.
+// How to run kernels that every rank executes by itself: on each rank, or on one that stands in for the others.
 enum class Likes : std::uint8_t { each, one };
-// Others came to a rank that was taken to be by itself: the run has to be simulated again, on each rank.
+// Another rank used the resources of a rank that was taken to be by itself: repeat the run with Likes::each.
 struct NotByItself : std::exception {};
 
 class Replay final : public core::EventSink {
  public:
-  // `watched`: operations, numbered over all queues, whose spans are kept.
+  // `watched`: operations, numbered over all queues, whose spans are recorded.
   Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer = nullptr,
          const std::vector<bool>& watched = {}, Likes likes = Likes::each);
   ~Replay() override;
@@ -79,62 +79,62 @@ class Replay final : public core::EventSink {
     copied
   };
   static std::uint64_t pack(Event event, std::uint64_t id) { return static_cast<std::uint64_t>(event) << 56 | id; }
-  static constexpr unsigned copy_number_shift = 40;  // id of a copy: its number in the operation and its queue
+  static constexpr unsigned copy_number_shift = 40;  // id of a copy: its number in the operation, and its queue
 
   // One kernel on one rank.
   struct KernelRun {
     const program::Kernel* kernel = nullptr;
     Rank rank = 0;
     std::uint32_t queue = 0;
-    std::uint32_t operation = 0;  // in result_.operations
+    std::uint32_t operation = 0;  // index in result_.operations
     part::ShapeId first_shape = 0;
     part::Footprint footprint;
     std::int64_t workgroups = 0;
-    std::uint32_t strands = 1;  // of each
-    std::int64_t items = 0;     // of its queue
+    std::uint32_t strands = 1;  // per workgroup
+    std::int64_t items = 0;     // in the kernel's shared queue
     std::int64_t next_item = 0;
-    Time reached;  // the dispatcher
+    Time reached;  // when the kernel reached the dispatcher
     std::int64_t started = 0;
     std::int64_t finished = 0;
-    std::int64_t refilling = 0;             // places that are not free yet
-    program::PhaseTotal* totals = nullptr;  // what its workgroups do is counted there
+    std::int64_t refilling = 0;             // slots that are not yet free again
+    program::PhaseTotal* totals = nullptr;  // where the time of its workgroups' phases is counted
   };
-  // One strand of a resident workgroup; most have only one.
+  // State of one strand of a resident workgroup; most workgroups have only one strand.
   static constexpr std::int64_t no_item = -1;
   struct Workgroup {
     std::uint32_t run = 0;
     std::uint32_t step = 0;
-    std::int64_t item = no_item;  // of the kernel's queue that it does
+    std::int64_t item = no_item;  // the queue item that it executes
     std::uint32_t item_step = 0;
     part::CuId cu = 0;
     std::int64_t number = 0;
-    // What it does now, for observers and the deadlock report.
+    // Its current activity, for observers and the deadlock report.
     program::Phase::Kind doing = program::Phase::Kind::nothing;
     bool stands_for_work = false;
     std::uint16_t shape = 0;
-    program::Rank peer = 0;  // of work
+    program::Rank peer = 0;  // of a work phase
     double peer_bytes = 0;
     Time since;
     program::FlagRef flag = program::no_flag;
-    std::uint32_t posted = 0;  // work it has posted and that is not done
+    std::uint32_t posted = 0;  // number of its posted phases that are not done
     std::int64_t target = 0;
-    Time fence;                            // to wait after the last of what it posted
-    std::uint32_t posted_by = UINT32_MAX;  // of posted work, which has a seat like a workgroup
+    Time fence;                            // time to wait after the last of its posted phases
+    std::uint32_t posted_by = UINT32_MAX;  // for a posted phase, which has a seat of its own: the seat that posted it
     std::uint32_t strand = 0;
-    std::uint32_t home = 0;     // seat of strand 0, kept until the last strand ends
-    std::uint32_t strands = 1;  // at home: strands that have not ended
+    std::uint32_t home = 0;     // seat of strand 0, which stays occupied until the last strand ends
+    std::uint32_t strands = 1;  // in the home seat: number of strands that have not ended
   };
   struct QueueState {
-    std::uint32_t next = 0;  // operation that runs or starts next
-    bool started = false;    // it has begun
-    std::uint32_t run = 0;   // its kernel run
-    Time enqueued;           // by the host
-    Time ready;  // of a copy: when its engine may read the command; before its turn if it lies behind a copy
+    std::uint32_t next = 0;  // index of the operation that is running or starts next
+    bool started = false;    // that operation has begun
+    std::uint32_t run = 0;   // its kernel run, if it is a kernel
+    Time enqueued;           // when the host has enqueued it
+    Time ready;              // copies: when the engine may read the command; may precede its turn if it follows a copy
     Time begin;
-    Time end;                  // of the last one that ended
-    std::uint32_t copies = 0;  // of its operation that have not ended
-    // Since when the engine and the CUs look for the end of what the other has to do first: the engine since the queue
-    // began, the CUs since their last operation of it ended.
+    Time end;                  // of the operation that ended last
+    std::uint32_t copies = 0;  // parts of the copy operation that have not ended
+    // Since when the engine, or the CUs, have polled for the end of a preceding operation of the other kind: the engine
+    // since the queue began, the CUs since their last operation of this queue ended.
     Time engine_waits, cus_wait;
   };
   struct Gpu {
@@ -142,9 +142,9 @@ class Replay final : public core::EventSink {
     Time next_turn;
     bool turn_scheduled = false;
     std::vector<Time> next_refill{};        // by CU
-    std::vector<std::uint32_t> resident{};  // workgroups by CU, where their power is counted
+    std::vector<std::uint32_t> resident{};  // workgroups by CU, if energy is counted
   };
-  // A flag on its way to another rank.
+  // A flag on its way to a rank.
   struct Flight {
     Rank source = 0;
     Rank destination = 0;
@@ -152,36 +152,37 @@ class Replay final : public core::EventSink {
     part::CuId cu = 0;
     Bytes bytes;
     Time begin;
-    Rank relay = program::no_rank;  // of the source's node, whose NIC sends it
+    Rank relay = program::no_rank;  // GPU of the source's node whose NIC sends it
     bool copied = false;            // by a DMA engine
   };
-  // One that a host thread asks for on behalf of workgroups; its events are no part of the engine's command.
+  // A copy that a host thread requests on behalf of workgroups. No events surround it, so `ready` is earlier by the
+  // pair of events that the measured command time includes.
   struct HostCopy {
-    std::uint64_t arrival = 0;  // the event that ends it
+    std::uint64_t arrival = 0;  // the event that is fired when it ends
     Time ready;
-    std::uint32_t queue = 0;  // of the workgroup
+    std::uint32_t queue = 0;  // of the requesting workgroup
     std::uint32_t flight() const { return static_cast<std::uint32_t>(arrival); }
   };
-  // An operation that one rank does for others (stand_in.cpp). Times are counted from when the kernel reached the
-  // rank's dispatcher.
+  // An operation that one rank executes on behalf of others (stand_in.cpp). Times are relative to the moment at which
+  // the kernel reached the dispatcher.
   struct StandIn {
-    std::uint32_t run = UINT32_MAX;  // of that rank
+    std::uint32_t run = UINT32_MAX;  // of the rank that is simulated
     bool over = false;
     Time took;
-    Time next_turn;  // of the dispatcher, as it was left
+    Time next_turn;  // of the dispatcher, at the end
     std::vector<Time> next_refill;
     std::vector<program::PhaseTotal> phases;
     std::uint64_t steps = 0;
-    std::vector<std::uint32_t> waiting;  // runs of others that began before it was over
+    std::vector<std::uint32_t> waiting;  // runs of other ranks that began before it was over
     std::vector<Rank> others;
   };
   class LoadWatcher;
 
-  // Number of an operation over all queues.
+  // Index of an operation, counted over all queues.
   std::uint32_t operation_index(std::uint32_t queue, std::uint32_t next) const {
     return first_operation_[queue] + next;
   }
-  // GPUs stand once for each queue (with its streams) that has the places on them to itself.
+  // In a counterfactual run, each queue (with its streams) has its own copy of every GPU's slots.
   std::uint32_t gpu_with_slots(Rank rank, std::uint32_t queue) const {
     return (own_slots_ ? program_.family(queue) * machine_.ranks() : 0) + rank;
   }
@@ -192,7 +193,7 @@ class Replay final : public core::EventSink {
   void enqueue_all();
   void schedule_next(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
-  // When an operation behind another one has its turn, and when its command may be read if it is a copy.
+  // Of an operation that follows another one: when its turn comes and, if it is a copy, when its command may be read.
   struct Behind {
     Time turn, ready;
   };
@@ -202,7 +203,7 @@ class Replay final : public core::EventSink {
   Time enqueued(Rank rank, std::uint32_t queue, std::uint32_t next) const {
     return enqueued_[enqueued_.size() == 1 ? 0 : rank][operation_index(queue, next)];
   }
-  enum class Runner { none, cus, engine };  // what does an operation
+  enum class Runner { none, cus, engine };  // what executes an operation
   Runner runner(Rank rank, const program::Operation& operation) const;
   bool copied_by_kernel(Rank rank, const program::Operation& copy) const;
   void start_kernel(Rank rank, std::uint32_t queue, const program::Kernel& kernel);
@@ -220,14 +221,14 @@ class Replay final : public core::EventSink {
   void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
   void delay(std::uint32_t workgroup, const program::Phase& phase, Time begin);
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
-  // The flag that a put raises: of a rank that is not simulated, that of the simulated one which stands for it, as the
-  // sender says that is as far from there as this one from the other.
+  // The flag that a put raises. If it belongs to a rank that is not simulated, returns the flag of the simulated rank
+  // in the same position, as named by the sender that has the same distance to it.
   program::FlagRef simulated_flag(const Workgroup& workgroup, const program::Phase& phase) const;
   void take_item(Workgroup& workgroup);
   std::uint32_t take_seat();
   void post(std::uint32_t workgroup, const program::Phase& phase);
-  void posted_done(std::uint32_t seat);   // has arrived
-  void posted_known(std::uint32_t seat);  // and its workgroup knows
+  void posted_done(std::uint32_t seat);   // its data has arrived
+  void posted_known(std::uint32_t seat);  // its workgroup has learned of it
   bool gate_opens(const program::Phase& phase);
   // Returns when the issuing workgroup is free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase);
@@ -252,8 +253,8 @@ class Replay final : public core::EventSink {
 
   // deadlock.cpp
   std::string deadlock_report() const;
-  void count_images();            // what all ranks did, of what those that are simulated did
-  std::string under_way() const;  // what the run was at when time ended
+  void count_images();            // extends the results of the simulated ranks to all ranks
+  std::string under_way() const;  // what the run was doing when the range of the clock ended
   std::string party(Rank rank, std::uint32_t queue, const std::string& operation) const;
 
   machine::Machine& machine_;
@@ -265,18 +266,18 @@ class Replay final : public core::EventSink {
   part::Dispatchers& dispatchers_;
   part::Copies& copies_;
   part::Puts& puts_;
-  part::Meters* meters_;                        // null: nobody counts energy
-  bool own_slots_;                              // queues have places on CUs
-  bool own_host_;                               // and hosts of their own
+  part::Meters* meters_;                        // null: no energy is counted
+  bool own_slots_;                              // queues have their own CU slots
+  bool own_host_;                               // queues have their own hosts
   std::vector<std::uint32_t> first_operation_;  // per queue
   std::vector<std::vector<Time>>
-      enqueued_;  // per rank, one where all are alike, and operation: when the host has done so
+      enqueued_;  // by rank (one entry if all are alike) and operation: when the host has enqueued it
   std::vector<std::vector<part::ShapeId>> first_shapes_;  // per queue and operation
   struct QueueOrder {
-    std::uint32_t mask = 0;                                 // of the dispatchers
-    std::uint32_t stream = 0;                               // the queue in which the hardware sees its operations
+    std::uint32_t mask = 0;                                 // mask of the dispatchers
+    std::uint32_t stream = 0;                               // the hardware queue that executes its operations
     std::uint32_t position = 0;                             // in the launch order
-    std::uint32_t before = UINT32_MAX, after = UINT32_MAX;  // serial: the queues around it
+    std::uint32_t before = UINT32_MAX, after = UINT32_MAX;  // serial order: the preceding and following queue
   };
   std::vector<QueueOrder> orders_;
   std::vector<QueueState> queues_;
@@ -285,14 +286,14 @@ class Replay final : public core::EventSink {
   std::vector<Workgroup> workgroups_;
   std::vector<std::uint32_t> free_workgroups_;
   std::vector<Flight> flights_;
-  std::vector<std::deque<HostCopy>> host_copies_;  // of each rank
+  std::vector<std::deque<HostCopy>> host_copies_;  // by rank
   std::vector<std::uint32_t> free_flights_;
   std::vector<part::Placement> placed_;  // scratch
-  std::vector<StandIn> stand_ins_;       // by operation; none: every rank is simulated
-  std::vector<bool> by_itself_;          // by rank: is in such a kernel
-  std::vector<std::uint32_t> visits_;    // by rank: what others do on its capacities; none: nobody can
-  std::uint64_t steps_ = 0;              // of workgroups
-  core::Pulse* pulse_;                   // to tell them to
+  std::vector<StandIn> stand_ins_;       // by operation; empty: every rank is simulated
+  std::vector<bool> by_itself_;          // by rank: executes a kernel that has a stand-in
+  std::vector<std::uint32_t> visits_;    // by rank: activities of other ranks on its capacities; empty: impossible
+  std::uint64_t steps_ = 0;              // of all workgroups
+  core::Pulse* pulse_;                   // where steps are published
   Result result_;
 };
 

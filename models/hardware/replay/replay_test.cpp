@@ -37,7 +37,6 @@ std::vector<double> ends_us(const Result& result) {
 }
 
 // --- Queues and the host
-// ------------------------------------------------------------------------------------------------
 
 TEST(Replay, AKernelEndsAfterEnqueueStartAndWork) {
   Program program(1);
@@ -57,7 +56,7 @@ TEST(Replay, APhaseOfNoWorkTakesNoTime) {
   EXPECT_EQ(run(with_host(), program).end, us(5.4));
 }
 
-// A kernel that was enqueued while its queue was busy starts queue_gap after the one before: its launch is done by
+// A kernel that was enqueued while its queue was busy starts queue_gap after the previous one; its launch is done by
 // then.
 TEST(Replay, BackToBackKernelsAreAQueueGapApart) {
   Program program(1);
@@ -74,7 +73,7 @@ TEST(Replay, ShortKernelsAreBoundByTheHost) {
 TEST(Replay, AKernelThatMissesItsPredecessorsEndPaysTheRestOfItsStart) {
   Program program(1);
   program.queues = {queue("main", {busy("a", us(1.5)), busy("b", us(1))})};
-  // a ends at 6.5 us and b could follow at 7.5; it was enqueued at 4 us, so it could start from 7.
+  // a ends at 6.5 us and b could follow at 7.5 us; b was enqueued at 4 us, so it could have started from 7 us on.
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(6.5, 8.5));
 }
 
@@ -92,7 +91,7 @@ TEST(Replay, DelaysAndEmptyKernelsTakeTheirPlaceInTheQueue) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(22, 23, 25));
 }
 
-// 1 MB at 100 GB/s. Its first byte moves 10 us after the copy was enqueued and 2 us after the copy before it, at least.
+// 1 MB at 100 GB/s. Its first byte moves at least 10 us after the copy was enqueued, and 2 us after the previous copy.
 TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   const auto ends = [](double enqueue_us) {
     machine::SystemSpec system = example_system(2);
@@ -110,8 +109,8 @@ TEST(Replay, TheCommandOfACopyBehindACopyIsReadBesideIt) {
   EXPECT_THAT(ends(21), ElementsAre(41, 62, 67, 104));
 }
 
-// Commands were timed between two events of 4 us; behind another operation there are none. 1 MB within the GPU takes 2
-// us.
+// Command times were measured between two events that take 4 us; behind another operation there are none. 1 MB within
+// the GPU takes 2 us.
 TEST(Replay, TheEventsOfACommandAreNotPaidInsideAQueue) {
   machine::SystemSpec system = example_system(2);
   system.node.gpu.host = {.enqueue = us(0), .kernel_start = us(3), .queue_gap = us(1), .event_pair = us(4)};
@@ -120,7 +119,7 @@ TEST(Replay, TheEventsOfACommandAreNotPaidInsideAQueue) {
   const auto mate = [](Rank rank) { return rank ^ 1U; };
   const auto self = [](Rank rank) { return rank; };
   program.queues = {queue("main", {busy("k", us(1)), copy("out", 1e6, mate), copy("own", 1e6, self)})};
-  // k ends at 4 us. 4 + 1 - 4 + 10 + 10; then 1 - 4 + 5 + 2 later.
+  // k ends at 4 us; the copies end at 4 + 1 - 4 + 10 + 10 us, and at 1 - 4 + 5 + 2 us after that.
   const std::vector<double> ends = ends_us(run(system, program));
   EXPECT_THAT(ends, ElementsAre(4, 21, ::testing::DoubleNear(25, 0.01)));
   program.queues = {queue("main", {copy("own", 1e6, self)})};
@@ -145,7 +144,7 @@ TEST(Replay, AWaitHoldsTheQueueUntilAKernelElsewhereRaisesTheFlag) {
                                  return Steps{delay(us(30)), signal(0, flags.at(0, 0))};
                                })}),
       queue("other", {program::Wait{"wait", [=](Rank rank) { return flags.at(rank, 0); }}, busy("b", us(1))})};
-  // a ends at 2 + 3 + 30 us; its own flag can be seen one L2 latency later; then the gap and b.
+  // a ends at 2 + 3 + 30 us; its flag is visible one L2 latency later; then follow the gap and b.
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(35, 35.1, 37.1));
 }
 
@@ -161,13 +160,13 @@ TEST(Replay, AStreamRunsBesideItsQueueAndIsPartOfIt) {
       queue("main.beside", {program::Wait{"begins", event(0)}, busy("d", us(40)), program::Signal{"ends", event(1)}})};
   program.queues[1].stream_of = 0;
   const Result together = run(with_host(), program);
-  // a and what is before it 15 us; d behind the event 1 + 40; c behind that 1 + 5.
+  // a and what precedes it take 15 us; d ends 1 + 40 us after the event, and c 1 + 5 us after that.
   EXPECT_THAT(together.queue_end[0].us(), together.end.us());
   EXPECT_EQ(together.queue_end[1].us(), 0);
   const double begins = together.operations[0].end.us();
   EXPECT_NEAR(together.operations[6].end.us() - begins, 41, 0.01);
   EXPECT_NEAR(together.end.us() - together.operations[6].end.us(), 6, 0.01);
-  // Alone it has its stream, and an order of queues does not put the stream behind its queue.
+  // Alone it still has its stream, and a serial order of queues does not put the stream behind its queue.
   EXPECT_EQ(run(with_host(), program.only(0)).end, together.end);
   program.order = program::Order::serial;
   EXPECT_EQ(run(with_host(), program).end, together.end);
@@ -181,7 +180,7 @@ TEST(Replay, AWaitForWhatHasHappenedTakesALookAtTheFlag) {
                                                       }});
   const auto steps = [=](Rank, std::int64_t workgroup) {
     if (workgroup == 0) return Steps{signal(0, flags.at(0, 0)), delay(us(20)), signal(0, flags.at(0, 1))};
-    // The second flag rises while the workgroup looks at the first one again, or long after.
+    // The second flag rises while the workgroup checks the first flag again, or long after.
     if (workgroup == 1)
       return Steps{delay(us(19.95)),     wait(flags.at(0, 0)), delay(Time{}),
                    wait(flags.at(0, 0)), wait(flags.at(0, 1)), delay(us(1))};
@@ -200,7 +199,6 @@ TEST(Replay, AWaitForWhatHasHappenedTakesALookAtTheFlag) {
 }
 
 // --- Workgroups on CUs
-// --------------------------------------------------------------------------------------------------
 
 TEST(Replay, WorkgroupsRunInWaves) {
   for (const auto& [workgroups, waves] : {std::pair{1, 1}, {8, 1}, {9, 2}, {16, 2}, {17, 3}, {80, 10}}) {
@@ -215,7 +213,7 @@ TEST(Replay, WorkgroupsRunInWaves) {
 TEST(Replay, EveryGroupStartsOneWorkgroupALaunchInterval) {
   machine::SystemSpec system = example_system(1);
   system.node.gpu.compute.launch_interval = ns(10);
-  // Two groups: workgroups start at 0, 0, 10, 10, 20, 20, 30, 30 ns; the ninth follows the first.
+  // Two groups: workgroups start at 0, 0, 10, 10, 20, 20, 30 and 30 ns; the ninth starts when the first has ended.
   for (const auto& [workgroups, end_ns] : {std::pair{2, 1000.}, {3, 1010.}, {8, 1030.}, {9, 2000.}, {11, 2010.}}) {
     Program program(1);
     program.queues = {queue("main", {busy("a", us(1), workgroups)})};
@@ -223,7 +221,7 @@ TEST(Replay, EveryGroupStartsOneWorkgroupALaunchInterval) {
   }
 }
 
-// Two workgroups a CU end together at 1000: their places are filled again at 1050 and 1080.
+// Two workgroups per CU end together at 1000 ns: their slots are refilled at 1050 and 1080 ns.
 TEST(Replay, PlacesOfOneCuAreRefilledOneAfterTheOther) {
   machine::SystemSpec system = example_system(1);
   system.node.gpu.compute.slot_refill = ns(50);
@@ -249,7 +247,7 @@ TEST(Replay, APlaceIsRefilledALittleAfterItsWorkgroupEnded) {
 
 TEST(Replay, SmallWorkgroupsShareACu) {
   Program program(1);
-  // 16 workgroups of 512 threads, two on a CU: each has half of its 100 B/ns.
+  // 16 workgroups of 512 threads, two per CU: each gets half of its 100 B/ns.
   program.queues = {queue("main", {kernel(
                                       "a", 16, [](Rank, std::int64_t) { return Steps{work(10e3)}; }, 512)})};
   EXPECT_EQ(run(example_system(1), program).end, ns(200));
@@ -271,7 +269,6 @@ TEST(Replay, AWaitingWorkgroupLeavesItsShareOfTheCu) {
 }
 
 // --- Posted work and fences
-// -----------------------------------------------------------------------------------------------
 
 program::Phase post(double bytes, Rank peer) {
   program::Phase phase = work(bytes, peer, 1);
@@ -316,7 +313,7 @@ TEST(Replay, AnotherWorkgroupTakesThePlaceOnlyThen) {
                             return rank == 0 ? Steps{post(12.5e3, 1)} : Steps{};
                           })})};
   const Result result = run(example_system(2), program);
-  // 8 x 50 B/ns into a port of 300: 333 1/3 ns for 100 kB, then the ninth.
+  // 8 x 50 B/ns into a port of 300 B/ns: 333 1/3 ns for 100 kB, then the ninth workgroup.
   EXPECT_EQ(result.rank_end[0].ps, 333'334 + 250'000);
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 9 * 12.5e3);
 }
@@ -337,17 +334,17 @@ TEST(Replay, ClustersWaitForRoomInOneGroup) {
   Program program(1);
   program::Kernel pairs = busy("pairs", us(1), 2);
   pairs.resources.cluster = 2;
-  // Seven long workgroups leave one CU: the cluster has to wait for the first of them, the single does not.
+  // Seven long workgroups leave one CU free: the cluster has to wait for the first of them to end.
   program.queues = {
       queue("main", {kernel("fill", 7, [](Rank, std::int64_t wg) { return Steps{delay(us(wg == 0 ? 10 : 20))}; })}),
       queue("pairs", {pairs}), queue("single", {busy("single", us(1))})};
-  // Groups 0-3 and 4-7; workgroups 0, 2, 4, 6 on CUs 0-3 and 1, 3, 5 on 4-6. CU 0 is free at 10 us, CU 7 at once: not
-  // one group. Everybody else ends at 20 us. The single one is behind the cluster.
+  // Groups are CUs 0-3 and 4-7; workgroups 0, 2, 4, 6 are on CUs 0-3 and 1, 3, 5 on CUs 4-6. CU 0 is free from 10 us
+  // on, CU 7 from the start, but they are in different groups. All others end at 20 us. The single workgroup is behind
+  // the cluster.
   EXPECT_THAT(ends_us(run(example_system(1), program)), ElementsAre(20, 21, 21));
 }
 
 // --- Between ranks
-// --------------------------------------------------------------------------------------------------------
 
 std::pair<Rank, std::string> by_rank_0(Rank, std::uint32_t) { return {0, "talk"}; }
 
@@ -376,7 +373,7 @@ TEST(Replay, StoresToAPeerTakeItsPort) {
 }
 
 // wqe_build 300 + doorbell 200 + two work requests at 100 M/s 20 + PCIe 500 + path + bytes / 25 GB/s + flag 400 + poll
-// 100.
+// 100 (all in ns).
 TEST(Replay, APutTakesWhatItsPartsTake) {
   const machine::SystemSpec system = example_system(1, 2);
   core::RunLoop loop;
@@ -401,8 +398,8 @@ TEST(Replay, APutTakesWhatItsPartsTake) {
   }
 }
 
-// What rank 0 sends to rank 3 lies at rank 1: its NIC is told 500 ns of a store later and sends it. What goes back
-// comes to that NIC, too.
+// Rank 0's message to rank 3 lies in rank 1's memory; rank 1's NIC learns of it 500 ns later, the latency of a store,
+// and sends it. The message back arrives at that NIC, too.
 TEST(Replay, ARelaySendsAndReceivesInPlaceOfAnother) {
   const machine::SystemSpec system = example_system(2, 2);
   const auto times = [&system](Rank relay, Watcher& watcher) {
@@ -490,10 +487,9 @@ TEST(Replay, WhatIsSentArrives) {
   EXPECT_EQ(machine->service<part::Networks>().network(0).delivered(), result.traffic.put_bytes);
 }
 
-// --- What watching shows
-// ---------------------------------------------------------------------------------------------------
+// --- What observers see
 
-// One rank puts, signals and raises its own flag; work, copies and waits in between.
+// One rank puts, signals and raises its own flag, with work, copies and waits in between.
 Program mixed(const machine::SystemSpec& system) {
   Program program(static_cast<Rank>(system.ranks()));
   const program::FlagBlock flags = program.add_flags({"go", 4, by_rank_0});
@@ -543,7 +539,7 @@ TEST(Replay, ObserversSeeWhichWayASignalGoes) {
   EXPECT_EQ(watcher.copies.size(), 8);
 }
 
-// A body that fills bytes and proxied for a signal too: they say nothing about stores.
+// Bytes and proxied are ignored for a signal, even if a body sets them.
 TEST(Replay, ASignalHasNoBytesAndIsIssuedByItsWorkgroup) {
   Program program(2);
   const program::FlagBlock flags = program.add_flags({"go", 1, by_rank_0});
@@ -603,7 +599,7 @@ TEST(Replay, TwoRunsAreEqual) {
   }
 }
 
-// The same work given to other ranks: nothing may depend on a rank's number.
+// The same work assigned to other ranks: nothing may depend on rank numbers.
 TEST(Replay, PermutedRanksDoTheSame) {
   const machine::SystemSpec system = example_system(4);
   const auto run_as = [&](const std::array<Rank, 4>& at) {  // role i is played by rank at[i]
@@ -644,7 +640,7 @@ Program two_queues() {
   return program;
 }
 
-// The host enqueues a1 at 2 us, b1 at 4, a2 at 6; a kernel starts 3 us later, a2 a gap of 1 us after a1.
+// The host enqueues a1 at 2 us, b1 at 4 us and a2 at 6 us; a kernel starts 3 us later, a2 a gap of 1 us after a1.
 TEST(Schedules, TheHostEnqueuesInLaunchOrder) {
   Program program = two_queues();
   Result result = run(with_host(), program);
@@ -655,7 +651,7 @@ TEST(Schedules, TheHostEnqueuesInLaunchOrder) {
   EXPECT_THAT(ends_us(result), ElementsAre(17, 28, 15));
 }
 
-// As in one queue: b1 starts a gap after a2; the other way round a1 starts a gap after b1.
+// As in one queue: b1 starts a gap after a2; in the other order a1 starts a gap after b1.
 TEST(Schedules, SerialQueuesRunLikeOne) {
   Program program = two_queues();
   program.order = program::Order::serial;
@@ -667,7 +663,7 @@ TEST(Schedules, SerialQueuesRunLikeOne) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(26, 37, 15));
 }
 
-// Also where copies and kernels follow each other, whose ends are looked for.
+// Also for sequences of copies and kernels, whose ends are polled.
 TEST(Schedules, SerialQueuesOfCopiesRunLikeOne) {
   machine::SystemSpec system = with_host(2);
   system.node.gpu.host.poll_interval = us(4);
@@ -699,7 +695,7 @@ TEST(Schedules, KernelsStayOnTheCusOfTheirQueue) {
   for (const Watcher::Workgroup& span : watcher.workgroups) EXPECT_EQ(span.kernel == "b1", span.cu % 4 >= 2) << span.cu;
 }
 
-// The second kernel comes while the first one fills all eight CUs, until 15 us.
+// The second kernel arrives while the first one occupies all eight CUs, until 15 us.
 TEST(Schedules, AKernelWithoutAPlaceOnACuIsSeenToWait) {
   struct Waits final : program::Observer {
     std::vector<std::pair<std::string, std::pair<double, double>>> seen;

@@ -1,9 +1,10 @@
-// Kernels that every rank runs by itself: the rank that comes to one first stands in for the others.
+// Stand-ins for kernels that every rank runs by itself: the rank that reaches the kernel first is simulated, and its
+// result is used for the others.
 //
-// Such a kernel takes of its rank alone, and only its own queue is there. So on an idle rank it takes the same time
-// whenever it begins, to the picosecond: all that it is worked out from are differences of times. A rank that is not
-// idle when it begins is simulated. If others come to one later (stores of a GPU of the node, a copy), the run ends
-// and is simulated again without this.
+// Such a kernel only uses resources of its own rank, and its queue is the only one. On an idle rank it therefore takes
+// the same time whenever it begins, to the picosecond, because everything is computed from differences of times. A rank
+// that is not idle when the kernel begins is simulated. If another rank interferes later (stores of a GPU of the node,
+// a copy), the run is aborted and repeated without stand-ins.
 #include <algorithm>
 
 #include "models/hardware/replay/replay.hpp"
@@ -12,7 +13,7 @@
 namespace moire::replay {
 
 bool Replay::find_stand_ins() const {
-  // A timeline shows every rank; energy is counted where it is used; SimGrid could not begin again.
+  // A timeline shows every rank; energy is counted on the GPU that uses it; SimGrid cannot run twice in a process.
   if (observer_ != nullptr || meters_ != nullptr || machine_.ranks() == 1 || !machine_.site().uneven().clock.empty() ||
       machine_.spec().network.model != machine::NetworkModel::queue)
     return false;
@@ -64,7 +65,7 @@ void Replay::ends_by_itself(std::uint32_t id) {
   StandIn& model = stand_ins_[run.operation];
   Gpu& gpu = *gpus_[gpu_with_slots(run.rank, run.queue)];
   if (model.run == id) {
-    if (run.refilling > 0) throw NotByItself();  // the next kernel would find places taken
+    if (run.refilling > 0) throw NotByItself();  // the next kernel would find slots still occupied
     model.over = true;
     model.took = machine_.loop().now() - run.reached;
     model.next_turn = gpu.next_turn - run.reached;
@@ -98,14 +99,14 @@ void Replay::count_others() {
   }
 }
 
-// Something that is not the kernel of the rank takes of its capacities.
+// Something other than the rank's own kernel starts to use its capacities.
 void Replay::visit(Rank rank) {
   if (visits_.empty()) return;
   if (by_itself_[rank]) throw NotByItself();
   ++visits_[rank];
 }
 
-// A phase of a workgroup comes to a peer, or leaves it.
+// A phase of a workgroup begins or ends to use the capacities of a peer.
 void Replay::visit(const KernelRun& run, std::uint16_t number, Rank peer, bool comes) {
   if (visits_.empty()) return;
   const program::PhaseShape& shape = run.kernel->shapes[number];

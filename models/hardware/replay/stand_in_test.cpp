@@ -14,7 +14,7 @@ using program::Program;
 
 Time ns(std::int64_t count) { return Time{count * 1000}; }
 
-// 40 workgroups on 8 CUs, unlike each other; every rank does the same.
+// 40 different workgroups on 8 CUs; every rank does the same.
 class OwnBody final : public program::KernelBody {
  public:
   std::int64_t workgroups(Rank) const override { return 40; }
@@ -78,7 +78,7 @@ void expect_same(const Result& a, const Result& b) {
   }
 }
 
-// Each rank passes something on to the next one between two kernels that it runs by itself.
+// Each rank passes something on to the next one, between two kernels that every rank runs by itself.
 Program passing_on(Rank ranks) {
   Program program(ranks);
   const FlagBlock flags = program.add_flags({"go", 1, [](Rank rank, std::uint32_t) { return std::pair{rank, ""}; }});
@@ -118,7 +118,7 @@ TEST(StandIn, NotWhereOthersCome) {
   const machine::SystemSpec system = example_system(2);
   const auto storing = [&](Time later) {
     Program program(2);
-    // Rank 0 stores to rank 1, which has nothing else to do than its own kernel.
+    // Rank 0 stores to rank 1, which only runs its own kernel.
     program.queues = {
         queue("main", {kernel("store", 8,
                               [=](Rank rank, std::int64_t) {
@@ -131,10 +131,10 @@ TEST(StandIn, NotWhereOthersCome) {
     config::Problem error;
     return machine::Machine::build(system, error);
   };
-  // It begins among stores: each rank is simulated.
+  // The kernel begins while stores arrive: each rank is simulated.
   const Program among = storing(ns(10));
   expect_same(run_all(system, among, Likes::each).result, run_all(system, among, Likes::one).result);
-  // They come when it has begun: that is found out, and all begins again.
+  // Stores arrive after the kernel has begun: this is detected and the run is repeated.
   const Program later = storing(ns(200));
   EXPECT_THROW(run_all(system, later, Likes::one), NotByItself);
   expect_same(run_all(system, later, Likes::each).result, run_folded({}, build, later, nullptr, all_of(later)).result);

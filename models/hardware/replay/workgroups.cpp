@@ -1,5 +1,5 @@
 // Over 400 lines: all that a workgroup does, step by step.
-// Workgroups: from the dispatcher's turn through their phases to retirement.
+// The life of workgroups: from the dispatcher's turn through their phases to retirement.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using program::Phase;
 
 namespace {
 
-// Of what is no work, in the order of the names that follow a kernel's shapes.
+// Index of a phase that is not work, in the order of the names that follow a kernel's shapes.
 std::size_t other_phase(Phase::Kind kind) {
   return kind == Phase::Kind::wait ? 0 : kind == Phase::Kind::delay ? 1 : kind == Phase::Kind::put ? 2 : 3;
 }
@@ -38,7 +38,7 @@ void Replay::dispatch(std::uint32_t number) {
   gpu.turn_scheduled = false;
   placed_.clear();
   gpu.dispatcher->place(placed_);
-  if (placed_.empty()) return;  // full: a retiring workgroup asks for the next turn
+  if (placed_.empty()) return;  // no room; the next retiring workgroup requests a turn
   const Time now = machine_.loop().now();
   gpu.next_turn = now + machine_.gpu(number % machine_.ranks()).compute.launch_interval;
   const std::vector<part::Placement> placed = placed_;
@@ -87,7 +87,7 @@ void Replay::take_item(Workgroup& wg) {
   wg.item_step = 0;
 }
 
-// Steps of the item at hand, of the next ones, then the workgroup's own.
+// First the remaining steps of the current item, then further items, then the workgroup's own steps.
 bool Replay::next_phase(Workgroup& wg, Phase& phase) {
   const KernelRun& run = runs_[wg.run];
   const program::KernelBody& body = *run.kernel->body;
@@ -125,7 +125,7 @@ program::FlagRef Replay::simulated_flag(const Workgroup& wg, const Phase& phase)
   return there.flag;
 }
 
-// Walks through the workgroup's steps until one takes time.
+// Executes the workgroup's steps up to one that takes time.
 void Replay::go_on(std::uint32_t id) {
   const Time now = machine_.loop().now();
   end_phase(id, now);
@@ -135,7 +135,7 @@ void Replay::go_on(std::uint32_t id) {
     Phase phase;
     if (!next_phase(wg, phase)) {
       if (wg.posted == 0) return retire(id);
-      // The end of a workgroup drains what it has posted.
+      // A workgroup ends only after everything that it has posted.
       wg.doing = Phase::Kind::fence;
       wg.since = now;
       wg.fence = Time{};
@@ -170,7 +170,7 @@ void Replay::go_on(std::uint32_t id) {
         return delay(id, phase, now);
       case Phase::Kind::fence:
         wg.fence = phase.duration;
-        if (wg.posted > 0) return;  // the last of them resumes it
+        if (wg.posted > 0) return;  // the last posted phase resumes it
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
       case Phase::Kind::wait:
@@ -211,8 +211,9 @@ void Replay::delay(std::uint32_t id, const Phase& phase, Time begin) {
   machine_.loop().calendar().schedule(begin + phase.duration, *this, pack(Event::workgroup, id));
 }
 
-// A workgroup that waited for a flag that had risen already notices so at `at`, later than now. What comes then and has
-// to do with nobody else, a delay or another such wait, needs no event of its own. Items of a queue are taken in time.
+// The workgroup waited for a flag that had already risen, and notices it at time `at`, later than now. Following steps
+// that involve nobody else (delays, and waits for flags that have risen) need no events. Queue items are taken at their
+// real time.
 void Replay::go_ahead(std::uint32_t id, Time at) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];
@@ -303,7 +304,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
   const program::FlagRef flag = by_nic ? simulated_flag(wg, phase) : phase.flag;
   const bool by_host = by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer);
-  // What arrives raises its flag. More is only known where somebody asks.
+  // Usually the arrival just raises its flag. A Flight is recorded only for observers and for copies by the host.
   std::uint64_t arrival = pack(Event::raise, flag);
   if (by_host || observer_ != nullptr) {
     arrival =
@@ -315,8 +316,8 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
     visit(rank);
     visit(phase.peer);
-    host_copies_[rank].push_back({arrival, now + phase.duration - machine_.gpu().host.event_pair,
-                                   program_.family(runs_[wg.run].queue)});
+    host_copies_[rank].push_back(
+        {arrival, now + phase.duration - machine_.gpu().host.event_pair, program_.family(runs_[wg.run].queue)});
     if (host_copies_[rank].size() == 1) start_host_copy(rank);
     return now;
   }
@@ -342,7 +343,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
   return now;
 }
 
-// Copies of a rank's host thread stand in one queue of their own: one begins behind the other.
+// Copies by a rank's host thread are in one queue of their own: each begins after the one before.
 void Replay::start_host_copy(Rank rank) {
   const HostCopy& copy = host_copies_[rank].front();
   const Flight& flight = flights_[copy.flight()];
@@ -386,7 +387,7 @@ void Replay::arrive(std::uint32_t id) {
   flags_.raise(flight.flag);
 }
 
-// The seat of strand 0 stays taken until the last strand has ended.
+// The seat of strand 0 stays occupied until the last strand has ended.
 bool Replay::last_strand(std::uint32_t id) {
   const std::uint32_t home = workgroups_[id].home;
   if (id != home) free_workgroups_.push_back(id);

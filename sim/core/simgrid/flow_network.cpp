@@ -17,8 +17,8 @@ namespace moire::core::flow {
 
 namespace {
 
-// The flags that make SimGrid's flows plain max-min: no TCP window, no reverse traffic, no factors of calibrated
-// models, dates apart to the picosecond.
+// Make SimGrid's flows plain max-min: no TCP window, no reverse traffic, no correction factors of calibrated models,
+// and times that are precise to the picosecond.
 constexpr const char* faithful[] = {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:0",
                                     "surf/precision:1e-12"};
 
@@ -28,7 +28,7 @@ std::unique_ptr<simgrid::s4u::Engine> only_engine() {
                   "a process can hold one SimGrid simulation; run the next one in a process of its own");
   made = true;
   char program[] = "moire";
-  char quiet[] = "--log=xbt_cfg.thresh:warning";  // not a line for each flag
+  char quiet[] = "--log=xbt_cfg.thresh:warning";  // suppresses a line per flag
   char* arguments[] = {program, quiet, nullptr};
   int count = 2;
   auto engine = std::make_unique<simgrid::s4u::Engine>(&count, arguments);
@@ -46,9 +46,9 @@ struct FlowNetwork::Impl final : EventSink {
     std::deque<Message> waiting;
   };
   using Channels = std::map<Key, Channel>;
-  // Messages that travel together.
+  // Messages that travel in one communication.
   struct Batch {
-    std::size_t index = 0;  // in batches
+    std::size_t index = 0;  // index in `batches`
     std::vector<Message> members;
     Bytes bytes;
     Channels::iterator channel;
@@ -78,7 +78,7 @@ struct FlowNetwork::Impl final : EventSink {
     starting.push_back(at);
   }
 
-  // At the synchronised date: the first message of each channel that was idle, alone.
+  // Runs when SimGrid's clock has reached ours: starts the first message of each channel that was idle, alone.
   void start_all() {
     const std::vector<Channels::iterator> now = std::exchange(starting, {});
     for (const auto at : now) start(at, 1);
@@ -104,7 +104,7 @@ struct FlowNetwork::Impl final : EventSink {
     batch.comm->set_destination(zone->host(std::get<1>(at->first)));  // this starts it
   }
 
-  // The last byte has left; it arrives after the path's latency.
+  // The last byte has left the source; it arrives after the latency of the path.
   void completed(const simgrid::s4u::Activity& comm) {
     const auto& batch = *comm.get_data<Batch>();
     const Channels::iterator at = batch.channel;
@@ -151,9 +151,9 @@ struct FlowNetwork::Impl final : EventSink {
   std::unique_ptr<simgrid::s4u::Engine> engine;
   PathZone* zone = nullptr;
   std::shared_ptr<RunLoopModel> model;
-  Channels channels;  // those with messages that wait or travel
+  Channels channels;  // channels with waiting or travelling messages
   std::vector<Channels::iterator> starting;
-  std::deque<Batch> batches;  // a deque: SimGrid holds pointers to them
+  std::deque<Batch> batches;  // a deque, because SimGrid holds pointers to its elements
   std::vector<std::size_t> free_batches;
   std::vector<Bytes> carried;
   Bytes injected, delivered;

@@ -1,19 +1,19 @@
 // The scale-out network as SimGrid flows: concurrent messages share every link max-min fairly.
 //
-// Messages of one (source, destination, flow) channel have at most one SimGrid communication in flight; those that
-// queue behind it are merged into the next one, up to `merge_limit` (a larger message goes alone), and all of them are
-// delivered with its last byte. A message alone takes sum of latencies + bytes / smallest bandwidth, as in
-// QueueNetwork: SimGrid carries the bytes, the path's latency is added at the end, so back-to-back communications of
-// a channel leave no gap on the wire.
+// Messages of one (source, destination, flow) channel have at most one SimGrid communication in flight. Messages that
+// queue up meanwhile are merged into the next one, up to `merge_limit` (a larger message goes alone), and all of them
+// are delivered with its last byte. A message alone takes sum of latencies + bytes / smallest bandwidth, as in
+// QueueNetwork: SimGrid carries the bytes and the path's latency is added at the end, so that back-to-back
+// communications of a channel leave no gap on the wire.
 //
-// SimGrid shares a link in proportion to 1 / route latency; here every route has the same nominal latency, so shares
-// are equal. Its clock is a double in seconds: dates are rounded to the nearest picosecond, deliveries never lie in
+// SimGrid weights flows on a link by 1 / route latency; here every route has the same nominal latency, so shares are
+// equal. SimGrid's clock is a double in seconds: times are rounded to the nearest picosecond, deliveries never lie in
 // our past, and the two clocks differ by less than 1 ps while a run is shorter than an hour (2^-53 x 3600 s < 0.5 ps).
-// A communication carries whole bytes (rounded up) and 1 ps of latency of its own; a completion may be up to 1 ps early
-// (SimGrid's date precision).
+// A communication carries whole bytes (rounded up) and adds 1 ps of latency; a completion may be up to 1 ps early
+// (SimGrid's time precision).
 //
 // ONE PER PROCESS: SimGrid's engine is a process-wide singleton that keeps its clock. A second FlowNetwork, even after
-// the first is gone, throws InvariantError. Run further simulations in further processes.
+// the first is destroyed, throws InvariantError. Run further simulations in further processes.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@
 namespace moire::core::flow {
 
 struct FlowNetworkSpec {
-  Bytes merge_limit{4 * 1024 * 1024.0};  // of queued messages in one communication
+  Bytes merge_limit{4 * 1024 * 1024.0};  // most queued bytes that are merged into one communication
 };
 
 class FlowNetwork final : public Network {
@@ -36,7 +36,7 @@ class FlowNetwork final : public Network {
   void send(const Message& message) override;
   Bytes injected() const override;
   Bytes delivered() const override;
-  // Counts a communication when it ends; busy is the time its bytes take at full bandwidth.
+  // A communication is counted when it ends; `busy` is the time that its bytes take at full bandwidth.
   std::vector<LinkUse> use() const override;
   std::uint64_t communications() const;
 
@@ -46,7 +46,7 @@ class FlowNetwork final : public Network {
   std::unique_ptr<Impl> impl_;
 };
 
-// Runs the loop inside SimGrid's engine until both have nothing left. Exceptions of events come out of here.
+// Runs the loop inside SimGrid's engine until neither has events left. Rethrows exceptions of events.
 void run_with_simgrid(RunLoop& loop, FlowNetwork& network);
 
 }  // namespace moire::core::flow

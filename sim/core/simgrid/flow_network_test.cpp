@@ -1,4 +1,4 @@
-// Every simulation runs in a forked child, since a process can hold one SimGrid engine.
+// Every simulation runs in a forked child, because a process can hold only one SimGrid engine.
 #include "sim/core/simgrid/flow_network.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ constexpr double MiB = 1024 * 1024;
 constexpr BytesPerSecond port{50e9};
 constexpr Time hop = Time::from_ns(500);
 
-// Leaves of four endpoints under two spines (uplinks as wide as the leaf), or one switch where spines = 0.
+// Leaves of four endpoints under two spines (uplinks as wide as the leaf), or one switch if spines = 0.
 class Switches : public Topology {
  public:
   Switches(std::uint32_t endpoints, std::uint32_t spines) : endpoints_(endpoints), spines_(spines) {
@@ -49,7 +49,7 @@ class Switches : public Topology {
   std::vector<NetworkLink> links_;
 };
 
-// Two sources meet on a middle link half as wide as their ports; only the second goes on over a long one.
+// Two sources meet on a middle link half as wide as their ports; only the second continues over a long link.
 class TwoHops : public Topology {
  public:
   std::uint32_t endpoints() const override { return 4; }
@@ -72,7 +72,7 @@ struct Sent {
 };
 using Traffic = std::vector<Sent>;
 
-// Sends each message at its time and notes when it arrives.
+// Sends each message at its time and records when it arrives.
 struct Player : EventSink {
   Player(Calendar& c, Network& n, const Traffic& t) : calendar(c), network(n), traffic(t), arrived(t.size()) {
     for (std::size_t i = 0; i < t.size(); ++i) c.schedule(t[i].at, *this, i);
@@ -94,7 +94,7 @@ struct Player : EventSink {
 using Dates = std::vector<Time>;
 
 Dates in_child(const std::function<Dates()>& run) {
-  std::fflush(nullptr);  // or the child would write it again
+  std::fflush(nullptr);  // otherwise the child would write buffered output again
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   const pid_t child = fork();
@@ -147,7 +147,7 @@ TEST(FlowNetwork, OneMessageTakesTheClosedForm) {
   }
 }
 
-// Long after the start the two clocks still agree: 10 s is 10^13 ps.
+// Long after the start the two clocks still agree; 10 s is 10^13 ps.
 TEST(FlowNetwork, LateMessagesAreAsExact) {
   const Time late = Time::from_seconds(10);
   for (const Time date : by_flow(Switches(4, 0), {{0, 1, 50e3, 0, late}, {2, 3, 50e3, 0, late + Time{1}}})) {
@@ -163,14 +163,14 @@ TEST(FlowNetwork, EqualFlowsShareALinkEqually) {
   }
 }
 
-// The shared middle link is what limits both, and the longer path gets as much of it as the shorter one.
+// The shared middle link limits both, and the longer path gets as much of it as the shorter one.
 TEST(FlowNetwork, SharedBottleneckIsSplitWhateverTheLatency) {
   const double wire = 2 * MiB / 25e9 * 1e6;
   EXPECT_THAT(by_flow(TwoHops(), {{0, 2, MiB}, {1, 3, MiB}}),
               testing::ElementsAre(IsWithin1Ns(wire + 1.0), IsWithin1Ns(wire + 5.5)));
 }
 
-// The first message goes at once, those that queue behind it travel together, and none is early.
+// The first message starts at once, those that queue up behind it travel together, and none arrives early.
 TEST(FlowNetwork, QueuedMessagesTravelTogether) {
   const Traffic traffic = {{0, 1, MiB}, {0, 1, 1000}, {0, 1, 2000}, {0, 1, 6 * MiB}, {0, 1, 3000}};
   const Dates dates = by_flow(Switches(4, 0), traffic);
@@ -180,7 +180,7 @@ TEST(FlowNetwork, QueuedMessagesTravelTogether) {
   bytes += 3000;
   EXPECT_THAT(dates[1], IsWithin1Ns(1.0 + bytes / 50e9 * 1e6));
   EXPECT_EQ(dates[1], dates[2]);
-  bytes += 6 * MiB;  // above the limit: alone
+  bytes += 6 * MiB;  // above the limit, so it travels alone
   EXPECT_THAT(dates[3], IsWithin1Ns(1.0 + bytes / 50e9 * 1e6));
   bytes += 3000;
   EXPECT_THAT(dates[4], IsWithin1Ns(1.0 + bytes / 50e9 * 1e6));
@@ -251,7 +251,8 @@ TEST(FlowNetwork, ExceptionsOfEventsComeOut) {
               testing::ElementsAre(Time{1}));
 }
 
-// Agreement of the two networks: the time of the whole exchange, within 2 % (set before the first comparison).
+// Agreement of the two networks: the time of a whole exchange differs by at most 2 % (a limit set before the first
+// comparison).
 struct Case {
   const char* name;
   std::uint32_t endpoints, spines;

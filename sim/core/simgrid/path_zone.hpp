@@ -1,5 +1,5 @@
-// A SimGrid zone that holds a Topology's endpoints and links, and answers every route with the path it was last given:
-// the topology is the only router. Private to this folder: includes SimGrid headers.
+// A SimGrid zone with the endpoints and links of a Topology. It answers every route query with the path that was last
+// set, so that the topology is the only router. Private to this folder: includes SimGrid headers.
 #pragma once
 
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>

@@ -21,9 +21,9 @@ namespace moire::core::flow {
 
 namespace {
 
-constexpr unsigned most_seconds = 60;        // for the file and its routes
-constexpr double most_latency = 1e6;         // s: what is larger is refused by who asks, and fits no clock
-constexpr std::uint32_t whole = 0x4d4f4952;  // ends what is told
+constexpr unsigned most_seconds = 60;        // time limit for reading the file and its routes
+constexpr double most_latency = 1e6;         // s: larger values are rejected by the caller
+constexpr std::uint32_t whole = 0x4d4f4952;  // marks the end of a complete transfer
 
 using Closer = int (*)(std::FILE*);
 using Stream = std::unique_ptr<std::FILE, Closer>;
@@ -54,7 +54,7 @@ bool in_order(const std::string& a, const std::string& b) {
   return a.size() - i != b.size() - j ? a.size() - i < b.size() - j : a < b;
 }
 
-// --- In the process that has SimGrid
+// --- In the child process, which uses SimGrid
 
 void put(std::FILE* to, const void* bytes, std::size_t size) {
   if (std::fwrite(bytes, 1, size, to) != size) throw std::runtime_error("what SimGrid read cannot be told");
@@ -125,7 +125,7 @@ void tell(const std::string& file, std::FILE* to) {
   ::_exit(status);
 }
 
-// --- In ours
+// --- In the parent process
 
 class Told {
  public:
@@ -171,6 +171,7 @@ bool take(Told& told, Platform& platform) {
   return told.number() == whole && told.good();
 }
 
+// Extracts SimGrid's reason:
 // "[0.0] ./src/xbt/exception.cpp:95: [xbt_exception/ERROR] Parse error at f.xml:1: why" -> "Parse error at f.xml:1:
 // why"
 std::string first_line(std::FILE* messages) {

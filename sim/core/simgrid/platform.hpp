@@ -1,7 +1,7 @@
-// What a SimGrid platform file (XML) says of a network: hosts, links, and the route between any two hosts.
+// Reads a SimGrid platform file (XML): hosts, links, and the route between any two hosts.
 //
-// SimGrid reads it in a process of its own: it ends the process where it does not like a file, and its one engine stays
-// free for a simulation.
+// SimGrid reads the file in a process of its own, because it exits on invalid files, and because a process can hold
+// only one SimGrid engine, which a simulation may need later.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@
 namespace moire::core::flow {
 
 struct Platform {
-  std::vector<std::string> hosts;     // by name, numbers in it by their value: node9 before node10
-  std::vector<NetworkLink> links;     // those that some route takes
-  std::vector<std::size_t> route_of;  // of host a to host b, at a x hosts + b: where in `routes` it begins; one more
+  std::vector<std::string> hosts;     // sorted by name with natural number order: node9 before node10
+  std::vector<NetworkLink> links;     // links that are on some route
+  std::vector<std::size_t> route_of;  // at a x hosts + b: where route a to b begins in `routes`; and its end
   std::vector<LinkId> routes;
 
-  static constexpr std::size_t most_hosts = 1024;  // routes are a table of all pairs
+  static constexpr std::size_t most_hosts = 1024;  // because routes are stored for all pairs
 };
 
-// Nothing, and what SimGrid said, where it cannot read the file. A link that is not shared (FATPIPE) carries so many
-// times its bandwidth as there are hosts.
+// Nothing if SimGrid cannot read the file; `problem` then holds its message. A link that flows do not share (FATPIPE)
+// gets its bandwidth times the number of hosts.
 std::optional<Platform> read_platform(const std::string& file, std::string& problem);
 
 }  // namespace moire::core::flow
