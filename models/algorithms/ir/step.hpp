@@ -120,7 +120,7 @@ struct Step {
   std::uint32_t wait = no_semaphore;  // wait until it has been raised wait_count times
   std::int64_t wait_count = 0;
   std::uint32_t raise = no_semaphore;
-  bool far = false;   // the semaphore to raise belongs to the rank `to`
+  bool far = false;   // the semaphore belongs to the rank `to`
   bool more = false;  // another wait follows; both are polled side by side
   Effort effort = Effort::order;
 };

@@ -3,7 +3,7 @@
 // A chain of fused instructions is a flow: its transfers share a channel, and on each rank in between one thread block
 // receives from the rank before and sends to the next. Flows over the same hops share a channel. Other flows that share
 // a connection get different channels while there are any left, so that each flow has its own thread blocks. A transfer
-// outside of flows uses channel 0.
+// outside of flows uses channel 0 unless the program names one.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
