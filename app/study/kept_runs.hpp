@@ -1,9 +1,8 @@
 // Keeps the finished runs of a study in a file until all are finished. If a command is interrupted, killed or fails,
 // the next one continues from there (moire run --resume).
 //
-// The first line says to which study the runs belong. Each run follows as "<number> <bytes> <seconds> <memory>
-// <checksum> <timeline>
-// " and its packed result. The file is only appended to, and an incomplete last entry is ignored.
+// The first line says to which study the runs belong. Each run follows as a line "<number> <bytes> <seconds> <memory>
+// <checksum> <timeline>" and its packed result. The file is only appended to, and an incomplete last entry is ignored.
 #pragma once
 
 #include <filesystem>
