@@ -292,7 +292,8 @@ class Reader {
 }  // namespace
 
 double PciDevice::raw_bandwidth() const {
-  const double coding = transfers < 8 ? 0.8 : transfers < 64 ? 128.0 / 130 : 242.0 / 256;  // of gen 1, 3, 6
+  // 8b/10b up to PCIe 2, 128b/130b up to PCIe 5, FLITs of 242 bytes in 256 in PCIe 6.
+  const double coding = transfers < 8 ? 0.8 : transfers < 64 ? 128.0 / 130 : 242.0 / 256;
   return transfers * 1e9 * coding / 8 * static_cast<double>(width);
 }
 

@@ -24,7 +24,7 @@ std::string write_text(const Document& document);
 std::string write_csv(const Document& document);
 std::string write_json(const Document& document);
 std::string write_json(const std::vector<Document>& documents);  // as an array
-// A self-contained page with figures. Throws core::RunFailure where gnuplot is missing.
+// A self-contained page with figures. Throws core::RunFailure if gnuplot is missing.
 std::string write_html(const Document& document);
 // Text for a pull request or a wiki.
 std::string write_markdown(const Document& document);

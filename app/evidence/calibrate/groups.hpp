@@ -19,9 +19,9 @@ struct Groups {
   std::optional<Ports> ports;                            // if known, the groups are in the order of the ports
 };
 
-// Empty if the file has no `gpc` rows. An empty GPU fills some CUs of each group first; these are a beginning of the
-// order in which blockers were placed. Chooses the beginning that predicts most placements exactly, with the fewest
-// groups, and takes all CUs of these groups that precede those of others.
+// Empty if the file has no `gpc` rows. An empty GPU fills some CUs before all others; they are a beginning of the order
+// in which blockers were placed. Chooses the beginning that predicts most placements exactly, with the fewest groups,
+// and takes all CUs of these groups that precede those of others.
 std::optional<Groups> find_groups(const measurements::Measurements& measurements, const HardwareFile& hardware,
                                   link::Wiring wiring, const std::vector<microbench::Benchmark>& known);
 

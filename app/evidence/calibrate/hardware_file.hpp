@@ -28,7 +28,7 @@ class HardwareFile {
   void set(std::string_view path, double value);  // keeps the source; writes full precision
   // Copies the entry of `other` with value and source; removes it if `other` has none.
   void take_over(std::string_view path, const HardwareFile& other);
-  // Sets the final value: rounded to `digits` significant digits, with its source and residual.
+  // Sets the final value: rounded to `digits` significant digits (0: all), with its source and residual.
   void state(std::string_view path, double value, int digits, const std::string& source,
              std::optional<double> residual);
   // Groups of CUs in hardware order: {CUs, filled first}; equal neighbours become one entry with a count. Removes the

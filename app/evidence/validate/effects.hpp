@@ -5,8 +5,9 @@
 //        most_bad_choices: 20 %}
 //
 // Designers first ask whether a choice is better, not how long something takes. An effect is right if the simulation
-// has its sign, or if both are almost none (`same_within`). And users who follow the simulation should lose little: its
-// choice is bad if the measured value of that choice is more than `good_within` above the best measured one.
+// has its sign, or if both changes are negligible (`same_within`). And users who follow the simulation should lose
+// little: its choice is bad if the measured value of that choice is more than `good_within` above the best measured
+// one.
 #pragma once
 
 #include "app/evidence/validate/group.hpp"

@@ -1,5 +1,4 @@
-// Over 400 lines: the meaning of all operations on one state; what is left of it beside the proofs' program is said in
-// docs/decisions.md.
+// Over 400 lines: the meaning of all operations on one state. docs/decisions.md says why proof/ cannot run plans, too.
 #include "models/algorithms/mscclpp/execution.hpp"
 
 #include <fmt/format.h>

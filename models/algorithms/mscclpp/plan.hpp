@@ -124,7 +124,7 @@ struct Plan {
   ir::Collective collective = ir::Collective::custom;
   bool packets = false;  // protocol LL: scratch holds packets
   bool in_place = false;
-  bool reuse_scratch = false;  // scratch of 64 MiB is reused by rounds of a pipeline
+  bool reuse_scratch = false;  // scratch has 64 MiB and is reused
   bool double_scratch = false;
   std::uint32_t alignment = 16;
   std::uint32_t threads = most_threads;  // per block
