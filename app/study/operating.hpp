@@ -18,7 +18,8 @@ PreparedRun at_clock(const PreparedRun& run, double share);
 // The run with this fixed clock as its operating point.
 PreparedRun held_at_clock(const PreparedRun& run, double share);
 
-// How far the GPU that exceeds its limits most is from them when the program is repeated; above 1, a limit is exceeded.
+// Ratios to the limits, of the GPU for which they are largest, when the program is repeated. Above 1, a limit is
+// exceeded.
 struct Excess {
   double power = 0;  // mean power / the power that the controller holds
   double clock = 0;  // clock / the clock that matrix units allow
