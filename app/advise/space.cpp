@@ -1,4 +1,4 @@
-// Over 400 lines: what may be tried is read, refused and counted against one set of queues.
+// Over 400 lines: reading, refusing and counting what may be tried all work on one set of queues.
 #include "app/advise/space.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Over 400 lines: one walk over a dump decides what every key of the system file becomes.
+// Over 400 lines: one walk over a dump determines every key of the system file.
 #include "app/import/nccl_system.hpp"
 
 #include <fmt/format.h>

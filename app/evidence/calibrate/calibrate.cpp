@@ -1,4 +1,4 @@
-// Over 400 lines: reading off, fitting and checking again work on one state, the hardware file as fitted so far.
+// Over 400 lines: reading, fitting and checking all work on one state, the hardware file as fitted so far.
 #include "app/evidence/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>

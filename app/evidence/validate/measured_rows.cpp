@@ -1,4 +1,4 @@
-// Over 400 lines: every way in which a table of measurements can disagree with its description is told together.
+// Over 400 lines: every way in which a table of measurements can disagree with its description is checked in one place.
 #include "app/evidence/validate/measured_rows.hpp"
 
 #include <fmt/format.h>

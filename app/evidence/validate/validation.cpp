@@ -1,4 +1,4 @@
-// Over 400 lines: the keys of a validation file, and what is refused about them.
+// Over 400 lines: the keys of a validation file, and the errors in them.
 #include "app/evidence/validate/validation.hpp"
 
 #include <fmt/format.h>

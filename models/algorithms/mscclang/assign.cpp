@@ -130,8 +130,8 @@ class Assigner {
   const Code& code_;
   const Schedule& schedule_;
   Assignment made_;
-  std::vector<std::map<End, Owner>> ends_;                               // rank
-  std::vector<std::map<std::int32_t, std::vector<std::size_t>>> pools_;  // rank, channel: blocks for local work
+  std::vector<std::map<End, Owner>> ends_;                               // by rank
+  std::vector<std::map<std::int32_t, std::vector<std::size_t>>> pools_;  // by rank, then channel: blocks for local work
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::size_t> names_;
   std::int32_t channels_ = 0;
 };

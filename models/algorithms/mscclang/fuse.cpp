@@ -91,7 +91,7 @@ class Fates {
 
   const Code& code_;
   std::vector<Fate> fates_;
-  std::vector<Id> writer_;  // slot
+  std::vector<Id> writer_;  // by slot
 };
 
 // Transfers that are fused share a channel; this finds out whether the program's requests allow it.

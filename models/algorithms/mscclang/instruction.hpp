@@ -45,8 +45,8 @@ struct Code {
   std::vector<Instruction> instructions;
   std::vector<Transfer> transfers;
   std::vector<std::vector<Id>> by_rank;            // in the order of the trace
-  std::vector<std::vector<std::int32_t>> lengths;  // rank, buffer
-  std::vector<std::vector<Range>> results;         // rank
+  std::vector<std::vector<std::int32_t>> lengths;  // by rank, then buffer
+  std::vector<std::vector<Range>> results;         // by rank
   std::int32_t replicas = 1;
   std::int32_t chunks = 1;  // into which the whole buffer is cut
 
@@ -105,8 +105,8 @@ struct Assignment {
     std::int32_t channel = 0;
     std::vector<Id> instructions;
   };
-  std::vector<std::vector<Block>> blocks;  // rank
-  std::vector<std::int32_t> block_of;      // instruction
+  std::vector<std::vector<Block>> blocks;  // by rank
+  std::vector<std::int32_t> block_of;      // by instruction
 };
 Assignment assign(const Code& code, const Schedule& schedule);
 

@@ -154,7 +154,7 @@ class Program {
  private:
   struct Slot {
     ValueId value = no_value;
-    std::int32_t writer = -1;  // operation
+    std::int32_t writer = -1;  // index of the operation; -1: none
   };
 
   void prepare();
@@ -175,8 +175,8 @@ class Program {
   Options options_;
   Trace trace_;
   Values values_;
-  std::vector<std::vector<std::vector<Slot>>> memory_;  // rank, buffer, chunk
-  std::vector<std::array<std::int32_t, 2>> declared_;   // chunks of input and output by rank
+  std::vector<std::vector<std::vector<Slot>>> memory_;  // by rank, buffer and chunk
+  std::vector<std::array<std::int32_t, 2>> declared_;   // by rank: chunks of input and output
   std::map<std::string, std::int32_t, std::less<>> scratch_names_;
   std::int32_t file_ = 0;
   std::int32_t parts_ = 1;

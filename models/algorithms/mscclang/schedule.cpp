@@ -152,7 +152,7 @@ class Scheduler {
 
   const Code& code_;
   std::vector<std::vector<Id>> after_;
-  std::vector<std::int32_t> connection_of_;  // transfer
+  std::vector<std::int32_t> connection_of_;  // by transfer
   std::vector<Connection> connections_;
   std::vector<std::int32_t> open_, depth_, height_;
   std::priority_queue<Key, std::vector<Key>, std::greater<>> ready_;

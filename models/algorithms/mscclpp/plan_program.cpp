@@ -1,4 +1,4 @@
-// Over 400 lines: what becomes of each operation stands in one place.
+// Over 400 lines: the translation of every operation, in one place.
 #include "models/algorithms/mscclpp/plan_program.hpp"
 
 #include <fmt/format.h>
