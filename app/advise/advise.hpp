@@ -61,7 +61,7 @@ struct Advice {
   // The fastest schedule that is not equally good; empty if all are.
   std::optional<std::size_t> next() const;
   std::size_t as_good() const;                // number of equally good schedules, including the best
-  double over_best(std::size_t tried) const;  // time over that of the best, as a fraction of the latter
+  double over_best(std::size_t tried) const;  // (its time - the best time) / the best time
 };
 
 // Returns nothing and reports why if there is nothing to advise on. `at_once` simulations run in parallel.

@@ -65,7 +65,7 @@ TEST(KeptRuns, AnEntryThatADiskDidNotTakeHidesNoLaterOne) {
   again.not_needed();
 }
 
-// If part of the first line were left, every later command would refuse the file as that of another study.
+// If part of the first line were left before entries, every later command would refuse the file as not one of Moire.
 TEST(KeptRuns, AFileWhoseFirstLineADiskDidNotTakeIsLeftEmpty) {
   const auto file = fresh("kept_runs_head");
   {
