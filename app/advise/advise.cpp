@@ -16,7 +16,7 @@ namespace moire::advise {
 
 namespace {
 
-// One simulation: a schedule whole, or one of its queues alone.
+// One simulation: a whole schedule, or one of its queues alone.
 struct Task {
   std::string schedule;
   study::PreparedRunPtr run;
@@ -28,7 +28,7 @@ class Search {
   Search(const study::Scenario& scenario, study::Preparer& preparer, std::size_t at_once, Advice& advice)
       : bare_(with_schedules(scenario, {})), preparer_(preparer), at_once_(at_once), advice_(advice) {}
 
-  // False where the queues cannot run as written: one of them alone does not end, or both together.
+  // False if the queues cannot run as written: one of them alone, or both together, do not finish.
   bool run(config::Diagnostics& diagnostics) {
     const Space& space = advice_.space;
     std::vector<Task> tasks;
@@ -83,7 +83,7 @@ class Search {
   }
 
  private:
-  // Both queues alone, with each of the reservations that can be.
+  // Adds both queues alone for each number of CUs that can be reserved.
   void add_splits(std::vector<Task>& tasks) {
     for (const std::int64_t cus : advice_.space.splits) {
       const study::Choice made = reservation(advice_.space.comm, cus, bare_.tree.find("program")->place);
@@ -136,7 +136,7 @@ class Search {
     if (space.comm_workgroups > 0 && space.compute_workgroups > 0) {
       advice_.by_workgroups =
           find((space.comm_workgroups <= space.compute_workgroups ? space.comm : space.compute) + " first");
-      if (!advice_.by_workgroups) advice_.by_workgroups = 0;  // so it is written
+      if (!advice_.by_workgroups) advice_.by_workgroups = 0;  // the file already launches it first
     }
     if (advice_.splits.empty()) return;
     const auto smallest = std::min_element(advice_.splits.begin(), advice_.splits.end(),

@@ -1,4 +1,4 @@
-// Which schedule of two queues is fastest, and why: every schedule of the space is simulated.
+// Simulates every schedule of two queues in a search space, and reports the fastest one and where its time goes.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct Tried {
   std::optional<double> fraction_of_ideal;
 };
 
-// Each queue alone with `cus` CUs reserved for the one that communicates.
+// The time of each queue alone, with `cus` CUs reserved for the one that communicates.
 struct Split {
   std::int64_t cus = 0;
   Time compute;
@@ -26,43 +26,45 @@ struct Split {
   Time larger() const { return std::max(compute, comm); }
 };
 
-// Shares of the capacities in a stretch of a run.
+// How busy the machine's capacities are in an interval of a run.
 struct Stretch {
   std::string name;  // "both run", "compute alone"
   Time begin, end;
-  std::vector<std::pair<std::string, double>> busy;  // fullest first
+  std::vector<std::pair<std::string, double>> busy;  // busiest first
 };
 
 // Where the time of one schedule goes.
 struct Account {
   std::size_t tried = 0;
   std::vector<study::QueueBlame> blame;
-  std::vector<Time> lost;  // by queue: together - alone
+  std::vector<Time> lost;  // by queue: time in the schedule minus time alone
   std::vector<Stretch> stretches;
 };
 
-// Schedules this near to the fastest one are as good; of those the one with the fewest changes is best.
+// Schedules within this fraction of the fastest one's time count as equally good; the best is the one of these with the
+// fewest changes.
 inline constexpr double good_enough = 0.005;
 
 struct Advice {
   Space space;
-  std::vector<study::QueueResult> isolated;  // as written
+  std::vector<study::QueueResult> isolated;  // each queue alone, with the schedule as written
   Time serial, ideal;
-  std::vector<Tried> tried;          // the first one is as written; schedules that deadlock are left out
-  std::vector<std::size_t> ranking;  // of `tried`, the best first
+  std::vector<Tried> tried;          // the first is the schedule as written; those that deadlock are left out
+  std::vector<std::size_t> ranking;  // indices into `tried`, best first
   std::vector<Split> splits;
-  // What the rules of thumb choose: the smaller kernel first, the split with the smaller maximum.
+  // The schedules that rules of thumb choose: launch the smaller kernel first; reserve CUs such that the slower queue
+  // alone is fastest.
   std::optional<std::size_t> by_workgroups, by_split;
-  std::vector<Account> accounts;  // as written and of the best one; one where they are the same
+  std::vector<Account> accounts;  // of the schedule as written and of the best; one if they are the same
 
   std::size_t best() const { return ranking.front(); }
-  // The fastest schedule that is not as good; nothing where all are.
+  // The fastest schedule that is not equally good; empty if all are.
   std::optional<std::size_t> next() const;
-  std::size_t as_good() const;                // schedules that are, the best one among them
-  double over_best(std::size_t tried) const;  // of its time
+  std::size_t as_good() const;                // number of equally good schedules, including the best
+  double over_best(std::size_t tried) const;  // (its time - the best time) / the best time
 };
 
-// Nothing, and the reasons in `diagnostics`, where there is nothing to advise on. `at_once` simulations side by side.
+// Returns nothing and reports why if there is nothing to advise on. `at_once` simulations run in parallel.
 std::optional<Advice> advise(const study::Scenario& scenario, std::size_t at_once, config::Diagnostics& diagnostics);
 
 report::Document document_of(const study::Scenario& scenario, const Advice& advice);

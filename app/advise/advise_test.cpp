@@ -71,7 +71,8 @@ TEST(Space, OneChangeAtATime) {
     EXPECT_LE(schedule.changes.size(), 1);
 }
 
-// A queue that is reserved CUs need not be launched first, one that copies needs no CUs, and channels are of kernels.
+// A queue with reserved CUs need not be launched first, a queue that copies needs no CUs, and only kernels have
+// channels.
 TEST(Space, WhatChangesNothingIsNotTried) {
   const std::vector<std::string> all = names(space(""));
   EXPECT_GT(all.size(), 10);
@@ -135,7 +136,7 @@ TEST_F(AdviceTest, TheBestIsTheFastestOrAsGoodWithFewerChanges) {
   }
 }
 
-// What is tried is what the scenario would do with these changes.
+// The time of a tried schedule equals that of the scenario with these changes.
 TEST_F(AdviceTest, ASchedulesTimeIsThatOfARun) {
   const Advice advice = advice_of("advise: {priority: [], launch: [], cu_limit: []}\n");
   for (const Tried& one : advice.tried) {
@@ -164,7 +165,7 @@ TEST_F(AdviceTest, AccountsAddUpAndSaysTheSameWithAnyNumberOfJobs) {
             report::write_json(document_of(scenario_, advice_of("", 1))));
 }
 
-// The paper's rule: CUs reserved so that the longer of both, alone, is shortest.
+// The rule of the C3 paper: reserve CUs such that the longer time of both queues alone is shortest.
 TEST_F(AdviceTest, RulesOfThumbChooseFromWhatQueuesDoAlone) {
   const Advice advice = advice_of("advise: {cu_partition: [2, 4]}\n");
   ASSERT_EQ(advice.splits.size(), 2);
@@ -191,9 +192,9 @@ TEST(Windows, SharesAreMeansOverTimeAndMembers) {
     windows.workgroup(span);
   };
   work(0, 0, 4);
-  work(0, 2, 6);  // side by side on one CU: 6 us in all
+  work(0, 2, 6);  // both on one CU: 6 us together
   work(1, 8, 10);
-  work(1, 0, 12);  // swallows the one before: 12 us
+  work(1, 0, 12);  // covers the span before: 12 us
   const std::vector<Share> shares = windows.shares();
   const auto share = [&](std::size_t window, const char* kind) {
     for (const Share& one : shares) {

@@ -19,7 +19,7 @@ using report::left;
 using report::right;
 using report::share;
 
-// Ratios with as many digits as say something.
+// Rounds ratios to meaningful digits.
 report::Number to_a_billionth(double value) { return {.value = value, .decimals = 9}; }
 
 double change(Time time, Time from) { return time.us() / from.us() - 1; }
@@ -44,7 +44,7 @@ std::string words(std::string_view name) {
   return out;
 }
 
-// Parts by size, the largest first; what is less than a thousandth of the run says nothing.
+// Parts by size, largest first; parts below a thousandth of the run are left out.
 std::vector<std::pair<std::string, Time>> largest_parts(const study::QueueBlame& queue, Time run) {
   std::vector<std::pair<std::string, Time>> parts;
   for (std::size_t part = 0; part < study::lost_parts().size(); ++part) {
@@ -135,7 +135,7 @@ std::string best_text(const Advice& advice) {
   return config::join(lines, "\n");
 }
 
-// Empty where no rule of thumb chooses anything.
+// Empty if no rule of thumb applies.
 std::string rules_text(const Advice& advice) {
   std::vector<std::string> lines = {"Rules of thumb"};
   const auto rule = [&](const std::string& words, std::optional<std::size_t> chosen) {
@@ -207,7 +207,7 @@ report::Document document_of(const study::Scenario& scenario, const Advice& advi
   report::Table tried = tried_table(advice);
   document.add(Field{"scenario", scenario.name});
   document.add(Field{"description", scenario.description});
-  document.add(Field{"best", tried.record(0)});  // the ranking begins with it
+  document.add(Field{"best", tried.record(0)});  // first in the ranking
   document.add(Field{"as_written_us", in_us(advice.tried.front().result.time)});
   document.add(Field{"serial_us", in_us(advice.serial)});
   document.add(Field{"ideal_us", in_us(advice.ideal)});

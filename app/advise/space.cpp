@@ -1,4 +1,4 @@
-// Over 400 lines: what may be tried is read, refused and counted against one set of queues.
+// Over 400 lines: reading, refusing and counting what may be tried all work on one set of queues.
 #include "app/advise/space.hpp"
 
 #include <fmt/format.h>
@@ -28,14 +28,14 @@ config::Override change(const std::string& path, config::Node value) {
   return *config::make_override(path, value, none);
 }
 
-// One thing to decide: the first option is to leave it as written.
+// One setting to choose; its first option leaves it as written.
 struct Axis {
   std::string key;
   std::vector<study::Choice> options{study::Choice{}};
-  std::string only_key{}, only_value{};  // it means something only with this choice of another axis
+  std::string only_key{}, only_value{};  // applies only with this choice of another axis
 };
 
-// What an operator's YAML says of a key; its usual value where it says nothing.
+// The value of a key in an operator's YAML, or its default.
 std::string written(const config::Node& operation, const Knob& knob) {
   const config::Node* value = operation.find(knob.key);
   return value && value->is_scalar() ? value->text : knob.usual;
@@ -94,7 +94,8 @@ class SpaceReader {
         if (!knobs_of(operation.entries.front().key).empty()) queues_[q].knobs = true;
       }
     }
-    // Who has schedules of its own communicates; else the smaller one gives less to wait for.
+    // The queue whose operators have schedule keys communicates; if both or none have, the one with fewer workgroups
+    // yields.
     const bool first =
         queues_[0].knobs != queues_[1].knobs ? queues_[0].knobs : queues_[0].workgroups < queues_[1].workgroups;
     comm_ = first ? 0 : 1;
@@ -111,7 +112,7 @@ class SpaceReader {
     return found ? found->knobs : none;
   }
 
-  // Knobs of both queues by key, each with the paths that it sets.
+  // The knobs of both queues by key, each with the paths that it sets.
   struct Knobs {
     const Knob* knob;
     std::vector<std::string> paths;
@@ -251,7 +252,7 @@ class SpaceReader {
     written_.emplace_back(one.knob->key, one.written);
   }
 
-  // The value that a key has in a schedule.
+  // The value of a key in a schedule.
   std::string value_in(const std::vector<std::size_t>& pick, const std::string& key) const {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       if (axes_[a].key != key || pick[a] == 0) continue;
@@ -271,8 +272,8 @@ class SpaceReader {
     return false;
   }
 
-  // What could not change anything is left out: an order or a priority among CUs that a queue has to itself, and places
-  // on CUs for a queue that runs on none.
+  // Leaves out schedules that cannot change anything: launch order or priority for a queue with its own CUs, and CU
+  // settings for a queue that uses none.
   bool makes_sense(const std::vector<std::size_t>& pick) const {
     std::size_t changes = 0;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
@@ -283,7 +284,7 @@ class SpaceReader {
     if (!spec_.combine && changes > 1) return false;
     const bool apart = picked(pick, "cu_partition");
     if (apart && (picked(pick, "launch") || picked(pick, "priority") || picked(pick, "cu_limit"))) return false;
-    // The first of all needs no priority, as long as nothing else of its queue comes later.
+    // The communicating queue needs no priority if it is launched first and has only one operation.
     return !(queues_[comm_].operations->items.size() == 1 && value_in(pick, "launch") == queues_[comm_].name &&
              picked(pick, "priority"));
   }
@@ -299,7 +300,7 @@ class SpaceReader {
     }
   }
 
-  // Each reason once, with the first schedule that it keeps out.
+  // Keeps each reason once, with the first schedule that it excludes.
   void leave_out(const std::string& name, const std::string& reason) {
     const auto known = [&](const std::string& told) { return told.ends_with(": " + reason); };
     if (std::none_of(space_.left_out.begin(), space_.left_out.end(), known)) {
@@ -340,13 +341,13 @@ class SpaceReader {
   config::Diagnostics& diagnostics_;
   config::Place place_;
   AdviseSpec spec_;
-  std::vector<std::pair<std::string, const config::Node*>> listed_;  // values of operators' keys
+  std::vector<std::pair<std::string, const config::Node*>> listed_;  // values of operators' keys to try
   std::vector<Queue> queues_;
   std::size_t comm_ = 0;
   std::int64_t cus_ = 0;
   std::int64_t step_ = 1;
   std::vector<Axis> axes_;
-  std::vector<std::pair<std::string, std::string>> written_;  // operators' keys as the file has them
+  std::vector<std::pair<std::string, std::string>> written_;  // operators' keys as in the file
   Space space_;
 };
 
@@ -388,7 +389,7 @@ study::Scenario with_schedules(const study::Scenario& scenario, std::vector<stud
   study::Scenario made = scenario;
   made.variants = std::move(schedules);
   made.axes.clear();
-  made.sets.clear();  // they are in the tree
+  made.sets.clear();  // already applied to the tree
   made.compare_to.reset();
   made.summary.clear();
   made.ideal = study::Ideal::none;

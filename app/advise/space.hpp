@@ -1,4 +1,4 @@
-// The schedules that advice chooses from: what a scenario of two queues may change without changing its work.
+// The schedules among which advice chooses: what may change in a scenario of two queues without changing its work.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace moire::advise {
 
-// The `advise:` mapping of a scenario. Besides these keys it takes the schedule keys of the operators in use
-// (`channels`, `engine`), each a list of values. A key that is absent has its default values; an empty list is never
-// changed.
+// The `advise:` mapping of a scenario. It also accepts the schedule keys of the operators in use (`channels`,
+// `engine`). Each key takes a list of values to try; an absent key has default values, and an empty list leaves the
+// setting alone.
 struct AdviseSpec {
   std::optional<std::vector<std::string>> launch;
   std::optional<std::vector<std::string>> priority;
@@ -23,25 +23,25 @@ struct AdviseSpec {
 };
 
 struct Space {
-  std::string comm;                  // the queue that schedules give way to: it communicates, or has fewer workgroups
+  std::string comm;                  // the queue that yields: the one that communicates, or that has fewer workgroups
   std::string compute;               // the other one
-  std::int64_t comm_workgroups = 0;  // of one rank, as written
+  std::int64_t comm_workgroups = 0;  // on one rank, as written
   std::int64_t compute_workgroups = 0;
-  std::vector<study::Choice> schedules;         // the first one is the file as written, without changes
-  std::vector<study::PreparedRunPtr> prepared;  // of the schedules
-  std::vector<std::int64_t> splits;             // CUs that may be reserved for `comm`
-  std::vector<std::string> left_out;            // "dma: why it cannot be", one a schedule
+  std::vector<study::Choice> schedules;         // the first is the file as written
+  std::vector<study::PreparedRunPtr> prepared;  // for each schedule
+  std::vector<std::int64_t> splits;             // numbers of CUs that may be reserved for `comm`
+  std::vector<std::string> left_out;            // "dma: why it is impossible", once per reason
 };
 
-// The scenario without variants, as written. Nothing, and the reasons in `diagnostics`, where there is nothing to
-// advise on.
+// The search space of the scenario without its variants. Returns nothing and reports why if there is nothing to advise
+// on.
 std::optional<Space> space_of(const study::Scenario& scenario, study::Preparer& preparer,
                               config::Diagnostics& diagnostics);
 
-// A scenario whose variants are the schedules.
+// The scenario with the schedules as its variants.
 study::Scenario with_schedules(const study::Scenario& scenario, std::vector<study::Choice> schedules);
 
-// `cus` CUs reserved for a queue.
+// A change that reserves `cus` CUs for a queue.
 study::Choice reservation(const std::string& queue, std::int64_t cus, const config::Place& place);
 
 }  // namespace moire::advise

@@ -43,7 +43,7 @@ void Windows::load(std::string_view capacity, program::Rank, Time now, double un
 
 void Windows::copy(const program::CopySpan& span) { spend("DMA engines", span.begin, span.end, 1); }
 
-// Spans come in the order of their ends, so a new one can only swallow the last ones of its CU.
+// Spans come in the order of their ends, so a new one can only overlap the latest ones of its CU.
 void Windows::workgroup(const program::WorkgroupSpan& span) {
   if (!span.work || span.posted || span.cu == program::no_cu) return;
   std::vector<Span>& spans = working_[span.rank * static_cast<std::size_t>(cus_) + span.cu];

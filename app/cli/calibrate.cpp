@@ -1,4 +1,4 @@
-// moire calibrate: a hardware file, or a library's profile, from measurements; a profile from a validation file.
+// moire calibrate: fits a hardware file or a library profile to measurements, or a profile to a validation file.
 #include "app/evidence/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ const std::map<std::string, Wiring> wirings = {
 int print(const CalibrateArguments& arguments, const std::string& yaml, const report::Document& document) {
   const bool to_file = !arguments.out.empty();
   if (to_file) {
-    // What is fitted may take the place of what it began with.
+    // The result may replace the file from which the fit started.
     process::may_be_replaced(arguments.library.empty() ? arguments.hardware : arguments.library);
     write_file(arguments.out, yaml);
   }
@@ -89,7 +89,7 @@ int calibrate(const CalibrateArguments& arguments) {
   return bad_input;
 }
 
-// A validation file says itself on what machine its cases ran.
+// A validation file names the machine of its cases.
 void check_options(const CalibrateArguments& arguments, const CLI::App& command) {
   if (!arguments.from_validation()) {
     if (arguments.hardware.empty()) throw CLI::RequiredError("--hardware");

@@ -34,7 +34,7 @@ struct CheckArguments {
   std::string format = "table";
 };
 
-// A whole number of bytes, 1 or more.
+// A whole number of bytes, at least 1.
 std::uint64_t parse_bytes(const std::string& text) {
   Bytes bytes{};
   if (const auto problem = config::parse_quantity(text, bytes)) throw CLI::ValidationError("--bytes", problem->str());
@@ -44,21 +44,21 @@ std::uint64_t parse_bytes(const std::string& text) {
   return static_cast<std::uint64_t>(bytes.value);
 }
 
-// What `algorithm: best` leaves to the run: here candidates are built and not timed.
+// Mentions candidates of `algorithm: best`: check builds them, only a run times them.
 std::string untried(const study::Preparer& preparer) {
   if (preparer.untried() == 0) return {};
   return fmt::format("; 'algorithm: best' has {} candidate{}, checked here and timed by the run", preparer.untried(),
                      preparer.untried() == 1 ? "" : "s");
 }
 
-// A million steps of workgroups take a second, more or less.
+// A million workgroup steps take about a second to simulate.
 std::string large(double steps, std::size_t runs) {
   constexpr double said_from = 1e6;
   if (steps < said_from) return {};
   return fmt::format(", {}about {:.0f} million steps of workgroups", runs == 1 ? "" : "the largest of ", steps * 1e-6);
 }
 
-// "6 runs": what a scenario would do. Empty where something is wrong.
+// What a scenario would run: "6 runs". Empty if something is wrong.
 std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagnostics) {
   study::Preparer preparer(study::Preparer::Purpose::check);
   const auto prepared = study::prepare_runs(std::move(scenario), preparer, diagnostics);
@@ -130,12 +130,12 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:
-      break;  // not told by keys alone
+      break;  // keys alone do not identify them
   }
   return {};
 }
 
-// Whether changes are of what a file's runs make of it; other files are changed as they are loaded.
+// True if --set applies to the runs that a file defines; in other files it changes the file itself.
 bool changes_of_runs(const config::Node& tree) {
   const auto kind = kind_of(tree);
   return kind && (*kind == FileKind::scenario || *kind == FileKind::validation);
@@ -166,10 +166,10 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   return {};
 }
 
-// A dump of NCCL, by its root element.
+// Recognizes a dump of NCCL by its root element.
 bool is_topology(const std::string& file) {
   if (!msccl::is_xml(file)) return false;
-  config::Diagnostics ignored;  // told when it is read
+  config::Diagnostics ignored;  // reported when the file is read
   const auto text = formats::read_file({.file = file}, importing::most_dump_bytes, ignored);
   return text && (importing::starts_with_element(*text, "system") || importing::starts_with_element(*text, "graphs"));
 }
@@ -187,7 +187,7 @@ std::string check_topology(const std::string& file, config::Diagnostics& diagnos
                      topology->gpus.size(), topology->gpus.size() == 1 ? "" : "s");
 }
 
-// One file of any kind: what is wrong goes to `diagnostics`.
+// Checks one file of any kind; errors go to `diagnostics`.
 Checked check_file(const CheckArguments& arguments, const std::string& file, config::Diagnostics& diagnostics) {
   const bool topology = is_topology(file);
   if (!topology && is_plan(file)) return check_plan(file, diagnostics);
@@ -199,7 +199,7 @@ Checked check_file(const CheckArguments& arguments, const std::string& file, con
   return diagnostics.ok() ? judged(file, what) : refused(file);
 }
 
-// The worst: what cannot be read, before what fails a check.
+// The worse status: bad input is worse than a failed check.
 int worse(int a, int b) { return a == bad_input || b == done ? a : b; }
 
 int check(const CheckArguments& arguments) {

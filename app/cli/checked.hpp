@@ -1,4 +1,4 @@
-// What moire check says of one file: a line and what it has found for people, fields for programs.
+// The result of `moire check` for one file: text for people, fields for programs.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct Checked {
   report::Document document;
 };
 
-// A file that cannot be read or breaks a rule: people read what is wrong, not that it is.
+// For a file that cannot be read or breaks a rule. People read only the error messages.
 Checked refused(const std::string& file, const std::string& kind = {});
-// "FILE: ok (KIND)" and lines of what was found; the same for programs. `ok`: false where it can be read and does not
-// hold.
+// "FILE: ok (KIND)" and lines with what was found; fields for programs. `ok` is false if the file can be read but its
+// check failed.
 Checked judged(const std::string& file, const std::string& kind, bool ok = true,
                const std::vector<std::pair<std::string, std::string>>& found = {}, report::Cell::Record fields = {});
 
 // Errors and warnings go to `diagnostics`.
 Checked check_algorithm(const std::string& file, std::optional<std::uint64_t> bytes, config::Diagnostics& diagnostics);
 Checked check_plan(const std::string& file, config::Diagnostics& diagnostics);
-bool is_plan(const std::string& file);  // by its extension, .json
+bool is_plan(const std::string& file);  // by the extension .json
 
 }  // namespace moire::cli

@@ -21,7 +21,7 @@ namespace moire::cli {
 
 namespace {
 
-// As a shell would read it again.
+// Quotes a word such that a shell reads it unchanged.
 std::string shell_word(const std::string& word) {
   const auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=-+:,%@";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -81,7 +81,7 @@ struct LogArguments {
   std::string file;
 };
 
-// They may stand before the command or among its own options.
+// Log options may precede the command or follow it.
 void add_log(CLI::App& app, LogArguments& arguments) {
   app.add_option("--log-level", arguments.level,
                  "Tell what the program decides: off, error, warn, info, debug; off if nothing is said, info with "
@@ -95,7 +95,7 @@ void add_log(CLI::App& app, LogArguments& arguments) {
   }
 }
 
-// As --log-level, of all commands.
+// Like --log-level, for all commands.
 void add_memory_limit(CLI::App& app) {
   app.add_option_function<std::string>(
          "--memory-limit",

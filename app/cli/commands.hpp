@@ -1,4 +1,4 @@
-// The commands. Each adds itself to the parser; the one the user names leaves in `action` what is to be done.
+// The commands. Each adds itself to the parser; the one that the user names stores its work in `action`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,7 +17,7 @@ void add_compile(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 
-// All of the command line: parses it, acts, turns what is thrown into an exit status.
+// Parses the command line, runs the command, and turns exceptions into an exit status.
 int run_command_line(int argc, char** argv);
 
 }  // namespace moire::cli

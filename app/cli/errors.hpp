@@ -1,13 +1,13 @@
-// How the user is told what is wrong with the input.
+// Prints errors and warnings about the input.
 #pragma once
 
 #include "sim/config/diagnostics.hpp"
 
 namespace moire::cli {
 
-// One line an error on stderr, then how many there are.
+// Prints one line for each error on stderr, then their number.
 void print_errors(const config::Diagnostics& diagnostics);
-// One line a warning on stderr.
+// Prints one line for each warning on stderr.
 void print_warnings(const config::Diagnostics& diagnostics);
 
 }  // namespace moire::cli

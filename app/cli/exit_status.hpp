@@ -1,16 +1,16 @@
-// What the exit status of the command means.
+// The exit statuses of the command.
 #pragma once
 
 namespace moire::cli {
 
 enum ExitStatus : int {
   done = 0,
-  check_failed = 1,  // for commands that compare with a limit
+  check_failed = 1,  // a command that compares with a limit found it exceeded
   output_lost = 1,   // standard output did not take the result
   bad_input = 2,
   deadlock = 3,
   our_bug = 70,     // EX_SOFTWARE of sysexits.h
-  by_signal = 128,  // and the signal's number, as shells say it
+  by_signal = 128,  // plus the signal's number, as in shells
 };
 
 }  // namespace moire::cli

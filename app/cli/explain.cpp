@@ -1,4 +1,4 @@
-// moire explain: what components, keys, operators and metrics mean; also writes the reference pages.
+// moire explain: the meaning of components, keys, operators and metrics; also writes the reference pages.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -65,7 +65,7 @@ std::string operators_text(const config::Catalogue& catalogue) {
   return report::text_of(table);
 }
 
-// One line a value: "compute.vector_fp32  x compute.clock x compute.cus  operations per CU and clock stay".
+// One line per value: "compute.vector_fp32  x compute.clock x compute.cus  operations per CU and clock stay".
 report::Table follows_table() {
   report::Table table{.columns = {report::left("value"), report::left("goes with"), report::left("because")}};
   for (const part::Follow& follow : machine::follows()) {
@@ -113,7 +113,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Everything that has a name: where it is told, and its meaning.
+// Everything with a name: the name and its meaning.
 struct Entry {
   std::string name;
   std::string meaning;
@@ -131,7 +131,7 @@ std::vector<Entry> entries(const config::Catalogue& catalogue) {
   return all;
 }
 
-// Names that hold the word come before meanings that do. Nothing where nobody does.
+// Lists matches in names before matches in meanings; empty if there are none.
 std::string search(const config::Catalogue& catalogue, const std::string& word) {
   constexpr std::size_t most = 40;
   const std::string wanted = lower(word);
@@ -155,7 +155,7 @@ std::string search(const config::Catalogue& catalogue, const std::string& word) 
                      report::text_of(found), more);
 }
 
-// Words of all names, for what was mistyped.
+// The words of all names, for suggestions when a word is mistyped.
 std::vector<std::string> words_of_names(const config::Catalogue& catalogue) {
   std::set<std::string> words;
   for (const Entry& entry : entries(catalogue)) {

@@ -38,7 +38,7 @@ std::string_view to_string(FileKind kind) {
 }
 
 bool is_wg_trace(const std::filesystem::path& file) {
-  if (file.extension() == ".gz") return is_wg_trace(file.stem());  // told when it is read
+  if (file.extension() == ".gz") return is_wg_trace(file.stem());  // the reader reports it
   return file.extension() == ".csv" || file.extension() == ".zst";
 }
 

@@ -1,4 +1,4 @@
-// What a file is: told by its extension and its top-level keys.
+// Recognizes what a file is, by its extension and its top-level keys.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ std::string_view to_string(FileKind kind);
 // By name: WG traces end in .csv or .csv.zst.
 bool is_wg_trace(const std::filesystem::path& file);
 
-// By content: the kind that knows most of the top-level keys, where one knows more than all others.
+// By content: the kind that knows most of the top-level keys; empty if no single kind knows most.
 std::optional<FileKind> kind_of(const config::Node& tree);
 
 }  // namespace moire::cli

@@ -9,15 +9,15 @@
 
 namespace moire::cli {
 
-// Says on stderr what was written. Throws core::RunFailure.
+// Writes the file and reports it on stderr. Throws core::RunFailure.
 void write_file(const std::filesystem::path& path, const std::string& text);
-// The same, of a file that was opened before the work, so that nobody waits for a result that cannot be kept.
+// The same for a file that was opened before the simulation, so that a path that cannot be written fails early.
 void write_file(process::OutputFile& file, const std::string& text);
 
-// Before the simulation. Throws core::RunFailure.
+// To call before the simulation. Throws core::RunFailure.
 void make_folder(const std::string& folder);
 
-// For options that name what is written: an empty name is a mistake, not nothing said.
+// For options that name an output: refuses an empty name.
 CLI::Validator a_name();
 
 }  // namespace moire::cli

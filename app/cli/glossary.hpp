@@ -1,4 +1,4 @@
-// Words of the field and of Moire that are neither a component, a key nor a metric.
+// Terms of the field and of Moire that are not components, keys or metrics.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// moire import: files of other tools become files of Moire. One subcommand a kind of file.
+// moire import: converts files of other tools to files of Moire. Each kind of file has a subcommand.
 #include <fmt/format.h>
 
 #include "app/cli/commands.hpp"

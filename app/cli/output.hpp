@@ -1,4 +1,4 @@
-// What commands do with the document of a result: --format and --out.
+// The options --format and --out, and the files that they name.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,23 +13,23 @@ namespace moire::cli {
 
 struct Output {
   std::vector<std::string> formats;  // names of report::formats()
-  std::string out;                   // a folder; none: stdout
+  std::string out;                   // a folder; empty: stdout
 };
 
-// --format, with every format that there is; `help` stands before their list. `output` has to outlive the command.
+// Adds --format with all formats; `help` precedes their list. `output` must outlive the command.
 CLI::Option* add_format(CLI::App& command, Output& output, const std::string& help = "");
-// --out DIR, into which each format goes as `name`: "<scenario>".
+// Adds --out DIR; files in it are called `name`, such as "<scenario>".
 CLI::Option* add_out(CLI::App& command, Output& output, const std::string& name);
 
-// Where a document goes: each format to stdout, one after the other, or to <out>/<stem>.<extension>; the first format
-// there is where none is named. Made before the simulation, so that nobody waits for a result that cannot be kept. All
-// throw core::RunFailure, write() also process::OutputLost.
+// Where a document goes: each format to stdout, one after the other, or to <out>/<stem>.<extension>. Without --format,
+// the first format. Files are opened before the simulation, so that a path that cannot be written fails early. All
+// functions throw core::RunFailure, write() also process::OutputLost.
 class Destination {
  public:
   Destination(const Output& output, const std::string& stem);
-  // One more file.
+  // Adds another file.
   void add(const report::Format& format, const std::filesystem::path& file);
-  // What cannot be written keeps none of the others from being written.
+  // Writes all files, even if one of them fails.
   void write(const report::Document& document);
 
  private:

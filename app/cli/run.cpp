@@ -32,7 +32,7 @@ struct RunArguments {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-// The status of a study with runs that did not end well is that of the first one.
+// The exit status of a study with runs that did not end well is that of the first such run.
 int first_deadlock(const study::Scenario& scenario, const study::StudyResult& result) {
   const auto first = std::find_if(result.runs.begin(), result.runs.end(),
                                   [](const study::RunResult& run) { return !run.ended_well(); });

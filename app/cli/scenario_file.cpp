@@ -8,7 +8,7 @@ namespace moire::cli {
 
 namespace {
 
-// A file that is plainly something else deserves a better answer than its keys being unknown.
+// For a file of another kind, say so instead of listing unknown keys.
 void reject(const std::string& file, FileKind kind, const config::Place& place, config::Diagnostics& diagnostics) {
   diagnostics.error(place, fmt::format("this is a {}, not a scenario", to_string(kind)),
                     kind == FileKind::validation

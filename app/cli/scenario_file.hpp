@@ -1,4 +1,4 @@
-// The scenario that a command works on.
+// Loads the scenario that a command works on.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace moire::cli {
 
-// Nothing, and the reasons in `diagnostics`, where the file is no scenario; says what it is if it is something else.
+// Returns nothing and reports why if the file is not a scenario; names the kind of file if it is known.
 std::optional<study::Scenario> load_scenario_file(const std::string& file, const std::vector<std::string>& sets,
                                                   config::Diagnostics& diagnostics);
 

@@ -1,4 +1,4 @@
-// moire validate: measured cases beside their simulation, and whether the errors are within their limits.
+// moire validate: compares measured cases with their simulation and checks the errors against limits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,9 +28,9 @@ struct ValidateArguments {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
-// A file that is plainly something else deserves a better answer than its keys being unknown.
+// For a file of another kind, say so instead of listing unknown keys.
 bool is_a_validation(const ValidateArguments& arguments, config::Diagnostics& diagnostics) {
-  config::Diagnostics ignored;  // told when the file is loaded
+  config::Diagnostics ignored;  // reported when the file is loaded
   const auto tree = config::load(arguments.file, {}, ignored);
   const auto kind = tree ? kind_of(*tree) : std::nullopt;
   if (!kind || kind == FileKind::validation) return true;

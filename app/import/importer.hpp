@@ -1,5 +1,5 @@
-// What an importer says of itself, once, in a file of its own: the name of its command, what it makes of what, its
-// options, and how it does it. importers.cpp lists them; `moire import` has a command for each.
+// An importer describes itself in its own file: the name of its command, what it reads and makes, its options, and the
+// function that does it. importers.cpp lists all importers; `moire import` has a command for each.
 #pragma once
 
 #include <filesystem>
@@ -14,23 +14,23 @@ namespace moire::importing {
 
 struct Imported {
   std::string yaml;
-  std::vector<std::string> notes;  // what the result does not say, or says otherwise than the file; also in the YAML
+  std::vector<std::string> notes;  // what the result lacks or changes compared with the file; also in the YAML
 };
 
 struct Option {
   std::string name;  // "--gpu"
   std::string type;  // of its value, for the help: "FILE"
   std::string meaning;
-  std::vector<std::string> choices{};  // none: any text
+  std::vector<std::string> choices{};  // empty: any text
 };
-using Given = std::map<std::string, std::string>;  // options that were given, by name
+using Given = std::map<std::string, std::string>;  // the options given, by name
 
 struct Importer {
   std::string name;
   std::string meaning;
-  std::string file;  // what it reads
+  std::string file;  // the file that it reads
   std::vector<Option> options;
-  // Paths in the result start at `out_folder`. Nothing, and the reasons, where nothing can be made of the file.
+  // Paths in the result are relative to `out_folder`. Returns nothing and reports why if the file cannot be converted.
   std::optional<Imported> (*run)(const std::string& file, const Given& given, const std::filesystem::path& out_folder,
                                  config::Diagnostics& diagnostics);
 };

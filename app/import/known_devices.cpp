@@ -53,7 +53,7 @@ constexpr std::array known_gpus = {
     KnownGpu{amd, 0x74b5, "MI300X (virtual function)", "mi300x.yaml", GpuForm::module, ""},
 };
 
-// Where the dump leaves the device out.
+// For dumps that do not give the device id.
 struct ByArchitecture {
   std::string_view gcn;
   std::int64_t cus;
@@ -72,7 +72,7 @@ constexpr std::array by_architecture = {
     ByArchitecture{"gfx908", 120, {amd, 0, "MI100", "", GpuForm::card, ""}},
 };
 
-// RCCL of before 2023 writes numbers: 908, 910 (gfx90a), 942.
+// RCCL before 2023 writes numbers: 908, 910 (gfx90a), 942.
 std::string architecture(const std::string& gcn) {
   if (gcn == "910") return "gfx90a";
   if (!gcn.empty() && gcn.find_first_not_of("0123456789") == std::string::npos) return "gfx" + gcn;

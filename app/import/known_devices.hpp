@@ -1,4 +1,5 @@
-// Which GPU or NIC a PCI id is (the public PCI ID repository), and which of our hardware files describes it.
+// Identifies GPUs and NICs by PCI id (from the public PCI ID repository) and finds the hardware file that describes
+// them.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +21,33 @@ struct KnownGpu {
   std::uint32_t vendor = 0;
   std::uint32_t device = 0;
   std::string_view name;
-  std::string_view file;  // in configs/hardware; "" where none ships
+  std::string_view file;  // in configs/hardware; "" if there is none
   GpuForm form = GpuForm::module;
-  std::string_view remark;  // where the file is that of a relative: what differs
+  std::string_view remark;  // differences, if the file describes a similar GPU
 };
 
 inline constexpr std::uint32_t nvidia = 0x10de;
 inline constexpr std::uint32_t amd = 0x1002;
 inline constexpr std::uint32_t mellanox = 0x15b3;
 
-// By PCI id, else (AMD) by architecture and number of compute units; nullptr where neither is known.
+// By PCI id, else (AMD) by architecture and number of compute units; nullptr if unknown.
 const KnownGpu* known_gpu(const TopologyGpu& gpu);
 bool is_amd(const TopologyGpu& gpu);
-// How that many of them are linked in the machines that are sold; nothing where there are several ways.
+// How commercial machines link this many of them; empty if there are several ways.
 std::optional<link::Wiring> usual_wiring(const KnownGpu& gpu, std::size_t gpus);
 
-// "NVIDIA 0x2335 (sm 90)", "gfx908 with 120 CUs": what the dump says of it.
+// What the dump says about the GPU: "NVIDIA 0x2335 (sm 90)", "gfx908 with 120 CUs".
 std::string what_is_said(const TopologyGpu& gpu);
 
-// GB/s of one link as NCCL and RCCL reckon with; 0 where we know none.
+// Bandwidth of one link in GB/s that NCCL and RCCL assume; 0 if we do not know it.
 double library_link_rate(const TopologyGpu& gpu, LinkKind kind);
 
 struct KnownNic {
-  std::string_view file;    // in configs/hardware; "" where none fits
-  std::string_view remark;  // what differs from the file
+  std::string_view file;    // in configs/hardware; "" if there is none
+  std::string_view remark;  // differences from the file
 };
 KnownNic known_nic(std::int64_t megabits, const std::string& name, const PciDevice* pci);
-// A card of which only the PCI device is known.
+// For a card that the dump describes only as a PCI device.
 KnownNic known_card(const PciDevice& pci);
 std::string what_is_said(const PciDevice& card);
 

@@ -1,4 +1,4 @@
-// Over 400 lines: one walk over a dump decides what every key of the system file becomes.
+// Over 400 lines: one walk over a dump determines every key of the system file.
 #include "app/import/nccl_system.hpp"
 
 #include <fmt/format.h>
@@ -180,7 +180,7 @@ class Import {
     }
   }
 
-  // nvswitch, full_mesh, pcie or none, and why.
+  // Chooses nvswitch, full_mesh, pcie or none, and notes why.
   void choose_wiring() {
     if (options_.wiring) {
       wiring_ = *options_.wiring;
@@ -254,7 +254,8 @@ class Import {
 
   std::int64_t peers() const { return static_cast<std::int64_t>(gpus()) - 1; }
 
-  // Those of the dump where it has a mesh and the port as many; else what the port has for each peer.
+  // The number in the dump if it shows a mesh with at most the port's links; else the port's links divided by the
+  // peers.
   void choose_links_of_pairs() {
     if (wiring_ != Wiring::full_mesh || gpus() < 2) return;
     system_.links_per_pair = std::max<std::int64_t>(1, gpu_->port.links / peers());
@@ -546,7 +547,7 @@ class Import {
   Wiring wiring_ = Wiring::none;
   std::optional<machine::GpuSpec> gpu_;
   std::optional<nic::NicSpec> nic_;
-  std::vector<TopologyNic> nics_;  // those taken
+  std::vector<TopologyNic> nics_;  // the NICs that the system uses
   std::vector<std::string> nic_facts_;
   std::vector<std::string> graph_facts_;
 };

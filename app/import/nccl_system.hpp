@@ -1,4 +1,4 @@
-// From a topology dump of NCCL or RCCL to a system file.
+// Converts a topology dump of NCCL or RCCL to a system file.
 #pragma once
 
 #include <filesystem>
@@ -13,18 +13,18 @@
 namespace moire::importing {
 
 struct NcclTopoOptions {
-  std::filesystem::path configs = "configs";  // holds hardware/ and libraries/
-  std::string gpu;                            // hardware file; empty: by what the dump says
-  std::string nic;                            // the same; "none": leave NICs out
+  std::filesystem::path configs = "configs";  // contains hardware/ and libraries/
+  std::string gpu;                            // hardware file; empty: chosen by the dump
+  std::string nic;                            // as `gpu`; "none": no NICs
   std::optional<link::Wiring> wiring;
-  std::string graph;                       // graph dump to compare with
-  std::filesystem::path out_folder = ".";  // where the result will lie: its paths start there
+  std::string graph;                       // a graph dump to compare with
+  std::filesystem::path out_folder = ".";  // folder of the result, to which its paths are relative
 };
 
-// Nothing, and the reasons, where no system can be made of it. The result has passed what `moire check` asks for.
+// Returns nothing and reports why if no system can be made. The result passes `moire check`.
 std::optional<Imported> import_nccl_topo(const std::string& file, const NcclTopoOptions& options,
                                          config::Diagnostics& diagnostics);
-// The same of a text; `file` names it.
+// The same for a text in memory; `file` is its name in messages.
 std::optional<Imported> import_nccl_topo_text(const std::string& file, const std::string& text,
                                               const NcclTopoOptions& options, config::Diagnostics& diagnostics);
 

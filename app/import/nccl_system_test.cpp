@@ -29,7 +29,7 @@ NcclTopoOptions options() {
   return options;
 }
 
-// Everything a system says but its description: path and value of every key.
+// Path and value of every key of a system, except its description.
 std::vector<std::pair<std::string, std::string>> said(const config::Node& tree) {
   config::Diagnostics diagnostics;
   std::vector<config::Provenance> provenance;
@@ -174,7 +174,7 @@ TEST(NcclSystem, WhatCannotBeToldNamesTheOption) {
 }
 
 TEST(NcclSystem, WhatMoireCannotSimulateIsRefused) {
-  // The MI210's port has 3 links; a mesh of five needs 4.
+  // The MI210's port has 3 links; a mesh of five GPUs needs 4.
   std::string gpus;
   for (int g = 0; g < 5; ++g) {
     std::string links;
@@ -196,16 +196,16 @@ TEST(NcclSystem, NamesOfTheDumpCannotWriteYaml) {
   EXPECT_THAT(built.imported->notes, Contains(HasSubstr("eth0?nodes: 9??x: 1 (10 Gb/s)")));
 }
 
-// The files of other people, each with its outcome. Read where they lie.
+// Third-party files, each with the expected result. They are read where they are kept.
 struct Foreign {
   const char* file;
-  const char* gpu;  // options that the file needs; "" where none
+  const char* gpu;  // options that the file needs; "" if none
   const char* nic;
   const char* wiring;
   std::int64_t gpus;
   Wiring expected;
   std::int64_t nics;
-  const char* hardware;  // of the GPU
+  const char* hardware;  // expected file of the GPU
 };
 
 class ForeignDumps : public ::testing::TestWithParam<Foreign> {};
@@ -234,7 +234,7 @@ TEST_P(ForeignDumps, BecomesTheSystemItIs) {
   EXPECT_EQ(system.node.nics, foreign.nics);
   EXPECT_THAT(imported->yaml, HasSubstr(fmt::format("gpu: ../hardware/{}", foreign.hardware)));
   EXPECT_TRUE(system.software.library.has_value());
-  // Nothing else may have to be named: the same without the options fails, and says each of them.
+  // The options are necessary: without them the import fails and names each of them.
   if (*foreign.gpu || *foreign.nic || *foreign.wiring) {
     config::Diagnostics wrong;
     EXPECT_FALSE(import_nccl_topo(file.string(), options(), wrong).has_value());

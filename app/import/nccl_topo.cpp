@@ -1,4 +1,4 @@
-// The importer nccl-topo: its options.
+// The importer nccl-topo and its options.
 #include "app/import/importer.hpp"
 #include "app/import/nccl_system.hpp"
 

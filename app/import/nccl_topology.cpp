@@ -18,7 +18,7 @@ namespace {
 using formats::Complaints;
 using formats::XmlText;
 
-// Names of network interfaces that RDMA drivers make.
+// Names that RDMA drivers give to network interfaces.
 bool rdma_name(std::string_view name) {
   for (const std::string_view prefix :
        {"mlx4_", "mlx5_", "bnxt_re", "irdma", "rdmap", "efa", "hfi1_", "cxgb4_", "qedr", "hns_", "erdma", "ionic_"}) {
@@ -94,7 +94,7 @@ class Reader {
     path_.pop_back();
   }
 
-  // What stands in a CPU or a PCI device; returns whether anything did.
+  // Reads the elements inside a CPU or a PCI device; false if there are none.
   bool inside(const pugi::xml_node& parent, std::size_t cpu, const PciDevice* slot) {
     bool any = false;
     for (const pugi::xml_node& child : elements(parent)) {
@@ -128,7 +128,7 @@ class Reader {
     slot.device = code(element, "device");
     slot.transfers = transfers(element);
     slot.width = number(element, "link_width", 16, 0, 64);
-    if (slot.width == 0) slot.width = 16;  // virtual machines; NCCL takes it so
+    if (slot.width == 0) slot.width = 16;  // from virtual machines; NCCL assumes 16, too
     slot.cpu = cpu;
     path_.push_back(next_id_++);
     slot.path = path_;
@@ -158,7 +158,7 @@ class Reader {
     }
   }
 
-  // "32.0 GT/s PCIe"; 0 where NCCL would not know it either.
+  // Reads "32.0 GT/s PCIe"; 0 for rates that NCCL does not know.
   double transfers(const pugi::xml_node& element) {
     const std::string_view text = element.attribute("link_speed").value();
     double rate = 0;
@@ -232,7 +232,7 @@ class Reader {
     nic.name = element.attribute("name").value();
     nic.order = number(element, "dev", static_cast<std::int64_t>(topology_.nics.size()), 0, 1 << 20);
     nic.megabits = number(element, "speed", 0, -1, 100'000'000);
-    if (nic.megabits <= 0) nic.megabits = 10000;  // what NCCL takes where a driver does not say
+    if (nic.megabits <= 0) nic.megabits = 10000;  // NCCL's value if the driver reports none
     const std::string_view guid = element.attribute("guid").value();
     nic.rdma = rdma_name(nic.name) || (!guid.empty() && guid.find_first_not_of("0x") != std::string_view::npos);
     nic.gpu_direct = is_flag_set(element, "gdr");
@@ -266,7 +266,7 @@ class Reader {
       for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].order = static_cast<std::int64_t>(i);
       return;
     }
-    // NCCL leaves out GPUs that are not of its call; so do we.
+    // NCCL leaves out GPUs that do not take part in the call, and so do we.
     topology_.uneven_gpus = described < gpus.size();
     std::erase_if(gpus, [](const TopologyGpu& gpu) { return !gpu.described; });
     std::stable_sort(gpus.begin(), gpus.end(),
@@ -292,7 +292,8 @@ class Reader {
 }  // namespace
 
 double PciDevice::raw_bandwidth() const {
-  const double coding = transfers < 8 ? 0.8 : transfers < 64 ? 128.0 / 130 : 242.0 / 256;  // gen 6: FLITs
+  // 8b/10b up to PCIe 2, 128b/130b up to PCIe 5, FLITs of 242 bytes in 256 in PCIe 6.
+  const double coding = transfers < 8 ? 0.8 : transfers < 64 ? 128.0 / 130 : 242.0 / 256;
   return transfers * 1e9 * coding / 8 * static_cast<double>(width);
 }
 

@@ -1,4 +1,4 @@
-// What a topology dump of NCCL or RCCL (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE) says of one machine.
+// Reads a topology dump of NCCL or RCCL (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE), which describes one machine.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace moire::importing {
 
 struct PciDevice {
   std::string bus_id;
-  std::uint32_t pci_class = 0;  // 0x030200; 0: not said
-  std::uint32_t vendor = 0;     // 0: not said
+  std::uint32_t pci_class = 0;  // such as 0x030200; 0: not given
+  std::uint32_t vendor = 0;     // 0: not given
   std::uint32_t device = 0;
-  double transfers = 0;  // GT/s of the slot; 0: not said
+  double transfers = 0;  // GT/s per lane of the slot; 0: not given
   std::int64_t width = 16;
-  std::vector<std::size_t> path;  // elements from the root down to it, itself included
+  std::vector<std::size_t> path;  // ids of the elements from the root to this one
   std::size_t cpu = 0;
   config::Place place;
 
-  double raw_bandwidth() const;  // B/s per direction, after line coding; 0: not said
+  double raw_bandwidth() const;  // B/s per direction, after line coding; 0: not given
 };
 
 enum class LinkKind { nvlink, xgmi, c2c };
@@ -37,8 +37,8 @@ struct TopologyLink {
 
 struct TopologyGpu {
   PciDevice pci;
-  bool described = false;  // it has a <gpu> element; files of clouds have none
-  std::int64_t order = 0;  // rank, else dev, else as written
+  bool described = false;  // has a <gpu> element; topology files of clouds have none
+  std::int64_t order = 0;  // rank, else dev, else position in the file
   std::int64_t sm = 0;     // NVIDIA: compute capability x 10; AMD: compute units
   std::string gcn;         // AMD: "gfx942", or "910" for gfx90a
   std::vector<TopologyLink> links;
@@ -46,42 +46,42 @@ struct TopologyGpu {
 
 struct TopologyNic {
   std::string name;
-  std::int64_t order = 0;  // dev, else as written
+  std::int64_t order = 0;  // dev, else position in the file
   std::int64_t megabits = 0;
-  bool rdma = false;                  // else sockets on a network interface
+  bool rdma = false;                  // false: sockets on a network interface
   bool gpu_direct = false;            // gdr
   bool in_network_reduction = false;  // coll
-  std::optional<PciDevice> pci;       // none directly under a CPU
+  std::optional<PciDevice> pci;       // absent directly under a CPU
   config::Place place;
 };
 
 struct Topology {
   std::int64_t version = 0;
-  std::vector<TopologyGpu> gpus;         // by order
-  std::vector<TopologyNic> nics;         // by order
-  std::vector<PciDevice> network_cards;  // PCI devices of class 0x02.. without a <net>
-  std::size_t unclassed = 0;             // PCI devices without a class or anything inside
+  std::vector<TopologyGpu> gpus;         // sorted by order
+  std::vector<TopologyNic> nics;         // sorted by order
+  std::vector<PciDevice> network_cards;  // PCI devices of class 0x02.. that have no <net>
+  std::size_t unclassed = 0;             // PCI devices with neither a class nor anything inside
   std::size_t cpus = 0;
   std::size_t bridges = 0;
-  std::size_t hosts = 1;  // different host_hash
+  std::size_t hosts = 1;  // number of different host_hash values
   bool uneven_gpus = false;
-  std::vector<std::string> unknown;  // elements that were not looked at, each name once
+  std::vector<std::string> unknown;  // names of elements that were ignored, once each
   config::Place place;
 
   bool described() const { return !gpus.empty() && gpus.front().described; }
 };
 
 inline constexpr std::size_t most_gpus = 72;                 // of a node
-inline constexpr std::uintmax_t most_dump_bytes = 16 << 20;  // dumps of 8 GPUs have some 10 KB
+inline constexpr std::uintmax_t most_dump_bytes = 16 << 20;  // a dump of 8 GPUs has about 10 KB
 
-// Nothing, and all errors, where it is no such dump.
+// Returns nothing and reports all errors if the text is not such a dump.
 std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,
                                            config::Diagnostics& diagnostics);
 
-// Whether the first element of an XML text is <name>. Looks no further.
+// True if the first element of an XML text is <name>. Reads no further.
 bool starts_with_element(std::string_view text, std::string_view name);
 
-// What the text is if it is no topology dump: "the text of nvidia-smi topo -m". Empty where it may be one.
+// Names what a text is if it is not a topology dump: "the text of nvidia-smi topo -m". Empty if it may be one.
 std::string other_than_topology(const std::string& text);
 
 }  // namespace moire::importing

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t columns = 118;
 
-// Breaks at spaces; every line but the first starts with `rest`.
+// Wraps text at spaces; every line but the first starts with `rest`.
 std::string wrapped(const std::string& text, const std::string& first, const std::string& rest) {
   std::string out;
   std::string line = first;

@@ -1,4 +1,4 @@
-// A system file with what was taken from where in its comments.
+// Writes a system file whose comments say where its values come from.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 namespace moire::importing {
 
 struct SystemFile {
-  std::string title;               // first comment
+  std::string title;               // first line of the comment
   std::vector<std::string> facts;  // what the source says
-  std::vector<std::string> notes;  // what the system does not say, or says otherwise
+  std::vector<std::string> notes;  // what the system lacks or changes
   std::string description;
   std::int64_t gpus = 1;
   std::filesystem::path gpu;
   std::string wiring;
-  std::int64_t links_per_pair = 0;  // of a full mesh; 0: no mesh
+  std::int64_t links_per_pair = 0;  // in a full mesh; 0: no mesh
   std::int64_t nics = 0;
   std::filesystem::path nic;
   std::filesystem::path library;  // empty: none
 };
 
-// Foreign text as it may stand in a comment of the file: printable ASCII, cut when long.
+// Foreign text made safe for a comment: printable ASCII, shortened if it is long.
 std::string printable(std::string_view text);
 
 // Paths are written relative to `folder`.

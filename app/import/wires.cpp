@@ -114,7 +114,7 @@ bool nics_are_near(const Topology& topology, const std::vector<TopologyNic>& nic
   const std::size_t gpus = topology.gpus.size();
   const std::size_t slots = std::min(nics.size(), gpus);
   if (slots == 0) return true;
-  // near[s]: the NICs near all GPUs of slot s.
+  // near[s]: the NICs that are nearest to all GPUs of slot s.
   std::vector<std::optional<std::set<std::size_t>>> near(slots);
   for (std::size_t g = 0; g < gpus; ++g) {
     const std::vector<std::size_t> nearest = nearest_nics(topology.gpus[g], nics);
@@ -123,7 +123,7 @@ bool nics_are_near(const Topology& topology, const std::vector<TopologyNic>& nic
     std::erase_if(*of_slot,
                   [&](std::size_t n) { return std::find(nearest.begin(), nearest.end(), n) == nearest.end(); });
   }
-  // Vertices are slots, then NICs.
+  // The vertices are the slots, followed by the NICs.
   boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> graph(slots + nics.size());
   for (std::size_t s = 0; s < slots; ++s) {
     for (const std::size_t n : *near[s]) add_edge(s, slots + n, graph);

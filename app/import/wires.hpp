@@ -10,35 +10,36 @@
 namespace moire::importing {
 
 enum class Shape {
-  none,       // no link between GPUs
-  to_switch,  // every GPU to a switch
-  mesh,       // the same number of links between every two GPUs
-  uneven,     // links between every two GPUs, not equally many
+  none,       // no links between GPUs
+  to_switch,  // every GPU is linked to a switch
+  mesh,       // the same number of links between any two GPUs
+  uneven,     // links between any two GPUs, in different numbers
   partial,    // links between some pairs only
-  mixed,      // some GPUs to a switch, some not
+  mixed,      // some GPUs are linked to a switch and others are not
 };
 
 struct Wires {
   Shape shape = Shape::none;
-  LinkKind kind = LinkKind::nvlink;              // of the first link
-  std::vector<std::int64_t> links;               // of each GPU, to a switch or to peers
-  std::vector<std::vector<std::int64_t>> pairs;  // between GPUs
-  std::size_t switches = 0;                      // that the dump names; virtual machines name one
-  std::int64_t to_itself = 0;                    // links that end where they start
-  std::int64_t to_cpu = 0;                       // NVLink and C2C to host processors
-  std::int64_t astray = 0;                       // to what the dump does not hold
-  bool one_sided = false;                        // a to b are not as many as b to a
+  LinkKind kind = LinkKind::nvlink;              // kind of the first link
+  std::vector<std::int64_t> links;               // by GPU: links to a switch or to peers
+  std::vector<std::vector<std::int64_t>> pairs;  // by two GPUs: links between them
+  std::size_t switches = 0;                      // different switches in the dump; virtual machines report one
+  std::int64_t to_itself = 0;                    // links that end at their own GPU
+  std::int64_t to_cpu = 0;                       // NVLink and C2C links to CPUs
+  std::int64_t astray = 0;                       // links to a device that is not in the dump
+  bool one_sided = false;                        // some a to b have other numbers than b to a
 
-  std::int64_t fewest() const;  // links of a GPU; of a pair where it is a mesh
+  std::int64_t fewest() const;  // links of a GPU; in a mesh, links of a pair
   std::int64_t most() const;
   std::size_t linked_pairs() const;
 };
 
 Wires wires_of(const Topology& topology);
 
-// Whether the k-th of equally shared NICs can be one that none is nearer to, for the GPUs that Moire gives it to.
+// True if NICs can be assigned to the GPUs as Moire does it (GPU g of n shares slot g * slots / n, and each slot has
+// its own NIC) such that every GPU gets one of its nearest NICs.
 bool nics_are_near(const Topology& topology, const std::vector<TopologyNic>& nics);
-// The NICs that no NIC is nearer to `gpu` than, by index.
+// Indices of the NICs that are nearest to `gpu`.
 std::vector<std::size_t> nearest_nics(const TopologyGpu& gpu, const std::vector<TopologyNic>& nics);
 
 }  // namespace moire::importing

@@ -85,10 +85,10 @@ TEST(Nics, TheNearestSharesMostOfThePath) {
   const Topology near = topology(under(gpu(0, "") + nic(0)) + under(gpu(1, "") + nic(1)));
   EXPECT_THAT(nearest_nics(near.gpus[1], near.nics), ElementsAre(1));
   EXPECT_TRUE(nics_are_near(near, near.nics));
-  // Numbers of NICs do not matter, as long as each GPU has one of its own.
+  // The order of NICs does not matter if each GPU has its own.
   const Topology crossed = topology(under(gpu(0, "") + nic(1)) + under(gpu(1, "") + nic(0)));
   EXPECT_TRUE(nics_are_near(crossed, crossed.nics));
-  // Neighbours by rank share a NIC; here 0 and 2 have one, 1 and 3 the other.
+  // Consecutive ranks share a NIC. Here 0 and 2 are near one NIC, 1 and 3 near the other.
   const Topology apart = topology(under(gpu(0, "") + gpu(2, "") + nic(0)) + under(gpu(1, "") + gpu(3, "") + nic(1)));
   EXPECT_FALSE(nics_are_near(apart, apart.nics));
   const Topology shared = topology(under(gpu(0, "") + gpu(1, "") + nic(0)) + under(gpu(2, "") + gpu(3, "") + nic(1)));

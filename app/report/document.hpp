@@ -1,5 +1,5 @@
-// What a product says: fields, notes, tables, figures, in order. A product makes one document of its result;
-// formats.hpp writes it for people and for programs. Cells are typed values: a number is a number for whoever reads it.
+// What a command reports: fields, notes, tables and figures, in order. A command makes one document of its result, and
+// formats.hpp writes it for people or for programs. Cells keep the type of their value, so numbers stay numbers.
 //
 //   Document document{.title = "Fused against bulk-synchronous"};
 //   document.add(Field{"scenario", "c3"});
@@ -25,7 +25,7 @@
 
 namespace moire::report {
 
-// Whom a part or a column is for. A format reads the document as one of them.
+// The readers that a part or a column is for. A format writes the document for one of them.
 namespace in {
 inline constexpr unsigned text = 1;
 inline constexpr unsigned page = 2;
@@ -36,7 +36,7 @@ inline constexpr unsigned programs = csv | json;
 inline constexpr unsigned all = people | programs;
 }  // namespace in
 
-// How a page sets something off.
+// How a page highlights something.
 enum class Mark { none, note, held, beyond };
 
 struct Field;
@@ -44,7 +44,7 @@ struct Field;
 struct Cell {
   using List = std::vector<Cell>;
   using Record = std::vector<Field>;
-  // Nothing: programs do not see it; nullptr: JSON has null. Records are for programs.
+  // monostate: programs do not see the cell; nullptr: JSON has null. Only programs see records.
   std::variant<std::monostate, std::nullptr_t, std::string, Number, std::int64_t, bool, List, Record> value;
   Mark mark = Mark::none;
 
@@ -63,18 +63,18 @@ struct Cell {
   template <class T>
   Cell(const std::optional<T>& known);
 
-  // To people: in the two first cases.
+  // True for the first two kinds of value, for which people see a dash or nothing.
   bool missing() const { return value.index() < 2; }
   Cell marked(Mark with) &&;
 };
 
-// What programs read by a name.
+// A named value for programs.
 struct Field {
   std::string key;
   Cell value;
 };
 
-// Here a Record is complete.
+// Record is a complete type from here on.
 inline Cell::Cell() = default;
 template <class T>
 Cell::Cell(const std::optional<T>& known) : Cell(known ? Cell(*known) : Cell()) {}
@@ -93,7 +93,7 @@ inline Cell Cell::marked(Mark with) && {
   return std::move(*this);
 }
 
-// As people read it; a list's items are joined by commas, a record is nothing to them.
+// As people read it; items of a list are joined by commas, a record gives nothing.
 std::string shown(const Cell& cell);
 
 enum class Align { left, right };
@@ -103,29 +103,29 @@ struct Column {
   std::string key;      // for programs
   Align align = Align::left;
   unsigned readers = in::all;
-  std::string missing = {};  // what people read where a cell is missing
+  std::string missing = {};  // what people read for a missing cell
 
-  Column keyed(std::string name) &&;  // where programs call it something else
-  Column or_dash() &&;                // where a cell is missing
+  Column keyed(std::string name) &&;  // the name for programs
+  Column or_dash() &&;                // people read a dash for a missing cell
 };
 
 Column left(const std::string& name, unsigned readers = in::all);
 Column right(const std::string& name, unsigned readers = in::all);
 
 struct Table {
-  std::string key = {};  // JSON has an array of objects under it; none: not in JSON
+  std::string key = {};  // the array in JSON; empty: not in JSON
   std::vector<Column> columns = {};
-  std::vector<std::vector<Cell>> rows = {};  // shorter than the columns: the rest is missing
-  std::vector<std::size_t> rules = {};       // a line before the row of this number, in text
-  std::vector<std::string> footnotes = {};   // right below
-  bool headings = true;                      // none: rows alone, in text
+  std::vector<std::vector<Cell>> rows = {};  // a row may be shorter than the columns
+  std::vector<std::size_t> rules = {};       // text has a line before the rows with these numbers
+  std::vector<std::string> footnotes = {};   // below the table
+  bool headings = true;                      // false: text has rows only
 
   void row(std::vector<Cell> cells) { rows.push_back(std::move(cells)); }
   void rule() { rules.push_back(rows.size()); }
-  Cell::Record record(std::size_t row) const;  // as JSON has it
+  Cell::Record record(std::size_t row) const;  // the row as JSON shows it
 };
 
-// A paragraph; one of several lines is left as it is.
+// A paragraph; a text of several lines keeps its line breaks.
 struct Note {
   std::string text;
   Mark mark = Mark::none;
@@ -136,7 +136,7 @@ struct List {
   Mark mark = Mark::none;
 };
 
-// Words and what is to be said of each.
+// Terms, each with its explanations.
 struct Terms {
   std::vector<std::pair<std::string, std::vector<std::string>>> terms;
 };
@@ -149,15 +149,15 @@ struct Part;
 
 struct Parts {
   std::vector<Part> parts;
-  // Tables are in CSV where `readers` says so.
+  // A table appears in CSV only if `readers` says so.
   template <class What>
   void add(What what, unsigned readers = in::people | in::json);
 };
 
-// JSON appends it to an array under its key; without a key its fields and tables are for people alone.
+// JSON appends the section to an array under its key. Without a key, only people see its fields and tables.
 struct Section : Parts {
   std::string key;
-  std::string heading;  // none: no line of its own
+  std::string heading;  // empty: no line for it
   std::string about;
 };
 
@@ -175,7 +175,7 @@ void Parts::add(What what, unsigned readers) {
   parts.push_back({std::move(what), readers});
 }
 
-// Gives `writer` what `reader` reads, in order.
+// Calls `writer` for the parts that are for `reader`, in order.
 void write_parts(const Parts& parts, unsigned reader, auto& writer) {
   for (const Part& part : parts.parts)
     if ((part.readers & reader) != 0) std::visit(writer, part.what);

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A result with all there is: fields, rows for everybody, columns for some, a section.
+// A document with everything: fields, rows, columns for some readers, a section.
 Document example() {
   Document document;
   document.title = "Fused & plain";

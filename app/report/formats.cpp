@@ -11,7 +11,7 @@ const std::vector<Format>& formats() {
       {"table", ".txt", write_text},        // for the terminal
       {"json", ".json", write_json},        // for programs
       {"csv", ".csv", write_csv},           // for spreadsheets
-      {"html", ".html", write_html},        // a page of its own
+      {"html", ".html", write_html},        // a self-contained page
       {"markdown", ".md", write_markdown},  // for a pull request or a wiki
   };
   return all;

@@ -1,5 +1,5 @@
-// The formats that a document is written in. A format is a file that writes documents, write_<name>.cpp, and one line
-// in formats.cpp; `--format`, its help and what it says of unknown names come from there. Same document, same bytes.
+// The formats in which a document is written. A format is a file, write_<name>.cpp, and one line in formats.cpp; from
+// that line follow `--format`, its help and its error messages. Equal documents give equal bytes.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 namespace moire::report {
 
 struct Format {
-  std::string name;       // of --format
-  std::string extension;  // of files, with its dot
+  std::string name;       // as in --format
+  std::string extension;  // of files, with the dot
   std::string (*write)(const Document& document);
 };
 
-const std::vector<Format>& formats();           // the first one is what is written where nothing is said
-const Format& format(const std::string& name);  // one of them
+const std::vector<Format>& formats();           // the first is the default
+const Format& format(const std::string& name);  // must be one of them
 
 // Titles, notes and aligned tables.
 std::string write_text(const Document& document);
-// One line a row; tables of the same columns that follow each other are one table.
+// One line for each row. Consecutive tables with the same columns become one table.
 std::string write_csv(const Document& document);
 std::string write_json(const Document& document);
-std::string write_json(const std::vector<Document>& documents);  // an array
-// A self-contained page with figures. Throws core::RunFailure where gnuplot is missing.
+std::string write_json(const std::vector<Document>& documents);  // as an array
+// A self-contained page with figures. Throws core::RunFailure if gnuplot is missing.
 std::string write_html(const Document& document);
 // Text for a pull request or a wiki.
 std::string write_markdown(const Document& document);

@@ -1,4 +1,4 @@
-// A figure in gnuplot's words.
+// Writes a figure as a gnuplot script.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace moire::report {
 
 namespace {
 
-// Told apart by people who do not tell red from green (Okabe and Ito).
+// Colours that people with colour blindness can tell apart (Okabe and Ito).
 constexpr std::array<const char*, 7> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#e69f00", "#56b4e9", "#000000"};
-constexpr std::array<int, 7> marks = {7, 5, 9, 13, 6, 4, 8};  // gnuplot's numbers of shapes
+constexpr std::array<int, 7> marks = {7, 5, 9, 13, 6, 4, 8};  // gnuplot's point types
 constexpr const char* guide = "dashtype (6,4) linecolor rgb '#888888' linewidth 1";
 
-// A string that gnuplot cannot take for anything else: all but plain characters as octal escapes. (In single quotes it
-// stumbles over a leading quote, in double quotes it runs what stands in backquotes.)
+// A string that gnuplot takes literally: everything but plain characters becomes an octal escape. (In single quotes,
+// gnuplot fails on a leading quote; in double quotes, it runs text in backquotes.)
 std::string gnuplot_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -37,7 +37,7 @@ std::string gnuplot_text(const std::string& text) {
   return out + "\"";
 }
 
-// Labels of ticks are formats, too.
+// gnuplot takes tick labels as format strings.
 std::string tick_label(const std::string& text) {
   std::string doubled;
   for (const char c : text) doubled += c == '%' ? "%%" : std::string(1, c);
@@ -117,14 +117,14 @@ class Script {
     out_ += "set border 3\nset tics nomirror out\nset grid linecolor rgb '#dddddd' linewidth 1\n";
     const auto named = std::count_if(figure_.series.begin(), figure_.series.end(),
                                      [](const Series& series) { return !series.name.empty(); });
-    // Never over the curves.
+    // The legend must not cover the curves.
     if (named > 0)
       out_ +=
           named <= 4 ? "set key above left Left reverse samplen 2\n" : "set key outside right Left reverse samplen 2\n";
     out_ += "set style fill solid 0.6 noborder\nset bars small\nset clip two\n";
   }
 
-  // A margin, so that no point lies on the frame; a range of one value still has a width.
+  // Adds a margin, so that no point lies on the frame and a range of one value has a width.
   static std::string range_text(Range range, bool log, bool from_zero) {
     if (range.empty()) return log ? "[1:10]" : "[0:1]";
     if (log) {
@@ -137,7 +137,7 @@ class Script {
     return fmt::format("[{:.6g}:{:.6g}]", low, range.high + margin);
   }
 
-  // gnuplot labels powers of ten only, which leaves an axis of one decade nearly bare.
+  // gnuplot labels only powers of ten, which leaves an axis of one decade nearly without labels.
   static std::string log_ticks(const char* axis, Range range) {
     std::string out = fmt::format("set logscale {}\n", axis);
     const double decades = range.empty() ? 1 : std::log10(range.high / range.low);
@@ -178,7 +178,7 @@ class Script {
     out_ += fmt::format("set yrange {}\n", range_text(y_, figure_.log_y, true));
   }
 
-  // The smallest distance between neighbours.
+  // The smallest distance between neighbouring bars.
   double bar_spacing(const Series& series) const {
     std::vector<double> xs;
     for (std::size_t i = 0; i < series.x.size(); ++i)
@@ -269,7 +269,7 @@ class Script {
     }
   }
 
-  // Of the diagonal: past both ends of the frame, which cuts it.
+  // Ends of the diagonal, outside of the frame, which clips it.
   double low_end() const { return figure_.log_x ? x_.low / 10 : std::min(0.0, x_.low * 2); }
   double high_end() const { return figure_.log_x ? x_.high * 10 : x_.high * 2; }
 

@@ -1,4 +1,4 @@
-// A number, and how people read it: the one place where digits, units and signs are put to numbers.
+// A number and how people read it. Only this file gives digits, units and signs to numbers.
 #pragma once
 
 #include <optional>
@@ -11,33 +11,33 @@ namespace moire::report {
 struct Number {
   enum class Style {
     fixed,        // `digits` decimals
-    nearest,      // the same, halves away from zero, and what is rounded to nothing has no minus
-    trimmed,      // `digits` decimals at most: none that are 0 at the end
-    counted,      // whole numbers without decimals, all others with `digits`
-    significant,  // `digits` significant ones
+    nearest,      // the same, but halves round away from zero, and there is no -0
+    trimmed,      // at most `digits` decimals, without trailing zeros
+    counted,      // whole numbers without decimals, others with `digits`
+    significant,  // `digits` significant digits
     exponent,     // "1.23e+07", `digits` decimals
-    telling,      // two decimals; three significant digits below 1, none behind the point of large and whole numbers
+    telling,  // two decimals; below 1 three significant digits; none for whole numbers from 1000 and all from 100,000
   };
-  double value = 0;  // what programs read, in their unit
+  double value = 0;  // for programs, in their unit
   std::string unit = {};
   int digits = 2;
   Style style = Style::fixed;
-  bool sign = false;                 // a plus before what is not negative
-  double scale = 1;                  // people read value x scale: 100 for a share in percent
-  std::optional<int> decimals = {};  // of what programs read; none: all that tell the value from its neighbours
-  bool whole_where_it_is = false;    // programs read a whole number without a point
+  bool sign = false;                 // write a plus if not negative
+  double scale = 1;                  // people read value x scale: 100 for a ratio in percent
+  std::optional<int> decimals = {};  // for programs; absent: as many as identify the value
+  bool whole_where_it_is = false;    // programs read a whole number without a decimal point
 
   double for_programs() const;
 };
 
-// As people read it: "43.12 us", "+3.1 %".
+// For people: "43.12 us", "+3.1 %".
 std::string shown(const Number& number);
 
-// To `decimals`, halves away from zero, never -0: more digits of an error say nothing and change with the order of a
-// sum.
+// Rounds to `decimals`, halves away from zero, never to -0. More digits of an error mean nothing and depend on the
+// order of a sum.
 double rounded(double value, int decimals);
 
-// Times of a whole table in one unit, so that a column can be compared at a glance.
+// One unit for all times of a table, so that a column can be compared at a glance.
 struct TimeUnit {
   std::string name;
   double ps;

@@ -18,7 +18,7 @@ std::string styled(double value, Style style, int digits = 2, bool sign = false)
 TEST(Number, StylesShowTheDigitsThatSaySomething) {
   EXPECT_EQ(styled(2, Style::fixed), "2.00");
   EXPECT_EQ(styled(-0.0, Style::fixed), "0.00");
-  EXPECT_EQ(styled(0.25, Style::fixed, 1), "0.2");  // as it is printed everywhere: halves to the even digit
+  EXPECT_EQ(styled(0.25, Style::fixed, 1), "0.2");  // as printf rounds: halves to the even digit
   EXPECT_EQ(styled(0.25, Style::nearest, 1, true), "+0.3");
   EXPECT_EQ(styled(-0.04, Style::nearest, 1, true), "+0.0");
   EXPECT_EQ(styled(15, Style::trimmed), "15");

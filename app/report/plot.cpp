@@ -17,7 +17,7 @@ namespace moire::report {
 
 namespace {
 
-// Files, not pipes: neither side has to wait for the other to read.
+// Files instead of pipes, so that neither process has to wait for the other to read.
 class TemporaryFile {
  public:
   TemporaryFile() : file_(std::tmpfile()) {
@@ -45,7 +45,7 @@ class TemporaryFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-// gnuplot's answer to a script: what it prints.
+// Runs gnuplot on a script and returns its standard output.
 std::string run_gnuplot(const std::string& script) {
   TemporaryFile in, out, errors;
   in.write(script);
@@ -54,7 +54,7 @@ std::string run_gnuplot(const std::string& script) {
   posix_spawn_file_actions_adddup2(&files, in.descriptor(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&files, out.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&files, errors.descriptor(), STDERR_FILENO);
-  // -d: no start-up file of the user; C: no comma in numbers.
+  // -d skips the user's start-up file; the locale keeps commas out of numbers.
   std::array<std::string, 2> words = {"gnuplot", "-d"};
   const std::array<char*, 3> arguments = {words[0].data(), words[1].data(), nullptr};
   std::string locale = "LC_ALL=C.UTF-8";
@@ -73,7 +73,7 @@ std::string run_gnuplot(const std::string& script) {
   return out.read();
 }
 
-// Bytes that are no UTF-8 would break the page: each becomes '?'.
+// Replaces bytes that are not UTF-8 by '?', since they would break the page.
 std::string valid_utf8(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -96,7 +96,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-// From every `begin` to the next `end`, both included.
+// Removes every text from `begin` to the next `end`, including both.
 void remove_all(std::string& text, const std::string& begin, const std::string& end) {
   for (std::size_t at = 0; (at = text.find(begin, at)) != std::string::npos;) {
     const std::size_t last = text.find(end, at + begin.size());
@@ -105,8 +105,8 @@ void remove_all(std::string& text, const std::string& begin, const std::string& 
   }
 }
 
-// Fit for a page with several figures: no XML declaration, names of parts that no other figure has, no names of parts
-// as tool tips.
+// Makes the SVG fit for a page with several figures: removes the XML declaration and the tool tips, and makes names
+// unique.
 std::string as_element(std::string text, const std::string& id) {
   const std::size_t begin = text.find("<svg");
   if (begin == std::string::npos) throw core::RunFailure("gnuplot drew nothing");
@@ -117,7 +117,7 @@ std::string as_element(std::string text, const std::string& id) {
     replace_all(text, fmt::format("id='{}'", part), fmt::format("id='{}_{}'", id, part));
   replace_all(text, "id=\"gnuplot_canvas\"", "id=\"" + id + "\"");
   remove_all(text, "<title>" + id, "</title>");
-  remove_all(text, " id=\"" + id + "_plot_", "\"");  // a curve below its legend is drawn in two parts of one name
+  remove_all(text, " id=\"" + id + "_plot_", "\"");  // gnuplot draws a curve and its legend as two parts of one name
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text + "\n";
 }

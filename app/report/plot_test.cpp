@@ -36,7 +36,7 @@ TEST(Plot, IsOneElementForAPage) {
   EXPECT_THAT(text, testing::EndsWith("</svg>\n"));
   for (const char* part : {">Title<", ">x in us<", ">y in us<", ">curve<"}) EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(text, HasSubstr("id=\"first\""));
-  EXPECT_THAT(text, Not(HasSubstr("id='gp")));  // would be there twice on a page with two figures
+  EXPECT_THAT(text, Not(HasSubstr("id='gp")));  // two figures on a page would share it
   EXPECT_THAT(text, Not(HasSubstr("<title>")));
 }
 
@@ -96,7 +96,7 @@ TEST(Plot, DiagonalGivesBothAxesOneRange) {
   figure.log_x = figure.log_y = true;
   figure.series[0] = {.name = "", .x = {10, 20}, .y = {1, 400}};
   const std::string script = gnuplot_script(figure, "f");
-  // 1 to 400 and a margin of the 20th root of their ratio, on either axis.
+  // The margin of both axes is the 20th root of the ratio 400 to 1.
   EXPECT_THAT(script, HasSubstr("set xrange [0.741134:539.713]"));
   EXPECT_THAT(script, HasSubstr("set yrange [0.741134:539.713]"));
   EXPECT_THAT(script, HasSubstr("($2*1.1)"));

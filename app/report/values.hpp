@@ -1,4 +1,4 @@
-// Values that a file has, as cells: a number is a number, and not the text it was written as.
+// Values of YAML files as cells: numbers become numbers.
 #pragma once
 
 #include "app/report/document.hpp"
@@ -6,13 +6,13 @@
 
 namespace moire::report {
 
-// "4" is 4, "0.5" is 0.5; all else, "0.4 us", is text.
+// "4" and "0.5" become numbers; everything else, such as "0.4 us", stays text.
 Cell value_of(const std::string& text);
 
-// The same where it may be a version, which 12.10 is and 12.1 is another one: whole numbers alone are numbers.
+// For texts that may be versions, where 12.10 differs from 12.1: only integers become numbers.
 Cell count_or_text(const std::string& text);
 
-// A file stands for itself: its name says more than its content. What stands in quotes is text.
+// A node that is a whole file becomes the file's name, which says more than its content. Quoted values stay text.
 Cell value_of(const config::Node& node);
 
 }  // namespace moire::report

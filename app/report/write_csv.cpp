@@ -14,7 +14,7 @@ std::string value_of(const Cell& cell) {
 
 struct Csv {
   std::string out;
-  std::string header;  // of the table before
+  std::string header;  // of the previous table
 
   void operator()(const auto&) {}
   void operator()(const Section& section) { write_parts(section, in::csv, *this); }

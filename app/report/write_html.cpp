@@ -1,4 +1,4 @@
-// A page without anything to load: styles and figures are in it.
+// Writes a self-contained page: styles and figures are inside.
 #include <fmt/format.h>
 
 #include "app/report/formats.hpp"

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double exact = 9007199254740992;  // 2^53: whole numbers up to here are exact
+constexpr double exact = 9007199254740992;  // 2^53: doubles are exact for integers up to here
 
 Json json_of(const Cell& cell);
 
@@ -63,7 +63,7 @@ Json json_of(const Document& document) {
   return std::move(object.json);
 }
 
-// Names in a file may be no UTF-8: what is none becomes the replacement character.
+// Names in a file may not be UTF-8; invalid bytes become the replacement character.
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Text for a pull request or a wiki: tables, lists and headings of GitHub Flavored Markdown.
+// Writes GitHub Flavored Markdown for pull requests and wikis.
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace {
 
 bool is_word(char c) { return c == '_' || (c & 0x80) != 0 || std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// The text reads as it is: a backslash before what would be markup. Within a word `_` is none.
+// Escapes markup, so that the text reads as it is. An underscore inside a word is not markup.
 std::string inline_text(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -23,13 +23,13 @@ std::string inline_text(const std::string& text) {
   return out;
 }
 
-// What begins a line is no heading, list or quotation by itself.
+// Also escapes what would start a heading, a list or a quotation.
 std::string escaped(const std::string& text) {
   const bool starts_block = !text.empty() && std::string_view("#+->=~").find(text.front()) != std::string_view::npos;
   return (starts_block ? "\\" : "") + inline_text(text);
 }
 
-// Blocks are kept apart by an empty line.
+// An empty line separates blocks.
 struct Markdown {
   std::string out;
 

@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::size_t gap = 2;
 
-// Characters, not bytes: UTF-8 continuation bytes take no room.
+// Counts characters: UTF-8 continuation bytes have no width.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// Names are the user's, and may hold what a terminal takes for commands.
+// Removes control characters: names come from users, and a terminal could take them for commands.
 std::string shown_lines(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -27,7 +27,7 @@ std::string shown_lines(std::string_view text) {
   return out;
 }
 
-// The cells that are read, aligned: every line ends in a newline, none in blanks.
+// The columns for text, aligned. Every line ends in a newline and none in blanks.
 class Aligned {
  public:
   explicit Aligned(const Table& table) : table_(table) {
@@ -79,12 +79,12 @@ class Aligned {
   }
 
   const Table& table_;
-  std::vector<std::size_t> columns_;  // their numbers
+  std::vector<std::size_t> columns_;  // indices of the columns shown
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> lines_;
 };
 
-// Parts are kept apart by an empty line.
+// An empty line separates parts.
 struct Text {
   std::string out;
 

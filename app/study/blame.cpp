@@ -51,15 +51,15 @@ std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueRes
   const auto charge = [&](std::string_view part, const std::vector<QueueResult>& after) {
     for (std::size_t q = 0; q < queues.size(); ++q) queues[q].lost[number_of(part)] += before[q].end - after[q].end;
   };
-  // Kinds whose sharing could cost time.
+  // The kinds of sharing that can cost time in this run.
   std::vector<const part::BlameKind*> kinds;
   for (const machine::RegisteredPart& part : machine::parts()) {
     for (const part::BlameKind& kind : part.declaration().blame) {
       if (part.shares(kind, *run.system, *run.program)) kinds.push_back(&kind);
     }
   }
-  // With everything apart a queue ends as it does alone: the last kind is what is left, unless there is one that a
-  // counterfactual run cannot take apart as a whole.
+  // With everything apart, a queue ends as it does alone, so the last kind gets the rest. If there is a kind that a
+  // counterfactual run cannot take apart completely, that kind gets the rest instead.
   const std::optional<std::string_view> rest = machine::kind_that_stays_shared(*run.system);
   Apart apart{run.program->families(), {}};
   for (const part::BlameKind* kind : kinds) {

@@ -1,9 +1,9 @@
-// Where queues that run beside each other lose their time.
+// Where queues that run side by side lose time.
 //
-// The run is simulated again with one kind of sharing after the other taken away, by giving every queue what the
-// part shares for itself (the kinds are declared by the parts of the machine). What a queue ends earlier by then is
-// what it lost to sharing that kind, as long as the later kinds are shared. With everything apart a queue ends as it
-// does alone, so the parts add up to what it lost, to the picosecond.
+// The run is simulated several times, each time with one more kind of sharing removed: every queue then has the shared
+// resource for itself (the parts of the machine declare the kinds). How much earlier a queue ends is what it lost to
+// this kind of sharing, given that the later kinds are still shared. With everything apart, a queue ends as it does
+// alone, so the losses of a queue add up exactly.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace moire::study {
 
-// What lost time is charged to, in the order in which parts declare it: "memory", "link", ...
+// The causes to which lost time is charged, in the order in which the parts declare them: "memory", "link", ...
 struct LostPart {
   std::string_view name;
   std::string_view meaning;
@@ -24,14 +24,14 @@ const std::vector<LostPart>& lost_parts();
 
 struct QueueBlame {
   std::string queue;
-  std::vector<Time> lost = std::vector<Time>(lost_parts().size());  // of each part
+  std::vector<Time> lost = std::vector<Time>(lost_parts().size());  // by cause, as lost_parts()
   Time of(std::string_view part) const;
   void charge(std::string_view part, Time more);
   Time sum() const;
 };
 
-// `together`: the run; `alone`: each of its queues alone; `simulated`: the run with some things apart. Empty where one
-// of those deadlocks, as a program may whose end hangs on who is first.
+// `together`: the queues in the run; `alone`: each queue alone; `simulated`: simulates the run with some things apart.
+// Empty if one of those runs deadlocks, which can happen if the program's progress depends on which queue is first.
 std::vector<QueueBlame> blame(const PreparedRun& run, const std::vector<QueueResult>& together,
                               const std::vector<QueueResult>& alone,
                               const std::function<RunResult(const machine::Apart&)>& simulated);

@@ -11,7 +11,7 @@ namespace {
 
 using machine::Apart;
 
-// Two queues on four tiny GPUs that meet everywhere: memory, links, CUs.
+// Two queues on four tiny GPUs that share memory, links and CUs.
 std::string scenario_of(const std::string& queues, const std::string& system = "tests/data/tiny_node.yaml") {
   return "description: x\nsystem: " + support::source_dir() + "/" + system + "\nprogram:\n" + queues;
 }
@@ -51,7 +51,7 @@ std::vector<QueueBlame> blame_of(const PreparedRun& run, int* simulations = null
 
 class Pairs : public testing::TestWithParam<std::string> {};
 
-// The law that makes the parts a sum: who shares nothing with others takes the time it takes alone.
+// A queue that shares nothing takes the time that it takes alone; therefore the losses add up.
 TEST_P(Pairs, WithEverythingApartQueuesEndAsTheyDoAlone) {
   const PreparedRun run = prepared(GetParam());
   Apart apart{.queues = static_cast<std::uint32_t>(run.program->queues.size())};
@@ -70,7 +70,7 @@ TEST_P(Pairs, PartsAddUpToTheDifference) {
   for (std::size_t q = 0; q < queues.size(); ++q) EXPECT_EQ(queues[q].sum(), together[q].end - alone[q].end);
 }
 
-// What is left out because it could change nothing changes nothing.
+// A counterfactual run that takes nothing apart equals the run.
 TEST_P(Pairs, NothingApartIsTheRunItself) {
   const PreparedRun run = prepared(GetParam());
   const RunResult result = simulate(run, nullptr);
@@ -103,7 +103,7 @@ TEST(Blame, CopiesOfTwoQueuesWaitForEnginesAndLinks) {
   EXPECT_EQ(queues[1].of("cu_wait"), Time{});
 }
 
-// One behind the other: they share nothing at a time, the second one waits for its turn.
+// Serial queues never share anything; the second one loses only the wait for its turn.
 TEST(Blame, SerialQueuesLoseTheirTurn) {
   const PreparedRun run = prepared(scenario_of("  order: serial\n  queues:\n" + stream + exchange));
   const auto queues = blame_of(run);
@@ -112,7 +112,7 @@ TEST(Blame, SerialQueuesLoseTheirTurn) {
   EXPECT_GT(queues[1].of("launch"), each_alone(run)[0].end - Time::from_us(10));
 }
 
-// A kernel that fills the GPU for a long time holds the other's first workgroup off; the first one loses nothing by it.
+// A kernel that fills the GPU for long delays the other's first workgroup, and loses nothing itself.
 TEST(Blame, WaitingForTheFirstPlaceIsToldFromLaterWaves) {
   const std::string big = "    a: [{gemm: {m: 4096, n: 4096, k: 256}}]\n";
   const auto queues = blame_of(prepared(scenario_of("  queues:\n" + big + exchange)));

@@ -20,7 +20,7 @@
 #include "sim/process/log_output.hpp"
 #include "sim/process/signals.hpp"
 
-// There in coverage builds only. NOLINTNEXTLINE(bugprone-reserved-identifier)
+// Exists in coverage builds only. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" void __gcov_dump() __attribute__((weak));
 
 namespace moire::study {
@@ -29,7 +29,7 @@ namespace {
 
 constexpr int tick_ms = 200;
 
-// First byte of what a child sends.
+// The first byte of a child's message.
 constexpr char sent_result = 'r';
 constexpr char sent_bug = 'b';
 constexpr char sent_failure = 'f';
@@ -46,19 +46,19 @@ std::string message_of(const std::function<std::string()>& work) {
   }
 }
 
-// The length of its log, the log, the message.
+// Sends the length of the log, the log and the message.
 [[noreturn]] void be_the_child(int to, pid_t parent, const std::function<std::string()>& work) {
   process::end_with_parent(parent);
   process::keep_log();
   const std::string message = message_of(work);
   const std::string log = process::kept_log();
-  process::write_all(to, fmt::format("{}\n{}{}", log.size(), log, message));  // refused where the parent is gone
+  process::write_all(to, fmt::format("{}\n{}{}", log.size(), log, message));  // fails if the parent is gone
   close(to);
   if (__gcov_dump != nullptr) __gcov_dump();
-  _exit(0);  // not exit(): the parent's static objects and output buffers are not ours to end
+  _exit(0);  // unlike exit(), leaves the parent's static objects and output buffers alone
 }
 
-// A process at work.
+// A child process.
 class Child {
  public:
   explicit Child(const std::function<std::string()>& work) {
@@ -93,7 +93,7 @@ class Child {
 
   int from() const { return from_; }
 
-  // Takes what has come; false at its end.
+  // Reads the available data; false at its end.
   bool read_more() {
     std::array<char, 65536> buffer{};
     const ssize_t n = read(from_, buffer.data(), buffer.size());
@@ -103,7 +103,7 @@ class Child {
     return true;
   }
 
-  // What it logged until its end; nothing of a child that crashed.
+  // The log until the child ended; empty if it crashed.
   const std::string& log() const { return log_; }
 
   ChildReport report() {
@@ -152,7 +152,7 @@ std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::strin
                                       const std::function<void(std::size_t, const ChildReport&)>& ended) {
   const process::SignalsNoted noted;
   std::vector<ChildEnd> ends(works.size());
-  std::vector<std::string> logs(works.size());  // in the order of the works, whichever ends first
+  std::vector<std::string> logs(works.size());  // in the order of the works
   if (works.size() > 1) core::log_debug("{} processes, at most {} at once", works.size(), at_once);
   std::map<std::size_t, Child> running;  // by number of the work
   bool goes_on = true;
@@ -190,7 +190,7 @@ std::vector<ChildEnd> try_in_children(const std::vector<std::function<std::strin
       running.erase(here);
     }
   }
-  running.clear();  // ends them, if a signal came
+  running.clear();  // ends the children if a signal came
   if (const int signal = process::noted_signal()) {
     for (ChildEnd& end : ends)
       if (!end.report) end.failure = std::make_exception_ptr(process::Interrupted(signal));

@@ -1,4 +1,4 @@
-// A simulation in a process of its own, its result sent back whole.
+// Simulations in child processes, which send their results back.
 #pragma once
 
 #include <functional>
@@ -11,21 +11,21 @@ namespace moire::study {
 
 RunResult simulate_in_child(const std::function<RunResult()>& simulated, const std::function<void()>& tick);
 
-// The same for many, `at_once` of them side by side; `begin` gets the number of one that starts.
+// The same for many, at most `at_once` in parallel; `begin` gets the number of each that starts.
 std::vector<RunResult> simulate_in_children(const std::vector<std::function<RunResult()>>& simulated,
                                             std::size_t at_once, const std::function<void(std::size_t)>& begin,
                                             const std::function<void()>& tick);
 
-// One more simulation of a process that may have had one. SimGrid has one engine per process: a run with it is
-// simulated in a child.
+// A further simulation in a process that may have simulated before. Runs that use SimGrid's engine, of which a process
+// can have only one, are simulated in a child.
 RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart = {});
 
-// What further simulations of one run cost.
+// Adds the cost of a further simulation of the run.
 void add(const RunStats& stats, RunStats& to);
 
 template <MaybeConst<Metric> T, class Each>
 void each_field(T& metric, const Each& each) {
-  // Its kind by number: a process may be forked before the kinds are listed.
+  // The kind is sent as an index: a process may be forked before the list of kinds exists.
   auto kind = metric.info == nullptr ? 0 : metric.info - metric_infos().data();
   each(kind, metric.value, metric.subject, metric.phase, metric.recorded);
   if constexpr (!std::is_const_v<T>) {

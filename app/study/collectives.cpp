@@ -6,7 +6,7 @@ namespace moire::study {
 
 namespace {
 
-// All operations of the collective as one, by rank; without a begin where the rank has none of them.
+// The collective's operations combined, by rank; ranks without any of them keep the initial begin.
 std::vector<replay::Span> whole_spans(const builder::Exchange& exchange, std::size_t first,
                                       const replay::Result& result) {
   std::vector<replay::Span> whole;
@@ -14,7 +14,7 @@ std::vector<replay::Span> whole_spans(const builder::Exchange& exchange, std::si
     const std::vector<replay::Span>& spans = result.spans[operation];
     if (whole.empty()) whole.resize(spans.size(), {Time::max(), Time{}});
     for (std::size_t rank = 0; rank < spans.size(); ++rank) {
-      if (spans[rank].end == Time{}) continue;  // it does not run there
+      if (spans[rank].end == Time{}) continue;  // the operation does not run on this rank
       whole[rank].begin = std::min(whole[rank].begin, spans[rank].begin);
       whole[rank].end = std::max(whole[rank].end, spans[rank].end);
     }
@@ -30,7 +30,7 @@ std::vector<RankTime> rank_times(const builder::Exchange& exchange, std::size_t 
   std::vector<RankTime> times;
   const auto add = [&](const std::vector<program::Rank>& members) {
     Time last;
-    // A rank that is not simulated does what its image does.
+    // A rank that is not simulated behaves like its image.
     for (const program::Rank member : members) last = std::max(last, spans[member % spans.size()].begin);
     for (const program::Rank member : members) {
       if (member >= spans.size()) continue;

@@ -1,4 +1,4 @@
-// What the ranks of a collective spend in it: waiting until all have come, and moving data after that.
+// The time of ranks in a collective: waiting until all ranks have arrived, and moving data after that.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace moire::study {
 
-// Of one rank: wait from its own arrival (its queue has come to the collective) until the last member of its
-// communicator has arrived, or until its own end where that is sooner; move: the rest, to its own end.
+// Times of one rank. wait: from its own arrival, when its queue reaches the collective, until the last member of its
+// communicator arrives or until its own end, whichever is earlier. move: from then to its own end.
 struct RankTime {
   Time wait, move;
 };
 
-// By rank that took part and was simulated; nothing of a collective without operations.
+// For each simulated rank that takes part; empty if the collective has no operations.
 std::vector<RankTime> rank_times(const builder::Exchange& exchange, std::size_t first_operation,
                                  const replay::Result& result);
 

@@ -1,4 +1,4 @@
-// Variants against the one they are compared with.
+// Compares variants with their reference variant.
 #include <algorithm>
 #include <cmath>
 
@@ -72,7 +72,7 @@ void compare(const Scenario& scenario, StudyResult& result) {
     }
     const auto time = static_cast<double>(result.runs[number].time.ps);
     const auto base = static_cast<double>(other.time.ps);
-    const double reduction = std::round((1 - time / base) * 1e8) / 1e6;  // to a millionth of a percent
+    const double reduction = std::round((1 - time / base) * 1e8) / 1e6;  // rounded to a millionth of a percent
     result.comparison.push_back(ComparisonRow{point, variant, time / 1e6, reduction, base / time,
                                               value_of(result.runs[number].metrics, "fraction_of_ideal"),
                                               std::nullopt});

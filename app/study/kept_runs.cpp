@@ -27,7 +27,7 @@ class Hash {
   void add(std::string_view bytes) {
     for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   }
-  // Apart from what is added before and after.
+  // Adds a part and its length, so that neighbouring parts cannot be confused.
   void add_part(std::string_view bytes) { add(fmt::format("{} ", bytes.size())), add(bytes); }
   void add_file(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
@@ -45,7 +45,7 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-// A word that another file of the name has not.
+// Identifies a version of a file.
 std::string identity_of(const std::filesystem::path* file) {
   struct stat known {};
   if (file == nullptr || stat(file->c_str(), &known) != 0) return "none";
@@ -63,7 +63,7 @@ std::uint64_t hash_of(std::string_view bytes) {
 
 std::string key_of_study(const std::vector<std::string>& words) {
   Hash hash;
-  hash.add_file("/proc/self/exe");  // packed results are of one program; its version does not tell two builds apart
+  hash.add_file("/proc/self/exe");  // packed results fit one build only
   for (const std::filesystem::path& file : process::inputs()) {
     hash.add_part(file.native());
     hash.add_file(file);
@@ -95,7 +95,7 @@ KeptRuns::Descriptor::~Descriptor() {
   if (number >= 0) close(number);
 }
 
-// Whole or not at all: behind half an entry no other one could be found.
+// Writes an entry whole or not at all: no entry could be found after a partial one.
 void KeptRuns::append(const std::string& text) {
   if (process::write_all(descriptor_.number, text)) {
     whole_ += text.size();

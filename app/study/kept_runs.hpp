@@ -1,9 +1,8 @@
-// Finished runs of a study, in a file beside its results until all are finished: what was simulated before a command
-// was interrupted, killed or failed is there for the next one (moire run --resume).
+// Keeps the finished runs of a study in a file until all are finished. If a command is interrupted, killed or fails,
+// the next one continues from there (moire run --resume).
 //
-// A line of what they belong to, then each run as it ended: "<number> <bytes> <seconds> <memory> <checksum>
-// <timeline>\n" and its packed result. The file is only appended to; of a last entry that is not whole nothing is
-// taken.
+// The first line says to which study the runs belong. Each run follows as a line "<number> <bytes> <seconds> <memory>
+// <checksum> <timeline>" and its packed result. The file is only appended to, and an incomplete last entry is ignored.
 #pragma once
 
 #include <filesystem>
@@ -15,31 +14,31 @@
 
 namespace moire::study {
 
-// All that a result comes from: this program, the bytes of every file that was read so far, and `words`.
+// A key of all that determines a result: this program, the contents of every file read so far, and `words`.
 std::string key_of_study(const std::vector<std::string>& words);
 
 class KeptRuns {
  public:
-  // Takes up what the file has of this key, where `resume` says so; else it begins anew. Throws core::RunFailure where
-  // it cannot be written or another command writes it.
+  // With `resume`, reads the runs that the file has for this key; otherwise starts a new file. Throws core::RunFailure
+  // if the file cannot be written or another command is writing it.
   KeptRuns(std::filesystem::path file, const std::string& key, bool resume);
   KeptRuns(const KeptRuns&) = delete;
   KeptRuns& operator=(const KeptRuns&) = delete;
-  // Says where runs are kept, or removes the file: where there are none, or nobody needs them any more.
+  // Tells the user where runs are kept, or removes the file if it has none or they are no longer needed.
   ~KeptRuns();
 
   std::size_t known() const { return known_.size(); }
-  // Null: it is not known, or the timeline that it wrote is no longer that one. `timeline`: null where none is asked
-  // for.
+  // Null if the run is not known, or if the timeline that it wrote has changed since. `timeline` is null if none is
+  // requested.
   const ChildReport* known(std::size_t number, const std::filesystem::path* timeline) const;
 
-  // A disk that is full costs the taking up and not the result.
+  // If the disk is full, the run cannot be resumed, but its result is not lost.
   void keep(std::size_t number, const ChildReport& report, const std::filesystem::path* timeline);
-  // Every run has ended and what they say is written.
+  // To call when every run has ended and the results are written.
   void not_needed() { kept_ = 0; }
 
  private:
-  // How much of the file is whole: 0 where it is not of this key.
+  // Length of the valid part of the file; 0 if the file has another key.
   std::size_t read(const std::string& text, const std::string& head);
   void append(const std::string& text);
 
@@ -50,11 +49,11 @@ class KeptRuns {
   } descriptor_;
   struct Known {
     ChildReport report;
-    std::string timeline;  // which file it is
+    std::string timeline;  // identity of the timeline file
   };
-  std::map<std::size_t, Known> known_;  // by number
+  std::map<std::size_t, Known> known_;  // by number of the run
   std::size_t kept_ = 0;
-  std::size_t whole_ = 0;  // bytes of the file; 0: it has no head, so that nothing can be kept
+  std::size_t whole_ = 0;  // length of the valid part of the file; 0: there is no first line, so nothing can be kept
 };
 
 }  // namespace moire::study

@@ -17,7 +17,7 @@ std::filesystem::path fresh(const char* name) {
   return file;
 }
 
-// As where a disk is full: files of this process take so many bytes.
+// Simulates a full disk by a limit on the size of files.
 class FullAt {
  public:
   explicit FullAt(rlim_t bytes) {
@@ -65,7 +65,7 @@ TEST(KeptRuns, AnEntryThatADiskDidNotTakeHidesNoLaterOne) {
   again.not_needed();
 }
 
-// Half a head with entries behind it would be taken for a file of something else by every later command.
+// If part of the first line were left before entries, every later command would refuse the file as not one of Moire.
 TEST(KeptRuns, AFileWhoseFirstLineADiskDidNotTakeIsLeftEmpty) {
   const auto file = fresh("kept_runs_head");
   {

@@ -23,7 +23,7 @@ const MetricInfo& info_of(std::string_view kind) {
   return *known;
 }
 
-// The public name: the kind's, with the words of what it is of.
+// The public name: the kind with the words of its subject and phase.
 std::string name_of(const Metric& metric) {
   std::string name = metric.recorded ? "recorded_" : "";
   const std::string_view kind = metric.info->name;
@@ -74,7 +74,7 @@ void tell_apart(std::vector<Metric>& metrics) {
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     auto [known, fresh] = taken.try_emplace(metrics[m].name, m);
     if (fresh) continue;
-    std::size_t other = m;  // the one to rename
+    std::size_t other = m;  // the metric to rename
     if (metrics[m].subject.empty() || (!of_operation(metrics[m]) && of_operation(metrics[known->second])))
       std::swap(other, known->second);
     Metric& metric = metrics[other];

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view of_system = "system.";
 
 struct Changed {
-  std::string path;  // from the system down
+  std::string path;  // below the system
   std::string value;
 };
 
@@ -33,7 +33,8 @@ bool within(std::string_view key, std::string_view path) {
   return key == path || (key.starts_with(path) && key[path.size()] == '.');
 }
 
-// A file brings its limits along; what lies outside of it does not.
+// True if the limit can keep back the change: it sets the key, or replaces a part that contains the key but not its
+// limit.
 bool is_about(const part::Limit& limit, const Changed& change) {
   return limit.key == change.path || (within(limit.key, change.path) && !within(limit.by, change.path));
 }
@@ -44,7 +45,7 @@ bool same(const RunResult& a, const RunResult& b) {
                     [](const Metric& x, const Metric& y) { return x.name == y.name && x.value == y.value; });
 }
 
-// Keys of parts that had nothing to do.
+// Notes on changes of parts that were not used.
 std::vector<std::string> not_felt(const Scenario& scenario, const Run& run, const RunResult& result) {
   std::vector<std::string> notes;
   for (const Changed& change : changed_of(scenario, run)) {
@@ -66,7 +67,7 @@ std::vector<std::string> not_felt(const Scenario& scenario, const Run& run, cons
   return notes;
 }
 
-// Over all runs that differ in nothing else: where two neighbours of an axis, or two variants, end alike.
+// Compares all runs that differ in one choice only: neighbours on an axis, or two variants, that give equal results.
 class Alike {
  public:
   Alike(const Scenario& scenario, const StudyResult& result)
@@ -99,7 +100,7 @@ class Alike {
     std::size_t all = 0;
   };
 
-  // Runs are numbered so that a step along this axis is `stride`.
+  // Runs are numbered such that a step along this axis adds `stride`.
   Count pairs(std::size_t stride, std::size_t points, std::size_t a, std::size_t b) const {
     Count count;
     for (std::size_t run = 0; run < result_.runs.size(); ++run) {
@@ -126,7 +127,7 @@ class Alike {
   std::size_t variants_;
 };
 
-// A run beats its ideal where its own settings, or running beside others, make a queue faster than the ideal's.
+// A run can beat its ideal if its own settings, or running beside other queues, make a queue faster than in the ideal.
 std::vector<std::string> beyond_ideal(const Scenario& scenario, const StudyResult& result) {
   const bool beyond = std::any_of(result.runs.begin(), result.runs.end(), [](const RunResult& run) {
     return value_of(run.metrics, "fraction_of_ideal").value_or(0) > 1;

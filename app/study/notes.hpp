@@ -1,5 +1,5 @@
-// What a reader of the results has to be told beside them: changes that something else keeps back, changes that change
-// nothing, values that went with others, and what more than the ideal means.
+// Notes for the reader of results: changes that another limit makes ineffective, changes without any effect, values
+// that changed along with others, and why a run can beat its ideal.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace moire::study {
 
-// Of one run, before it is simulated.
+// Notes on one run, before it is simulated.
 std::vector<std::string> notes_of(const Scenario& scenario, const Run& run, const PreparedRun& prepared);
 
-// Of a study, one line each: those of its runs, with how many of them have it, and what their results say.
+// Notes on a study, one line each: those of its runs, with the number of runs that have them, and those that follow
+// from results.
 std::vector<std::string> notes_of(const PreparedStudy& study, const StudyResult& result);
 
 }  // namespace moire::study

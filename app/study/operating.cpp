@@ -17,7 +17,7 @@ using power::OperatingPoint;
 using Kind = OperatingPoint::Kind;
 
 constexpr double close_enough = 5e-4;
-constexpr double least_share = 0.05;  // of a clock that is held, where the GPU states no lowest one
+constexpr double least_share = 0.05;  // lowest share of the clock if the GPU states none
 
 std::string megahertz(PerSecond clock) { return fmt::format("{:.0f} MHz", clock.value / 1e6); }
 
@@ -84,7 +84,7 @@ PreparedRun held_at_clock(const PreparedRun& run, double share) {
 RunResult steady_state(double lowest, const std::function<RunResult(double)>& at,
                        const std::function<Excess(const RunResult&, double)>& excess) {
   double low = lowest, high = 1;
-  double over_high = 0, over_low = -1;  // at the ends, where they were tried
+  double over_high = 0, over_low = -1;  // at `high` and `low`, if simulated
   bool low_tried = false;
   const auto over = [&](const RunResult& run, double share) {
     const Excess of = excess(run, share);
@@ -114,7 +114,8 @@ RunResult steady_state(double lowest, const std::function<RunResult(double)>& at
       over_low = here;
       low_tried = true;
     }
-    // Between the ends as if excess were straight, but never at an end: a part of it where one end is not tried.
+    // Interpolates linearly between both ends, but stays away from them. While the low end is not simulated, steps down
+    // from the high end.
     const double straight =
         low_tried ? low + (high - low) * (-over_low / (over_high - over_low)) : high * (1 - over_high / 2);
     const double margin = (high - low) / 16;

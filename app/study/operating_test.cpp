@@ -18,7 +18,7 @@ RunResult at(double share) {
   return result;
 }
 
-// Power that grows with the cube of the clock, from 125 W at none to 125 + 1000 W.
+// Power grows with the cube of the clock, from 125 W at clock 0 to 125 + 1000 W.
 TEST(SteadyState, IsWhereThePowerMeetsTheLimit) {
   for (const double cap : {1200.0, 1000.0, 625.0, 250.0, 200.0}) {
     int runs = 0;
@@ -48,7 +48,7 @@ TEST(SteadyState, TheLowestClockIsTheLast) {
   EXPECT_EQ(found.clock_share, 0.25);
 }
 
-// A program that does half of its matrix arithmetic at any clock: the clock loses half of the dip.
+// A program that uses half of the matrix rate at any clock loses half of the clock dip.
 TEST(SteadyState, MatrixUnitsTakeTheirShare) {
   const RunResult found = steady_state(0.1, at, [](const RunResult&, double share) {
     return Excess{0.5, share / (1 - 0.2 * 0.5)};

@@ -50,7 +50,7 @@ void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun&
   simulated.held = scenario.ideal == Ideal::overlap || result.queues.size() == 2;
   const bool reference = scenario.compare_to && run.variant == scenario.compare_to;
   if (!simulated.held && !reference) return;
-  std::vector<double> clocks;  // of the queues alone, over the file's
+  std::vector<double> clocks;  // of each queue alone, over the clock of the file
   for (const QueueResult& queue : result.queues) {
     RunResult alone = simulate_more(prepared.only(queue.number));
     clocks.push_back(alone.clock_share);
@@ -72,7 +72,8 @@ void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun&
     });
   };
   simulated.blame = blame_at(result.clock_share, result.queues);
-  // Where the power of all leaves another clock than that of one: each queue is followed at its own.
+  // If the queues together run at another clock than a queue alone, that queue's blame is computed at the clock that it
+  // has alone.
   for (std::size_t q = 0; q < clocks.size() && !simulated.blame.empty(); ++q) {
     if (clocks[q] == result.clock_share) continue;
     const RunResult there = simulate_more(held_at_clock(prepared, clocks[q]));

@@ -1,4 +1,4 @@
-// How well queues run beside each other: each alone, the ideal, and what part of it a run reaches.
+// How well queues overlap: the time of each alone, the ideal, and the fraction of it that a run reaches.
 #pragma once
 
 #include <string>
@@ -10,28 +10,28 @@
 
 namespace moire::study {
 
-// The metrics of one run that `isolated` queues are held against: `<queue>_isolated_us`, their sum and their longest,
-// what the run makes of it. `alone`: the run's own queues alone where the isolated ones are of another variant.
+// Metrics that compare a run with its `isolated` queues: `<queue>_isolated_us`, their sum, their maximum, and the
+// speedup reached. `alone`: the run's own queues alone, if the isolated ones are those of another variant.
 std::vector<Metric> overlap_metrics(const RunResult& run, const std::vector<QueueResult>& isolated,
                                     const std::vector<QueueResult>* alone);
 
-// A run, and what the same process simulated to hold it against.
+// A run and what the same process simulated for comparison.
 struct Simulated {
   RunResult result;
-  bool held = false;               // against an ideal; what follows is empty if not
-  std::vector<QueueResult> alone;  // every queue alone, with the settings of the run
-  std::string alone_deadlock;      // the report where one of them does not end
+  bool held = false;               // true: compared with an ideal; if false, the members below are empty
+  std::vector<QueueResult> alone;  // each queue alone, with the settings of the run
+  std::string alone_deadlock;      // the report if one of them deadlocks
   std::vector<QueueBlame> blame;
 };
 
-// Simulates each queue of the run alone and what blame asks for, where the scenario or the number of its queues asks
-// for it, and what it is asked for as the reference of others.
+// Simulates each queue alone, and the runs for blame, if the scenario or the number of queues requires it. Also
+// simulates each queue alone if other variants are compared with this one.
 void simulate_parts(const Scenario& scenario, const Run& run, const PreparedRun& prepared, Simulated& simulated);
 
-// Simulates a run without its `perturb`, and adds what that costs.
+// Simulates a run without its `perturb`, and adds the metrics of the slow-down.
 void simulate_unperturbed(const PreparedRun& prepared, RunResult& result);
 
-// Adds the metrics of it. `isolated`: the run whose queues alone are the ideal's.
+// Adds the metrics of overlap. `isolated`: the run whose queues alone define the ideal.
 void add_overlap(const Scenario& scenario, const Simulated& isolated, Simulated& own);
 
 void each_field(MaybeConst<QueueBlame> auto& blame, const auto& each) { each(blame.queue, blame.lost); }

@@ -13,7 +13,8 @@ using testing::Optional;
 
 Time us(double t) { return Time::from_us(t); }
 
-// The paper's example: isolated 60 and 100 us, together 130: 1.6 is ideal, 160 / 130 is reached.
+// The example of the paper: 60 and 100 us isolated, 130 us together: the ideal speedup is 1.6, the speedup reached is
+// 160 / 130.
 TEST(OverlapMetrics, AreThePapers) {
   RunResult run;
   run.time = us(130);
@@ -79,7 +80,7 @@ TEST(Overlap, ComparedVariantsShareTheIdealOfTheirReference) {
   EXPECT_EQ(metric(half, "a_isolated_us"), metric(all, "a_isolated_us"));
   EXPECT_LT(metric(half, "a_isolated_us"), metric(half, "a_alone_us"));
   EXPECT_EQ(metric(all, "a_alone_us"), metric(all, "a_isolated_us"));
-  // One after the other takes the sum, less what the second saves: it is enqueued and launched in time.
+  // Serial execution takes the sum, less the launch of the second queue, which is hidden behind the first.
   EXPECT_LT(serial.time.us(), metric(serial, "serial_us"));
   EXPECT_NEAR(serial.time.us(), metric(serial, "serial_us"), 6);
   EXPECT_NEAR(metric(serial, "fraction_of_ideal"), 0, 0.2);
@@ -110,7 +111,7 @@ TEST(Overlap, PartsOfTheLostTimeAddUp) {
   EXPECT_EQ(metric(result.runs[1], "b_lost_schedule_us"), 0);
 }
 
-// More than two queues are asked for by name; the ideal is the longest of them.
+// With more than two queues, the ideal must be requested; it is the longest of them.
 TEST(Overlap, ThreeQueuesHaveAnIdealToo) {
   const std::string third = "    c: [{stream: {read: 20 MB, write: 1 MB}}]\n";
   EXPECT_EQ(value_of(study_of(third).runs[0].metrics, "ideal_us"), std::nullopt);

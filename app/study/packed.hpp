@@ -1,5 +1,5 @@
-// Values on their way from a process to the one that it was forked from, which is the same program on the same machine:
-// plain memory. A type that is not plain lists its fields in an `each_field(value, each)` beside it.
+// Packs values to send them from a forked process to its parent: plain memory, since both are the same program on the
+// same machine. A type that is not trivially copyable has a function `each_field(value, each)` that lists its fields.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace moire::study {
 
-// For each_field() of a T: both directions share one list.
+// For each_field() of a T: one list serves both directions.
 template <class Value, class T>
 concept MaybeConst = std::same_as<std::remove_const_t<Value>, T>;
 

@@ -29,7 +29,7 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   for (const Choice* choice : run.choices) {
     for (const config::Override& change : choice->changes) {
       good = apply_change(change, tree, diagnostics) && good;
-      // What was set within what the change replaced is set in its place.
+      // A --set below the changed path is applied again.
       for (const config::Override& set : scenario.sets) {
         if (replaces(change, set)) good = apply_change(set, tree, diagnostics) && good;
       }
@@ -38,7 +38,7 @@ bool apply_changes(const Scenario& scenario, const Run& run, config::Node& tree,
   return good;
 }
 
-// Without SimGrid's engine, which a process has once: building it says nothing more about the parts.
+// Builds without SimGrid's engine, of which a process can have only one; the parts are checked all the same.
 std::unique_ptr<machine::Machine> first_node(machine::SystemSpec system, config::Problem& error) {
   system.network.model = machine::NetworkModel::queue;
   return machine::Machine::build(system, error, {}, static_cast<program::Rank>(system.nodes));
@@ -53,13 +53,13 @@ std::optional<config::Problem> too_much_memory(double bytes, const std::string& 
   return std::nullopt;
 }
 
-constexpr double rank_bytes = 50e3;  // of a machine
+constexpr double rank_bytes = 50e3;  // of a simulated machine
 
-// A slip in a size must not run for days, nor fill the machine: what a rank, a resident workgroup and a flag take was
-// measured (docs/explanation/performance.md).
+// Refuses runs that would take days or fill the memory because of a mistyped size. The memory per rank, resident
+// workgroup and flag was measured (docs/explanation/performance.md).
 std::optional<config::Problem> too_large(const program::Program& program, const machine::SystemSpec& system,
                                          program::Rank images, double steps) {
-  constexpr double most = 1e10;  // hours
+  constexpr double most = 1e10;  // takes hours
   constexpr double workgroup_bytes = 800;
   const auto& cus = system.node.gpu.compute;
   const program::Rank ranks = program.ranks() / images;
@@ -89,8 +89,8 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
   return too_much_memory(memory, fmt::format("{} ranks and their workgroups", ranks));
 }
 
-// What makes two parts of scenarios the same: all of their values, and where a file name among them is read from.
-// A system is completed by what its overrides bring along, so that they count there.
+// A text that is equal for equal parts of scenarios: contains all values and, for names of files, their folder. For a
+// system it also marks overrides, since they change what is derived.
 enum class Overrides { count, ignore };
 void add_text(const config::Node& node, Overrides overrides, std::string& text) {
   const auto add = [&text](const std::string& word) {
@@ -117,11 +117,12 @@ std::string text_of(const config::Node& node, Overrides overrides) {
   return text;
 }
 
-// Metrics spell queues in letters, digits and underscores, and have names of their own beside theirs (serial_us).
+// Metrics spell queue names with letters, digits and underscores; these words must be unique and differ from names of
+// other metrics (serial_us).
 void check_queue_words(const config::Node& program, config::Diagnostics& diagnostics) {
   const config::Node* queues = program.find("queues");
   std::map<std::string, std::string> known;
-  if (!queues) return;  // told by the program
+  if (!queues) return;  // the program reports this
   for (const config::Node::Entry& entry : queues->entries) {
     const std::string word = metric_word(entry.key);
     const auto [same, fresh] = known.emplace(word, entry.key);
@@ -141,7 +142,7 @@ void check_queue_words(const config::Node& program, config::Diagnostics& diagnos
   }
 }
 
-// Bytes that this process has in memory.
+// Resident memory of this process in bytes.
 std::size_t memory_in_use() {
   std::size_t pages_in_all = 0;
   std::size_t pages = 0;
@@ -149,7 +150,7 @@ std::size_t memory_in_use() {
   return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// A fork copies the page table: about 10 us for a MiB.
+// A fork copies the page table, which takes about 10 us per MiB.
 constexpr std::size_t most_kept = std::size_t{128} << 20;
 
 }  // namespace
@@ -211,7 +212,7 @@ std::optional<config::Problem> Preparer::cannot_run(const program::Program& prog
   return too_large(program, system, fold.images, steps);
 }
 
-// The program is that of the even machine: no library knows who is late or slow.
+// The program stays that of the even machine: a library does not know which parts are late or slow.
 PreparedRunPtr Preparer::perturbed(const PreparedRunPtr& even, const System& system, const config::Node& perturb,
                                    const config::Node& program, config::Diagnostics& diagnostics) const {
   std::unique_ptr<machine::Machine> built;
@@ -245,7 +246,7 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   if (!apply_changes(scenario, run, tree, diagnostics)) return nullptr;
   const config::Node* system_node = tree.find("system");
   const config::Node* program_node = tree.find("program");
-  if (!system_node || !program_node) return nullptr;  // told when the scenario was loaded
+  if (!system_node || !program_node) return nullptr;  // reported when the scenario was loaded
   const System checked = system_of(*system_node, diagnostics);
   const auto& [system, machine] = checked;
   if (!system) return nullptr;

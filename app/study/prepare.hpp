@@ -1,5 +1,5 @@
-// From the runs of a scenario to what replays need: changes applied, parsed, checked. A command prepares what it works
-// on once; what simulates is a process forked from it, which has the prepared runs already.
+// Turns the runs of a scenario into inputs for replays: applies changes, parses, checks. A command prepares its runs
+// once; simulations are processes forked from it, which have the prepared runs already.
 #pragma once
 
 #include <map>
@@ -19,54 +19,54 @@
 
 namespace moire::study {
 
-// The machine that was built to check a system: of its first node. It has a state, so the first simulation of a process
-// that needs no more takes it; processes forked before that have one each. Null where it was taken or is not kept: a
+// The machine that was built to check a system; it has only the first node. A machine has state, so only the first
+// simulation of a process may use it; each forked process has its own copy. Null if it was used or not kept; the
 // simulation then builds its own.
 using SpareMachine = std::shared_ptr<std::unique_ptr<machine::Machine>>;
 
 struct PreparedRun {
   std::shared_ptr<const libraries::EquippedSystem> system;
   std::shared_ptr<const program::Program> program;
-  std::vector<builder::RecordedKernel> recorded{};  // what was measured of its operations
-  std::vector<builder::Exchange> exchanges{};       // operations whose bandwidth is told
-  std::vector<std::string> notes{};                 // what operators decided and why
-  double steps = 0;                                 // of workgroups that are simulated, about (program::work_of)
+  std::vector<builder::RecordedKernel> recorded{};  // measurements of the program's operations
+  std::vector<builder::Exchange> exchanges{};       // collectives for which bandwidths are reported
+  std::vector<std::string> notes{};                 // decisions of operators, with reasons
+  double steps = 0;                                 // steps of simulated workgroups, estimated (program::work_of)
   replay::Fold fold{};
   SpareMachine machine{};
-  std::shared_ptr<const PreparedRun> unperturbed{};  // where `perturb` makes parts late or slow: the same without it
-  std::optional<power::OperatingPoint> operating{};  // absent: at the clock of the file, and no energy is counted
+  std::shared_ptr<const PreparedRun> unperturbed{};  // if `perturb` applies: the run without it
+  std::optional<power::OperatingPoint> operating{};  // absent: works at the clock of the file, without energy metrics
 
-  PreparedRun only(std::uint32_t queue) const;  // one queue of the program alone
+  PreparedRun only(std::uint32_t queue) const;  // the program reduced to one queue
 };
 using PreparedRunPtr = std::shared_ptr<const PreparedRun>;
 
-// Whether ranks that do the same are simulated as one (replay::fold_of).
+// Whether ranks that behave alike are simulated as one (replay::fold_of).
 enum class Folding { automatic, off, require };
 
-// Prepares runs. What several of them share is made once: WG traces, systems that are written alike, and whole runs
-// that differ in nothing that is simulated.
+// Prepares runs. What several runs share is made once: WG traces, systems with equal text, and whole runs whose
+// simulations are equal.
 class Preparer {
  public:
-  // check: nothing will run, so what operators decide by simulating is left open.
+  // check: nothing will run, so decisions that operators make by simulating are skipped.
   enum class Purpose { run, check };
   explicit Preparer(Purpose purpose = Purpose::run, Folding folding = Folding::automatic);
 
-  // Null, and the reasons in `diagnostics`, where the run cannot be simulated.
+  // Null, with errors in `diagnostics`, if the run cannot be simulated.
   PreparedRunPtr prepare(const Scenario& scenario, const Run& run, config::Diagnostics& diagnostics);
 
-  // Whether more may be kept. Every process that is forked from this one pays for the size of it, so what goes beyond
-  // is prepared again where it is simulated. The first system does not count: nearly always all runs have it.
+  // Whether more may be kept. Every forked process pays for the size of this one, so runs beyond the limit are prepared
+  // again where they are simulated. The first system does not count, since nearly all runs use it.
   bool has_room() const;
 
   program::WgTraceFiles& traces() { return traces_; }
   Folding folding() const { return folding_; }
 
-  // Of runs that were checked: candidates that they simulate before they run, as for `algorithm: best`.
+  // Number of candidates that the checked runs would simulate first, as for `algorithm: best`.
   std::size_t untried() const { return untried_; }
 
  private:
   struct System {
-    std::shared_ptr<const libraries::EquippedSystem> spec;  // null where it cannot be built
+    std::shared_ptr<const libraries::EquippedSystem> spec;  // null if it cannot be built
     SpareMachine machine;
   };
   System system_of(const config::Node& node, config::Diagnostics& diagnostics);
@@ -81,32 +81,32 @@ class Preparer {
   std::size_t untried_ = 0;
   std::size_t memory_before_;  // bytes
   program::WgTraceFiles traces_;
-  std::map<std::string, System> systems_;  // by what is written
+  std::map<std::string, System> systems_;  // by the text of the node
   std::map<std::pair<const libraries::EquippedSystem*, std::string>, PreparedRunPtr> runs_;
 };
 
 // A scenario that passed all checks, with its runs.
 struct PreparedStudy {
   Scenario scenario;
-  std::vector<PreparedRunPtr> runs;             // by number; null where there was no room
+  std::vector<PreparedRunPtr> runs;             // by number; null if there was no room
   std::vector<std::vector<std::string>> notes;  // by number (notes.hpp)
-  std::vector<double> steps;                    // by number, of workgroups
+  std::vector<double> steps;                    // by number: steps of workgroups
   Folding folding = Folding::automatic;
 
-  PreparedRunPtr run(std::size_t number) const;  // prepared now where it was not kept
+  PreparedRunPtr run(std::size_t number) const;  // prepares it now if it was not kept
 };
 
-// Nothing, and the reasons in `diagnostics`, where a run cannot be simulated. An error that only some of them have says
-// which.
+// Returns nothing and reports errors if a run cannot be simulated. An error that only some runs have names the first of
+// them.
 std::optional<PreparedStudy> prepare_runs(Scenario scenario, Preparer& preparer, config::Diagnostics& diagnostics);
 
-// Builds the system's first node, or reports at `node` what keeps it from being built. SimGrid has one engine per
-// process: with its flow model the machine is another one, and only checked.
+// Builds the system's first node, or reports at `node` why it cannot be built. Null for SimGrid's flow model, for which
+// the machine is only checked, since a process can have one engine.
 std::unique_ptr<machine::Machine> check_system(const machine::SystemSpec& system, const config::Node& node,
                                                config::Diagnostics& diagnostics);
 
-// What the run changes, path to value, in the order of the changes: axes, variant, --set. The last change of a path
-// counts.
+// The changes of a run as paths and values, in the order in which they apply: axes, variant, --set. If a path occurs
+// more than once, the last change is kept.
 std::vector<std::pair<std::string, config::Node>> parameters_of(const Scenario& scenario, const Run& run);
 
 }  // namespace moire::study

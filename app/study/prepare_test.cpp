@@ -65,7 +65,7 @@ TEST(Prepare, ATraceIsParsedOnceForAllRuns) {
   EXPECT_EQ(preparer.traces().parsed(), 2) << "two files";
 }
 
-// Minutes, where candidates were simulated to check the file.
+// Would take minutes if the check simulated the candidates.
 TEST(Prepare, ACheckTimesNoCandidates) {
   const std::string text =
       "description: x\nsystem: " + support::source_dir() +
@@ -82,7 +82,8 @@ TEST(Prepare, ACheckTimesNoCandidates) {
   }
 }
 
-// A set within what a variant replaces stays set; what the variant adds to a set value stays, too.
+// A --set below a path that a variant replaces stays in effect, and so does what the variant adds to a value that was
+// set.
 TEST(Prepare, ASetIsSetAgainInWhatAVariantReplaced) {
   const std::string text = system_line + two +
                            "variants:\n  base: {}\n  other: {program: {queues: {a: [{stream: {read: 1 MB}}]}}}\n"
@@ -112,9 +113,9 @@ TEST(Prepare, WhatWasNotKeptIsPreparedAgain) {
   EXPECT_EQ(simulate(*study->run(0), nullptr).time, kept.time);
 }
 
-int built = 0;  // machines
+int built = 0;  // number of machines built
 
-// The first simulation of each process has the machine that the check has built, also where others come after it.
+// The first simulation of each process uses the machine that the check built, even if more simulations follow.
 TEST(Prepare, AMachineIsBuiltOnce) {
   core::log_state = {core::LogLevel::debug, [](core::LogLevel, const std::string& text) {
                        if (text == "a machine of 4 ranks is built") ++built;
@@ -126,7 +127,7 @@ TEST(Prepare, AMachineIsBuiltOnce) {
   ASSERT_TRUE(study) << diagnostics.str();
   EXPECT_EQ(built, 1);
   const std::vector<RunResult> forked = run_study(*study, {}).runs;
-  const int alone = 4;  // two queues of each run by themselves, for its ideal
+  const int alone = 4;  // each queue of both runs alone, for the ideal
   EXPECT_EQ(built, 1 + alone);
   for (std::size_t r = 0; r < 2; ++r) {
     const RunResult first = simulate_in_child([&] { return simulate(*study->run(r), nullptr); }, [] {});
@@ -153,7 +154,7 @@ TEST(Prepare, QueuesThatMetricsCannotTellApartAreRefused) {
               HasSubstr("s.yaml:5:5: queue 'serial' has a name that a metric of the run has: serial_us; call it"));
 }
 
-// The name of the queue's metric was the operation's too, and the operation's time was lost.
+// Regression: both had the same metric name, and the operation's time was lost.
 TEST(Study, AQueueCalledLikeAnOperationHidesNothing) {
   config::Diagnostics diagnostics;
   Preparer preparer;

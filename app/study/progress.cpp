@@ -45,7 +45,7 @@ void Progress::expect(std::vector<double> steps) {
   if (!shows_ || works_.empty()) return;
   const std::size_t size = works_.size() * sizeof(core::Pulse);
   void* shared = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return;  // it is told without figures
+  if (shared == MAP_FAILED) return;  // the line then has no figures
   // Kept until the process ends, like the processes that write there.
   pulses_.reset(new (shared) core::Pulse[works_.size()]);
 }
@@ -71,7 +71,7 @@ std::string Progress::figures(double seconds) {
     const double steps = works_[work].steps;
     const auto so_far = static_cast<double>(pulses_[work].steps.load(std::memory_order_relaxed));
     all += steps;
-    done += works_[work].has_ended ? steps : std::min(so_far, 0.99 * steps);  // what is expected may be too little
+    done += works_[work].has_ended ? steps : std::min(so_far, 0.99 * steps);  // the expected number may be too small
     events += pulses_[work].events.load(std::memory_order_relaxed);
   }
   const auto now = Clock::now();

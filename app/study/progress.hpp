@@ -1,4 +1,4 @@
-// What a long command does now, on stderr: a line that is drawn again on a terminal, or lines one below the other.
+// Shows on stderr what a long command is doing: a line that is redrawn on a terminal, or separate lines.
 #pragma once
 
 #include <chrono>
@@ -14,22 +14,22 @@ namespace moire::study {
 
 class Progress {
  public:
-  enum class Form : std::uint8_t { terminal, lines };  // terminal: nothing where stderr is none
+  enum class Form : std::uint8_t { terminal, lines };  // terminal: shows nothing if stderr is not a terminal
 
   explicit Progress(Form form = Form::terminal);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Works whose steps are known, before the first of them begins.
+  // Announces works with known numbers of steps, before the first of them begins.
   void expect(std::vector<double> steps);
-  // Where a work tells how far it is, also from a process that is forked from this one.
+  // Where a work reports its progress, also from a forked process.
   core::Pulse* pulse(std::size_t work) const;
   void begins(std::size_t work);
   void ended(std::size_t work);
 
   void run(std::size_t number, std::size_t runs, const std::string& label);  // a run begins
-  void tick();  // shows the line once the command has taken two seconds
+  void tick();  // shows the line after the command has taken two seconds
   void clear();
 
  private:
@@ -54,7 +54,7 @@ class Progress {
   std::unique_ptr<core::Pulse[], void (*)(core::Pulse*)> pulses_;
 };
 
-// "42 %, 1.200 ms simulated, 0.90 M events/s, 1 min 20 s left": `share` of the known work, done in `seconds`.
+// "42 %, 1.200 ms simulated, 0.90 M events/s, 1 min 20 s left": `share` of the work was done in `seconds`.
 std::string told(double share, Time simulated, double events_per_second, double seconds);
 
 }  // namespace moire::study

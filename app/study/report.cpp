@@ -16,7 +16,7 @@ using report::Field;
 using report::left;
 using report::right;
 
-// Counts and byte amounts as whole numbers.
+// Counts and byte amounts are written as whole numbers.
 report::Number number(double value) { return {.value = value, .whole_where_it_is = true}; }
 
 std::vector<std::string> metric_names(const StudyResult& result) {
@@ -41,7 +41,7 @@ Cell::Record metrics(const RunResult& result) {
   return record;
 }
 
-// Blocks of nodes, of which one was simulated, and what keeps them from being smaller.
+// The number of blocks of nodes of which one was simulated, and why there are not more.
 Cell simulated(const RunResult& result) {
   if (result.fold.images == 1 && result.fold.why_not.empty()) return {};
   Cell::Record record = {{"blocks", number(result.fold.images)}};
@@ -49,7 +49,7 @@ Cell simulated(const RunResult& result) {
   return Cell(std::move(record));
 }
 
-// An axis of values of one key has values; named points have names.
+// Points of an axis with values of one key are values; named points are names.
 Cell::List points(const Scenario& scenario) {
   Cell::List list;
   for (std::size_t point = 0; point < scenario.points(); ++point) {
@@ -62,8 +62,8 @@ Cell::List points(const Scenario& scenario) {
   return list;
 }
 
-// Every metric of every run. Metrics that only some runs have (operations differ between variants) are missing in the
-// others. CSV says what was chosen by its names, JSON by what they change.
+// Every metric of every run. Metrics that a run does not have are missing (operations differ between variants). CSV
+// names the choices; JSON lists what they change.
 report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   report::Table table{.key = "runs"};
   const std::vector<std::string> names = metric_names(result);
@@ -82,7 +82,7 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   const bool failed = result.ended_well() < result.runs.size();
   table.columns.push_back(left("failure", failed ? in::programs : 0));
   const unsigned compared = result.comparison.empty() ? 0 : in::csv;
-  // A run that is held against an ideal has a speedup of its own.
+  // A run that is compared with an ideal has a metric "speedup" already.
   const bool taken = std::find(names.begin(), names.end(), "speedup") != names.end();
   for (const char* key : {"reduction_percent", taken ? "comparison_speedup" : "speedup"})
     table.columns.push_back(left(key, compared));
@@ -110,7 +110,7 @@ report::Table runs_table(const Scenario& scenario, const StudyResult& result) {
   return table;
 }
 
-// What operators decided, once for each run that they decided something else for.
+// The decisions of operators, each once, for the first run that has it.
 void add_notes(const Scenario& scenario, const StudyResult& result, report::Document& document) {
   constexpr std::size_t most = 12;
   std::vector<std::string> known;
@@ -128,7 +128,7 @@ void add_notes(const Scenario& scenario, const StudyResult& result, report::Docu
   if (!known.empty()) document.add(std::move(list), in::people);
 }
 
-// Which runs did not end well, and why.
+// The runs that did not end well, with reasons.
 void add_failures(const Scenario& scenario, const StudyResult& result, report::Document& document) {
   constexpr std::size_t most = 12;
   report::List list;

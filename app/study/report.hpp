@@ -1,5 +1,5 @@
-// The result of a study as a document: tables for people, every metric of every run for programs. A run that did not
-// end well says so in its row, and why below.
+// The result of a study as a document: tables for people, and every metric of every run for programs. The row of a run
+// that did not end well says so, and the reason follows below.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@ namespace moire::study {
 
 report::Document document_of(const Scenario& scenario, const StudyResult& result);
 
-// What people read first: the metrics of one run, a row for each point or variant, or points down and variants across.
+// The main table for people: the metrics of a single run, a row for each point or variant, or points as rows and
+// variants as columns.
 report::Table results_table(const Scenario& scenario, const StudyResult& result);
-// Where compare.blame is asked for, of one point: what each queue lost and to what.
+// If compare.blame is set, and for one point: what each queue lost, and why.
 void add_blame(const Scenario& scenario, const StudyResult& result, report::Document& document);
-// Where kernels are replayed from a trace: what was recorded beside what each run says.
+// If kernels are replayed from a trace: the recorded values beside those of each run.
 void add_recorded(const Scenario& scenario, const StudyResult& result, report::Document& document);
 
-// What the simulation itself cost, one row a run. Differs from one run to the next.
+// The cost of the simulation itself, a row for each run. Differs between repetitions.
 report::Table stats_table(const Scenario& scenario, const StudyResult& result);
 
 }  // namespace moire::study

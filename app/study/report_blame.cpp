@@ -1,4 +1,4 @@
-// What each queue lost beside the others, and to what.
+// The table of what each queue lost while running beside others, and why.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace moire::study {
 
 namespace {
 
-constexpr double least_us = 0.005;  // what two decimals show
+constexpr double least_us = 0.005;  // half of the last of two decimals
 
 struct Row {
   const std::string& run;
@@ -47,7 +47,7 @@ void add_blame(const Scenario& scenario, const StudyResult& result, report::Docu
   const auto lost_to = [](const Row& row, const std::string& part) {
     return row.value("lost_" + part + "_us").value_or(0);
   };
-  // Only what somebody lost something to.
+  // Leaves out causes by which no queue lost time.
   std::erase_if(parts, [&](const std::string& part) {
     return std::all_of(rows.begin(), rows.end(),
                        [&](const Row& row) { return std::abs(lost_to(row, part)) < least_us; });

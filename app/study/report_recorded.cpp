@@ -1,4 +1,4 @@
-// What was recorded on hardware beside what was simulated, phase by phase: where a difference comes from.
+// Compares recorded and simulated times phase by phase, to show where a difference comes from.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,14 +36,14 @@ std::string simulated_cell(const RunResult& run, const Metric& recorded) {
   return fmt::format("{} ({:+.1f} %)", value, difference);
 }
 
-// The kernel's name for its own time, "  gather, mean" or "  gather, a workgroup in all" for that of a phase.
+// The kernel's name, or for a phase "  gather, mean" and "  gather, a workgroup in all".
 std::string row_label(const Metric& metric) {
   if (metric.phase.empty()) return metric.subject;
   return fmt::format("  {}, {}", metric.phase,
                      metric.is("<operation>_<phase>_mean_us") ? "mean" : "a workgroup in all");
 }
 
-// Runs that replay the same recording, one column each.
+// A table for runs that replay the same recording; each run is a column.
 report::Section block(const Scenario& scenario, const StudyResult& result, const std::vector<std::size_t>& runs) {
   report::Table table{.columns = {report::left("time in us"), report::right("recorded")}};
   for (const std::size_t number : runs) {

@@ -1,4 +1,4 @@
-// What people read of a study.
+// The tables of a study for people.
 #include <algorithm>
 #include <array>
 
@@ -13,14 +13,14 @@ using report::left;
 using report::percent;
 using report::right;
 
-// Of a row: rows of one table may be far apart.
+// The unit for these runs, which may be only one row: rows of a table can differ widely.
 report::TimeUnit unit_for(const RunResult* runs, std::size_t count) {
   Time longest;
   for (std::size_t r = 0; r < count; ++r) longest = std::max(longest, runs[r].time);
   return report::unit_for(longest);
 }
 
-// Of the only collective of each run: where there are several, the metrics tell them.
+// The metric of the run's only collective; empty if there are several, which have metrics of their own.
 std::optional<double> only_one(const RunResult& run, std::string_view kind) {
   std::optional<double> only;
   for (const Metric& metric : run.metrics) {
@@ -48,7 +48,7 @@ void add_bandwidth_cells(const RunResult& run, std::vector<Cell>& cells) {
   }
 }
 
-// Of runs with an operating point.
+// Columns for runs with an operating point.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> powers = {
     {{"clock MHz", "clock_mhz"}, {"power W", "power_mean_w"}, {"energy J", "energy_j"}}};
 
@@ -68,7 +68,7 @@ void add_power_cells(const RunResult& run, std::vector<Cell>& cells) {
   }
 }
 
-// Of runs with a `perturb`: what it costs, and what ranks of the only collective spend, in the mean.
+// Columns for runs with a `perturb`: the slow-down, and the mean times of ranks in the only collective.
 void add_perturbed_columns(const StudyResult& result, report::Table& table) {
   const auto any = [&](auto has) {
     return std::any_of(result.runs.begin(), result.runs.end(), has) ? report::in::people : 0;
@@ -96,7 +96,7 @@ std::string last_key(const std::string& path) {
   return dot == std::string::npos ? path : path.substr(dot + 1);
 }
 
-// Their last key where that is enough to tell them apart.
+// Headings are the last key of an axis if it is unique, else the whole path.
 std::vector<std::string> axis_headings(const Scenario& scenario) {
   std::vector<std::string> headings;
   for (const Axis& axis : scenario.axes) headings.push_back(last_key(axis.name));
@@ -107,7 +107,7 @@ std::vector<std::string> axis_headings(const Scenario& scenario) {
   return headings;
 }
 
-// One run: its metrics.
+// The metrics of a single run.
 report::Table metric_list(const RunResult& run) {
   report::Table table{.columns = {left("metric"), right("value"), left("unit")}};
   for (const Metric& metric : run.metrics)
@@ -125,7 +125,7 @@ bool any_ideal(const StudyResult& result) {
                      [](const RunResult& run) { return value_of(run.metrics, "fraction_of_ideal").has_value(); });
 }
 
-// In the unit of others, unless two digits would be all that is left of it.
+// In the common unit, unless the number would be below 0.1.
 report::Number in_its_unit(Time time, report::TimeUnit unit) {
   report::Number shared = in_unit(time, unit);
   return shared.value < 0.1 ? in_unit(time, report::unit_for(time)) : shared;
@@ -145,7 +145,7 @@ Cell time_cell(const RunResult& run, report::TimeUnit unit) {
   return {};
 }
 
-// Variants at one point: a row each.
+// One point with variants: a row for each variant.
 report::Table variant_rows(const Scenario& scenario, const StudyResult& result) {
   const report::TimeUnit unit = unit_for(result.runs.data(), result.runs.size());
   const unsigned compared = scenario.compare_to ? report::in::people : 0;
@@ -179,7 +179,7 @@ std::vector<Cell> point_cells(const Scenario& scenario, std::size_t point) {
   return cells;
 }
 
-// Points without variants: a row each.
+// Points without variants: a row for each point.
 report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   report::Table table;
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
@@ -204,7 +204,7 @@ report::Table point_rows(const Scenario& scenario, const StudyResult& result) {
   return table;
 }
 
-// Points down, variants across.
+// Points as rows, variants as columns.
 report::Table comparison_table(const Scenario& scenario, const StudyResult& result) {
   const std::size_t variants = scenario.variants.size();
   const bool efficiency = scenario.compute_only.has_value();  // in place of the reduction
@@ -215,7 +215,7 @@ report::Table comparison_table(const Scenario& scenario, const StudyResult& resu
   for (const std::string& heading : axis_headings(scenario)) table.columns.push_back(left(heading));
   for (const Choice& variant : scenario.variants) table.columns.push_back(right(variant.name));
   for (std::size_t v = 0; v < variants; ++v) {
-    // With two variants there is only one reduction to speak of.
+    // With two variants, there is only one reduction, so its heading needs no name.
     if (compared(v))
       table.columns.push_back(right(variants == 2 ? "reduction"
                                     : efficiency  ? scenario.variants[v].name + " E"

@@ -12,9 +12,9 @@ namespace moire::study {
 
 namespace {
 
-constexpr std::size_t most_runs = 10'000;  // keeps a slip in an axis from filling the machine for days
+constexpr std::size_t most_runs = 10'000;  // a mistake in an axis must not occupy the machine for days
 
-// "128" for a value, "h200x4" for a value that is a file, "value 2" for what has no short name.
+// "128" for a value, "h200x4" for a file, "value 2" for a value without a short name.
 std::string label_of(const config::Node& value, std::size_t index) {
   if (value.is_scalar()) return value.text;
   if (value.top && value.place.source) return std::filesystem::path(value.place.source->name).stem().string();
@@ -100,7 +100,7 @@ class ScenarioReader {
     return std::nullopt;
   }
 
-  // Nothing, or {}: there are none, as where the key is absent.
+  // An empty value or {} means none, as if the key were absent.
   static bool none(const config::Node& node) {
     return node.is_null() || (node.is_map() && node.entries.empty() && !node.broken);
   }
@@ -166,7 +166,7 @@ class ScenarioReader {
 
 using Path = std::vector<std::string>;
 
-// A queue's operations have one path, whether it is written as a list or as a map.
+// Removes "operations" from a queue's path, so that the path does not depend on whether the queue is a list or a map.
 Path plain(Path path) {
   const bool in_queue = path.size() > 3 && path[0] == "program" && path[1] == "queues";
   if (in_queue && path[3] == "operations") path.erase(path.begin() + 3);
@@ -177,7 +177,7 @@ bool starts_with(const Path& path, const Path& start) {
   return path.size() >= start.size() && std::equal(start.begin(), start.end(), path.begin());
 }
 
-// Is `rest` written in the value itself? What a file says that the value names was not asked for by its path.
+// True if the path `rest` is written in the value itself; the contents of a file that the value names do not count.
 bool writes(const config::Node& value, Path::const_iterator rest, Path::const_iterator end) {
   if (rest == end) return true;
   if (value.top) return false;
@@ -191,7 +191,7 @@ bool writes(const config::Node& value, Path::const_iterator rest, Path::const_it
   return below != nullptr && writes(*below, rest + 1, end);
 }
 
-// Rows carry what axes and --set say, so no later change may take it back.
+// Rows of the result show the values of axes and --set, so no later change may override them.
 class OverwriteCheck {
  public:
   OverwriteCheck(const Scenario& scenario, config::Diagnostics& diagnostics)
@@ -221,7 +221,7 @@ class OverwriteCheck {
     std::string name;
   };
 
-  // `choice` is applied after the first `before` changes.
+  // Checks `choice`, which is applied after the first `before` changes.
   void judge(const Choice& choice, const std::string& name, std::size_t before) {
     for (std::size_t c = 0; c < choice.changes.size(); ++c) {
       const config::Override& change = choice.changes[c];

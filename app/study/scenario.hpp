@@ -25,20 +25,20 @@ namespace moire::study {
 
 enum class SummaryKind { mean, max };
 
-// What queues that run beside each other are held against. overlap: all of them at full speed, the time of the longest.
+// The ideal with which overlapping queues are compared. overlap: all queues at full speed, so the time of the longest.
 enum class Ideal { none, overlap };
 
 struct CompareSpec {
   std::optional<std::string> to;
   std::optional<std::string> compute_only;
   std::vector<SummaryKind> summary;
-  std::optional<Ideal> ideal;  // absent: overlap where there are two queues
-  std::optional<bool> blame;   // absent: where `ideal` says overlap
-  bool unperturbed = false;    // runs of `perturb` are held against the same without it
+  std::optional<Ideal> ideal;  // absent: overlap if there are two queues
+  std::optional<bool> blame;   // absent: true if `ideal` is overlap
+  bool unperturbed = false;    // compare runs with `perturb` to the same runs without it
   static void describe(config::Describer<CompareSpec>& d);
 };
 
-// The keys of the file. What variants and axes change is parsed once per run, after the changes.
+// The keys of the file. The parts that variants and axes change are parsed for each run, after the changes.
 struct ScenarioSpec {
   std::string description;
   config::Node system;
@@ -64,14 +64,14 @@ struct Axis {
 };
 
 struct Scenario {
-  std::string name;  // the file's, without folder and extension
+  std::string name;  // of the file, without folder and extension
   std::string description;
   config::Node tree;
-  std::vector<config::Override> sets;  // of the command line; they are in the tree, and again in what a change replaces
+  std::vector<config::Override> sets;  // of --set; already in the tree, applied again below replaced nodes
   std::vector<Axis> axes;
   std::vector<Choice> variants;
-  std::optional<std::size_t> compare_to;    // number of a variant
-  std::optional<std::size_t> compute_only;  // number of the variant that computes and does not communicate
+  std::optional<std::size_t> compare_to;    // index of a variant
+  std::optional<std::size_t> compute_only;  // index of the variant that computes without communicating
   std::vector<SummaryKind> summary;
   std::optional<Ideal> ideal;
   bool blame = false;
@@ -79,7 +79,7 @@ struct Scenario {
   config::Place ideal_place;
 
   std::size_t points() const;
-  std::size_t runs() const;  // points x variants, a point's variants one after the other
+  std::size_t runs() const;  // points x variants; the variants of a point follow each other
 };
 
 // One simulation of a scenario.
@@ -88,33 +88,33 @@ struct Run {
   std::optional<std::size_t> variant;
   std::vector<const Choice*> choices;  // one for each axis, then the variant
 
-  std::string label() const;  // "128 nodes, fused"; "" where nothing varies
+  std::string label() const;  // "128 nodes, fused"; "" if nothing varies
 };
 
-// Runs are numbered from 0; the last axis turns fastest, the variant faster still.
+// Runs are numbered from 0; the variant changes fastest, then the last axis.
 Run run_of(const Scenario& scenario, std::size_t number);
 std::string label_of_point(const Scenario& scenario, std::size_t point);
 
-// Applies a change to a scenario's tree. Paths reach a queue's operations and attributes whether it is written as a
-// list or as a map.
+// Applies a change to a scenario's tree. The path to a queue's operations and attributes is the same whether the queue
+// is written as a list or as a map.
 bool apply_change(const config::Override& change, config::Node& tree, config::Diagnostics& diagnostics);
 
-// Is the path one of `system`, `program`, `perturb` or `operating_point`, which runs are made of?
+// True if the path is below `system`, `program`, `perturb` or `operating_point`, which define a run.
 bool varies_runs(const config::Override& set);
-// Does the change replace what `set` leads into?
+// True if the change replaces a node above the path of `set`.
 bool replaces(const config::Override& change, const config::Override& set);
 
-// Axes and variants that would take back what an axis or --set says are errors: their rows would not be what they say.
+// Reports axes and variants that override an axis or --set, since their rows would not be what their labels say.
 void check_overwrites(const Scenario& scenario, config::Diagnostics& diagnostics);
 
-// From a loaded tree that `sets` were applied to. With errors, what could be read is there, so that checking its runs
-// shows their errors too.
+// Reads a loaded tree to which `sets` have been applied. If there are errors, returns what could be read, so that
+// errors in its runs are found, too.
 Scenario read_scenario(config::Node tree, std::vector<config::Override> sets, config::Diagnostics& diagnostics);
 
-// Nothing where no tree could be read.
+// Empty if the file could not be read.
 std::optional<Scenario> load_scenario(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                       config::Diagnostics& diagnostics);
-// The same, of a file that was loaded already.
+// The same for a file that is already loaded.
 Scenario scenario_of(const std::filesystem::path& file, config::Node tree, std::vector<config::Override> sets,
                      config::Diagnostics& diagnostics);
 

@@ -72,7 +72,7 @@ TEST(Scenario, ParametersAreThoseOfAxesThenVariantThenSets) {
               ElementsAre("system.nodes=2", "system.distance=9", "program.size=7", "program.rate=5"));
 }
 
-// --- No row may carry a label that was not run
+// No row may have the label of something that was not run.
 
 std::string overwritten(const std::string& changes, const std::vector<std::string>& sets = {}) {
   return read("description: x\nsystem: {nodes: 1, nic: {speed: 1, rate: 2}}\nprogram: {queues: {a: [{x: {n: 1}}]}}\n" +

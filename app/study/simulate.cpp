@@ -19,9 +19,9 @@ namespace moire::study {
 
 namespace {
 
-double percent(double share) { return std::round(share * 1e8) / 1e6; }  // more digits say nothing
+double percent(double share) { return std::round(share * 1e8) / 1e6; }  // drops meaningless digits
 
-// Shapes of one name are one phase.
+// Merges phases with the same name, which differ in shape only.
 std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>& phases) {
   std::vector<program::PhaseTotal> merged;
   for (const program::PhaseTotal& phase : phases) {
@@ -37,12 +37,13 @@ std::vector<program::PhaseTotal> by_name(const std::vector<program::PhaseTotal>&
   return merged;
 }
 
-// Means; and what a workgroup spends in all, for kernels that have a record: these sums explain its length.
+// Adds the mean time of each phase; for kernels with a record also the total per workgroup, which explains the kernel's
+// time.
 void add_phases(const std::string& word, const std::vector<program::PhaseTotal>& phases, std::int64_t workgroups,
                 bool recorded, std::vector<Metric>& metrics) {
   for (const program::PhaseTotal& phase : by_name(phases)) {
     if (phase.count == 0) continue;
-    const double mean_us = std::round(phase.mean_us() * 1e6) / 1e6;  // to the picosecond
+    const double mean_us = std::round(phase.mean_us() * 1e6) / 1e6;  // rounded to the picosecond
     metrics.emplace_back("<operation>_<phase>_mean_us", mean_us, word, phase.name, recorded);
     if (workgroups == 0) continue;
     const double all_us = std::round(phase.total.us() / static_cast<double>(workgroups) * 1e6) / 1e6;
@@ -82,14 +83,14 @@ void add_operations(const replay::Result& result, const std::vector<builder::Rec
   }
 }
 
-// Number of its first operation over all queues.
+// Index of the collective's first operation among those of all queues.
 std::size_t first_operation(const builder::Exchange& exchange, const program::Program& program) {
   std::size_t first = exchange.first;
   for (std::size_t q = 0; q < exchange.queue; ++q) first += program.queues[q].operations.size();
   return first;
 }
 
-// As nccl-tests reckons, over the time from the collective's first begin to its last end.
+// Bandwidths as nccl-tests defines them, over the time from the collective's first begin to its last end.
 void add_bandwidths(const replay::Result& result, const PreparedRun& run, std::vector<Metric>& metrics) {
   std::vector<std::string> names;
   for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
@@ -140,7 +141,7 @@ struct Begin {
   Time time = Time::max();
   bool kernel = false;
 };
-// Of the first workgroup or copy: neither enqueueing nor launch are in it.
+// The begin of the first workgroup or copy, which excludes enqueueing and launch.
 Begin first_begin(const replay::Result& result) {
   Begin first;
   for (const replay::OperationTimes& operation : result.operations) {
@@ -151,20 +152,21 @@ Begin first_begin(const replay::Result& result) {
   return first;
 }
 
-// Events wait in the queue, not on the host.
+// The time that events around the program measure; the queue records them, not the host.
 Time between_events(const replay::Result& result, const host::HostSpec& host) {
   const Begin first = first_begin(result);
   return result.end - first.time + (first.kernel ? host.event_pair : Time{});
 }
 
-// The host enqueues ahead, until it is what takes longest.
+// The period of a repeated program: the host enqueues ahead, so it matters only if enqueueing takes longer than
+// running.
 Time repeated(const replay::Result& result, const host::HostSpec& host) {
   const Begin first = first_begin(result);
   const Time enqueued = host.enqueue * static_cast<std::int64_t>(result.operations.size());
   return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 
-// What every part of the machine tells: first what was moved, then what was busy.
+// Metrics of all parts of the machine: first traffic, then utilization.
 void add_parts(const replay::Result& result, const machine::Machine& machine, std::vector<Metric>& metrics) {
   const auto add = [&metrics](const std::vector<part::MetricInfo>& infos, const std::vector<double>& values,
                               auto form) {
@@ -200,7 +202,7 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   return metrics;
 }
 
-// Of a program that is repeated: its energy beside what an idle GPU draws is spent in a shorter or longer time.
+// Power of a repeated program: its energy above idle is spent once per period, however long that is.
 void add_power(const replay::Result& replayed, const machine::Machine& machine, RunResult& result) {
   const auto* meters = machine.site().find<part::Meters>();
   if (meters == nullptr) return;
@@ -229,7 +231,7 @@ void add_power(const replay::Result& replayed, const machine::Machine& machine, 
   if (moved > 0) result.metrics.push_back({"energy_per_moved_byte_pj", rounded(joules * images / moved * 1e12)});
 }
 
-// Whether any of those that are not as the file says was used.
+// True if some values differ from nominal and none of their parts was used.
 template <class T>
 bool none_used(const std::vector<T>& values, T nominal, const std::function<bool(std::size_t)>& used) {
   if (values.empty()) return false;
@@ -258,7 +260,7 @@ std::vector<std::string> unfelt(const part::Uneven& uneven, const machine::Machi
     carried.resize(use.size());
     for (std::size_t link = 0; link < use.size(); ++link) carried[link] += use[link].carried.value;
   }
-  // Of a block of nodes that stands for all, those of any block may be counted.
+  // If one block of nodes stands for all, the traffic of single links is not known, so all count as used.
   const bool any = machine.images() > 1;
   const auto moved = [&](std::size_t link) { return any || carried[link] > 0; };
   if (none_used(uneven.nic, 1.0, [&](std::size_t nic) { return moved(2 * nic) || moved(2 * nic + 1); }))
@@ -296,7 +298,7 @@ std::unique_ptr<machine::Machine> machine_for(const PreparedRun& run, const mach
   return machine;
 }
 
-// The part that was busiest is what limits.
+// Logs how busy the parts were, since the busiest part is the bottleneck.
 void log_busy(const RunResult& result) {
   if (!core::logs(core::LogLevel::info)) return;
   std::string busy;

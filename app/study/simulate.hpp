@@ -1,4 +1,4 @@
-// One simulation: a machine, a replay, its figures.
+// One simulation: builds a machine, replays a program and computes the metrics.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace moire::study {
 
-// What the simulation itself cost. Never part of a result.
+// The cost of the simulation itself, which is not part of the result.
 struct RunStats {
   std::uint64_t events = 0;
   std::uint64_t instants = 0;
-  std::uint64_t solves = 0;  // of the sharing law
+  std::uint64_t solves = 0;  // times that the sharing law was solved
   double wall_seconds = 0;
   std::uint64_t peak_memory_bytes = 0;
 };
@@ -27,8 +27,8 @@ struct RunStats {
 struct QueueResult {
   std::string name;
   std::uint32_t number = 0;  // in the program
-  Time end;                  // latest over ranks, from the run's begin
-  Time waited;               // its kernels in all, from launch to their first workgroup's place
+  Time end;                  // latest over all ranks, from the begin of the run
+  Time waited;               // all its kernels: from launch to the placement of the first workgroup
   bool operator==(const QueueResult&) const = default;
 };
 
@@ -38,25 +38,25 @@ struct RunResult {
   Time time;
   std::vector<QueueResult> queues;
   std::vector<Metric> metrics;
-  std::vector<std::string> notes;   // what operators decided and why, and who is late or slow
+  std::vector<std::string> notes;   // decisions of operators with reasons, and which parts are late or slow
   bool perturbed = false;           // parts of the machine were late or slow
-  std::vector<std::string> unfelt;  // what of `perturb` had nothing to slow
-  double clock_share = 1;           // of the file's clock, at which the GPUs worked
-  double hottest_watts = 0;         // with an operating point: mean power of the GPU that draws most, repeated
-  double matrix_share = 0;          // and the most of a GPU's matrix rate that the program uses, repeated
-  std::string deadlock;             // the report; empty where every operation ended
+  std::vector<std::string> unfelt;  // parts of `perturb` that had no effect
+  double clock_share = 1;           // clock of the GPUs over that in their file
+  double hottest_watts = 0;  // with an operating point: mean power of the GPU that draws most, for a repeated program
+  double matrix_share = 0;   // likewise: largest share of a GPU's matrix rate in use
+  std::string deadlock;      // the report; empty if every operation ended
   replay::Fold fold;
   RunStats stats;
-  // Of a run of a study. One that did not end well has neither time nor metrics.
+  // In a study: a run that did not end well has neither time nor metrics.
   RunEnd end = RunEnd::well;
   std::string reason;  // why it did not end well
 
   bool ended_well() const { return end == RunEnd::well; }
 };
 
-double microseconds(Time time);  // exact to the last digit of its decimal form
+double microseconds(Time time);  // exact to the last decimal digit
 
-// `apart`: what queues do not share, in a counterfactual run. `pulse`: where it tells how far it is.
+// `apart`: what the queues do not share in a counterfactual run. `pulse`: where the simulation reports its progress.
 RunResult simulate(const PreparedRun& run, program::Observer* observer, const machine::Apart& apart = {},
                    core::Pulse* pulse = nullptr);
 

@@ -42,7 +42,7 @@ Simulated simulated_of(const ChildReport& report) {
   return simulated;
 }
 
-// An end that is no report: what kind, and why in a line.
+// Turns the end of a child into a result: its report, or the kind of failure with a reason in one line.
 Simulated simulated_of(const ChildEnd& end) {
   Simulated simulated;
   RunResult& result = simulated.result;
@@ -74,7 +74,7 @@ std::exception_ptr first_failure(const std::vector<ChildEnd>& ends, const StudyR
   return first ? ends[*first].failure : nullptr;
 }
 
-// Letters of other scripts stay as they are.
+// A label as part of a file name. Letters of other scripts are kept.
 std::string file_word(const std::string& label) {
   std::string word;
   for (const char c : label) {
@@ -87,10 +87,10 @@ std::string file_word(const std::string& label) {
     }
   }
   if (word.empty()) return "run";
-  constexpr std::size_t longest = 180;  // of 255 bytes that a name may have
+  constexpr std::size_t longest = 180;  // file names may have 255 bytes
   if (word.size() <= longest) return word;
   std::size_t end = longest;
-  while ((static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;  // within a letter
+  while ((static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;  // do not cut inside of a letter
   return word.substr(0, end);
 }
 
@@ -101,7 +101,7 @@ std::vector<std::filesystem::path> timeline_paths(const std::filesystem::path& g
   std::vector<std::string> words;
   for (std::size_t number = 0; number < scenario.runs(); ++number)
     words.push_back(file_word(run_of(scenario, number).label()));
-  // A number must not make it the word of another run.
+  // A numbered word must not equal the word of another run.
   std::set<std::string> taken(words.begin(), words.end());
   std::set<std::string> used;
   std::vector<std::filesystem::path> paths;
@@ -145,7 +145,7 @@ StudyResult run_study(const PreparedStudy& study, const StudyOptions& options) {
   Progress progress(options.progress);
   std::vector<ChildEnd> ends(scenario.runs());
   std::vector<std::function<std::string()>> works;
-  std::vector<std::size_t> numbers;  // of the works
+  std::vector<std::size_t> numbers;  // numbers of the runs of these works
   std::vector<double> steps;
   for (std::size_t number = 0; number < ends.size(); ++number) {
     const std::filesystem::path* timeline = timeline_of(number);

@@ -9,7 +9,7 @@ namespace moire::study {
 
 namespace {
 
-// One entry a CU: which group it is in.
+// The name of each CU's group.
 std::vector<std::string> cu_groups(const cu::CuArraySpec& compute) {
   std::vector<std::string> names;
   std::int64_t number = 0;

@@ -1,4 +1,4 @@
-// A timeline written beside a run.
+// Writes the timeline of a run to a file.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,11 @@ namespace moire::study {
 
 class TimelineFile {
  public:
-  // `run` outlives it. Throws core::RunFailure where the file cannot be written. It is there when it is finished.
+  // `run` must outlive it. Throws core::RunFailure if the file cannot be written. The file appears when it is finished.
   TimelineFile(std::filesystem::path path, const PreparedRun& run);
 
   program::Observer* observer() { return timeline_.get(); }
-  void finish();  // throws core::RunFailure where something could not be written
+  void finish();  // throws core::RunFailure if something could not be written
 
  private:
   process::OutputFile file_;

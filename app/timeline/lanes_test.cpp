@@ -24,7 +24,7 @@ TEST(Lanes, AnOwnerGoesOnInItsLane) {
   for (std::uint64_t owner = 0; owner < 4; ++owner) EXPECT_EQ(lanes.place(Time{10}, Time{20}, owner), owner);
 }
 
-// As many lanes as spans overlap at most, and no overlap on any, whatever the spans.
+// For random spans, there are as many lanes as spans overlap at most, and no lane has an overlap.
 TEST(Lanes, NeverMoreLanesThanNeeded) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {

@@ -1,4 +1,4 @@
-// Writes Perfetto packets one after the other: tracks, events, and the texts they name by number.
+// Writes a stream of Perfetto packets: tracks, events, and interned texts.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace moire::timeline {
 using TrackId = std::uint64_t;
 inline constexpr TrackId root = 0;
 
-// Texts of one kind and their numbers. Memory: `most` texts; those after them are written out where they occur.
+// Numbers the texts of one kind. Memory: `most` texts; further texts are written out wherever they occur.
 class InternedTexts {
  public:
   static constexpr std::size_t most = 65536;
 
-  // 0 when there is no more room; `fresh` when the number has to be told to the reader first.
+  // 0 if there is no room left; `fresh` if the packet must also define the number.
   std::uint64_t number(std::string_view text, bool& fresh);
 
  private:
@@ -32,17 +32,17 @@ class InternedTexts {
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> numbers_;
 };
 
-// The file is not sorted by time, which Perfetto does not ask for; events of one track are.
+// Packets are not sorted by time across tracks, which Perfetto does not require; events of one track are.
 class PacketWriter {
  public:
   explicit PacketWriter(std::ostream& out);
 
-  // Siblings are shown by `order`, then in the order of their making.
+  // Viewers sort siblings by `order`, then by creation.
   TrackId process(std::string_view name, std::int32_t order);
   TrackId track(TrackId parent, std::string_view name, std::int32_t order = 0);
   TrackId counter(TrackId parent, std::string_view name, std::string_view unit, std::string_view description);
 
-  // One event: begin_event(), what describes it, end_event().
+  // An event is written as begin_event(), its attributes, end_event().
   void begin_event(TrackId track, perfetto::TrackEvent::Type type, Time at);
   void name(std::string_view text);
   void category(std::string_view text);
@@ -53,7 +53,7 @@ class PacketWriter {
   void ends_flow(std::uint64_t flow);
   void end_event();
 
-  // All bytes reached the stream.
+  // True if all bytes reached the stream.
   bool flush();
 
  private:
@@ -64,7 +64,7 @@ class PacketWriter {
   void send();
 
   std::ostream& out_;
-  std::string waiting_;  // packets not yet given to the stream
+  std::string waiting_;  // packets that are not in the stream yet
   std::string bytes_;
   perfetto::TracePacket packet_;
   InternedTexts names_;

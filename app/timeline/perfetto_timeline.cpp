@@ -13,7 +13,7 @@ using perfetto::TrackEvent;
 using program::Rank;
 using program::WaitReason;
 
-// A flag as the tracks of its rank name it.
+// The names of a flag and its array on the tracks of its rank.
 struct FlagName {
   std::string flag = "arrival";    // "slice_ready[1]"
   std::string array = "arrivals";  // "slice_ready"
@@ -45,13 +45,13 @@ GpuTracks& PerfettoTimeline::gpu(Rank rank) {
   return *tracks;
 }
 
-// The caller adds annotations and ends the event.
+// The caller may add annotations and must end the event.
 void PerfettoTimeline::begin_slice(TrackId track, std::string_view category, std::string_view name, Time begin,
                                    Time end) {
   writer_.begin_event(track, TrackEvent::SLICE_BEGIN, begin);
   writer_.category(category);
   writer_.name(name);
-  // Below a microsecond, rounding to nanoseconds is more than a thousandth of the slice.
+  // Below 1 us, rounding to 1 ns may change the duration by more than 0.1 %.
   if (end - begin < Time::from_us(1)) writer_.annotate("duration_ps", (end - begin).ps);
 }
 
@@ -90,7 +90,7 @@ void PerfettoTimeline::workgroup(const program::WorkgroupSpan& span) {
     return;
   }
   ++totals_.workgroups;
-  // A workgroup's number is its own among those that a queue has in flight.
+  // Identifies a workgroup among those that a queue has in flight.
   const std::uint64_t owner = (std::uint64_t{span.queue} << 48) ^ (std::uint64_t{span.strand} << 40) ^
                               static_cast<std::uint64_t>(span.workgroup);
   const TrackId track = gpu(span.rank).workgroups(span.cu).place(span.begin, span.end, owner);

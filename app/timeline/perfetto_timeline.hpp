@@ -1,7 +1,7 @@
-// A timeline of a replay that ui.perfetto.dev opens. What its tracks mean: docs/how-to/read-a-timeline.md.
+// A timeline of a replay for ui.perfetto.dev. docs/how-to/read-a-timeline.md explains the tracks.
 //
-// It streams: a span is written when it is over and not kept. Memory is one entry for each track and lane, and for
-// each of the first 65,536 different texts.
+// A span is written as soon as it is over and is not kept. Memory: one entry per track and lane, and one for each of
+// the first 65,536 different texts.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@
 namespace moire::timeline {
 
 struct Options {
-  // Spans (of workgroups, operations, copies, puts) after which no more workgroup spans are written; all else still
-  // is. A workgroup span takes about 60 bytes.
+  // After this many spans (of workgroups, operations, copies, puts), workgroup spans are left out and all others are
+  // still written. A workgroup span takes about 60 bytes.
   std::uint64_t max_events = 2'000'000;
 };
 
-// What was told, and written unless it says otherwise.
+// Counts of what was written.
 struct Totals {
   std::uint64_t workgroups = 0;
   std::uint64_t operations = 0;
   std::uint64_t copies = 0;
   std::uint64_t puts = 0;
   std::uint64_t loads = 0;
-  std::uint64_t workgroups_left_out = 0;  // not written; not among `workgroups`
+  std::uint64_t workgroups_left_out = 0;  // not included in `workgroups`
 
   std::uint64_t spans() const { return workgroups + operations + copies + puts; }
 };
 
 class PerfettoTimeline final : public program::Observer {
  public:
-  // `out` and `program` outlive the timeline.
+  // `out` and `program` must outlive the timeline.
   PerfettoTimeline(std::ostream& out, const program::Program& program, Layout layout = {}, Options options = {});
   PerfettoTimeline(const PerfettoTimeline&) = delete;  // its tracks refer to it
   PerfettoTimeline& operator=(const PerfettoTimeline&) = delete;
@@ -47,7 +47,7 @@ class PerfettoTimeline final : public program::Observer {
   void copy(const program::CopySpan& span) override;
   void load(std::string_view capacity, program::Rank rank, Time now, double units_per_second, double rate) override;
 
-  // After the run, also one that deadlocked. False when the stream did not take all bytes.
+  // Call after the run, even after a deadlock. False if the stream did not take all bytes.
   bool finish();
 
   const Totals& totals() const { return totals_; }
@@ -62,7 +62,7 @@ class PerfettoTimeline final : public program::Observer {
   Layout layout_;
   Options options_;
   PacketWriter writer_;
-  std::vector<std::unique_ptr<GpuTracks>> gpus_;  // by rank, made when first used
+  std::vector<std::unique_ptr<GpuTracks>> gpus_;  // by rank, created on first use
   Totals totals_;
   TrackId notes_ = root;
   Time last_left_out_;

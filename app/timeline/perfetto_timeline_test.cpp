@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// As parts declare them.
+// As hardware parts declare them.
 const std::vector<part::TimelineSection> sections = {{program::SpanKind::workgroup, "CUs", "CU"},
                                                      {program::SpanKind::copy, "DMA engines", "DMA"},
                                                      {program::SpanKind::put, "puts", "to rank"}};
@@ -48,7 +48,7 @@ void PrintTo(const Slice& slice, std::ostream* out) {
   *out << slice.category << " " << slice.name << " " << slice.begin << " to " << slice.end;
 }
 
-// Reads the bytes back as a viewer does, and checks what every timeline must fulfil.
+// Parses the bytes as a viewer does and checks what holds for every timeline.
 class Reading {
  public:
   explicit Reading(const std::string& bytes) {
@@ -311,7 +311,7 @@ TEST_F(PerfettoTimelineTest, PastTheCapOnlyWorkgroupsAreLeftOut) {
   EXPECT_TRUE(reading.find("201 workgroup spans left out up to here"));
 }
 
-// Spans of a random run, told in the order of their ends: Reading checks order, balance, overlap and flows.
+// A random run with spans in the order of their ends. Reading checks order, balance, overlap and flows.
 std::string random_run(std::uint64_t cap) {
   const program::Program program = two_queues(4);
   std::ostringstream out;

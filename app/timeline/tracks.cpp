@@ -10,7 +10,7 @@ namespace moire::timeline {
 
 namespace {
 
-// The tracks of one kind, made by `make` when first asked for.
+// Returns the entry of a map; `make` creates it if there is none.
 template <class Map, class Key, class Make>
 typename Map::mapped_type& find_or_make(Map& map, const Key& key, Make make) {
   auto found = map.find(key);

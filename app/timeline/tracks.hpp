@@ -1,5 +1,5 @@
-// The tracks of a timeline, made when something first happens on them: a process for each GPU, with queues, the
-// sections that parts declare, flags and loads below it.
+// The tracks of a timeline, created on first use: a process for each GPU, and below it its queues, the sections that
+// hardware parts declare, flags and loads.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace moire::timeline {
 
-// How the hardware is named.
+// The hardware, for names of tracks.
 struct Layout {
   std::uint32_t gpus_per_node = 1;
-  std::vector<part::TimelineSection> sections{};  // of the parts, in the order they are shown
-  // The group of each CU, such as "GPC 2" or "XCD 0"; empty when CUs are not grouped.
+  std::vector<part::TimelineSection> sections{};  // declared by the parts, in order of display
+  // The group of each CU, such as "GPC 2" or "XCD 0"; empty if CUs have no groups.
   std::vector<std::string> cu_groups{};
 };
 
-// One line on the screen: lanes of the same name and parent, which viewers show as one track.
+// Lanes with the same name and parent, which viewers show as one track.
 class LanedTrack {
  public:
   LanedTrack(PacketWriter& writer, TrackId parent, std::string name, std::int32_t order)
@@ -54,7 +54,7 @@ class GpuTracks {
 
  private:
   const part::TimelineSection& declared(program::SpanKind spans) const;
-  // In the order they are shown: queues, those of the parts, flags, loads.
+  // In order of display: queues, the sections of the parts, flags, loads.
   TrackId section(std::size_t place, std::string_view name);
   TrackId section(const part::TimelineSection& of);
   LanedTrack unit(const part::TimelineSection& of, TrackId parent, std::uint32_t number);

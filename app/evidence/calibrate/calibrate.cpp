@@ -1,4 +1,4 @@
-// Over 400 lines: reading off, fitting and checking again work on one state, the hardware file as fitted so far.
+// Over 400 lines: reading, fitting and checking all work on one state, the hardware file as fitted so far.
 #include "app/evidence/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
@@ -26,14 +26,14 @@ constexpr double confirmed = 5e-5;
 constexpr int fitted_digits = 4;
 constexpr int least_evaluations = 60;
 constexpr int evaluations_per_parameter = 150;
-// A parameter counts as told by its points where a change of it moves one of them by more than this.
+// A parameter is determined by points if changing it moves one of them by more than this fraction.
 constexpr double least_effect = 1e-3;
-constexpr double far = 0.5;   // the change before the search: is there anything to find?
-constexpr double near = 0.1;  // and after it: do the points say more than a bound?
+constexpr double far = 0.5;   // the change tried before a search: do the points depend on the parameter at all?
+constexpr double near = 0.1;  // the change tried after it: do the points give more than a bound?
 constexpr double no_worse = 1.001;
 constexpr int halvings = 12;
 
-// Every n-th, first and last among them.
+// At most `at_most` rows, evenly spread, including the first and the last.
 Rows thinned(const Rows& rows, std::size_t at_most) {
   if (rows.size() <= at_most) return rows;
   Rows out;
@@ -65,7 +65,7 @@ class Calibrator {
     state_groups();
     measurements::check_simulations(measurements_, system(gpu()), known_, diagnostics);
     if (!diagnostics.ok()) return std::nullopt;
-    // Where the hardware file stood decides nothing that the points tell.
+    // The results must not depend on the values that the hardware file had at the beginning.
     for (const Stage& stage : stages()) {
       Points points;
       add_points(stage, points);
@@ -127,7 +127,7 @@ class Calibrator {
     return config::join(words);
   }
 
-  // A file of another GPU is a skeleton: its name is not this one's.
+  // A file of another GPU serves as a template, so its name is replaced.
   void state_name() {
     const std::string was = hardware_.name();
     if (was.find(measurements_.gpu) != std::string::npos) return;
@@ -166,7 +166,7 @@ class Calibrator {
     }
     for (const auto& [reading, found] : all) {
       const std::string& key = keys.at(reading->stage);
-      // The driver rounds: 26.562 GB/s confirm 26.5625.
+      // The driver rounds values: 26.562 GB/s confirms 26.5625.
       const double was = hardware_.number(reading->path).value_or(0);
       const double value = std::abs(found.value - was) <= confirmed * was ? was : found.value;
       hardware_.state(reading->path, value, reading->digits, key, std::nullopt);
@@ -218,7 +218,7 @@ class Calibrator {
         {"compute.port_queue", queue, hardware_.text("compute.port_queue"), key, rows, std::nullopt, std::nullopt});
   }
 
-  // "18x6 6x4"
+  // "18x6 6x4": 18 ports of 6 SMs and 6 ports of 4.
   static std::string ports_text(const HardwareFile& hardware) {
     config::Diagnostics ignored;
     const auto gpu = hardware.spec(ignored);
@@ -264,7 +264,7 @@ class Calibrator {
 
   struct Points {
     Rows rows;
-    std::vector<double> weight;  // each selection counts alike, however many points it has
+    std::vector<double> weight;  // selections have equal weights, whatever their numbers of points
   };
 
   void add_points(const Stage& stage, Points& points) {
@@ -286,7 +286,7 @@ class Calibrator {
   }
   double loss_of(const Points& points) { return calibrate::loss_of(deviations(points), points.weight); }
 
-  // All that these stages found, on all of their points at once.
+  // Fits all parameters that these stages determined again, to all of their points at once.
   void refine(const std::vector<std::string>& names, const std::vector<std::vector<bool>>& told) {
     Points points;
     std::vector<const Parameter*> free;
@@ -318,7 +318,7 @@ class Calibrator {
     });
   }
 
-  // Which parameters the points tell.
+  // Returns which parameters the points determine.
   std::vector<bool> fit(const Stage& stage, bool first) {
     std::vector<bool> told(stage.parameters.size(), false);
     Points points;
@@ -326,7 +326,7 @@ class Calibrator {
     const Rows& rows = points.rows;
     if (rows.empty()) return told;
     for (const Parameter& parameter : stage.parameters) {
-      if (!hardware_.number(parameter.path)) start(parameter);  // given up by an earlier pass
+      if (!hardware_.number(parameter.path)) start(parameter);  // an earlier pass removed it
     }
     for (std::size_t i = 0; i < stage.parameters.size(); ++i) told[i] = has_effect(stage.parameters[i], rows, far);
     std::vector<const Parameter*> free;
@@ -339,7 +339,7 @@ class Calibrator {
     } else if (stage.steps && !free.empty()) {
       put(free, scan(variables_of(free), points.weight, deviations_at(free, points)));
     } else if (!free.empty() && (first || !refined_later(stage))) {
-      // Later passes begin in the right valley.
+      // Later passes start near the right minimum.
       search(free, first && stage.valleys ? std::vector<double>{1.0, 0.5, 2.0} : std::vector<double>{1.0}, points);
     }
     for (std::size_t i = 0; i < told.size(); ++i) {
@@ -362,8 +362,8 @@ class Calibrator {
                   std::clamp(guess.value_or(value.value_or((parameter.low + high) / 2)), parameter.low, high));
   }
 
-  // Where small changes of a parameter do nothing the points give a bound, no value: the value nearest to the hardware
-  // file's that fits as well is taken. False where that is the file's own.
+  // If small changes of a parameter have no effect, the points give only a bound. Then takes the value nearest to that
+  // of the hardware file that fits equally well. False if that is the file's own value.
   template <class Loss>
   bool beyond_bound(const Parameter& parameter, const Rows& rows, const Loss& loss) {
     const auto own = original_.number(parameter.path);
@@ -384,7 +384,7 @@ class Calibrator {
     return true;
   }
 
-  // Does any point feel it?
+  // True if some point depends on the parameter.
   bool has_effect(const Parameter& parameter, const Rows& rows, double change) {
     const std::string& path = parameter.path;
     const double value = *hardware_.number(path);
@@ -451,7 +451,7 @@ class Calibrator {
       std::vector<Variable> from = variables;
       for (Variable& variable : from) variable.start *= factor;
       const std::vector<double> found = fit_points(from, points.weight, evaluations, at);
-      // Two ways into one valley end beside each other.
+      // Searches that reach the same minimum end at slightly different places.
       if (const double own = calibrate::loss_of(at(found), points.weight); own * no_worse < least) {
         least = own;
         best = found;
@@ -460,7 +460,7 @@ class Calibrator {
     put(free, best);
   }
 
-  // Writes what a stage found, with the errors of all its points on the finished machine.
+  // Writes the results of a stage, with the errors of all its points on the finished machine.
   void state(const Stage& stage, const std::vector<bool>& told) {
     Rows rows;
     for (const Selection& selection : stage.selections) {

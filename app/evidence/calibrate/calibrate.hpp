@@ -1,4 +1,4 @@
-// Fits a hardware file to measurements: reads off what can be, fits the rest stage by stage, says how well.
+// Fits a hardware file to measurements: reads some values directly, fits the others in stages, and reports the errors.
 #pragma once
 
 #include <optional>
@@ -12,25 +12,25 @@ namespace moire::calibrate {
 
 struct Options {
   link::Wiring wiring = link::Wiring::nvswitch;
-  int passes = 2;  // over all stages: a later stage moves what an earlier one rests on
+  int passes = 2;  // over all stages, since a later stage changes what an earlier one depends on
 };
 
-// One parameter that was determined.
+// A parameter that was determined.
 struct Change {
   std::string path;
-  std::string before;  // as written in the file; "" where it was not
+  std::string before;  // as written in the file; "" if it was absent
   std::string after;
-  std::string source;              // its key
-  std::size_t points = 0;          // that it rests on
+  std::string source;              // key of the source
+  std::size_t points = 0;          // number of points it was determined from
   std::optional<double> residual;  // rms of the relative errors of these points
-  std::optional<double> worst;     // the one farthest off, signed
+  std::optional<double> worst;     // largest error, with its sign
 };
 
 struct Found {
   std::vector<Change> changes;
-  std::vector<std::string> kept;            // parameters of the tables that nothing determined, "path: why"
+  std::vector<std::string> kept;            // parameters that the measurements do not determine, "path: why"
   std::vector<measurements::Curve> curves;  // of the result
-  int simulations = 0;                      // of a stage's points
+  int simulations = 0;                      // number of simulated points
 };
 
 struct Calibration : Found {
@@ -45,10 +45,10 @@ struct Errors {
   double rms = 0;
   double worst = 0;  // signed
 };
-std::string signed_percent(double part);  // "-3.7 %", and what rounds to 0 has no sign of its own: "+0.0 %"
+std::string signed_percent(double part);  // "-3.7 %"; a value that rounds to 0 is "+0.0 %"
 Errors errors_of(const std::vector<const measurements::MeasuredValue*>& rows, const std::vector<double>& simulated);
 
-// Nothing, with the reasons in `diagnostics`, where measurements contradict each other or the hardware. The curves
+// Returns nothing and reports errors if measurements contradict each other or the hardware. The curves of the result
 // point into `measurements`.
 std::optional<Calibration> calibrate(const measurements::Measurements& measurements, HardwareFile hardware,
                                      config::Diagnostics& diagnostics, const Options& options = {},

@@ -1,5 +1,5 @@
-// Measurements made by the simulator from known values: calibration from other values finds them again. And what it
-// refuses.
+// Simulates measurements from known values and tests that calibration from other values finds them. Also tests what
+// calibration refuses.
 #include "app/evidence/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ std::string row(const std::string& benchmark, const std::string& parameters, con
   return fmt::format("{},{},{},{},{},1,{},{}\n", benchmark, parameters, metric, value, unit, value, value);
 }
 
-// What the simulator says of a GPU at these points, as a measurements file; what a run took is off by up to `scatter`.
+// A measurements file with simulated values of a GPU at these points; times and rates have errors of up to `scatter`.
 std::string measured(const HardwareFile& gpu, const std::vector<std::pair<std::string, std::string>>& points,
                      double scatter = 0) {
   config::Diagnostics diagnostics;
@@ -69,7 +69,7 @@ std::string measured(const HardwareFile& gpu, const std::vector<std::pair<std::s
     for (const auto& metric : benchmark->metrics) {
       const auto it = values.find(metric.name);
       if (it == values.end()) continue;
-      const double off = metric.unit == "1" ? 0 : scatter * (number * 37 % 21 - 10) / 10;  // counts are whole
+      const double off = metric.unit == "1" ? 0 : scatter * (number * 37 % 21 - 10) / 10;  // counts are exact
       rows += row(name, text, metric.name, it->second * (1 + off), metric.unit);
     }
     ++number;
@@ -77,7 +77,7 @@ std::string measured(const HardwareFile& gpu, const std::vector<std::pair<std::s
   return rows;
 }
 
-// Few points of every benchmark that a stage fits.
+// A few points of every benchmark that a stage uses.
 std::vector<std::pair<std::string, std::string>> points() {
   std::vector<std::pair<std::string, std::string>> out;
   const auto add = [&](const char* benchmark, std::string parameters) {
@@ -93,7 +93,7 @@ std::vector<std::pair<std::string, std::string>> points() {
     add("hbm_copy", fmt::format("wgs={} wgs_per_sm={} in_flight_bytes=32768", wgs, wgs / 132));
     add("hbm_write", fmt::format("wgs={} wgs_per_sm={}", wgs, wgs / 132));
   }
-  // Half a load, too: growth and exponent of the latency make up for each other at a full one.
+  // Includes half load: at full load alone, growth and exponent of the latency can compensate each other.
   for (const int wgs : {66, 99}) add("hbm_read", fmt::format("wgs={} wgs_per_sm=1 in_flight_bytes=32768", wgs));
   for (const int bytes : {4096, 16384, 65536}) {
     add("gather", fmt::format("row_bytes=512 wgs=1 wgs_per_sm=1 in_flight_bytes={} footprint_bytes=8589934592", bytes));
@@ -167,19 +167,19 @@ TEST(Calibrate, FindsTheValuesThatMadeTheMeasurements) {
     if (!change.residual) continue;
     ++found;
     const double wanted = *truth.number(change.path);
-    // Growth and exponent make up for each other where the points are few.
+    // Growth and exponent can compensate each other if there are few points.
     const double within = change.path.starts_with("hbm.latency_") ? 0.1 : 0.05;
     EXPECT_NEAR(*result->hardware.number(change.path) / wanted, 1, within) << change.path;
   }
   EXPECT_GE(found, 18) << report::write_text(document_of(measurements, *result));
-  // The file says so, and is right.
+  // The result is a valid file and names its sources.
   EXPECT_TRUE(
       HardwareFile::load_text(support::source_dir() + "/configs/hardware/new", result->hardware.yaml(), diagnostics))
       << diagnostics.str();
   EXPECT_THAT(result->hardware.yaml(), HasSubstr("Moire calibration, 4x NVIDIA H200, 2026-11-21, driver 580"));
 }
 
-// Every simulated value off by up to 1e-9 of it, as by other digits in a solver: a small change gives another one.
+// Changes every simulated value by up to 1e-9 of it, as another solver might; the error varies from value to value.
 std::vector<microbench::Benchmark> with_other_digits() {
   std::vector<microbench::Benchmark> out = microbench::all();
   for (microbench::Benchmark& benchmark : out) {
@@ -206,7 +206,7 @@ void expect_same_digits(const measurements::Measurements& measurements, const Op
     const Change& change = one->changes[i];
     EXPECT_EQ(change.path, other->changes[i].path);
     if (!change.residual) continue;
-    // One of the last of four digits.
+    // The fourth of four digits may differ by one.
     EXPECT_NEAR(*other->hardware.number(change.path) / *one->hardware.number(change.path), 1, 1.001e-3) << change.path;
     EXPECT_NEAR(*other->changes[i].residual, *change.residual, 1e-4) << change.path;
   }
@@ -245,7 +245,7 @@ TEST(Calibrate, WhatNothingMeasuredStays) {
   const std::string before = expected.yaml();
   const std::string after = result->hardware.yaml();
   EXPECT_THAT(after, HasSubstr("  enqueue: {value: 3 us, source: fitted_enqueue, residual: 0.0 %}\n"));
-  // Line by line the rest is what it was, but for the sources.
+  // Except for sources, all other lines are unchanged.
   const auto values = [](const std::string& yaml) {
     std::string text = yaml.substr(yaml.find("\nname:"));
     const std::size_t at = text.find("\n  enqueue:") + 1;

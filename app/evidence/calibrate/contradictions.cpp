@@ -11,14 +11,13 @@ namespace moire::calibrate {
 
 namespace {
 
-// What a timer's steps may add to a rate.
+// Tolerance of rates for a timer's resolution.
 constexpr double slack = 1.01;
-// Far above what any GPU of today has, so that what is beyond is a slip of the pen: 10 TB, a hundred thousand of
-// anything.
+// Far more than any GPU has today, so larger numbers are typing errors: 10 TB, or 100,000 of anything.
 constexpr double most_bytes = 1e13, most_count = 1e5;
-// Gathers that the cache serves to the larger part say nothing of the memory's limit.
+// Gathers that mostly hit the cache say nothing about the memory's limit.
 constexpr double mostly_missed = 0.5;
-// Datasheets round: a rate that is a power of two a clock but for so little is that power.
+// Datasheets round: a rate this close to a power of two per clock is that power.
 constexpr double nearly = 0.98;
 
 class Finder {
@@ -57,7 +56,7 @@ class Finder {
     return row.parameters.empty() ? row.benchmark
                                   : fmt::format("{} {}", row.benchmark, measurements::to_string(row.parameters));
   }
-  // As the reader of `beside` looks for it.
+  // Names a line for a message at row `beside`.
   std::string line_of(const measurements::MeasuredValue& row, const measurements::MeasuredValue& beside) const {
     return row.file == beside.file ? fmt::format("line {}", row.line) : measurements_.place(row).str();
   }
@@ -91,15 +90,15 @@ class Finder {
     }
   }
 
-  // Parameters that no machine, or not this one, can have had.
+  // Parameters that are impossible, on any machine or on this one.
   void machine(const measurements::MeasuredValue& row) {
     static const std::set<std::string> from_one = {
         "bytes",     "chunks",  "cluster", "copies",  "footprint_bytes", "gpus", "in_flight_bytes", "peers",
         "row_bytes", "senders", "sms",     "threads", "victims",         "wgs",  "wgs_per_sm"};
     for (const auto& [key, value] : row.parameters) {
-      // At what a loop ran, which was measured too.
+      // Measured conditions of a loop, which need not be integers.
       if ((key == "us" || key == "clock_mhz") && value > 0 && value <= most_count) continue;
-      const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // kernels behind each other
+      const bool nothing_copied = row.benchmark == "copy_behind" && key == "bytes";  // kernels only
       const double least = from_one.count(key) > 0 && !nothing_copied ? 1 : 0;
       const double most = key.ends_with("bytes") ? most_bytes : most_count;
       if (value >= least && value <= most && value == std::floor(value)) continue;
@@ -128,7 +127,7 @@ class Finder {
     }
   }
 
-  // Random rows of a footprint hit the cache as often as its share of the footprint.
+  // Random rows of a footprint hit the cache with a probability of its share of the footprint.
   double miss_ratio(const measurements::MeasuredValue& row) const {
     const double footprint = parameter(row, "footprint_bytes");
     return footprint > l2_ ? 1 - l2_ / footprint : 0;
@@ -180,7 +179,7 @@ class Finder {
     if (row.benchmark == "copy_all_to_all") check(rate * (parameter(row, "gpus") - 1), port_, links);
   }
 
-  // Bytes in flight over the shortest latency there is bound the rate of a workgroup.
+  // A workgroup's rate is limited by its bytes in flight over the shortest latency.
   void little(const measurements::MeasuredValue& row) {
     const bool batch = row.benchmark == "gather" || row.benchmark == "hbm_read" || row.benchmark == "hbm_copy";
     if (!batch || row.metric != "bandwidth_per_wg") return;
@@ -198,12 +197,13 @@ class Finder {
     if (row.metric != "bandwidth_per_wg") return;
     const measurements::MeasuredValue* total = measurements_.find(row.benchmark, "bandwidth", row.parameters);
     if (!total) return;
-    // Medians of two metrics come from two repetitions: a contradiction is what their spreads do not explain.
+    // Medians of two metrics may come from different repetitions, so only a difference beyond both spreads is a
+    // contradiction.
     above(row, std::min(row.value, row.low), std::max(total->value, total->high),
           fmt::format("the total of {}", line_of(*total, row)), "one workgroup cannot be faster than all of them");
   }
 
-  // Arithmetic units do a power of two of operations a clock: the datasheet's rate gives which.
+  // Units compute a power of two of operations per clock; the rate in the datasheet shows which.
   void arithmetic(const measurements::MeasuredValue& row) {
     const bool vector = row.benchmark == "vector_rate";
     if (row.metric != "flops_per_sm" || (!vector && row.benchmark != "matrix_rate")) return;
@@ -219,7 +219,7 @@ class Finder {
           fmt::format("see compute.clock and compute.{}", vector ? "vector_fp32" : "matrix_16bit"));
   }
 
-  // Counts of what was placed at once.
+  // Counts of workgroups that were placed at the same time.
   void placed(const measurements::MeasuredValue& row) {
     if (sms_ <= 0) return;
     const auto at_most = [&](double limit, const std::string& why) {
@@ -241,7 +241,7 @@ class Finder {
     }
   }
 
-  // Pairs of which one cannot be larger than the other.
+  // Pairs of metrics of which the first cannot exceed the second.
   void ordered(const measurements::MeasuredValue& row) {
     const auto not_above = [&](const std::string& metric, const std::string& other) {
       if (row.metric != metric) return;
@@ -285,7 +285,7 @@ class Finder {
     }
   }
 
-  // The cache is nearer and wider than the memory behind it.
+  // The cache must be faster and have a lower latency than the memory behind it.
   void memory_order() {
     const measurements::MeasuredValue* hit = nullptr;
     const measurements::MeasuredValue* miss = nullptr;
@@ -320,9 +320,9 @@ class Finder {
   const HardwareFile& hardware_;
   config::Diagnostics& diagnostics_;
   double sms_ = 0;
-  double l2_ = 0;    // bytes
-  double peak_ = 0;  // GB/s
-  double port_ = 0;  // GB/s in one direction
+  double l2_ = 0;    // in bytes
+  double peak_ = 0;  // in GB/s
+  double port_ = 0;  // in GB/s, one direction
 };
 
 }  // namespace

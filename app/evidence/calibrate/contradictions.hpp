@@ -1,4 +1,4 @@
-// What measurements cannot say at the same time, or not of this GPU: refused before anything is fitted.
+// Finds measurements that contradict each other or the GPU, before anything is fitted.
 #pragma once
 
 #include "app/evidence/calibrate/hardware_file.hpp"
@@ -6,7 +6,8 @@
 
 namespace moire::calibrate {
 
-// One error at the row at fault for each. `hardware` already holds the file's device properties.
+// Reports one error for each contradiction, at the wrong row. `hardware` must already have the file's device
+// properties.
 void find_contradictions(const measurements::Measurements& measurements, const HardwareFile& hardware,
                          config::Diagnostics& diagnostics);
 

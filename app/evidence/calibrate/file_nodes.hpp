@@ -1,4 +1,4 @@
-// What the files that calibration changes have in common: values with sources, and comments that stay.
+// What calibrated files share: values with sources, and comments that are kept.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace moire::calibrate {
 
-// Lines above a key of the file, by its path.
+// The comment lines above each key of the file, by path.
 using Comments = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 config::Node scalar(std::string text);
@@ -19,10 +19,10 @@ config::Node sourced(std::string value, const std::string& source);  // {value: 
 
 std::set<std::string> sources_of(const config::Node& root);  // those that a value names
 Comments comments_of(const config::Node& root, const std::string& text);
-// Of a file that was loaded just now.
+// For a file that has just been loaded.
 Comments comments_in(const std::filesystem::path& file, const config::Node& root);
 
-// The file's text. Sources that nothing names any more are left out.
+// The text of the file, without sources that no value names.
 std::string in_layout(const config::Node& root, const Comments& comments);
 
 }  // namespace moire::calibrate

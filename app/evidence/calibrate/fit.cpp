@@ -12,11 +12,11 @@ namespace moire::calibrate {
 
 namespace {
 
-constexpr double first_step = 0.15;     // of a variable over its scale
-constexpr double step_at_bound = 0.01;  // where both bounds are where it begins: the search asks for a step above 0
-// When the search ends: what is written has four digits, and a loss is a mean square of relative errors.
+constexpr double first_step = 0.15;     // relative to a variable's scale
+constexpr double step_at_bound = 0.01;  // if the variable cannot move: the search requires a step above 0
+// Tolerances at which a search ends: results have four digits, and a loss is a mean square of relative errors.
 constexpr double variable_tolerance = 1e-4, loss_tolerance = 1e-5;
-constexpr double exact_loss = 1e-10;  // errors of 1e-5: all points are met
+constexpr double exact_loss = 1e-10;  // errors of 1e-5: all points are reproduced
 
 using Loss = std::function<double(const std::vector<double>&)>;
 
@@ -26,7 +26,7 @@ struct Problem {
   const Loss& loss;
   std::vector<double> best;  // in the variables' units
   double least = HUGE_VAL;
-  std::exception_ptr thrown = nullptr;  // by the loss: NLopt would forget it
+  std::exception_ptr thrown = nullptr;  // by the loss; NLopt would lose it
 };
 
 double evaluate(const std::vector<double>& x, std::vector<double>& gradient, void* data) {
@@ -55,19 +55,19 @@ double evaluate(const std::vector<double>& x, std::vector<double>& gradient, voi
 
 namespace {
 
-// Of steps and slopes, for a logarithm or a part of the scale. Slopes are taken from far enough that a simulation's
-// picoseconds do not count; a search ends well below the digits that are written.
+// Sizes of steps and slopes, in logarithms or relative to the scale. Slopes are taken over distances at which a
+// simulation's rounding to picoseconds does not matter; a search ends well below the digits that are written.
 constexpr double slope_step = 5e-3, least_step = 1e-5, most_step = 1;
-constexpr double least_part = 1e-9;  // of a scale: less is 0
+constexpr double least_part = 1e-9;  // of a scale: less counts as 0
 constexpr double first_damping = 1e-3, least_damping = 1e-9, most_damping = 1e6, damping_factor = 8;
-// Losses that differ by less are alike: what a simulated time's last digits move is far below, what tells values apart
-// is above. Between such losses the step decides, not the comparison.
+// Losses that differ by less count as equal. The last digits of simulated times change a loss by far less, and
+// differences that matter are larger. Among equal losses the step decides instead of the comparison.
 constexpr double alike = 1e-5;
-// Of a scan: steps to either side, in logarithms to base 2.
+// A scan's steps to either side, in binary logarithms.
 constexpr int first_each_way = 8, later_each_way = 4;
 constexpr double last_spacing = 1e-3;
 
-// A variable as the search sees it: its logarithm, or what it is of its scale.
+// A variable in the search's units: its logarithm, or its ratio to its scale.
 class Coordinate {
  public:
   explicit Coordinate(const Variable& variable)
@@ -82,7 +82,7 @@ class Coordinate {
     const double own = logarithmic_ ? core::power(2, x) : std::round(x / least_part) * least_part;
     return std::clamp(scale_ * own, variable_.low, variable_.high);
   }
-  // What a step of 1 is near x.
+  // The unit of steps near x.
   double unit(double x) const { return logarithmic_ ? 1 : std::max(std::abs(x), 0.1); }
 
  private:
@@ -97,7 +97,7 @@ class Coordinate {
 
 using Row = std::vector<double>;
 
-// Symmetric positive definite equations, by elimination; `a` and `b` are used up.
+// Solves symmetric positive definite equations by elimination; overwrites `a` and `b`.
 Row solve(std::vector<Row> a, Row b) {
   const std::size_t n = b.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -152,7 +152,7 @@ class Descent {
     return point;
   }
 
-  // From both sides, or from one at a bound.
+  // Uses both sides, or only one at a bound.
   Row slope(std::size_t i) {
     const Coordinate& c = coordinates_[i];
     const double h = slope_step * c.unit(here_.x[i]);
@@ -167,7 +167,7 @@ class Descent {
     return out;
   }
 
-  // False where no step leads to less.
+  // False if no step reduces the loss.
   bool step() {
     const std::size_t n = coordinates_.size();
     std::vector<Row> slopes;
@@ -183,7 +183,7 @@ class Descent {
           curvature[i][j] += weights_[p] * 2 * flat * flat * flat * slopes[i][p] * slopes[j][p];
       }
     }
-    // Those that no point feels here, or that are at a bound and would go beyond.
+    // Leaves out variables without effect here and those at a bound that would move beyond it.
     std::vector<std::size_t> free;
     for (std::size_t i = 0; i < n; ++i) {
       const bool beyond = gradient[i] > 0 ? here_.x[i] <= coordinates_[i].low() : here_.x[i] >= coordinates_[i].high();
@@ -203,7 +203,7 @@ class Descent {
     return false;
   }
 
-  // Changes `x`; false where that is next to nothing.
+  // Changes `x`; false if the change is negligible.
   bool damped_step(const std::vector<std::size_t>& free, const Row& gradient, const std::vector<Row>& curvature,
                    Row& x) const {
     std::vector<Row> a;
@@ -320,7 +320,7 @@ std::vector<double> minimise(const std::vector<Variable>& variables, int evaluat
   try {
     search.optimize(x, least);
   } catch (const nlopt::roundoff_limited&) {
-    // The best so far is as good as numbers allow.
+    // The best point so far is as good as rounding allows.
   } catch (const nlopt::forced_stop&) {
     std::rethrow_exception(problem.thrown);
   }

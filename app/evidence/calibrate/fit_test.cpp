@@ -22,7 +22,7 @@ TEST(Fit, SoftSquareIsASquareFirstAndALineLater) {
   EXPECT_NEAR(soft_square(1.1) - soft_square(1.0), step, step * 0.01);
 }
 
-// latency + bytes / rate, three points: both are found from far away.
+// Three points of latency + bytes / rate: both parameters are found from far away.
 TEST(Fit, FindsWhatMadeThePoints) {
   const auto time = [](double latency, double rate, double bytes) { return latency + bytes / rate; };
   const auto loss = [&](const std::vector<double>& x) {
@@ -44,8 +44,8 @@ TEST(Fit, StaysInsideItsBounds) {
     return (x[0] - 7) * (x[0] - 7);
   };
   EXPECT_NEAR(minimise({{2, 1, 3}}, 100, loss)[0], 3, 1e-3);
-  EXPECT_NEAR(minimise({{3, 1, 3}}, 100, loss)[0], 3, 1e-3);   // begins at a bound
-  EXPECT_NEAR(minimise({{50, 1, 3}}, 100, loss)[0], 3, 1e-3);  // begins beyond
+  EXPECT_NEAR(minimise({{3, 1, 3}}, 100, loss)[0], 3, 1e-3);   // starts at a bound
+  EXPECT_NEAR(minimise({{50, 1, 3}}, 100, loss)[0], 3, 1e-3);  // starts outside the bounds
 }
 
 TEST(Fit, FindsZeroAndLeavesIt) {

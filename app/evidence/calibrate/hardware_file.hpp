@@ -1,4 +1,4 @@
-// A hardware file that calibration changes: values by path, written again in the layout of configs/hardware.
+// A hardware file that calibration changes: access to values by path, and writing in the layout of configs/hardware.
 #pragma once
 
 #include <map>
@@ -15,52 +15,52 @@ namespace moire::calibrate {
 
 class HardwareFile {
  public:
-  // Nothing, with the reasons in `diagnostics`, where the file is no right GPU.
+  // Returns nothing and reports errors if the file is not a valid GPU.
   static std::optional<HardwareFile> load(const std::string& file, config::Diagnostics& diagnostics);
   static std::optional<HardwareFile> load_text(const std::string& name, const std::string& text,
                                                config::Diagnostics& diagnostics);
 
-  // Paths are those of `moire explain gpu.`: "hbm.bandwidth". Numbers are in base units (ps, B, B/s, ...).
-  static const config::Field* field(std::string_view path);  // nullptr where there is no such number
+  // Paths are as in `moire explain gpu`: "hbm.bandwidth". Numbers are in base units (ps, B, B/s, ...).
+  static const config::Field* field(std::string_view path);  // nullptr if there is no such number
   bool has_section_of(std::string_view path) const;
   std::optional<double> number(std::string_view path) const;
-  std::string text(std::string_view path) const;  // as written, "" where the file does not state it
-  void set(std::string_view path, double value);  // keeps its source; at full precision
-  // As `other` has it: value, source and all, or not at all.
+  std::string text(std::string_view path) const;  // as written; "" if the file does not have it
+  void set(std::string_view path, double value);  // keeps the source; writes full precision
+  // Copies the entry of `other` with value and source; removes it if `other` has none.
   void take_over(std::string_view path, const HardwareFile& other);
-  // The final form: `digits` significant ones, where it comes from and how well it fits.
+  // Sets the final value: rounded to `digits` significant digits (0: all), with its source and residual.
   void state(std::string_view path, double value, int digits, const std::string& source,
              std::optional<double> residual);
-  // Groups of CUs in hardware order: {CUs, filled first}; equal neighbours become one entry with a count.
-  // Ports of other groups go.
+  // Groups of CUs in hardware order: {CUs, filled first}; equal neighbours become one entry with a count. Removes the
+  // ports, which belong to other groups.
   void state_groups(const std::vector<std::pair<int, int>>& groups, const std::string& source);
   void state_ports(const std::vector<std::int64_t>& ports, double queue, const std::string& source);
 
   std::string name() const;
-  void rename(const std::string& name, const std::string& comment);  // the comment stands at the top
+  void rename(const std::string& name, const std::string& comment);  // the comment is at the top
 
-  // Its sources count as named no more: the value is about to be stated anew.
+  // Its sources no longer count as used, because the value is about to be set again.
   void release(std::string_view path);
-  // Adds a source and returns the key to state; `wanted` where values that stay do not name another text so.
+  // Adds a source and returns its key: `wanted`, unless a value that stays uses this key for another text.
   std::string add_source(const std::string& wanted, const std::string& text);
   void set_source_text(const std::string& key, const std::string& text);
 
-  // The GPU as it stands. Empty, with reasons, where the values break a rule of the specs.
+  // The GPU with the current values. Empty, with errors, if they break a rule of the specs.
   std::optional<libraries::EquippedGpu> spec(config::Diagnostics& diagnostics) const;
 
   config::Place place(std::string_view path) const;
 
-  // Sources that nothing names any more are left out.
+  // Without sources that no value names.
   std::string yaml() const;
 
  private:
-  // `written`: the same with the names of files where `root` has what is in them.
+  // `written`: the same tree, with names of files where `root` has their contents.
   static std::optional<HardwareFile> from(std::optional<config::Node> root, const std::optional<config::Node>& written,
                                           config::Diagnostics& diagnostics);
 
   config::Node root_;
-  std::map<std::string, config::Node> parts_;  // files that it names: they are not changed and stay named
-  std::map<std::string, std::vector<std::string>, std::less<>> comments_;  // above a key of the file, by its path
+  std::map<std::string, config::Node> parts_;  // entries that name files, which stay as they are
+  std::map<std::string, std::vector<std::string>, std::less<>> comments_;  // above each key of the file, by path
 };
 
 }  // namespace moire::calibrate

@@ -21,17 +21,17 @@ namespace {
 using config::Node;
 using libraries::LibrarySpec;
 
-constexpr double us = 1e6;  // base units
+constexpr double us = 1e6;  // in base units
 constexpr int fitted_digits = 4;
 constexpr int evaluations_per_parameter = 40;
-// Where searches begin: times so many times as long as a library's smallest. An optimum near the one may be none near
-// the other.
+// Starts of searches: factors for all times, beginning with those of the fastest library. The minimum near one start
+// may not be found from another.
 constexpr std::array<double, 3> starts = {1, 4, 16};
-constexpr double no_worse = 1.001;  // two ways into one valley end beside each other
+constexpr double no_worse = 1.001;  // searches that reach the same minimum end at slightly different places
 
-// Where the search begins does not depend on what the file has.
+// The start of the search is independent of the file's value.
 struct Parameter {
-  std::string section;  // maps from the top, "" there
+  std::string section;  // path of the section; "" for the top level
   std::string key;
   config::Dimension dimension;
   double start;  // in base units
@@ -67,9 +67,9 @@ Parameter ratio(std::string section, std::string key, double start, double low, 
           [of](LibrarySpec& l, double value) { of(l) = value; }};
 }
 
-// What is fitted together to the same rows.
+// Parameters that are fitted together to the same rows.
 struct Group {
-  std::string source;  // key of it
+  std::string source;  // key of the source
   std::string about;
   std::vector<std::string> benchmarks;
   std::vector<Parameter> parameters;
@@ -163,8 +163,8 @@ class Fitting {
 
   using Free = std::vector<const Parameter*>;
 
-  // From several places with the rows that are measured to take the least, which are as quick to simulate; then with
-  // all rows, from the best place that was found.
+  // Searches from several starts with the half of the rows that take the least measured time, which are also fast to
+  // simulate; then from the best result with all rows.
   void search(const Free& free, const Rows& rows) {
     const Rows quick = quick_half(rows);
     std::vector<double> best;
@@ -174,7 +174,7 @@ class Fitting {
         const bool is_time = parameter->dimension == config::Dimension::time;
         parameter->set(library_, std::min(parameter->high, parameter->start * (is_time ? factor : 1)));
       }
-      // A protocol's parameters move few of the rows.
+      // Fit each protocol separately first, since its parameters affect only few rows.
       std::map<std::string, Free> sections;
       for (const Parameter* parameter : free) sections[parameter->section].push_back(parameter);
       if (sections.size() > 1) {

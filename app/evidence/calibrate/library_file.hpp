@@ -1,4 +1,4 @@
-// Fits the measured numbers of a library's profile (configs/libraries) to its microbenchmark, on a calibrated machine.
+// Fits a library's profile (configs/libraries) to measurements of its benchmarks on a calibrated machine.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 namespace moire::calibrate {
 
 struct LibraryCalibration : Found {
-  std::string yaml;  // the file, with these numbers
+  std::string yaml;  // the file with the fitted values
 };
 
-// Nothing, with the reasons in `diagnostics`, where the file is no right profile or the measurements have none of its
-// benchmark. What the library's sources say stays as it is in `file`. The curves point into `measurements`.
+// Returns nothing and reports errors if the file is not a valid profile or none of its benchmarks were measured. Other
+// entries of `file` stay unchanged. The curves of the result point into `measurements`.
 std::optional<LibraryCalibration> calibrate_library(const measurements::Measurements& measurements,
                                                     const std::string& file, const libraries::EquippedGpu& gpu,
                                                     config::Diagnostics& diagnostics, const Options& options = {});

@@ -1,4 +1,4 @@
-// Measurements made by the simulator from a known profile: calibration from another one finds it again.
+// Simulates measurements from a known profile and tests that calibration from another profile finds its values.
 #include "app/evidence/calibrate/library_file.hpp"
 
 #include <fmt/format.h>
@@ -77,7 +77,7 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
   EXPECT_LT(found->curves[0].mean_error(), 0.002);
 }
 
-// Of rings: the same, with rows of every protocol.
+// The same for rings, with rows of every protocol.
 TEST(CalibrateLibrary, FindsWhatRingsAdd) {
   config::Diagnostics diagnostics;
   LibrarySpec truth = profile(*config::load(nccl, {}, diagnostics));

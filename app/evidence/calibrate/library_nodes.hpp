@@ -1,4 +1,4 @@
-// The tree of a library's profile: finding a value by its path, and writing what was fitted among its neighbours.
+// Finds values in the tree of a library's profile by path, and inserts fitted ones.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@
 
 namespace moire::calibrate {
 
-// The map that a section names; null where the file has none.
+// The map of a section; null if the file has none.
 config::Node* library_section(config::Node& root, const std::string& section);
 
-// As written in the file; "" where it is not.
+// As written in the file; "" if it is absent.
 std::string library_text(config::Node& root, const libraries::Path& path);
 
-// The entry of a value, made where the file leaves it out: among its neighbours as the spec orders them. The section
-// has to be there.
+// The entry of a value. If the file lacks it, it is inserted in the order of the spec. The section must exist.
 config::Node& library_entry(config::Node& root, const libraries::Path& path);
 
 void add_source(config::Node& root, const std::string& key, const std::string& text);

@@ -8,9 +8,9 @@ namespace moire::calibrate {
 
 namespace {
 
-// A CPC of NVIDIA GPUs: up to three TPCs of two SMs each.
+// NVIDIA GPUs have a port per CPC, which holds up to three TPCs of two SMs each.
 constexpr std::int64_t most_behind = 6, step = 2;
-constexpr double ahead = 1.15;  // of the median: another port; below that the spread of SMs
+constexpr double ahead = 1.15;  // over the median: another port; below, the normal spread of SMs
 
 double parameter(const measurements::MeasuredValue& row, const std::string& name) {
   const auto it = row.parameters.find(name);
@@ -43,11 +43,11 @@ class Builder {
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       if (!left_[group]) continue;
       take(group, out);
-      std::int64_t begun = 0;  // the size of a port that has SMs of other groups too
+      std::int64_t begun = 0;  // size of a port that is shared with other groups
       for (const auto& [size, sms] : groups_[group]) {
         for (std::int64_t port = 0; port < sms / size; ++port) out.ports.push_back(size);
         if (sms % size == 0) continue;
-        if (begun > 0) return false;  // only one of them can be next to another group
+        if (begun > 0) return false;  // only one port can be shared with the neighbouring groups
         begun = size;
       }
       if (begun == 0) continue;
@@ -67,7 +67,7 @@ class Builder {
     left_[group] = false;
     out.group_order.push_back(group);
   }
-  // A group with all its SMs behind a port of this size, which has room for them.
+  // A group whose SMs all use a port of this size, and that fits into the rest of one.
   std::optional<std::size_t> fitting(std::int64_t size, std::int64_t room) const {
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       const Sizes& sizes = groups_[group];
@@ -85,7 +85,7 @@ class Builder {
 }  // namespace
 
 std::optional<Ports> find_ports(const measurements::Measurements& measurements, const std::vector<std::int64_t>& sms) {
-  std::map<double, std::vector<const measurements::MeasuredValue*>> shares;  // by bytes asked for by an SM
+  std::map<double, std::vector<const measurements::MeasuredValue*>> shares;  // by bytes that an SM requests
   for (const measurements::MeasuredValue* row : measurements.all("sm_share", "bandwidth")) {
     if (row->value > 0) shares[asked(*row)].push_back(row);
   }
@@ -95,7 +95,7 @@ std::optional<Ports> find_ports(const measurements::Measurements& measurements, 
   if (highest_share(out.rows) < ahead) return std::nullopt;
   std::vector<double> rates;
   for (const measurements::MeasuredValue* row : out.rows) rates.push_back(row->value);
-  const double most_shared = median(rates);  // most SMs are behind the largest ports
+  const double most_shared = median(rates);  // the largest ports have most SMs
 
   std::vector<Sizes> groups(sms.size());
   for (const measurements::MeasuredValue* row : out.rows) {

@@ -18,7 +18,7 @@ using report::left;
 using report::Number;
 using report::right;
 
-// Programs read ratios with as many digits as mean something, so that the last bits of an error never show.
+// Rounds ratios for programs to meaningful digits, so that the last bits of an error do not appear.
 constexpr int decimals = 6;
 
 Number to_programs(Number number) {
@@ -28,7 +28,7 @@ Number to_programs(Number number) {
 Number share(double ratio) { return to_programs(report::share(ratio)); }
 Number signed_share(double ratio) { return to_programs(report::signed_share(ratio)); }
 
-// CSV has this many digits of every value, also where they are 0.
+// CSV shows this many digits of every value, even zeros.
 std::string error_text(double error) { return fmt::format("{:.6f}", error); }
 std::string value_text(double value) { return fmt::format("{:.6g}", value); }
 
@@ -69,7 +69,7 @@ report::Table curves_table(const Found& found) {
   return table;
 }
 
-// Every point beside its simulation.
+// All points with their simulated values.
 report::Table points_table(const Found& found) {
   report::Table table{.columns = {left("benchmark"), left("parameters"), left("metric"), left("unit"),
                                   right("measured"), right("simulated"), right("error")}};

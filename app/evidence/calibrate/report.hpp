@@ -1,4 +1,4 @@
-// What a calibration found, as a document.
+// The result of a calibration as a document.
 #pragma once
 
 #include "app/evidence/calibrate/calibrate.hpp"

@@ -7,7 +7,7 @@ namespace moire::calibrate {
 
 namespace {
 
-constexpr double ns = 1e3;  // base units
+constexpr double ns = 1e3;  // in base units
 constexpr double us = 1e6;
 constexpr double giga = 1e9;
 constexpr double mega = 1e6;
@@ -42,7 +42,7 @@ std::optional<Reading::Found> largest_cluster(const Context& context) {
   return Reading::Found{parameter(largest->parameters, "cluster"), {largest}};
 }
 
-// The most that an SM was ever asked for at once: what it takes in flight is not less.
+// The most bytes that an SM ever requested at once: an SM can have at least so many in flight.
 std::optional<Reading::Found> most_asked_for(const Context& context) {
   const measurements::MeasuredValue* most = nullptr;
   double bytes = 0;
@@ -98,7 +98,7 @@ std::function<std::optional<double>(const Context&)> least_of(std::string benchm
 bool lone(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") == 1; }
 bool several(const microbench::Parameters& p, const Context&) { return parameter(p, "wgs") > 1; }
 
-// Footprints of which the cache holds next to nothing (2 %), and those that it holds in part.
+// Footprints that are hardly cached (2 %), and those that are cached in part.
 constexpr double capacities_beyond_cache = 50;
 bool from_memory(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") > capacities_beyond_cache * context.hardware.number("l2.capacity").value_or(0);
@@ -115,7 +115,7 @@ bool several_partly_cached(const microbench::Parameters& p, const Context& c) {
   return several(p, c) && partly_cached(p, c);
 }
 
-// A batch is part latency, part its wavefronts' own time; of these there are several.
+// The time of a batch is part latency and part the time of its wavefronts, of which there are several.
 std::optional<double> part_of_lone_gather(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("gather", "bandwidth_per_wg")) {
@@ -132,7 +132,8 @@ bool loaded_copy(const microbench::Parameters& p, const Context&) {
 bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
 }
-// The model does not know which stores are neighbours: those of each workgroup in a place of its own, as kernels store.
+// The model does not know whether stores are neighbours, so uses rows whose workgroups store to separate places, as
+// kernels do.
 bool stored_apart(const microbench::Parameters& p, const Context&) {
   return parameter(p, "store_bytes") > 0 && parameter(p, "side_by_side") == 0;
 }
@@ -143,14 +144,14 @@ bool read_in_cache(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
 }
 bool read_from_memory(const microbench::Parameters& p, const Context& context) { return !read_in_cache(p, context); }
-// As many stores as it takes to fill the port; more take longer to simulate and tell no more: one an SM of H100 and
-// H200.
+// At least as many stores as saturate the port, and at most one per SM of H100 and H200: more take longer to simulate
+// and give no new information.
 constexpr double fills_port = 32, one_an_sm = 132;
 bool many_stores(const microbench::Parameters& p, const Context&) {
   return parameter(p, "wgs") >= fills_port && parameter(p, "wgs") <= one_an_sm;
 }
 
-// The rate of one workgroup's stores times the latency until they are seen.
+// The rate of one workgroup's stores times the latency until they are visible.
 std::optional<double> store_window(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("peer_store", "bandwidth")) {
@@ -158,7 +159,7 @@ std::optional<double> store_window(const Context& context) {
   }
   const auto latency = context.hardware.number("port.store_latency");
   if (most == 0 || !latency) return std::nullopt;
-  constexpr double seconds = 1e-12;  // in a picosecond, the base unit of times
+  constexpr double seconds = 1e-12;  // of a picosecond, the base unit of times
   return most * *latency * seconds;
 }
 
@@ -178,13 +179,12 @@ bool idle_copy_to_a_peer(const microbench::Parameters& p, const Context&) {
 
 using Start = std::function<std::optional<double>(const Context&)>;
 
-// Where nothing in the file gives a first guess: a usual value, so that the search does not depend on where the
-// hardware file stands.
+// A usual value if the file gives no estimate, so that the search does not depend on the value in the hardware file.
 Start usually(double value) {
   return [value](const Context&) { return std::optional(value); };
 }
 
-// The time of the smallest batch of one workgroup: next to nothing but latency.
+// The time of the smallest batch of one workgroup, which is almost only latency.
 Start shortest_batch(std::string benchmark, std::string metric) {
   return [b = std::move(benchmark), m = std::move(metric)](const Context& context) -> std::optional<double> {
     std::optional<double> shortest;
@@ -204,7 +204,7 @@ Start scaled(Start start, double factor) {
   };
 }
 
-// The most that SMs of a group got, each.
+// The highest rate per SM in a group.
 std::optional<double> rate_of_an_sm(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("gpc_read", "bandwidth")) {
@@ -213,7 +213,7 @@ std::optional<double> rate_of_an_sm(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-// All SMs at the rate of one.
+// The rate of all SMs, from that of one.
 std::optional<double> vector_rate(const Context& context) {
   const auto one = largest_of("vector_rate", "flops_per_sm", giga)(context);
   return one && context.sms() > 0 ? std::optional(*one * context.sms()) : std::nullopt;
@@ -230,14 +230,14 @@ std::optional<double> engine_rate(const Context& context) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-// Kernels and copies by kernels of the driver (1, 3) among copies by an engine (2).
+// Sequences that mix kernels or the driver's copy kernels (1, 3) with copies by an engine (2).
 bool between_engines(const microbench::Parameters& p, const Context&) {
   const auto engine = [&](const char* name) { return parameter(p, name) == 2; };
   const bool second = parameter(p, "second") > 0 && engine("first") != engine("second");
   return second || (parameter(p, "third") > 0 && engine("second") != engine("third"));
 }
-// Whether a look comes in time for a copy's end is chance: the slowest repetition waited for one look more than the
-// fastest.
+// Whether the engine looks just after the end of a copy is chance: the slowest repetition waited for one more look than
+// the fastest.
 std::optional<double> between_looks(const Context& context) {
   double most = 0;
   for (const measurements::MeasuredValue* row : context.measurements.all("copy_behind", "time")) {

@@ -36,8 +36,8 @@ using validate::Validation;
 
 constexpr int fitted_digits = 4;
 constexpr int evaluations_per_key = 40;
-constexpr int searches = 2;         // the second begins where the first ended
-constexpr double first_step = 0.5;  // of the binary logarithm
+constexpr int searches = 2;         // the second starts where the first ended
+constexpr double first_step = 0.5;  // in binary logarithms
 constexpr std::array<double, 4> coarse_steps = {0.0625, 0.25, 4, 16};
 constexpr std::size_t named_cases = 8;
 
@@ -45,7 +45,7 @@ double binary_logarithm(double x) { return core::logarithm(x) / core::logarithm(
 
 double rounded(double value) { return std::stod(fmt::format("{:.{}g}", value, fitted_digits)); }
 
-// Sizes are whole bytes.
+// Sizes must be whole bytes.
 std::string text_of(double value, config::Dimension dimension) {
   return config::format_quantity(dimension == config::Dimension::bytes ? std::round(value) : value, dimension);
 }
@@ -71,7 +71,7 @@ class ValidationFitting {
     for (const Fit& fit : validation.fits) evaluations_ += evaluations_of(fit);
   }
 
-  // All errors of the profile's file that are about the fits.
+  // Reports all errors of the profile's file that concern the fits.
   bool check_sections(Node& file, const std::filesystem::path& name) {
     const std::size_t before = diagnostics_.size();
     for (const Fit& fit : validation_.fits) {
@@ -85,7 +85,7 @@ class ValidationFitting {
     return diagnostics_.size() == before;
   }
 
-  // Throws Deadlocked; stops with errors in the diagnostics.
+  // Throws Deadlocked; stops if there are errors in the diagnostics.
   void run(Node& file, ValidationFit& found) {
     std::map<std::string, std::vector<Case>> before;
     for (const Fit& fit : validation_.fits) before[fit.name] = simulated(fit);
@@ -108,7 +108,7 @@ class ValidationFitting {
     return searches * evaluations_per_key * static_cast<int>(fit.keys.size());
   }
 
-  // The cases of a fit's groups, with the values as they stand.
+  // Simulates the cases of a fit's groups with the current values.
   std::vector<Case> simulated(const Fit& fit) {
     progress_.run(std::min(++evaluation_, evaluations_), evaluations_, "fit " + fit.name);
     study::Preparer preparer;
@@ -163,7 +163,7 @@ class ValidationFitting {
     throw std::logic_error("no fit has the key " + path);
   }
 
-  // A value that moves no case would end anywhere.
+  // A value that affects no case could end anywhere.
   bool every_key_is_felt(const Fit& fit) {
     const std::vector<Case> here = simulated(fit);
     const std::size_t before = diagnostics_.size();
@@ -183,7 +183,7 @@ class ValidationFitting {
     return diagnostics_.size() == before;
   }
 
-  // The mean square of the deviations, with the values as they stand.
+  // The mean square of the deviations, with the current values.
   double loss(const Fit& fit) {
     const std::vector<Case> cases = simulated(fit);
     double sum = 0;
@@ -194,7 +194,7 @@ class ValidationFitting {
     return sum / static_cast<double>(cases.size());
   }
 
-  // Far from where it begins there may be a better place that no slope leads to: each value alone, in coarse steps.
+  // There may be a better minimum far away that slopes do not lead to: tries each value alone, in coarse steps.
   void scan(const Fit& fit) {
     double least = loss(fit);
     for (const FitKey& key : fit.keys) {
@@ -212,7 +212,7 @@ class ValidationFitting {
     }
   }
 
-  // Binary logarithms of the values over where they begin.
+  // The variables are binary logarithms of the values over their starts.
   void search(const Fit& fit) {
     std::vector<double> from;
     std::vector<Variable> variables;
@@ -281,7 +281,7 @@ class ValidationFitting {
   const Validation& validation_;
   const std::size_t at_once_;
   Diagnostics& diagnostics_;
-  std::map<std::string, double> values_;  // of the keys, in base units; empty: as the file has them
+  std::map<std::string, double> values_;  // by key, in base units; empty: as in the file
   std::map<std::string, std::set<std::string>> tables_;
   study::Progress progress_;
   std::size_t evaluation_ = 0, evaluations_ = 0;
@@ -295,7 +295,7 @@ std::optional<ValidationFit> fit_to_validation(const std::filesystem::path& vali
                                                Diagnostics& diagnostics) {
   auto profile = config::load(library, {}, diagnostics);
   if (!profile || !config::parse<libraries::LibrarySpec>(*profile, diagnostics)) return std::nullopt;
-  // As written: a section in a file of its own stays there.
+  // Without includes, so that a section in a separate file stays there.
   auto file = config::load(library, {}, diagnostics, {.includes = false});
   const auto validation =
       validate::load_validation(validation_file, {change_of_library("", std::move(*profile))}, diagnostics);

@@ -1,4 +1,5 @@
-// Fits a library's profile to groups of a validation file: what its `fit` names, simulated as `moire validate` does.
+// Fits a library's profile to groups of a validation file: those that its `fit` names, simulated as by `moire
+// validate`.
 #pragma once
 
 #include <filesystem>
@@ -10,24 +11,24 @@
 
 namespace moire::calibrate {
 
-// A case that a fit looked at, in the metric's unit.
+// A case of a fit, in the metric's unit.
 struct FittedCase {
   std::string fit, group, name, unit;
   double measured = 0;
-  double before = 0;  // simulated with the file as it was
+  double before = 0;  // simulated with the original file
   double after = 0;
 };
 
 struct ValidationFit : Found {
   std::vector<FittedCase> cases;
-  std::vector<std::string> at_bound;  // values that went as far as they may
-  std::string yaml;                   // the profile, with these values
-  std::string deadlock;  // the report of a case that waits for ever; where it is not empty the rest is of no use
+  std::vector<std::string> at_bound;  // values that ended at a bound
+  std::string yaml;                   // the profile with the fitted values
+  std::string deadlock;               // the report of a case that deadlocks; if it is not empty, the rest is invalid
 };
 
-// Every scenario runs with `library` as system.library, up to `at_once` side by side, which changes no result. Fits
-// follow each other; each begins where the file says, so what the profile has of these values does not matter. Nothing,
-// with the reasons in `diagnostics`, where one of the files is wrong.
+// Runs every scenario with `library` as system.library, at most `at_once` in parallel, which does not change the
+// result. Fits are carried out in order. Each starts at the values in the validation file, so the profile's values for
+// these keys do not matter. Returns nothing and reports errors if one of the files is invalid.
 std::optional<ValidationFit> fit_to_validation(const std::filesystem::path& validation,
                                                const std::filesystem::path& library, std::size_t at_once,
                                                config::Diagnostics& diagnostics);

@@ -1,4 +1,4 @@
-// Cases made by the simulator from a known profile: the fit finds its values again.
+// Simulates cases from a known profile and tests that the fit finds its values.
 #include "app/evidence/calibrate/validation_fit.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A folder of its own for each test.
+// Each test has its own folder.
 class ValidationFitTest : public ::testing::Test {
  protected:
   ValidationFitTest() : folder_(fs::temp_directory_path() / fmt::format("moire_validation_fit_{}", ::getpid())) {
@@ -42,7 +42,7 @@ class ValidationFitTest : public ::testing::Test {
     return folder_ / name;
   }
 
-  // What all-reduces of 4 H200 take with `changes` of the profile.
+  // The simulated times of all-reduces on 4 H200 with `changes` of the profile.
   std::vector<double> simulated(const std::vector<int>& kib, const std::vector<std::string>& changes) const {
     std::vector<double> times;
     for (const int one : kib) {
@@ -70,7 +70,7 @@ class ValidationFitTest : public ::testing::Test {
                             const std::string& fit) const {
     std::string rows = "# source: made up\nkib,role,us\n";
     for (std::size_t i = 0; i < kib.size(); ++i) rows += fmt::format("{},fit,{}\n", kib[i], times[i]);
-    rows += "65536,held_out,1\n";  // far from everything: nobody may look at it
+    rows += "65536,held_out,1\n";  // unlike everything else: must not be used
     write("table.csv", rows);
     const std::string group =
         "  - name: {0}\n    scenario: scenario.yaml\n    measured: {{file: table.csv, value: us, unit: us}}\n"
@@ -101,14 +101,14 @@ TEST_F(ValidationFitTest, FindsTheValuesThatMadeTheCases) {
   ASSERT_TRUE(library) << diagnostics.str();
   EXPECT_NEAR(library->channels->ll->step_overhead.us(), 1.25, 0.005);
   EXPECT_NEAR(library->channels->ll->batch_pause.us(), 0.07, 0.002);
-  ASSERT_EQ(found->cases.size(), 2);  // not the one that is held out
+  ASSERT_EQ(found->cases.size(), 2);  // without the one held out
   for (const FittedCase& one : found->cases) EXPECT_NEAR(one.after / one.measured, 1, 0.001) << one.name;
   EXPECT_GT(std::abs(found->cases[0].before / found->cases[0].measured - 1), 0.01);
   EXPECT_THAT(found->yaml,
               HasSubstr("fitted_ll: \"Moire calibration, made.yaml: fitted to 2 cases of table.csv (8; 512)"));
   EXPECT_TRUE(found->at_bound.empty());
 
-  // Once more with the result, and one after the other: the same bytes, and nothing else was touched.
+  // A second fit of the result, one run at a time, gives the same bytes; other sections are unchanged.
   const fs::path again = write("again.yaml", found->yaml);
   const auto second = fit_to_validation(validation, again, 1, diagnostics);
   ASSERT_TRUE(second) << diagnostics.str();

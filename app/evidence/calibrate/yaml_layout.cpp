@@ -42,7 +42,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-// A text that is read as something else when it stands bare must keep its quotes.
+// A quoted text keeps its quotes if it would have another meaning without them.
 bool needs_quotes(const Node& node, Context context) {
   if (!is_plain(node.text, context)) return true;
   const bool word = node.text == "null" || node.text == "true" || node.text == "false" || node.text == "Null" ||
@@ -75,7 +75,7 @@ std::string flow(const Node& node) {
   return out;
 }
 
-// One space between words, so that a folded block gives the text back.
+// True if words are separated by single spaces, so that a folded block gives the same text.
 bool can_fold(const std::string& text) {
   return !text.empty() && text.find('\n') == std::string::npos && text.find("  ") == std::string::npos &&
          text.front() != ' ' && text.back() != ' ' && std::none_of(text.begin(), text.end(), [](char c) {
@@ -127,7 +127,7 @@ class Writer {
     value(key_text(entry.key) + ":", entry.value, path, indent);
   }
 
-  // `head` is what stands before the value on its line: "key:" or "-".
+  // `head` precedes the value on its line: "key:" or "-".
   void value(const std::string& head, const Node& node, const std::string& path, std::size_t indent) {
     if (node.is_sequence() && !node.items.empty() &&
         std::any_of(node.items.begin(), node.items.end(), [](const Node& item) { return item.is_map(); })) {

@@ -1,4 +1,4 @@
-// The layout of configs/hardware: sections as blocks, one line a value where it fits, long texts folded.
+// Writes YAML in the layout of configs/hardware: sections as blocks, one line per value if it fits, long texts folded.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace moire::calibrate {
 
-// Comment lines that stand above the key of that path ("hbm.bandwidth").
+// The comment lines above the key with this path ("hbm.bandwidth").
 using CommentsOf = std::function<std::vector<std::string>(const std::string& path)>;
 
 std::string in_layout(const config::Node& root, const CommentsOf& comments);

@@ -40,7 +40,7 @@ libraries::EquippedSystem measured_system(const Measurements& measurements, cons
   system.node.gpu = gpu;
   system.software.gemm = gpu.gemm;
   system.node.wiring = measurements.gpus > 1 ? wiring : link::Wiring::none;
-  // The machine that was measured has all its links.
+  // Assumes that the measured machine uses all of its links.
   if (system.node.wiring == link::Wiring::full_mesh)
     system.node.links_per_pair = gpu.port.links / (measurements.gpus - 1);
   return system;
@@ -79,8 +79,8 @@ void check_simulations(const Measurements& measurements, const libraries::Equipp
 
 namespace {
 
-// A single difference of two stamps, a few steps of the timer long, is known to half a step (a median of several); what
-// is a mean over many or long against a step needs no such care.
+// The first-wave span is a single difference of two time stamps and only a few timer steps long, so it is uncertain by
+// half a step (it is a median). Other values are means over many stamps, or long compared with a step.
 double resolution_of(const MeasuredValue& value, const Measurements& measurements) {
   if (value.benchmark != "dispatch" || value.metric != "first_wave_span") return 0;
   const MeasuredValue* step = measurements.find("timer", "resolution", {});

@@ -1,4 +1,4 @@
-// Several measurements files as one: a later, smaller collection adds benchmarks to an earlier one.
+// Joins several measurements files: a later, smaller collection adds benchmarks to an earlier one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace moire::measurements {
 
 namespace {
 
-// What every collection says of its machine.
+// Benchmarks that every collection contains, to describe its machine.
 constexpr std::array<std::string_view, 3> repeated = {"property", "timer", "power"};
 constexpr std::size_t most_errors = 20;
 
 using Key = std::tuple<std::string, Parameters, std::string>;
 Key key(const MeasuredValue& value) { return {value.benchmark, value.parameters, value.metric}; }
 
-// Header lines stand one below the other, below the magic one.
+// Header lines follow the magic line, one for each entry.
 config::Place header_place(const Measurements& measurements, std::string_view name) {
   int line = 2;
   for (const auto& [own, text] : measurements.header) {
@@ -65,7 +65,7 @@ std::optional<Measurements> load_joined(const std::vector<std::string>& files, c
   std::optional<Measurements> joined;
   for (const std::string& file : files) {
     auto measurements = load_measurements(file, diagnostics);
-    if (!measurements) continue;  // the others may be wrong too
+    if (!measurements) continue;  // check the other files, too
     if (joined) {
       join(*joined, std::move(*measurements), diagnostics);
     } else {

@@ -74,7 +74,7 @@ TEST(JoinedMeasurements, MaySayAgainWhatTheMachineIs) {
   EXPECT_EQ(diagnostics.str(), "");
   ASSERT_EQ(joined.values.size(), 4U);
   EXPECT_EQ(joined.find("timer", "resolution", {})->value, 32);
-  EXPECT_EQ(joined.find("property", "clock", {})->file, 1U);  // what the first lacks counts
+  EXPECT_EQ(joined.find("property", "clock", {})->file, 1U);  // taken from the second file, as the first lacks it
 }
 
 }  // namespace

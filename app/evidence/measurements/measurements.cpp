@@ -22,7 +22,7 @@ constexpr std::string_view example =
     "launch,wgs=1,queue_gap,1540,ns,9,1510,1570: benchmark, parameters, metric, value, unit, repetitions, low and high";
 constexpr std::array<std::string_view, 5> required = {"gpu", "gpus", "driver", "date", "command"};
 constexpr std::uintmax_t largest_file = 64 << 20;
-constexpr std::int64_t most_gpus = 72;  // of one node
+constexpr std::int64_t most_gpus = 72;  // on one node
 
 using config::in_quotes;
 using formats::Digits;
@@ -70,7 +70,7 @@ class Reader {
  private:
   enum class State { magic, header, rows };
 
-  // Column 0 stands for the file as a whole.
+  // Column 0 means the file as a whole.
   bool fail(std::size_t col, std::string what, std::string remedy) {
     complaints_.error(col == 0 ? 0 : line_, col, std::move(what), std::move(remedy));
     return false;

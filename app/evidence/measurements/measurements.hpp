@@ -1,4 +1,4 @@
-// A measurements file: what microbenchmarks on real hardware gave (docs/reference/measurements.md).
+// A measurements file: results of microbenchmarks on real hardware (docs/reference/measurements.md).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace moire::measurements {
 using microbench::Benchmark;
 using microbench::Parameters;
 
-// One line: one number that was measured.
+// One line of the file: one measured number.
 struct MeasuredValue {
   std::string benchmark;
   Parameters parameters;
@@ -27,7 +27,7 @@ struct MeasuredValue {
   double low = 0;
   double high = 0;
   int line = 0;
-  std::size_t file = 0;  // of joined ones: 0 is the first
+  std::size_t file = 0;  // index of the file it comes from, if several are joined
 };
 
 // One file: where and when its values were measured.
@@ -38,7 +38,7 @@ struct Collection {
   std::string date;
 };
 
-// Of one file, or of several that were joined: the header is then that of the first.
+// The contents of one file, or of several joined ones; the header is then that of the first.
 struct Measurements {
   std::shared_ptr<const config::Source> source;
   std::vector<std::pair<std::string, std::string>> header;  // as written
@@ -46,29 +46,29 @@ struct Measurements {
   std::int64_t gpus = 0;
   std::string driver;
   std::string date;
-  std::vector<MeasuredValue> values;  // as written
+  std::vector<MeasuredValue> values;  // in the order of the files
   std::vector<Collection> later;      // the files after the first
 
   Collection collection(std::size_t file) const;
   config::Place place(const MeasuredValue& value) const { return {collection(value.file).source, value.line, 1}; }
   std::vector<const MeasuredValue*> all(std::string_view benchmark, std::string_view metric) const;
-  // The one with these parameters, or nullptr.
+  // The value with these parameters, or nullptr.
   const MeasuredValue* find(std::string_view benchmark, std::string_view metric, const Parameters& parameters) const;
 };
 
-bool is_measurements(const std::filesystem::path& file);  // by name: ends in .measurements.csv
+bool is_measurements(const std::filesystem::path& file);  // by name: *.measurements.csv
 
-// Nothing, with the reasons in `diagnostics`, where anything is wrong. `known` says which benchmarks there are.
+// Returns nothing and reports errors if anything is wrong. `known` lists the benchmarks.
 std::optional<Measurements> load_measurements(const std::filesystem::path& file, config::Diagnostics& diagnostics,
                                               const std::vector<Benchmark>& known = microbench::all());
 std::optional<Measurements> read_measurements(const std::string& name, const std::string& text,
                                               config::Diagnostics& diagnostics,
                                               const std::vector<Benchmark>& known = microbench::all());
 
-// Values of a later file behind those of the first. Errors where it is of another kind of GPU or measured what is there
-// already; properties of the GPU, its timer and its power are in every file: the first counts.
+// Appends the values of a later file. Reports an error if it is from another kind of GPU or repeats a measurement.
+// Every file has properties of the GPU, its timer and its power; those of the first file are kept.
 void join(Measurements& first, Measurements later, config::Diagnostics& diagnostics);
-// All files of a list, joined in its order; nothing where anything is wrong.
+// Loads a list of files and joins them in order; empty if anything is wrong.
 std::optional<Measurements> load_joined(const std::vector<std::string>& files, config::Diagnostics& diagnostics);
 
 std::string to_string(const Parameters& parameters);  // "wgs=1 wgs_per_sm=1"

@@ -1,4 +1,4 @@
-// Kernels and copies behind each other on one stream, between two events. All is enqueued long before.
+// Kernels and copies that follow each other on one stream, between two events. Everything is enqueued long before.
 #include <algorithm>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -7,7 +7,7 @@ namespace moire::microbench {
 
 namespace {
 
-// As the rows have them.
+// The numbers in the rows.
 enum Kind : std::int64_t { none = 0, empty_kernel = 1, peer_copy = 2, local_copy = 3 };
 
 program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, const std::string& name, double bytes) {
@@ -25,7 +25,7 @@ program::Operation operation(const machine::GpuSpec& gpu, std::int64_t kind, con
                        }};
 }
 
-// The first GPU's own times: the others' programs are empty.
+// Observes the first GPU only: the programs of the others are empty.
 class Watch final : public program::Observer {
  public:
   void operation(const program::OperationSpan& span) override {
@@ -51,7 +51,8 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
   if (!peers) node = one_gpu(system);
   node.node.gpu.host = system.node.gpu.host;
   node.node.gpu.host.enqueue = {};
-  // The first event is at 0: before a kernel it takes the events' time, in a copy's command it has its part already.
+  // Time 0 is the first event. If a kernel follows, the events' time is added here; the command of a copy includes it
+  // already.
   node.node.gpu.host.kernel_start = node.node.gpu.host.event_pair;
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue("main", std::move(operations))};

@@ -1,5 +1,5 @@
-// Closed-form expectations on the machine of round numbers: copy engines that take 10 us for a first command, 2 us for
-// one behind it and 10 us for a megabyte; a copy within the GPU takes 5 us for its command and 2 us for a megabyte.
+// Closed-form expectations for a machine with round numbers. A copy engine takes 10 us for a first command, 2 us for
+// one that follows another, and 10 us per MB. A copy within the GPU takes 5 us for its command and 2 us per MB.
 #include <gmock/gmock.h>
 
 #include "app/evidence/microbench/microbench.hpp"
@@ -9,7 +9,7 @@ namespace moire::microbench {
 namespace {
 
 constexpr double kernel = 1, peer = 2, local = 3;
-constexpr double near = 0.01;  // a kernel of 1 ns, the ramp of a copy within the GPU
+constexpr double near = 0.01;  // tolerance for a kernel of 1 ns and for the ramp of a local copy
 
 libraries::EquippedSystem with_host() {
   libraries::EquippedSystem system = libraries::example_equipped(2);
@@ -47,15 +47,15 @@ TEST(CopyBehind, AloneIsWhatTwoEventsSee) {
 
 TEST(CopyBehind, WhoWaitsForAnotherEngineLooksNowAndThen) {
   const libraries::EquippedSystem system = with_hand_overs();
-  // The command is read beside the kernel; the engine looks again 8 us later if that was longer.
+  // The engine reads the command while the kernel runs, and looks again 8 us later if the kernel is not done.
   EXPECT_NEAR(time(system, kernel, peer), 20, near);
   EXPECT_NEAR(time(system, local, peer), 20, near);
   EXPECT_NEAR(time(system, local, local, peer), 10 + 8 + 10, near) << "11 us of copies, then a queue gap";
-  // The copy's end is seen at 23 us, by whom looks at 8, 16, 24...
+  // The end of the copy becomes visible at 23 us; the queue looks at 8, 16, 24 us.
   EXPECT_NEAR(time(system, peer, kernel), 24 + 1, near);
   EXPECT_NEAR(time(system, peer, kernel, kernel), 24 + 1 + 1, near);
   EXPECT_NEAR(time(system, peer, local), 24 + 1 - 4 + 5 + 2, near);
-  // The kernel ends at 4 us: 12, 20, 28...
+  // The kernel ends at 4 us, so the engine looks at 12, 20 and 28 us.
   EXPECT_NEAR(time(system, kernel, peer, kernel), 28 + 1, near);
   EXPECT_NEAR(time(system, peer, kernel, peer), 10 + 3 * 8 + 10, near) << "26 us is missed by the kernel's 1 ns";
 }

@@ -1,4 +1,4 @@
-// What the benchmarks share: programs from plain functions, time stamps as the collector takes them, rates.
+// What benchmarks share: programs from plain functions, time stamps like the collector's, and rates.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using program::Phase;
 using program::PhaseShape;
 using program::Rank;
 
-// The benchmarks of one file each; all() joins them.
+// The benchmarks of each file; all() joins them.
 std::vector<Benchmark> launch_benchmarks();
 std::vector<Benchmark> dispatch_benchmarks();
 std::vector<Benchmark> memory_benchmarks();
@@ -37,14 +37,14 @@ std::vector<Benchmark> power_benchmarks();
 
 constexpr std::int64_t default_threads = 256;
 
-// A parameter that must be there.
+// A parameter that the row must have.
 double number(const Parameters& parameters, const std::string& name);
 std::int64_t count(const Parameters& parameters, const std::string& name);
 
-// The first GPU alone, and one node without NICs. Launches cost nothing: they are not part of what is measured.
+// The first GPU alone, and one node without NICs. The host's costs are 0, since the measurements exclude them.
 SystemSpec one_gpu(const SystemSpec& system);
 SystemSpec one_node(const SystemSpec& system);
-// Refuses what asks for more GPUs than the node has, or for links it does not have.
+// Throws if there are fewer GPUs than asked for, or no links between them.
 void need_gpus(const SystemSpec& system, std::int64_t gpus);
 
 class Body final : public program::KernelBody {
@@ -62,18 +62,18 @@ class Body final : public program::KernelBody {
   Answer answer_;
 };
 
-// A kernel of which exactly `per_cu` workgroups fit on a CU: the collector launches whole multiples of the CUs, which
-// an idle GPU spreads evenly.
+// A kernel of which exactly `per_cu` workgroups fit on a CU. The collector launches whole multiples of the number of
+// CUs, which an idle GPU spreads evenly.
 program::Kernel kernel(const std::string& name, const machine::GpuSpec& gpu, std::int64_t per_cu, Body::Count count,
                        std::vector<PhaseShape> shapes, Body::Answer answer, std::int64_t threads = default_threads);
 program::Queue queue(const std::string& name, std::vector<program::Operation> operations);
-// Workgroups that fill `wgs` evenly: how many of them a CU holds.
+// Workgroups per CU when `wgs` of them are spread evenly.
 std::int64_t spread(const machine::GpuSpec& gpu, std::int64_t wgs);
 
-// First and last stamp of every workgroup, as it would take them itself.
+// Records the first and last time stamp of every workgroup, as the collector's kernels do.
 class Stamps final : public program::Observer {
  public:
-  // With `only`, stamps are those of phases of that name.
+  // With `only`, records phases of that name alone.
   explicit Stamps(std::string only = "") : only_(std::move(only)) {}
   struct Stamp {
     Time begin = Time::max();
@@ -82,7 +82,7 @@ class Stamps final : public program::Observer {
   };
   void workgroup(const program::WorkgroupSpan& span) override;
   const std::vector<Stamp>& of(const std::string& kernel, Rank rank = 0) const;
-  // Only of those that did something.
+  // The stamps of those that took any time.
   std::vector<Stamp> worked(const std::string& kernel, Rank rank = 0) const;
 
  private:
@@ -92,26 +92,27 @@ class Stamps final : public program::Observer {
 
 Time first_begin(const std::vector<Stamps::Stamp>& stamps);
 Time last_end(const std::vector<Stamps::Stamp>& stamps);
-// Bytes over the span of all, and over the mean time of one, in GB/s.
+// `total`: all bytes over the time from the first begin to the last end; `per_wg`: over the mean time of a workgroup.
+// In GB/s.
 struct Rate {
   double total = 0;
   double per_wg = 0;
 };
 Rate rate(const std::vector<Stamps::Stamp>& stamps, double bytes_per_wg);
 
-// The CU of every workgroup of a grid that fills an idle GPU, by workgroup number.
+// The CU of every workgroup, by its number, of a grid that fills an idle GPU.
 std::vector<cu::CuId> places(const machine::GpuSpec& gpu, std::int64_t per_cu, std::int64_t threads = default_threads);
 
-// The group that the collector calls `gpc`: it numbers them by their lowest SM, and those that fill first as a whole
-// have the highest. Throws where there is none.
+// The group with the collector's number `gpc`. It numbers groups by their lowest SM; groups that are filled first
+// completely have the highest SMs. Throws if there is no such group.
 std::uint32_t group_number(const machine::GpuSpec& gpu, std::int64_t gpc);
 
-// A kernel on some CUs only, as the collector does it: a grid that fills the GPU with `per_cu` workgroups a CU takes
-// all places; then those on `cus` do `amount` units of `shape`, the others end.
+// Runs a kernel on some CUs only, as the collector does: a grid fills the GPU with `per_cu` workgroups on each CU;
+// those on `cus` do `amount` units of `shape`, and the others end.
 std::vector<Stamps::Stamp> run_on(const SystemSpec& gpu, const std::vector<cu::CuId>& cus, std::int64_t per_cu,
                                   const PhaseShape& shape, double amount);
 
-// Runs a program; a deadlock is a bug of the benchmark.
+// Runs a program; a deadlock would be a bug of the benchmark.
 replay::Result simulate(const SystemSpec& system, const program::Program& program,
                         program::Observer* observer = nullptr);
 

@@ -12,7 +12,7 @@ namespace {
 
 using collective::Kind;
 
-// The collector's copies lie behind a gate on the GPU's stream, between two events; the own share stays where it is.
+// The collector's copies wait behind a gate on the GPU's stream, between two events. A GPU's own share is not copied.
 Values by_copies(const SystemSpec& system, Kind kind, const Parameters& parameters) {
   const std::int64_t gpus = count(parameters, "gpus");
   if (gpus < 2) throw std::invalid_argument(fmt::format("{} GPUs; a collective is between 2 or more", gpus));

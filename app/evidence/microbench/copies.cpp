@@ -1,4 +1,4 @@
-// Copies by the engines. Times run from the release of all streams: launches are hidden.
+// Copies by the engines. Times start when all streams are released, so launches do not count.
 #include <algorithm>
 #include <random>
 
@@ -8,7 +8,7 @@ namespace moire::microbench {
 
 namespace {
 
-// Copies of one rank, a list a stream.
+// One copy; each rank has a list of them for each stream.
 struct Job {
   Rank peer = 0;
   double bytes = 0;
@@ -30,13 +30,13 @@ class Watch final : public program::Observer {
   Ends ends;
 };
 
-// A program is the same on all ranks: where one has no copy, it has one of no byte. Those come behind its copies and
-// delay none of them.
+// All ranks run the same program, so a rank with fewer copies gets copies of 0 bytes behind its own, which delay none
+// of these.
 Ends copy(const SystemSpec& system, const std::function<Streams(Rank)>& streams_of) {
   const SystemSpec node = one_node(system);
   const auto ranks = static_cast<Rank>(node.node.gpus);
   std::vector<Streams> streams;
-  std::vector<std::size_t> longest;  // per stream
+  std::vector<std::size_t> longest;  // by stream: largest number of copies of a rank
   for (Rank rank = 0; rank < ranks; ++rank) {
     streams.push_back(streams_of(rank));
     longest.resize(std::max(longest.size(), streams.back().size()));
@@ -115,9 +115,9 @@ Values pairs(const SystemSpec& system, const Parameters& parameters) {
   return both(copy(system, [=](Rank rank) { return rank < 2 ? Streams{{{1 - rank, bytes}}} : Streams{}; }));
 }
 
-// A GPU's engine takes the copies of its streams in an order that differs from run to run and from GPU to GPU; where
-// senders meet at a receiver they share its port while other ports idle. As the collector's repetitions, several orders
-// give the median. The same orders every time.
+// A GPU's engine takes the copies of its streams in an order that differs between runs and GPUs. Senders that meet at a
+// receiver share its port, while other ports idle. Like the collector, takes the median of several orders; the orders
+// are the same every time.
 double of_many_orders(const SystemSpec& system, Rank gpus, double bytes) {
   constexpr std::size_t orders = 31;
   std::mt19937 random(1);
@@ -126,7 +126,7 @@ double of_many_orders(const SystemSpec& system, Rank gpus, double bytes) {
     std::vector<Streams> streams(gpus);
     for (Rank rank = 0; rank < gpus; ++rank) {
       for (Rank turn = 1; turn < gpus; ++turn) streams[rank].push_back({{(rank + turn) % gpus, bytes}});
-      // By hand: std::shuffle differs between libraries.
+      // Shuffled here because std::shuffle differs between standard libraries.
       for (std::size_t n = streams[rank].size(); n > 1; --n)
         std::swap(streams[rank][n - 1], streams[rank][random() % n]);
     }

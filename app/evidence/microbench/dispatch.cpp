@@ -1,4 +1,4 @@
-// Where workgroups go and when: first wave, refill of slots, clusters beside resident workgroups.
+// Where and when workgroups are placed: first wave, refill of slots, clusters beside resident workgroups.
 #include <algorithm>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -7,13 +7,13 @@ namespace moire::microbench {
 
 namespace {
 
-const Time spin = Time::from_us(20);  // as the collector: longer than the dispatch of all
+const Time spin = Time::from_us(20);  // as in the collector: longer than dispatching all
 
 Body::Answer spinning(Time time) {
   return [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); };
 }
 
-// Workgroups that began before the first of them ended.
+// The workgroups that began before the first of them ended.
 std::vector<Stamps::Stamp> first_wave(const std::vector<Stamps::Stamp>& stamps) {
   Time first_end = Time::max();
   for (const Stamps::Stamp& stamp : stamps) first_end = std::min(first_end, stamp.end);
@@ -24,7 +24,7 @@ std::vector<Stamps::Stamp> first_wave(const std::vector<Stamps::Stamp>& stamps) 
   return wave;
 }
 
-// Two waves: enough to see the first and the slots that the second takes.
+// Two waves show the first one, and the second one that takes its slots.
 Values dispatch(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec gpu = one_gpu(system);
   const std::int64_t per_cu = count(parameters, "wgs_per_sm");
@@ -37,7 +37,8 @@ Values dispatch(const SystemSpec& system, const Parameters& parameters) {
   const std::vector<Stamps::Stamp> wave = first_wave(stamps.of("spin"));
   Time last;
   for (const Stamps::Stamp& stamp : wave) last = std::max(last, stamp.begin);
-  // The k-th start after the first wave fills the slot of the k-th end on that CU: their means tell the mean gap.
+  // On each CU, the k-th start after the first wave fills the slot of the k-th end, so the difference of their means is
+  // the mean gap.
   double gap = 0;
   for (const Stamps::Stamp& stamp : wave) gap -= stamp.end.ns();
   const Time first_end =
@@ -50,7 +51,8 @@ Values dispatch(const SystemSpec& system, const Parameters& parameters) {
           {"slot_refill", gap / static_cast<double>(wave.size())}};
 }
 
-// Workgroups of clusters of `cluster` that start while `blockers` others are resident, one a CU.
+// The number of workgroups in clusters of `cluster` that start while `blockers` others, at most one on a CU, are
+// resident.
 std::int64_t cluster_wave(const SystemSpec& system, std::int64_t cluster, std::int64_t blockers) {
   const SystemSpec gpu = one_gpu(system);
   const cu::CuArraySpec& compute = gpu.node.gpu.compute;
@@ -66,7 +68,7 @@ std::int64_t cluster_wave(const SystemSpec& system, std::int64_t cluster, std::i
       queue("main", {program::Delay{"blockers first", spin}, std::move(clustered)})};
   Stamps stamps;
   simulate(gpu, program, &stamps);
-  // What starts only when the blockers have left does not count.
+  // Workgroups that start only after the blockers do not count.
   const std::vector<Stamps::Stamp> wave = first_wave(stamps.of("clustered"));
   return blockers > 0 && first_begin(wave) >= last_end(stamps.of("blocker")) ? 0 : std::ssize(wave);
 }

@@ -1,4 +1,4 @@
-// What a release of stores costs, on an idle machine and beside the stores of all workgroups.
+// The time of a release fence, on an idle machine and beside stores of all workgroups.
 #include <algorithm>
 #include <stdexcept>
 
@@ -48,7 +48,7 @@ class Fences final : public program::Observer {
   void workgroup(const program::WorkgroupSpan& span) override {
     if (span.phase == "fence") times_[span.workgroup].push_back((span.end - span.begin).ns());
   }
-  // Median over all workgroups and rounds from `first` on.
+  // The median over all workgroups, and over the rounds from `first` on.
   double median(std::size_t first) const {
     std::vector<double> all;
     for (const auto& [workgroup, times] : times_) {
@@ -63,7 +63,7 @@ class Fences final : public program::Observer {
   std::map<std::int64_t, std::vector<double>> times_;
 };
 
-constexpr std::uint32_t rounds = 16, settled = 4;  // as the collector: the first rounds build the load up
+constexpr std::uint32_t rounds = 16, settled = 4;  // as in the collector: the first rounds build up the load
 
 Values loaded(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
@@ -78,7 +78,7 @@ Values loaded(const SystemSpec& system, const Parameters& parameters) {
   gather.read = 1;
   gather.pipelined = false;
   gather.random_rows = true;
-  gather.in_flight = Bytes{32 * 1024.0};  // 8 loads a thread
+  gather.in_flight = Bytes{32 * 1024.0};  // 8 loads of each thread
   program::Program program(static_cast<Rank>(node.node.gpus));
   program.queues = {queue("main", {kernel(
                                       "rounds", gpu, per_cu, [=](Rank rank) { return rank == 0 ? wgs : 0; },

@@ -1,4 +1,4 @@
-// GEMMs of the GPU's library and element-wise kernels, alone and beside workgroups that hold SMs.
+// GEMMs of the GPU's library, and element-wise kernels: alone and beside workgroups that occupy SMs.
 #include "models/workload/kernel/gemm.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace moire::microbench {
 
 namespace {
 
-// Operations of one queue, as a scenario has them.
+// Appends the operations of one queue, as in a scenario.
 void append_gemm(builder::Builder& build, const Parameters& parameters) {
   kernel::GemmSpec spec;
   spec.m = count(parameters, "m");
@@ -22,7 +22,7 @@ void append_gemm(builder::Builder& build, const Parameters& parameters) {
   kernel::append_gemm(build, spec);
 }
 
-// As the collector's kernel: 256 threads, four loads of 16 B each of every array, then the stores.
+// Like the collector's kernel: each of 256 threads loads 4 x 16 B of every array and then stores.
 void append_stream(builder::Builder& build, const Parameters& parameters) {
   kernel::StreamSpec spec;
   spec.inputs = count(parameters, "inputs");
@@ -32,7 +32,7 @@ void append_stream(builder::Builder& build, const Parameters& parameters) {
   kernel::append_stream(build, spec);
 }
 
-// Workgroups of a whole CU that are there before and stay behind; with `traffic` they copy.
+// Workgroups that each occupy a CU, from before the measured kernel until after it; with `traffic` they copy.
 program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool traffic, Time stay) {
   constexpr std::int64_t threads = 512;
   PhaseShape copy;
@@ -41,7 +41,7 @@ program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool 
   copy.pipelined = false;
   copy.threads = copy.active_threads = threads;
   copy.in_flight = Bytes{32 * 1024.0};
-  // More than it will have done by the time that the measured kernel ends.
+  // More than the blocker can copy before the measured kernel ends.
   const double copies = stay.seconds() * gpu.compute.load_store_per_cu.value / copy.read;
   return kernel(
       "blockers", gpu, 1, [=](Rank) { return number; }, {copy},
@@ -53,11 +53,11 @@ program::Kernel blockers(const machine::GpuSpec& gpu, std::int64_t number, bool 
 
 using Append = void (*)(builder::Builder&, const Parameters&);
 
-// Between two events: what they add is the host's event_pair.
+// The time between two events, which add the host's event_pair.
 Values time(const libraries::EquippedSystem& system, const Parameters& parameters, Append append, std::int64_t resident,
             bool traffic) {
   libraries::EquippedSystem gpu{one_gpu(system), system.software};
-  gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;  // in front of the kernel that adds up a split k
+  gpu.node.gpu.host.queue_gap = system.node.gpu.host.queue_gap;  // precedes the kernel that adds up a split k
   if (resident >= gpu.node.gpu.compute.total_cus()) {
     throw std::invalid_argument(fmt::format("{} workgroups of a whole SM leave no SM; the GPU has {}", resident,
                                             gpu.node.gpu.compute.total_cus()));
@@ -65,7 +65,7 @@ Values time(const libraries::EquippedSystem& system, const Parameters& parameter
   const Time placed = Time::from_us(5);
   program::Program program(1);
   if (resident > 0) {
-    // Where the measured kernel ends is not known before: the blockers stay longer than it can take.
+    // The end of the measured kernel is not known here, so the blockers stay longer than it can take.
     program.queues.push_back(queue("blockers", {blockers(gpu.node.gpu, resident, traffic, Time::from_us(2e5))}));
   }
   program::Queue& measured = program.queues.emplace_back();

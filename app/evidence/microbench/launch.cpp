@@ -1,4 +1,4 @@
-// Launch and event cost.
+// The cost of launches and events.
 #include "app/evidence/microbench/bench.hpp"
 
 namespace moire::microbench {
@@ -11,7 +11,8 @@ program::Kernel spin(const std::string& name, const machine::GpuSpec& gpu, std::
       [=](Rank, std::int64_t, std::uint32_t step, Phase& phase) { return step == 0 && delay(phase, time); });
 }
 
-// What two events see of `kernels` empty kernels between them: as metric between_events_us. All wait in the queue.
+// The time between two events around `kernels` empty kernels, like the metric between_events_us. All are enqueued
+// before.
 double between_events(const SystemSpec& system, int kernels) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;
@@ -25,7 +26,7 @@ double between_events(const SystemSpec& system, int kernels) {
   return (result.end - result.operations[0].first_workgroup + gpu.node.gpu.host.event_pair).us();
 }
 
-// One kernel on an idle GPU. The host polls for its store, which is taken to be as long under way as one to a peer.
+// One kernel on an idle GPU. The host polls for its store, which is assumed to take as long as a store to a peer.
 Values launch_one(const SystemSpec& system) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;
@@ -39,7 +40,7 @@ Values launch_one(const SystemSpec& system) {
           {"event_pair_2", between_events(system, 2)}};
 }
 
-// Two kernels that were queued long before the first of them ended.
+// Two kernels that are both queued long before the first one ends.
 Values queue_gap(const SystemSpec& system, std::int64_t wgs) {
   SystemSpec gpu = one_gpu(system);
   gpu.node.gpu.host = system.node.gpu.host;

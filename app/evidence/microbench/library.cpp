@@ -15,7 +15,7 @@ namespace {
 using collective::Collective;
 using collective::Kind;
 
-// The GPUs that take part, as a node of their own.
+// The GPUs that take part, as a node.
 libraries::EquippedSystem participants(const SystemSpec& system, const Parameters& parameters, const char* what) {
   const std::int64_t gpus = count(parameters, "gpus");
   if (gpus < 2) throw std::invalid_argument(fmt::format("{} GPUs; {} is between 2 or more", gpus, what));
@@ -31,7 +31,7 @@ Bytes bytes_of(const Parameters& parameters, const char* name, const char* what)
   return Bytes{static_cast<double>(bytes)};
 }
 
-// Between events before and behind it on the slowest GPU: all begin together.
+// The time between two events on the slowest GPU; all GPUs begin together.
 Values time_of(const SystemSpec& system, const libraries::EquippedSystem& node, const Collective& collective) {
   return {{"time", (collective::time_of(node, collective) + system.node.gpu.host.event_pair).us()}};
 }

@@ -1,4 +1,4 @@
-// The microbenchmarks of a collective library: those of the machine and what needs to know the library too.
+// Microbenchmarks that depend on a collective library.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace moire::microbench {
 
-// all(), in which the library's own benchmarks can be simulated.
+// all(), with a simulation for those benchmarks that need the library.
 std::vector<Benchmark> with_library(const libraries::LibrarySpec& library);
 
 }  // namespace moire::microbench

@@ -1,4 +1,4 @@
-// Copy workgroups beside workgroups that only read: what bytes in flight are worth when the memory is busy.
+// Copying workgroups beside workgroups that only read: the rate that bytes in flight achieve when the memory is busy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,15 +13,15 @@ namespace moire::microbench {
 namespace {
 
 constexpr std::int64_t victim_threads = 512, background_threads = 1024;
-// The collector's loop of 32 rounds of two batches in few phases: within one, rates are steady.
+// Replaces the collector's loop of 32 rounds with two batches each by a few phases: within a phase, rates are constant.
 constexpr std::uint32_t steps = 4;
 constexpr double batches_per_step = 16;
 
-// Spans of all workgroups of a kernel, to be cut at the end of the window that both kernels share.
+// Records the spans of both kernels, to evaluate them in the window in which all workgroups run.
 class Spans final : public program::Observer {
  public:
   void workgroup(const program::WorkgroupSpan& span) override {
-    if (span.phase != "copy" && span.phase != "read") return;  // waits for the others
+    if (span.phase != "copy" && span.phase != "read") return;  // waits
     Kernel& kernel = span.phase == "copy" ? victims : background;
     kernel.spans.push_back({span.begin, span.end});
     Time& end = kernel.ends[span.workgroup];
@@ -30,7 +30,7 @@ class Spans final : public program::Observer {
   struct Kernel {
     std::vector<std::pair<Time, Time>> spans;
     std::map<std::int64_t, Time> ends;
-    // Steps done by `until`; one that is under way counts in part.
+    // The number of steps done by `until`; an unfinished step counts in part.
     double done(Time until) const {
       double sum = 0;
       for (const auto& [begin, end] : spans) {
@@ -45,15 +45,15 @@ class Spans final : public program::Observer {
 struct Case {
   bool remote;
   std::int64_t victims, background;
-  double victim_bytes, background_bytes;  // a step
+  double victim_bytes, background_bytes;  // per step
 };
 
 struct Rates {
-  double victim;  // mean of one
+  double victim;  // mean of one victim
   double background;
 };
 
-// `order` are the CUs of the first GPU in random order: first those of the victims, then those of the readers.
+// `order`: the CUs of the first GPU in random order; the first ones get the victims, the next ones the readers.
 Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& order, double stores) {
   const machine::GpuSpec& gpu = node.node.gpu;
   PhaseShape copy;
@@ -71,7 +71,7 @@ Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& o
   read.in_flight = Bytes{c.background_bytes / batches_per_step};
   read.mixed_stores = c.remote ? 0 : stores;
 
-  // As the collector: a workgroup on every SM, each with its role, all from one moment on.
+  // Like the collector: a workgroup with one of these roles on every SM, and all start working at the same time.
   enum class Role { idle, victim, reader };
   std::vector<Role> roles(order.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(c.victims + c.background); ++i) {
@@ -99,7 +99,7 @@ Rates once(const SystemSpec& node, const Case& c, const std::vector<cu::CuId>& o
                                       background_threads)})};
   Spans spans;
   simulate(node, program, &spans);
-  // Both run long; rates are those while all of them run.
+  // Rates count only while all workgroups of both kernels run.
   Time until = Time::max();
   for (const Spans::Kernel* kernel : {&spans.victims, &spans.background}) {
     for (const auto& [workgroup, end] : kernel->ends) until = std::min(until, end);
@@ -117,7 +117,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Which CUs work is another choice in every repetition, as the collector does it; the same choices every time.
+// Each repetition uses other random CUs, as in the collector; they are the same in every call.
 Values run(const SystemSpec& system, const Parameters& parameters) {
   constexpr int repetitions = 3;
   Case c{};
@@ -140,7 +140,7 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t n = order.size(); n > 1; --n) std::swap(order[n - 1], order[random() % n]);
     Rates rates = once(node, c, order, 0);
-    if (!c.remote && c.background > 0) {  // the share of stores in the memory's traffic is known from their rates
+    if (!c.remote && c.background > 0) {  // their rates show what share of the traffic are stores
       const double stored = rates.victim * static_cast<double>(c.victims);
       rates = once(node, c, order, stored / (2 * stored + rates.background));
     }

@@ -1,4 +1,4 @@
-// Bandwidth and latency of a GPU's own memory and cache: loads come a batch at a time, stores are not waited for.
+// Bandwidth and latency of a GPU's memory and caches: loads arrive one batch at a time, stores are not waited for.
 #include <algorithm>
 #include <numbers>
 #include <stdexcept>
@@ -15,11 +15,11 @@ struct Traffic {
   PhaseShape shape;
   std::int64_t wgs = 0;
   std::int64_t per_cu = 0;
-  double bytes_per_wg = 0;  // amount of the shape
+  double bytes_per_wg = 0;  // units of the shape
   std::int64_t threads = default_threads;
 };
 
-// One phase a workgroup: rates are steady from the first byte to the last.
+// Each workgroup has one phase, so that rates stay constant.
 Stamps stamps_of(const SystemSpec& system, const Traffic& traffic) {
   const SystemSpec gpu = one_gpu(system);
   program::Program program(1);
@@ -46,7 +46,7 @@ Time run_span(const SystemSpec& system, const Traffic& traffic) {
 
 Values as_values(const Rate& rate) { return {{"bandwidth", rate.total}, {"bandwidth_per_wg", rate.per_wg}}; }
 
-// Long against the latency and against the dispatch of the first wave, as the collector's.
+// Takes long compared with the latency and with the dispatch of the first wave, as in the collector.
 constexpr double stream_bytes = 2 << 20;
 
 Traffic stream(const Parameters& parameters) {
@@ -68,7 +68,7 @@ double miss_ratio(const machine::GpuSpec& gpu, double footprint) {
   return 1 - memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{footprint});
 }
 
-constexpr double rows_per_wg = 4096;  // that the collector lets a workgroup gather in one repetition
+constexpr double rows_per_wg = 4096;  // gathered by each of the collector's workgroups in one repetition
 
 Values gather(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
@@ -77,9 +77,10 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.random_rows = true;
   traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
   const double footprint = number(parameters, "footprint_bytes");
-  // In the middle repetition the cache holds what those before it read: with few workgroups not all of the footprint.
-  constexpr double repetitions_before = 5;  // 2 to warm up, then 3 of the 7 that count, of which the median is taken
-  constexpr double all_seen = 50;           // e^-50 is below the last bit of 1
+  // The cache holds what the repetitions before the median one have read, which with few workgroups is not the whole
+  // footprint.
+  constexpr double repetitions_before = 5;  // 2 to warm up and 3 of the 7 that count, whose median is used
+  constexpr double all_seen = 50;           // e^-50 is less than the last bit of 1
   const double read_before =
       repetitions_before * static_cast<double>(traffic.wgs) * rows_per_wg * number(parameters, "row_bytes");
   const double seen = 1 - 1 / core::power(std::numbers::e, std::min(all_seen, read_before / footprint));
@@ -87,7 +88,7 @@ Values gather(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Tasks of some batches of rows and a store; the rows are far more than the cache holds.
+// Each task gathers several batches of rows and stores once; the rows are far larger than the cache.
 Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   const double rows = number(parameters, "gather_bytes"), stored = number(parameters, "store_bytes");
@@ -110,7 +111,7 @@ Values hbm_read(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Nobody waits for a store: a CU has as many under way as it can hold.
+// Nothing waits for stores, so a CU has as many in flight as it can hold.
 Values hbm_write(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   traffic.shape.write = 1;
@@ -125,7 +126,7 @@ Values hbm_copy(const SystemSpec& system, const Parameters& parameters) {
   return as_values(run_traffic(system, traffic));
 }
 
-// Every workgroup reads all of the footprint again and again: what the cache cannot hold comes from memory.
+// Every workgroup reads the whole footprint repeatedly; what the cache cannot hold comes from memory.
 Values l2_read(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
@@ -133,7 +134,7 @@ Values l2_read(const SystemSpec& system, const Parameters& parameters) {
   return {{"bandwidth", run_traffic(system, traffic).total}};
 }
 
-// Dependent loads of one thread, a sector each.
+// Dependent loads by one thread, each of one sector.
 Values chase(const SystemSpec& system, const Parameters& parameters) {
   constexpr double sector = 32, hops = 1000;
   Traffic traffic;
@@ -149,7 +150,7 @@ Values chase(const SystemSpec& system, const Parameters& parameters) {
   return {{"latency", sector / run_traffic(system, traffic).per_wg}};
 }
 
-// Gathers of 512-byte rows by the first `sms` CUs of a group; the others do nothing.
+// Gathers of 512-byte rows by the first `sms` CUs of a group; the other CUs are idle.
 Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   constexpr double row = 512;
   const SystemSpec gpu = one_gpu(system);
@@ -166,7 +167,7 @@ Values gpc_read(const SystemSpec& system, const Parameters& parameters) {
   traffic.shape.name = "gather";
   traffic.shape.random_rows = true;
   traffic.shape.read_overfetch = memory::row_overfetch(gpu.node.gpu.hbm, Bytes{row});
-  // Every workgroup reads the same rows again and again.
+  // Every workgroup reads the same rows repeatedly.
   const auto wgs = static_cast<double>(sms) * static_cast<double>(count(parameters, "wgs_per_sm"));
   traffic.shape.read_miss = miss_ratio(gpu.node.gpu, wgs * rows_per_wg * row);
   const auto stamps = run_on(gpu, cus, count(parameters, "wgs_per_sm"), traffic.shape, stream_bytes);

@@ -17,7 +17,7 @@ Benchmark victim(std::string name, std::string description, std::string metric, 
           {}};
 }
 
-// What there is to know of a GPU without running a program on it.
+// Properties of a GPU that need no program.
 std::vector<Benchmark> facts() {
   return {
       {"property",

@@ -1,5 +1,5 @@
-// What the collector measures, as programs of Moire: one benchmark of docs/reference/measurements.md each. Calibration
-// runs them against measured values, so a parameter means what the simulator does with it.
+// The measurements of the collector as Moire programs: one benchmark for each entry of docs/reference/measurements.md.
+// Calibration compares their simulation with measured values, so that a parameter means what the simulator makes of it.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace moire::microbench {
 
-using Parameters = std::map<std::string, double>;  // as in the file: bytes and counts in full
+using Parameters = std::map<std::string, double>;  // units as in the file: bytes and counts without prefixes
 using Values = std::map<std::string, double>;      // metric -> value in the metric's unit
 
 struct Quantity {
@@ -22,11 +22,11 @@ struct Quantity {
 struct Benchmark {
   std::string name;
   std::string about;
-  std::vector<std::vector<std::string>> parameters;  // the sets of parameter names a row may have
+  std::vector<std::vector<std::string>> parameters;  // each set of parameter names that a row may have
   std::vector<Quantity> metrics;
-  // Simulates it; gives those of the metrics that a row with these parameters has and the models have an answer to.
-  // Empty for what has nothing to simulate (properties, clocks). Throws std::invalid_argument for parameters that the
-  // system cannot have (more GPUs than a node, more workgroups than a CU).
+  // Simulates the benchmark and returns those metrics that a row with these parameters has and the models can predict.
+  // Empty if there is nothing to simulate (properties, clocks). Throws std::invalid_argument for parameters that the
+  // system cannot have (more GPUs than a node has, more workgroups than fit on a CU).
   std::function<Values(const libraries::EquippedSystem&, const Parameters&)> run;
 };
 

@@ -1,4 +1,4 @@
-// Closed-form expectations on the machine of round numbers: 8 CUs in 2 groups of 4.
+// Closed-form expectations for a machine with round numbers: 8 CUs in 2 groups of 4.
 #include "app/evidence/microbench/microbench.hpp"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(Launch, CallAndFirstStore) {
   system.node.gpu.host.kernel_start = Time::from_us(3);
   const Values values = run(system, "launch", {});
   EXPECT_DOUBLE_EQ(values.at("host_call"), 2);
-  EXPECT_DOUBLE_EQ(values.at("host_to_store"), 2 + 3 + 0.5);  // and the store's way
+  EXPECT_DOUBLE_EQ(values.at("host_to_store"), 2 + 3 + 0.5);  // 0.5 us until the store arrives
 }
 
 TEST(Launch, QueueGapIsTheDevicesWhateverTheHostCosts) {
@@ -67,7 +67,7 @@ TEST(Dispatch, FirstWaveAndRefill) {
   libraries::EquippedSystem system = example();
   system.node.gpu.compute.launch_interval = Time::from_ns(2);
   system.node.gpu.compute.slot_refill = Time::from_ns(200);
-  // Two groups start one workgroup each a turn: 4 turns a workgroup a CU.
+  // Both groups start one workgroup in each turn, so it takes 4 turns for each workgroup per CU.
   for (const double per_sm : {1, 2, 4}) {
     const Values values = run(system, "dispatch", {{"wgs_per_sm", per_sm}});
     EXPECT_DOUBLE_EQ(values.at("first_wave_wgs"), 8 * per_sm);
@@ -82,7 +82,8 @@ TEST(Dispatch, ClustersBesideBlockers) {
   };
   EXPECT_DOUBLE_EQ(wave(1, 0), 8);
   EXPECT_DOUBLE_EQ(wave(1, 3), 5);
-  // Blockers go to the groups in turn: with two, each group has 3 CUs left: one cluster of 2, none of 4.
+  // Blockers alternate between the groups. With two, each group has 3 free CUs: room for one cluster of 2 and none of
+  // 4.
   EXPECT_DOUBLE_EQ(wave(2, 2), 4);
   EXPECT_DOUBLE_EQ(wave(4, 2), 0);
   EXPECT_DOUBLE_EQ(wave(4, 1), 4);
@@ -96,7 +97,7 @@ TEST(Dispatch, GroupsAsTheCollectorNumbersThem) {
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 1}}, "sms"), 3);
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 2);
   EXPECT_THROW(value(system, "gpc", {{"gpc", 3}}, "sms"), std::invalid_argument);
-  // Those that fill first as a whole have the highest SMs, so the highest numbers.
+  // Groups that are filled first completely have the highest SMs and therefore the highest numbers.
   system.node.gpu.compute.groups = {{.cus = 1, .filled_first = 1}, {.cus = 4, .filled_first = 1}, {.cus = 3}};
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 0}}, "sms"), 4);
   EXPECT_DOUBLE_EQ(value(system, "gpc", {{"gpc", 2}}, "sms"), 1);

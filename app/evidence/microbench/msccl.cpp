@@ -1,5 +1,5 @@
-// Small MSCCL plans, each of which shows one cost of the interpreter that validation/msccl runs on GPUs: those that
-// validation/msccl/micro.py makes.
+// Small MSCCL plans that each show one cost of the interpreter that validation/msccl runs on GPUs; the same as made by
+// validation/msccl/micro.py.
 #include "app/evidence/microbench/msccl.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The microbenchmarks that need a profile of what interprets MSCCL algorithms.
+// Microbenchmarks of an interpreter of MSCCL algorithms; they need its profile.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace moire::microbench {
 
-// Lets those of `benchmarks` be simulated, if the library has channels.
+// Adds simulations to these benchmarks if the library has channels.
 void with_interpreter(const libraries::LibrarySpec& library, std::vector<Benchmark>& benchmarks);
 
 }  // namespace moire::microbench

@@ -11,7 +11,7 @@
 namespace moire::microbench {
 namespace {
 
-// Overheads of whole microseconds, on a machine whose memory and links hardly take time for chunks of 16 bytes.
+// Overheads of whole microseconds, on a machine whose memory and links take almost no time for chunks of 16 bytes.
 libraries::LibrarySpec interpreter() {
   libraries::LibrarySpec library;
   library.name = "interpreter";
@@ -65,7 +65,7 @@ TEST(Msccl, NeedsALibraryWithChannels) {
 
 TEST(Msccl, EveryStepHasItsOverhead) {
   EXPECT_NEAR(inside("msccl_steps", {{"steps", 9}}) - inside("msccl_steps", {{"steps", 1}}), 8 * 5, 0.01);
-  // And the way of the flag: a store of 500 ns, a poll of 100 ns.
+  // Each hop adds the time of the flag: a store of 500 ns and a poll of 100 ns.
   EXPECT_NEAR(inside("msccl_ping", {{"hops", 9}}) - inside("msccl_ping", {{"hops", 1}}), 8 * (7 + 0.6), 0.8);
 }
 

@@ -1,4 +1,4 @@
-// Stores and copies of workgroups to the memory of other GPUs of the node, and flags between two of them.
+// Stores and copies by workgroups to the memory of other GPUs in the node, and flags between two GPUs.
 #include <algorithm>
 #include <stdexcept>
 
@@ -13,15 +13,15 @@ constexpr double mib = 1 << 20;
 struct Sending {
   PhaseShape shape;
   std::int64_t wgs = 0;
-  std::function<std::int64_t(Rank)> peers_of;              // how many peers a rank sends to; 0: it is no sender
-  std::function<Rank(Rank, std::int64_t workgroup)> peer;  // of a workgroup
+  std::function<std::int64_t(Rank)> peers_of;              // number of peers that a rank sends to
+  std::function<Rank(Rank, std::int64_t workgroup)> peer;  // destination of a workgroup
 };
 
-// As the collector: more bytes for few workgroups, so that all cases are long against what launches cost.
+// As in the collector: more bytes for few workgroups, so that every case takes long compared with launches.
 double wg_bytes(std::int64_t wgs) { return (wgs <= 32 ? 8 : wgs <= 264 ? 2 : 1) * mib; }
 
 struct Sent {
-  double per_sender = 0;  // of the slowest
+  double per_sender = 0;  // the slowest sender
   double per_wg = 0;      // mean
   double into_receiver = 0;
 };
@@ -61,12 +61,12 @@ PhaseShape stores(const machine::GpuSpec& gpu, std::int64_t wgs) {
   PhaseShape shape;
   shape.name = "store";
   shape.peer_write = 1;
-  // Nobody waits for a store: a CU has as many under way as it can hold.
+  // Nothing waits for stores, so a CU has as many in flight as it can hold.
   shape.in_flight = gpu.compute.bytes_in_flight_per_cu / static_cast<double>(spread(gpu, wgs));
   return shape;
 }
 
-// `senders` GPUs, each to its next `peers`, workgroup by workgroup in turn.
+// The first `senders` GPUs send to their next `peers` GPUs; workgroups take turns.
 Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, std::int64_t peers,
                 std::int64_t senders) {
   if (peers < 1 || senders < 1) throw std::invalid_argument("no peer or no sender");
@@ -78,7 +78,7 @@ Sending to_next(const SystemSpec& system, PhaseShape shape, std::int64_t wgs, st
 
 Values as_values(const Sent& sent) { return {{"bandwidth", sent.per_sender}, {"bandwidth_per_wg", sent.per_wg}}; }
 
-// chunk_bytes changes nothing here: rows of 512 B took as long as contiguous stores on every GPU measured.
+// chunk_bytes is ignored: rows of 512 B took as long as contiguous stores on every GPU measured.
 Values peer_store(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   const std::int64_t wgs = count(parameters, "wgs");
@@ -98,7 +98,7 @@ Values peer_copy(const SystemSpec& system, const Parameters& parameters) {
       node, to_next(node, shape, count(parameters, "wgs"), count(parameters, "peers"), count(parameters, "senders"))));
 }
 
-// Loads go to the peers in turn, workgroup by workgroup.
+// Loads from the peers; workgroups take turns.
 Values peer_load(const SystemSpec& system, const Parameters& parameters) {
   const SystemSpec node = one_node(system);
   PhaseShape shape;
@@ -130,7 +130,7 @@ Values flag(const SystemSpec& system, const Parameters&) {
                                       "ping-pong", node.node.gpu, 1, [](Rank rank) { return rank < 2 ? 1 : 0; }, {},
                                       [=](Rank rank, std::int64_t, std::uint32_t step, Phase& phase) {
                                         const std::int64_t round = step / 2;
-                                        const bool sends = (step + rank) % 2 == 0;  // rank 0 serves
+                                        const bool sends = (step + rank) % 2 == 0;  // rank 0 begins
                                         phase.kind = sends ? Phase::Kind::signal : Phase::Kind::wait;
                                         phase.peer = 1 - rank;
                                         phase.flag = flags.at(sends ? phase.peer : rank, 0);

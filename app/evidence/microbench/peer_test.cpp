@@ -1,5 +1,5 @@
-// Closed-form expectations on the machine of round numbers: ports of 300 GB/s, stores of a CU 50 GB/s, copy engines
-// that take 10 us for a first command and 2 us for one behind it, then 100 GB/s.
+// Closed-form expectations for a machine with round numbers: ports of 300 GB/s, stores of a CU at 50 GB/s, and copy
+// engines that take 10 us for a first command, 2 us for one that follows another, and copy at 100 GB/s.
 #include <gmock/gmock.h>
 
 #include "app/evidence/microbench/microbench.hpp"
@@ -24,7 +24,7 @@ TEST(Peer, StoresAreBoundByTheCuThenByThePort) {
   EXPECT_NEAR(run(four, "peer_store", stores(4, 1, 1)).at("bandwidth"), 200, 1e-3);
   const Values many = run(four, "peer_store", stores(32, 3, 4));
   EXPECT_NEAR(many.at("bandwidth"), 300, 0.01);
-  EXPECT_NEAR(many.at("bandwidth_per_wg"), 300. / 32, 0.2);  // 32 over 3 peers: not quite even
+  EXPECT_NEAR(many.at("bandwidth_per_wg"), 300. / 32, 0.2);  // 32 workgroups do not divide evenly by 3 peers
 }
 
 TEST(Peer, FanInSharesTheReceiversPort) {
@@ -62,7 +62,7 @@ TEST(Fence, CostsItselfAndTheWayBackOfRemoteStores) {
 }
 
 TEST(Fence, UnderLoadTheStoresOfAllShareThePort) {
-  // 8 workgroups store 75 kB each, all at once: 600 kB through 300 GB/s.
+  // 8 workgroups store 75 kB each at the same time: 600 kB through 300 GB/s.
   const double loaded =
       run(four, "loaded_fence", {{"wgs_per_sm", 1}, {"gather_bytes", 0}, {"store_bytes", 75e3}, {"peers", 1}})
           .at("time");
@@ -86,11 +86,11 @@ TEST(Copies, OfOneGpuGoOneAfterTheOther) {
 
 TEST(Copies, InAnyOrderSendersMeetAtReceivers) {
   libraries::EquippedSystem system = four;
-  system.node.gpu.port.links = 2;               // 100 GB/s: what one engine moves
-  const double rotated = 10 + 2 * 10 + 3 * 10;  // three first commands, one copy after the other
+  system.node.gpu.port.links = 2;               // 100 GB/s, the rate of one engine
+  const double rotated = 10 + 2 * 10 + 3 * 10;  // three first commands, then one copy after the other
   const double time = run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time");
   EXPECT_GT(time, rotated + 5);
-  EXPECT_LE(time, rotated + 2 * 30);  // all three to one receiver, every time
+  EXPECT_LE(time, rotated + 2 * 30);  // if all three always went to one receiver
   EXPECT_EQ(time, run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"));
   EXPECT_NEAR(run(four, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 3}}).at("time"), rotated, 1e-6)
       << "a port as wide as three engines: order does not matter";
@@ -103,7 +103,7 @@ TEST(Copies, OfSeveralGpusMeetOnlyAtAPort) {
   EXPECT_NEAR(pairs.at("first_end"), 20, 1e-6);
   system.node.gpu.port.links = 3;  // 150 GB/s
   EXPECT_NEAR(run(system, "copy_fan_in", {{"bytes", mb}, {"senders", 3}}).at("time"), 10 + 20, 1e-6);
-  // Rotated order: nobody shares a port.
+  // In rotated order, no two senders share a port.
   EXPECT_NEAR(run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 4}, {"streams", 1}}).at("time"),
               10 + 2 * 2 + 3 * 10, 1e-6);
   EXPECT_NEAR(run(system, "copy_all_to_all", {{"bytes", mb}, {"gpus", 2}, {"streams", 1}}).at("time"), 20, 1e-6);

@@ -1,6 +1,6 @@
-// Energy of one iteration of the loops of validation/power, at the clock that they were measured at. The energy is that
-// of the measured time: idle power and CUs with workgroups for as long as the iteration took there, and what its
-// operations take by their number, so that errors of simulated times are no errors of energies.
+// Energy of one iteration of the loops of validation/power, at the clock at which they were measured. Idle power and
+// CUs with workgroups count for the measured time, operations by their number. Therefore errors in simulated times do
+// not become errors in energy.
 #include <stdexcept>
 
 #include "app/evidence/microbench/bench.hpp"
@@ -48,7 +48,7 @@ Values measured(const Loop& loop, const Parameters& parameters) {
           {"clock_left", top * (1 - power.matrix_dip * used) * 1e-6}};
 }
 
-// A kernel of workgroups that do `amount` units of a shape each.
+// A kernel whose workgroups together do `amount` units of a shape.
 Values units(const libraries::EquippedSystem& system, const Parameters& parameters, PhaseShape shape, double amount,
              std::int64_t gpus) {
   Loop loop = loop_on(system, parameters, gpus);
@@ -98,7 +98,7 @@ Values fma(const libraries::EquippedSystem& system, const Parameters& parameters
   PhaseShape shape;
   shape.name = "arithmetic";
   shape.flop = 1;
-  // Eight chains a thread, two operations each.
+  // Each thread computes eight chains, with two operations in each round.
   const double flop = wgs_per_cu * static_cast<double>(system.node.gpu.compute.total_cus() * default_threads) * 8 * 2;
   return units(system, parameters, shape, flop * number(parameters, "rounds"), 1);
 }

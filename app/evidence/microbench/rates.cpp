@@ -8,7 +8,7 @@ namespace moire::microbench {
 
 namespace {
 
-// Of the first `sms` CUs.
+// The rate of the first `sms` CUs.
 Values flops(const SystemSpec& system, std::int64_t sms, std::int64_t per_cu, program::Arithmetic unit) {
   constexpr double flop_per_wg = 1e9;
   const SystemSpec gpu = one_gpu(system);

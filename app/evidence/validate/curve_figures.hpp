@@ -1,4 +1,4 @@
-// Measured and simulated curves of microbenchmarks.
+// Figures of measured and simulated curves of microbenchmarks.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ struct CurveValue {
   double simulated = 0;
 };
 
-// Over the parameter that takes most values; the others tell the series apart, those with most points first. `unit` may
-// be "1", which is not shown. Nothing where no parameter takes two values.
+// The x axis is the parameter with most values. The others distinguish series, of which those with most points come
+// first. A `unit` of "1" is not shown. Empty if no parameter has two values.
 std::vector<report::Figure> curve_figures(const std::string& name, const std::string& metric, const std::string& unit,
                                           const std::vector<CurveValue>& values);
 

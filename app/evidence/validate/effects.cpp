@@ -15,7 +15,7 @@ const study::MetricInfo bad_choices_percent = {"bad_choices_percent",
                                                "Share of the choices by the simulation that are measured more than "
                                                "5 % above the best measured one"};
 
-// All columns of a case but one, for a key; and the value of that one.
+// A key of all columns of a case but one, and the value of that column.
 std::optional<std::string> without(const Case& one, const std::string& column, std::string& value) {
   std::string rest;
   bool has = false;
@@ -35,7 +35,7 @@ std::optional<double> change(const std::optional<double>& value, const std::opti
   return 100 * (*value / *reference - 1);
 }
 
-// Percent of choices that are bad; nothing where none was measured.
+// The percentage of choices that are bad; empty if none was measured.
 std::optional<double> bad_choices(const Effect& spec, const GroupResult& group) {
   struct Choice {
     double simulated = 0, measured = 0, best = 0;

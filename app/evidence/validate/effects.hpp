@@ -1,13 +1,13 @@
-// The effect of a choice: how much a metric changes from one value of a column to another, measured and simulated.
+// The effect of a choice: how much a metric changes between two values of a column, measured and simulated.
 //
 //   effects:
 //     - {name: strategies, of: c3, by: strategy, against: compute_first, same_within: 2 %, most_wrong: 10 %,
 //        most_bad_choices: 20 %}
 //
-// What designers ask first is not how long something takes but whether it is better. An effect is right where the
-// simulation has its sign, and where both say that there is next to none (`same_within`). And whoever takes what the
-// simulation says is the shortest should lose little: a choice is bad where its measured value is more than
-// `good_within` above the best measured one.
+// Designers first ask whether a choice is better, not how long something takes. An effect is right if the simulation
+// has its sign, or if both changes are negligible (`same_within`). And users who follow the simulation should lose
+// little: its choice is bad if the measured value of that choice is more than `good_within` above the best measured
+// one.
 #pragma once
 
 #include "app/evidence/validate/group.hpp"
@@ -26,24 +26,24 @@ struct EffectSpec {
   static void describe(config::Describer<EffectSpec>& d);
 };
 
-// Of a choice by the simulation: how much longer, in percent, its measured value may be than the best measured one. The
-// goal for the choice of a strategy is stated with it, and works that run alone have errors of 2 to 5 % (README): what
-// is closer together than that no simulation of such parts can tell apart.
+// How much longer than the best measured value, in percent, the measured value of the simulation's choice may be. The
+// goal for choosing strategies uses this value. Parts that run alone have errors of 2 to 5 % (README), so a simulation
+// of such parts cannot distinguish choices that are closer.
 inline constexpr double usual_good_within = 5;
 
 struct Effect {
   std::string name;
-  std::size_t of = 0;  // number of a group
+  std::size_t of = 0;  // number of the group
   std::string by, against;
-  double same_within = 0;  // percent
+  double same_within = 0;  // in percent
   std::optional<double> most_wrong;
   std::optional<double> most_bad_choices;
-  double good_within = usual_good_within;  // percent
+  double good_within = usual_good_within;  // in percent
 };
 
 bool is_right(double measured_percent, double simulated_percent, double same_within);
 
-// Cases of `group` that differ in column `by` alone are compared with the one that has `against` there.
+// Compares the cases of `group` that differ only in column `by` with the one that has `against` there.
 GroupResult effect(const Effect& spec, const GroupResult& group);
 
 }  // namespace moire::validate

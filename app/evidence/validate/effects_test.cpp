@@ -52,7 +52,7 @@ TEST(Effects, AreChangesAgainstTheSameCaseWithTheOtherChoice) {
   EXPECT_NEAR(result.metrics[0].value, 100.0 / 3, 1e-9);
   ASSERT_EQ(result.limits.size(), 2);
   EXPECT_FALSE(result.limits[0].held());
-  // a: dma, the best. b: late is chosen and took 10 % longer than plain. c and d are no choices.
+  // a: dma is chosen and best. b: late is chosen and took 10 % longer than plain. c and d offer no choice.
   EXPECT_DOUBLE_EQ(result.metrics[1].value, 50);
   EXPECT_FALSE(result.limits[1].held());
   ASSERT_EQ(result.curves.size(), 2) << "by choice";

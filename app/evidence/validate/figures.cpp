@@ -83,7 +83,7 @@ report::Figure errors(const GroupResult& group) {
   }
   if (names.size() <= most_names) {
     figure.x_categories = std::move(names);
-    // Slanted names hang below the axis.
+    // Slanted names need space below the axis.
     if (figure.x_categories.size() > 6) figure.height += 60;
   }
   figure.y_lines = {0};
@@ -98,7 +98,7 @@ report::Figure errors(const GroupResult& group) {
   return figure;
 }
 
-// Mean and worst of every curve.
+// The mean and the worst error of every curve.
 report::Figure curve_errors(const GroupResult& group) {
   report::Figure figure;
   figure.title = group.name;

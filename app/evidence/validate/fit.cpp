@@ -19,7 +19,7 @@ bool is_a_word(const std::string& name) {
   return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
 }
 
-// The keys of the spec that a section has, for suggestions.
+// The keys of a section's spec, for suggestions.
 std::vector<std::string> known_keys(const libraries::Path& path) {
   const config::Description* spec = libraries::section_spec(path.section);
   return spec != nullptr ? spec->keys() : std::vector<std::string>{};

@@ -1,10 +1,10 @@
-// What `moire calibrate` fits of a library's profile, and to which groups of a validation file.
+// Describes what `moire calibrate` fits in a library's profile, and to which groups of a validation file.
 //
 //   fit:
 //     - {name: ll, groups: [ll], keys: {channels.ll.step_overhead: 0.4 us, channels.ll.batch_pause: 0.2 us}}
 //
-// The values say where the search begins, so that it ends at the same values whatever the profile has. `moire validate`
-// does not look at them.
+// The values are the starts of the search, so that its result does not depend on the profile's values. `moire validate`
+// ignores them.
 #pragma once
 
 #include "app/evidence/validate/group.hpp"
@@ -24,22 +24,22 @@ struct FitKey {
   std::string path;  // "channels.ll.step_overhead"
   config::Dimension dimension = config::Dimension::ratio;
   double start = 0;
-  double low = 0;  // it stays within
+  double low = 0;  // bounds of the search
   double high = 0;
   config::Place place;
 };
 
 struct Fit {
   std::string name;
-  std::vector<std::size_t> groups;  // numbers
+  std::vector<std::size_t> groups;  // numbers of the groups
   std::vector<FitKey> keys;
   config::Place place;
 };
 
-// A value is searched for between the 64th part of where it begins and 64 times as much, within the spec's limits.
+// A value is searched from 1/64 of its start to 64 times its start, within the limits of the spec.
 inline constexpr double fit_range = 64;
 
-// One entry of the list; `group_names` are those of the file. What is wrong is in `diagnostics`.
+// Reads one entry of the list; `group_names` are those of the file. Errors are in `diagnostics`.
 Fit read_fit(const FitSpec& spec, const config::Node& node, const std::vector<std::string>& group_names,
              config::Diagnostics& diagnostics);
 

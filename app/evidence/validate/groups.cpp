@@ -1,4 +1,4 @@
-// The kinds of groups.
+// The list of all kinds of groups.
 #include "app/evidence/validate/group.hpp"
 #include "app/evidence/validate/measurements_group.hpp"
 #include "app/evidence/validate/scenario_group.hpp"

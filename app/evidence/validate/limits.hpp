@@ -6,7 +6,7 @@
 
 namespace moire::validate {
 
-// Values such as "15 %", or "4 points" for differences; parsed by read_limits().
+// Values such as "15 %", or "4 points" for differences; read_limits() parses them.
 struct LimitsSpec {
   config::Node each;
   config::Node mean;
@@ -23,10 +23,10 @@ struct Limits {
 // `unit` is "%" or "points".
 std::optional<Limits> read_limits(const LimitsSpec& spec, const std::string& unit, config::Diagnostics& diagnostics);
 
-// "15 %" as 15; nothing, and a diagnostic, for another unit.
+// "15 %" is 15; reports an error and returns nothing for another unit.
 std::optional<double> read_limit(const config::Node& node, const std::string& unit, config::Diagnostics& diagnostics);
 
-// What the summary of a group has to stand against.
+// Adds the limits, with the values from the group's summary, to the group.
 void apply(const Limits& limits, GroupResult& group);
 
 }  // namespace moire::validate

@@ -1,4 +1,4 @@
-// Over 400 lines: every way in which a table of measurements can disagree with its description is told together.
+// Over 400 lines: every way in which a table of measurements can disagree with its description is checked in one place.
 #include "app/evidence/validate/measured_rows.hpp"
 
 #include <fmt/format.h>
@@ -25,16 +25,16 @@ using config::in_quotes;
 using config::Node;
 using config::Place;
 
-// What a metric is measured in, and how numbers of another unit become numbers of its unit.
+// The unit of a metric, and the conversion of numbers in other units.
 struct MetricUnit {
-  std::string unit;  // "us", "B", "%" or "" for a count
+  std::string unit;  // "us", "B", "%", or "" for a count
   Dimension dimension() const {
     if (unit == "us") return Dimension::time;
     if (unit == "W") return Dimension::power;
     if (unit == "MHz") return Dimension::per_second;
     return unit == "B" ? Dimension::bytes : Dimension::ratio;
   }
-  double base() const {  // base units in one of them
+  double base() const {  // base units in one of this unit
     return unit == "us" || unit == "MHz" ? 1e6 : unit == "%" ? 0.01 : 1;
   }
 };
@@ -58,7 +58,7 @@ bool same_value(const std::string& a, const std::string& b) {
 bool starts_column(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool in_column(char c) { return starts_column(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// "$bytes B" -> "65536 B"; "$$" is a dollar. `cell` answers the value of a column, or nothing after a complaint.
+// "$bytes B" -> "65536 B"; "$$" is a dollar. `cell` returns the value of a column, or nothing after reporting an error.
 template <class Cell>
 std::optional<std::string> filled_in(const std::string& text, const Cell& cell) {
   std::string out;
@@ -84,7 +84,7 @@ std::optional<std::string> filled_in(const std::string& text, const Cell& cell) 
   return out;
 }
 
-// "bytes" of "$bytes" and "${bytes}".
+// The name of the column in "$bytes" or "${bytes}".
 std::string column_in(const std::string& text) {
   if (text.size() > 3 && text.starts_with("${") && text.ends_with("}")) return text.substr(2, text.size() - 3);
   return text.size() > 1 ? text.substr(1) : "";
@@ -124,7 +124,7 @@ class Rows {
     }
   }
 
-  // The value written in the file itself.
+  // A value that is written in the file itself.
   void literal() {
     const MeasuredSpec& measured = spec_.measured;
     const Place& place = place_of(node_, {"measured"});
@@ -165,7 +165,7 @@ class Rows {
                        "it must be above 0, or there is no error in percent of it");
   }
 
-  // What a number of the file is multiplied with.
+  // The factor that converts numbers of the file to the metric's unit.
   std::optional<double> factor() {
     const std::string wanted = unit_.unit.empty() ? "1" : unit_.unit;
     if (!spec_.measured.unit) {
@@ -240,7 +240,7 @@ class Rows {
     }
   }
 
-  // Which rows the group is about.
+  // Selects the rows of the group.
   std::function<bool(const std::vector<CsvCell>&)> selection(const CsvTable& file) {
     std::vector<std::pair<std::size_t, std::vector<std::string>>> wanted;
     const Node* rows = node_.find("rows");
@@ -268,7 +268,7 @@ class Rows {
     };
   }
 
-  // For an empty selection: the values that the columns asked for do have.
+  // For an empty selection: the values that exist in the columns asked for.
   std::string what_there_is(const CsvTable& file) const {
     if (file.rows.empty()) return "there is none below the column names";
     std::vector<std::string> columns;
@@ -341,7 +341,7 @@ class Rows {
     });
   }
 
-  // The group's `set` for this row.
+  // Applies the group's `set` to this row.
   void changes(const std::vector<std::string>& columns, MeasuredCase& into) {
     for (std::size_t i = 0; i < spec_.set.size(); ++i) {
       Node value = spec_.set[i].second;
@@ -353,7 +353,7 @@ class Rows {
   }
 
   bool fill(Node& value, const std::vector<std::string>& columns) {
-    if (value.top) return true;  // a file's content
+    if (value.top) return true;  // the content of a file
     bool good = true;
     for (Node& item : value.items) good = fill(item, columns) && good;
     for (Node::Entry& entry : value.entries) good = fill(entry.value, columns) && good;
@@ -379,12 +379,12 @@ class Rows {
     if (!text) return false;
     const bool whole = value.text == "$" + column_in(value.text) || value.text == "${" + column_in(value.text) + "}";
     value.text = std::move(*text);
-    if (used) value.place = used->place;  // what is wrong with the value is wrong there
+    if (used) value.place = used->place;  // errors in the value are at the cell
     if (whole && used && (value.text.front() == '{' || value.text.front() == '[')) return read_as_yaml(value) && good;
     return good;
   }
 
-  // A cell that holds a map or a list.
+  // Reads a cell that holds a map or a list.
   bool read_as_yaml(Node& value) {
     Diagnostics own;
     const auto tree = config::load_text(value.place.str(), value.text, {}, own, {.includes = false});
@@ -410,7 +410,7 @@ class Rows {
   const bool predict_;
   Diagnostics& diagnostics_;
   const MetricUnit unit_;
-  std::vector<std::vector<std::string>> paths_;  // of `set`; empty where it is wrong
+  std::vector<std::vector<std::string>> paths_;  // of `set`; empty if the path is invalid
   const std::vector<CsvCell>* row_ = nullptr;
   MeasuredCases out_;
 };

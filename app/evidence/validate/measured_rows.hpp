@@ -1,4 +1,4 @@
-// The measured side of a scenario group: which rows of the table are cases, what they are called and what was measured.
+// The measured values of a scenario group: selects rows of the table as cases, and names them.
 #pragma once
 
 #include "app/evidence/validate/scenario_group.hpp"
@@ -14,11 +14,11 @@ struct MeasuredCase {
 
 struct MeasuredCases {
   std::vector<MeasuredCase> cases;
-  std::vector<std::string> left_out;  // rows chosen that have no measured value
+  std::vector<std::string> left_out;  // selected rows that have no measured value
   std::vector<Origin> origins;
 };
 
-// `node` is the group's, for the places of errors.
+// `node` is the group's, for positions of errors.
 std::optional<MeasuredCases> read_measured(const ScenarioGroupSpec& spec, const config::Node& node, bool predict,
                                            config::Diagnostics& diagnostics);
 

@@ -27,7 +27,7 @@ std::string name_of(const measurements::MeasuredValue& value) {
   return parameters.empty() ? value.benchmark : value.benchmark + " " + parameters;
 }
 
-// Cases have no unit where the file writes 1.
+// "1" in the file means no unit.
 std::string unit_of_case(const measurements::MeasuredValue& value) { return value.unit == "1" ? "" : value.unit; }
 
 class MeasurementsGroup : public Group {
@@ -70,7 +70,7 @@ class MeasurementsGroup : public Group {
   }
 
  private:
-  // The values of one benchmark, in a process of its own.
+  // Simulates the values of one benchmark in a child process.
   std::vector<double> simulate_apart(const std::vector<const measurements::MeasuredValue*>& values,
                                      const Running& running) const {
     const auto work = [&] { return study::packed(simulate(values, system_, known_)); };
@@ -78,7 +78,8 @@ class MeasurementsGroup : public Group {
   }
 
   static void add(const measurements::MeasuredValue& value, double simulated, GroupResult& result) {
-    // Nothing where nothing was: a copy without readers beside it says as little of a model as what it does not know.
+    // Leaves out pairs of zeros (a copy without readers beside it), which say nothing about the model, and values that
+    // it cannot predict.
     if (std::isnan(simulated) || (value.value == 0 && simulated == 0)) {
       result.left_out.push_back(name_of(value) + " " + value.metric);
       return;
@@ -96,14 +97,14 @@ class MeasurementsGroup : public Group {
   }
 
   void add_figures(GroupResult& result) const {
-    std::size_t next = 0;  // of the cases, which are in the order of the values
+    std::size_t next = 0;  // index of the case; cases are in the order of values
     std::map<std::string, std::vector<CurveValue>> values;
     std::vector<const measurements::MeasuredValue*> firsts;
     for (const auto& benchmark : benchmarks_) {
       for (const measurements::MeasuredValue* value : benchmark) {
         if (next == result.cases.size()) break;
         const Case& one = result.cases[next];
-        if (one.name != name_of(*value) || one.metric != value->metric) continue;  // left out
+        if (one.name != name_of(*value) || one.metric != value->metric) continue;  // it was left out
         ++next;
         auto& own = values[one.curve];
         if (own.empty()) firsts.push_back(value);
@@ -122,11 +123,11 @@ class MeasurementsGroup : public Group {
   const measurements::Measurements measurements_;
   const libraries::EquippedSystem system_;
   const std::vector<microbench::Benchmark> known_;
-  std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // chosen, benchmark by benchmark
+  std::vector<std::vector<const measurements::MeasuredValue*>> benchmarks_;  // the chosen values by benchmark
   std::size_t cases_ = 0;
 };
 
-// Rows of the benchmarks asked for that there is a simulation of, benchmark by benchmark in the order of the file.
+// The rows of the requested benchmarks that can be simulated, by benchmark, in the order of the file.
 std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config::Node& node,
                                 const measurements::Measurements& measurements,
                                 const std::vector<microbench::Benchmark>& known, config::Diagnostics& diagnostics) {
@@ -163,7 +164,7 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
   return chosen;
 }
 
-// Each set of parameters once: those that the machine cannot have are errors at their rows.
+// Checks each set of parameters once; reports an error at the row of those that the machine cannot have.
 void check_parameters(const measurements::Measurements& measurements, const std::vector<std::size_t>& chosen,
                       const libraries::EquippedSystem& system, const std::vector<microbench::Benchmark>& known,
                       config::Diagnostics& diagnostics) {

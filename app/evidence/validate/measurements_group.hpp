@@ -1,10 +1,10 @@
-// A group of microbenchmarks: every number of a measurements file beside the same benchmark on a simulated machine.
+// A group of microbenchmarks: compares every number of a measurements file with the simulated benchmark.
 //
 //   - name: microbenchmarks
 //     measurements: ../traces/h200x4/h200x4.measurements.csv
 //     system: ../configs/systems/4xh200.yaml
 //     library: ../../configs/libraries/nccl.yaml          # what nccl_all_to_all needs
-//     benchmarks: [gather, hbm_read]                      # only these; none: all that can be simulated
+//     benchmarks: [gather, hbm_read]                      # absent: all that can be simulated
 //     limits: {curve: 5 %, case: 15 %}
 #pragma once
 

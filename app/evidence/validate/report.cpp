@@ -21,12 +21,12 @@ using report::Mark;
 using report::right;
 using report::Table;
 
-constexpr std::size_t most_rows = 100;  // of a group in text whose curves say the same in short
-constexpr int decimals = 6;             // of errors, and of what is a difference itself, for programs
+constexpr std::size_t most_rows = 100;  // in text, of a group whose curves summarise them
+constexpr int decimals = 6;             // of errors and of values in points, for programs
 
 report::Number to_programs(double value) { return {.value = value, .decimals = decimals}; }
 
-// For people and programs: a value of a case. Of differences programs need no more digits than of errors.
+// A case's value for people and programs. Values in points need no more digits than errors.
 Cell value_cell(const std::optional<double>& value, const Case& one) {
   if (!value) return {};
   report::Number number = value_of(*value);
@@ -42,7 +42,7 @@ bool any(const std::vector<Case>& cases, std::optional<double> Case::*member) {
   return std::any_of(cases.begin(), cases.end(), [member](const Case& one) { return (one.*member).has_value(); });
 }
 
-// What a page marks: beyond it a single error is too large.
+// The largest error of a single case that a page does not mark.
 double most_of_case(const GroupResult& group) {
   double most = std::numeric_limits<double>::infinity();
   for (const Limit& limit : group.limits)
@@ -50,7 +50,7 @@ double most_of_case(const GroupResult& group) {
   return most;
 }
 
-// Text has the columns that say something; a page always has unit and spread.
+// Text has only columns with information; a page always has unit and spread.
 Table case_table(const GroupResult& group) {
   const auto text_where = [](bool useful) { return useful ? in::text : 0; };
   const unsigned units = text_where(!has_one_metric(group));
@@ -135,7 +135,7 @@ Table empty_summary() {
                       right("worst"), right("bias"), left("limits")}};
 }
 
-// In text the last thing, with what is beyond its limit by its name.
+// In text this is the last table; it names what exceeds its limit.
 Table text_summary(const ValidationResult& result) {
   Table table = empty_summary();
   std::size_t with_percent = 0;
@@ -155,7 +155,7 @@ Table text_summary(const ValidationResult& result) {
   return table;
 }
 
-// On a page the first one, with every limit.
+// On a page this is the first table; it has every limit.
 Table page_summary(const ValidationResult& result) {
   Table table = empty_summary();
   for (const GroupResult& group : result.groups) {
@@ -221,7 +221,7 @@ report::Section section_of(const GroupResult& group) {
   return section;
 }
 
-// The first thing on a page.
+// The first part of a page.
 void add_verdict(const ValidationResult& result, report::Document& document) {
   const std::vector<std::string> beyond = beyond_limits(result);
   const bool limited = std::any_of(result.groups.begin(), result.groups.end(),
@@ -238,7 +238,7 @@ void add_verdict(const ValidationResult& result, report::Document& document) {
         in::page);
 }
 
-// Each file once, however many groups read it.
+// Each file once, even if several groups read it.
 report::Section origins(const ValidationResult& result) {
   report::Terms terms;
   const auto told = [&terms](const std::string& name) {

@@ -10,10 +10,10 @@ namespace moire::validate {
 
 namespace {
 
-// More digits of an error say nothing, and would change with the order of a sum.
+// More digits of an error mean nothing and depend on the order of a sum.
 constexpr int error_decimals = 6;
 
-// The unit of what a limit stands on.
+// The unit of the value that a limit applies to.
 std::string unit_of_limit(const Limit& limit, const GroupResult& group) {
   for (const study::Metric& metric : group.metrics)
     if (metric.name == limit.on) return std::string(study::unit_of(metric.name));

@@ -1,4 +1,4 @@
-// What a validation found: cases, their errors, what they come to, and the limits beside it.
+// The result of a validation: cases with their errors, statistics and limits.
 #pragma once
 
 #include <optional>
@@ -12,31 +12,32 @@
 
 namespace moire::validate {
 
-// One measured number beside the simulated one, both in `unit`.
+// A measured number and the simulated one, both in `unit`.
 struct Case {
-  std::string name;   // no two of a group have one name and metric
-  std::string curve;  // cases that are summarised together; empty: none
+  std::string name;   // unique within a group, together with the metric
+  std::string curve;  // cases with the same curve are summarised together; empty: none
   std::string metric;
   std::string unit;
-  std::optional<double> measured, low, high;  // no measured value: a prediction
-  std::optional<double> expected;             // what was predicted before it was measured
+  std::optional<double> measured, low, high;  // absent: a prediction
+  std::optional<double> expected;             // predicted before the measurement
   double simulated = 0;
-  bool in_points = false;                                     // the error is simulated - measured, not their ratio
-  std::vector<std::pair<std::string, std::string>> named_by;  // columns and values that make up the name
-  std::optional<double> reference;                            // measured of something else, in the same row
+  bool in_points = false;                                     // the error is simulated - measured instead of a ratio
+  std::vector<std::pair<std::string, std::string>> named_by;  // columns and values that form the name
+  std::optional<double> reference;                            // measured value of something else in the same row
 
-  // Percent of the measured value, or points. Of a measured 0 all else is 100 % off.
+  // In percent of the measured value, or in points. If the measured value is 0, every other value has an error of 100
+  // %.
   std::optional<double> error() const;
-  std::optional<double> expected_error() const;  // the same of the expected value
+  std::optional<double> expected_error() const;  // error of the expected value
 };
 
-// A limit and what stands against it, both in the unit of the group's errors, or of its metric.
+// A limit and the value that it applies to, both in the unit of the group's errors or of the metric.
 struct Limit {
   std::string on;  // "case", "mean", "median", "percentile_95", or the name of a metric
   double most = 0;
   double value = 0;
-  std::string at;                                     // the case or the curve it is about, where it is about one
-  bool held() const { return value <= most + 1e-9; }  // the last bits of a sum break no limit
+  std::string at;                                     // the case or curve that it applies to, if it is for one
+  bool held() const { return value <= most + 1e-9; }  // tolerates rounding of a sum
 };
 
 struct Curve {
@@ -45,7 +46,7 @@ struct Curve {
   std::string worst_case;
 };
 
-// A file that the numbers come from, and what it says of itself.
+// A file that numbers come from, with its description of itself.
 struct Origin {
   std::string file;
   std::vector<std::pair<std::string, std::string>> about;
@@ -54,33 +55,33 @@ struct Origin {
 struct GroupResult {
   std::string name;
   std::string kind;   // "scenario", "difference", "effect", "speedup", "measurements", "trace"
-  std::string about;  // one line for people: what is compared
+  std::string about;  // what is compared, in one line
   std::string error_unit = "%";
   std::vector<Case> cases;
   std::vector<std::string> left_out;   // rows without a measured value, cases without a counterpart
-  std::vector<study::Metric> metrics;  // further figures, which limits may stand on
+  std::vector<study::Metric> metrics;  // further metrics, which limits may use
   std::vector<Limit> limits;
   std::vector<Origin> origins;
-  std::vector<report::Figure> figures;  // further ones
+  std::vector<report::Figure> figures;  // further figures
 
   Summary summary;
-  Summary expected_summary;  // of expected against measured
+  Summary expected_summary;  // of expected against measured values
   std::string worst_case;
   std::vector<Curve> curves;
 
-  void summarise();  // fills in the four above from the cases
+  void summarise();  // computes the four members above from the cases
 };
 
-// Its errors are those of simulated values; differences, effects and speed-ups follow from other groups.
+// False for differences, effects and speed-ups, which follow from other groups.
 inline bool has_own_errors(const GroupResult& group) {
   return group.kind != "difference" && group.kind != "effect" && group.kind != "speedup";
 }
 
 struct ValidationResult {
   std::vector<GroupResult> groups;  // the groups of the file, then its differences
-  Summary overall;                  // over the cases of all groups whose errors are in percent, traces left out
-  std::size_t unused_expected = 0;  // rows of the expected table that no case has
-  std::string deadlock;             // the report; where it is not empty the rest is of no use
+  Summary overall;                  // over all cases with errors in percent, without traces
+  std::size_t unused_expected = 0;  // rows of the expected table without a case
+  std::string deadlock;             // the report; if it is not empty, the rest is invalid
 
   bool passed() const;
 };

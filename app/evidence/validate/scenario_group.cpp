@@ -22,7 +22,7 @@ struct ScenarioCase {
   CaseStudy study;
 };
 
-// Errors that all cases have are told once, others name the first case that has them.
+// Reports errors that all cases have once; others name the first case that has them.
 class CaseErrors {
  public:
   void add(const std::string& label, const config::Diagnostics& own) {
@@ -61,7 +61,7 @@ class ScenarioGroup : public Group {
   ScenarioGroup(ScenarioGroupSpec spec, Limits limits, config::Place metric_place)
       : spec_(std::move(spec)), limits_(limits), metric_place_(std::move(metric_place)) {}
 
-  // Takes over what was measured and prepares every case once.
+  // Stores the measured values and prepares every case once.
   bool prepare_cases(MeasuredCases measured, const config::Node& tree, const Loading& loading,
                      config::Diagnostics& diagnostics) {
     left_out_ = std::move(measured.left_out);

@@ -1,4 +1,4 @@
-// A group of cases that are a scenario with changes each, measured values in a table (or in the file itself):
+// A group whose cases are one scenario with different changes. Measured values are in a table or in the file itself:
 //
 //   - name: fused
 //     scenario: ../configs/scenarios/embedding_h200.yaml

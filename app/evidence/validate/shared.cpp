@@ -18,9 +18,9 @@ struct Part {
   bool used = false;
 };
 
-bool is_written_map(const Node& node) { return node.is_map() && !node.top; }  // not a file's content
+bool is_written_map(const Node& node) { return node.is_map() && !node.top; }  // false for a file's content
 
-// `own` with the entries of `part` before those that only it has.
+// Puts the entries of `part` before those that only `own` has.
 void join(const Node& part, Node& own, bool also_maps) {
   std::vector<Node::Entry> joined = part.entries;
   for (Node::Entry& entry : own.entries) {
@@ -37,8 +37,8 @@ void join(const Node& part, Node& own, bool also_maps) {
   own.broken = own.broken || part.broken;
 }
 
-// In `set` entries are changes, made one after the other, and one of a whole takes back those before it of its parts:
-// the group's own 'system' stands before the part's 'system.nodes'.
+// Entries of `set` are changes that apply in order, and a change of a whole undoes earlier changes of its parts.
+// Therefore the group's own 'system' is moved before the part's 'system.nodes'.
 void put_wholes_first(Node& set, std::size_t of_part) {
   for (std::size_t own = of_part; own < set.entries.size(); ++own) {
     const std::string within = set.entries[own].key + ".";
@@ -53,7 +53,7 @@ void put_wholes_first(Node& set, std::size_t of_part) {
 
 void complete(Node& group, std::vector<Part>& parts, config::Diagnostics& diagnostics) {
   const Node* like = group.find("like");
-  if (!like || !like->is_scalar()) return;  // told by the group's spec
+  if (!like || !like->is_scalar()) return;  // the group's spec reports this
   std::vector<std::string> names;
   for (Part& part : parts) {
     names.push_back(part.entry.key);

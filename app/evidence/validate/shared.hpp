@@ -1,25 +1,25 @@
-// What several groups of a validation file have in common, written once:
+// Parts that several groups of a validation file share:
 //
 //   shared:
 //     operator: {scenario: ..., measured: {file: operator.csv, unit: us}, case: name, set: {...}}
 //   groups:
 //     - {name: fused, like: operator, measured: {value: fused_us}, set: {...}}
 //
-// A group gets the keys of the part that it is like. Where both have a map (`measured`, `set`, `limits`) it gets the
-// part's entries before its own; what both say, the group's own counts. In `set` a change of a whole ('system') stands
-// before changes of its parts ('system.nodes') whoever says it, so that neither takes back the other.
+// A group with `like: PART` gets the keys of that part. If both have a map (`measured`, `set`, `limits`), the part's
+// entries come before the group's own, and the group's values take precedence. In `set`, a change of a whole ('system')
+// precedes changes of its parts ('system.nodes') wherever they come from, so that it does not undo them.
 #pragma once
 
 #include "sim/config/config.hpp"
 
 namespace moire::validate {
 
-// Gives each group of a file the keys of its part. Tells parts that are no maps, that no group is like, or that there
-// are not.
+// Adds the keys of its part to each group of a file. Reports parts that are not maps, parts that no group uses, and
+// missing parts.
 void complete_groups(config::Node& file, config::Diagnostics& diagnostics);
 
-// The spec of a group or a file as far as it can be read: unknown keys are told, and then ignored, so that what is
-// wrong with the others is told beside them.
+// Parses the spec of a group or a file as far as possible: unknown keys are reported and then ignored, so that errors
+// in other keys are reported, too.
 template <config::Described Spec>
 std::optional<Spec> parse_known(const config::Node& node, config::Diagnostics& diagnostics,
                                 const std::string& path = {}) {

@@ -36,13 +36,13 @@ TEST(Shared, AGroupGetsWhatItDoesNotSayItself) {
   EXPECT_THAT(one.find("set")->keys(), ElementsAre("p", "q", "r"));
   EXPECT_EQ(one.find("set")->find("q")->text, "3");
   EXPECT_EQ(one.find("limits")->find("case")->text, "5");
-  // Where each is written, for errors.
+  // Each entry keeps its position for errors.
   EXPECT_EQ(one.find("case")->place.line, 1);
   EXPECT_EQ(one.find("metric")->place.line, 3);
   EXPECT_THAT(file.find("groups")->items[1].keys(), ElementsAre("name", "metric"));
 }
 
-// The group's 'system' replaced the part's nodes: cases ran on another number of them than the part says.
+// Regression: the group's 'system' undid the part's nodes, so cases ran with a number of nodes other than the part's.
 TEST(Shared, AGroupsWholeStandsBeforeThePartsOfIt) {
   Node file = tree(
       "shared: {grid: {set: {p: 1, system.nodes: 2, system.node.gpus: 3}}}\n"

@@ -1,9 +1,9 @@
-// How many times faster the cases of some groups are than what was measured of something else in the same rows.
+// How many times faster the cases of some groups are than something else that was measured in the same rows.
 //
 //   speedups:
 //     - {name: over NCCL, of: [small, large], limits: {case: 15 %}}
 //
-// Each of these groups names the column of the other value: `measured: {..., value: msccl_us, reference: nccl_us}`.
+// Each of these groups names the column of the other values: `measured: {..., value: msccl_us, reference: nccl_us}`.
 #pragma once
 
 #include "app/evidence/validate/group.hpp"
@@ -20,7 +20,7 @@ struct SpeedupSpec {
 
 struct Speedup {
   std::string name;
-  std::vector<std::size_t> of;  // numbers of groups
+  std::vector<std::size_t> of;  // numbers of the groups
   Limits limits;
 };
 

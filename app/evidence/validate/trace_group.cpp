@@ -19,7 +19,7 @@ namespace {
 
 using config::in_quotes;
 
-// What a prediction has of a trace: nothing.
+// In a prediction, a trace contributes nothing.
 class NoGroup : public Group {
  public:
   explicit NoGroup(std::string name) : name_(std::move(name)) {}

@@ -1,4 +1,4 @@
-// Over 400 lines: the keys of a validation file, and what is refused about them.
+// Over 400 lines: the keys of a validation file, and the errors in them.
 #include "app/evidence/validate/validation.hpp"
 
 #include <fmt/format.h>
@@ -37,10 +37,10 @@ std::string name_of(const Node& group) {
   return name && name->is_scalar() ? name->text : "";
 }
 
-// From the tree, not the spec: a wrong key beside the groups must not hide what is wrong with them.
+// Reads the tree instead of the spec: a wrong key beside the groups must not hide errors in them.
 void read_groups(const Node& tree, const Loading& loading, Validation& out, Diagnostics& diagnostics) {
   const Node* groups = tree.find("groups");
-  if (!groups || !groups->is_sequence()) return;  // told by the spec
+  if (!groups || !groups->is_sequence()) return;  // the spec reports this
   if (groups->items.empty())
     diagnostics.error(groups->place, "'groups' has no group", "write one, {name: ..., scenario: ..., measured: ...}");
   for (std::size_t i = 0; i < groups->items.size(); ++i) {
@@ -60,7 +60,7 @@ const config::Place& place_in(const Node& node, const char* key) {
   return at ? at->place : node.place;
 }
 
-// The number of the group that a key of a difference or an effect names.
+// The number of the group that a difference or an effect names.
 std::size_t group_number(const Validation& validation, const std::string& group, const Node& node, const char* key,
                          Diagnostics& diagnostics) {
   const std::vector<std::string>& names = validation.group_names;
@@ -91,7 +91,7 @@ void read_effects(const ValidationSpec& spec, const Node& tree, std::vector<std:
       made.good_within = read_limit(one.good_within, "%", diagnostics).value_or(usual_good_within);
     if (!one.most_wrong.is_null()) made.most_wrong = read_limit(one.most_wrong, "%", diagnostics);
     if (!one.most_bad_choices.is_null()) made.most_bad_choices = read_limit(one.most_bad_choices, "%", diagnostics);
-    // Without all groups the numbers are those of names.
+    // If some groups are missing, the number is that of a name and not of a group.
     if (out.groups.size() == out.group_names.size() && made.of < out.groups.size()) {
       const auto columns = out.groups[made.of]->named_by();
       const auto column = columns.find(one.by);
@@ -153,11 +153,11 @@ void read_speedups(const ValidationSpec& spec, const Node& tree, std::vector<std
   }
 }
 
-// From the tree, as groups are.
+// Reads the tree instead of the spec, as for groups.
 void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
   const Node* list = tree.find("fit");
-  if (!list || !list->is_sequence()) return;  // told by the spec
-  std::map<std::string, std::string> fitted;  // path to the fit that has it
+  if (!list || !list->is_sequence()) return;  // the spec reports this
+  std::map<std::string, std::string> fitted;  // path -> name of the fit that has it
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const auto spec = config::parse<FitSpec>(list->items[i], diagnostics, nullptr, fmt::format("fit.{}", i));
     if (!spec) continue;
@@ -174,7 +174,7 @@ void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
                           fmt::format("'{}' is fitted twice, first by {}", key.path, in_quotes(known->second)),
                           "fit it once, to the groups that tell it best");
     }
-    // Without all groups the numbers are those of names.
+    // If some groups are missing, the number is that of a name and not of a group.
     for (const std::size_t number : fit.groups) {
       if (out.groups.size() == out.group_names.size() && out.groups[number]->case_studies().empty())
         diagnostics.error(fit.place, fmt::format("group {} has no scenario", in_quotes(out.group_names[number])),
@@ -189,7 +189,7 @@ std::optional<double> reduction(const std::optional<double>& of, const std::opti
   return 100 * (1 - *of / *against);
 }
 
-// How much less the one is than the other, measured and simulated.
+// The reduction of one group against another, measured and simulated.
 GroupResult difference(const Validation::Difference& spec, const GroupResult& of, const GroupResult& against) {
   GroupResult result;
   result.name = spec.name;
@@ -230,7 +230,7 @@ Summary overall(const std::vector<GroupResult>& groups) {
   return summarise(errors);
 }
 
-// The runs of all groups' cases. Cases that are prepared to the same run, and ask the same of it, are simulated once.
+// Simulates the cases of all groups. Cases with the same prepared run and the same request are simulated once.
 class Simulations {
  public:
   explicit Simulations(const Validation& validation) {

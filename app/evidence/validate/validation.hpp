@@ -1,8 +1,8 @@
-// A validation file: measured cases beside their simulation, and how far apart they may be.
+// A validation file: measured cases, their simulation, and limits on the errors.
 //
 //   description: Fused and bulk-synchronous embedding + All-to-All on four H200
-//   expected: expected.csv                     # what --predict said before it was measured
-//   shared: {grid: {scenario: ..., set: {...}}}  # keys that groups have in common, see shared.hpp
+//   expected: expected.csv                     # predictions made before the measurement
+//   shared: {grid: {scenario: ..., set: {...}}}  # keys that groups share, see shared.hpp
 //   groups:
 //     - {name: fused, like: grid, measured: ..., limits: {case: 15 %, mean: 6 %}}         # see scenario_group.hpp
 //   differences:                               # of two groups, case by case
@@ -42,7 +42,7 @@ struct ValidationSpec {
   static void describe(config::Describer<ValidationSpec>& d);
 };
 
-// A value of the expected table.
+// A row of the expected table.
 struct Expectation {
   std::string group, name, metric, unit;
   double value = 0;
@@ -51,10 +51,10 @@ struct Expectation {
 struct Validation {
   struct Difference {
     std::string name;
-    std::size_t of = 0, against = 0;  // numbers of groups
+    std::size_t of = 0, against = 0;  // numbers of the groups
     Limits limits;
   };
-  std::string name;  // the file's, without folder and extension
+  std::string name;  // of the file, without folder and extension
   std::string description;
   std::vector<std::string> group_names;
   std::vector<std::unique_ptr<Group>> groups;
@@ -68,20 +68,20 @@ struct Validation {
   std::size_t cases() const;
 };
 
-// All keys of validation files, for `moire explain`.
+// Adds all keys of validation files, for `moire explain`.
 void describe(config::Catalogue& catalogue);
 
-// `sets` of system.* and program.* change every scenario, others the file itself. Nothing, and the reasons, where
-// something is wrong.
+// Changes in `sets` of system.* and program.* apply to every scenario, others to the file itself. Returns nothing and
+// reports errors if anything is wrong.
 std::optional<Validation> load_validation(const std::filesystem::path& file, const std::vector<std::string>& sets,
                                           bool predict, study::Preparer& preparer, config::Diagnostics& diagnostics);
-// The same, with `changes` of every scenario after all others.
+// The same; `changes` apply to every scenario after all other changes.
 std::optional<Validation> load_validation(const std::filesystem::path& file,
                                           const std::vector<config::Override>& changes,
                                           config::Diagnostics& diagnostics);
 
-// Simulates all cases, up to `at_once` of those of scenarios side by side, and shows the progress on a terminal. With
-// an error in `diagnostics` the result is of no use.
+// Simulates all cases, those of scenarios at most `at_once` in parallel, and shows the progress on a terminal. With an
+// error in `diagnostics`, the result is invalid.
 ValidationResult run_validation(const Validation& validation, std::size_t at_once, config::Diagnostics& diagnostics);
 
 }  // namespace moire::validate

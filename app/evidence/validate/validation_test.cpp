@@ -15,7 +15,7 @@ struct Value {
   double simulated = 0;
 };
 
-// A group whose simulation is known.
+// A group with given simulated values.
 class Known : public Group {
  public:
   Known(std::string name, std::vector<Value> values) : name_(std::move(name)), values_(std::move(values)) {}
@@ -70,7 +70,7 @@ TEST(Validation, DifferenceIsInPointsOfPercent) {
   EXPECT_DOUBLE_EQ(reduction.summary.mean, 5);
   EXPECT_THAT(reduction.left_out, testing::ElementsAre("only fused"));
   EXPECT_FALSE(result.passed());
-  // Over all: the percent errors of both groups, 10, 0, 11.1, 0, 10 and 0, and not the points.
+  // The errors of both groups in percent (10, 0, 11.1, 0, 10 and 0), without those in points.
   EXPECT_EQ(result.overall.cases, 6);
   EXPECT_NEAR(result.overall.mean, (10 + 100.0 / 9 + 10) / 6, 1e-12);
 }

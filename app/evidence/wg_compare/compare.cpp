@@ -12,12 +12,12 @@ namespace moire::wg_compare {
 
 namespace {
 
-constexpr int occupancy_bins = 200;     // of the measured makespan
-constexpr std::size_t most_waves = 32;  // that are listed
+constexpr int occupancy_bins = 200;     // within the measured makespan
+constexpr std::size_t most_waves = 32;  // waves that are listed
 
 const char* const give_the_shape = "give the scenario the shape that the trace was recorded with";
 
-double rounded(double value) { return std::round(value * 1e6) / 1e6; }  // more digits say nothing
+double rounded(double value) { return std::round(value * 1e6) / 1e6; }  // drops meaningless digits
 double error_percent(double measured, double simulated) { return rounded(100 * (simulated - measured) / measured); }
 
 std::vector<std::int64_t> tasks_of_ranks(const Record& record) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> tasks_of_ranks(const Record& record) {
   return tasks;
 }
 
-// Work that is not the same cannot be compared.
+// Records of different work cannot be compared.
 std::vector<config::Problem> mismatches_of(const Record& measured, const Record& simulated, const Profile& m,
                                            const Profile& s) {
   if (measured.ranks != simulated.ranks) {
@@ -41,7 +41,7 @@ std::vector<config::Problem> mismatches_of(const Record& measured, const Record&
     found.push_back(
         {fmt::format("rank {} has {} tasks in the simulation, {} in the trace", rank, got[rank], wanted[rank]),
          give_the_shape});
-    break;  // the others tell the same
+    break;  // one rank is enough
   }
   const auto bytes_of = [](const Profile& profile, Link link) {
     const auto at = profile.issued.find(link);
@@ -61,7 +61,7 @@ std::vector<config::Problem> mismatches_of(const Record& measured, const Record&
   return found;
 }
 
-// In percent of the recorded makespan.
+// In percent of the measured makespan.
 double distance_percent(const std::vector<Time>& a, const std::vector<Time>& b, Time makespan) {
   return rounded(100 * area_between(distribution(a), distribution(b)) / static_cast<double>(makespan.ps));
 }
@@ -99,7 +99,7 @@ void add_quantiles(const std::string& word, const std::vector<Time>& m, const st
   }
 }
 
-// How far the workgroups have drifted apart, on average over their first, second... task.
+// How far the workgroups drift apart: the spread of the starts of their n-th tasks, averaged over n.
 double mean_spread_us(const std::vector<std::vector<Time>>& waves) {
   double sum = 0;
   for (const std::vector<Time>& wave : waves) sum += quantile_us(wave, 0.9) - quantile_us(wave, 0.1);

@@ -1,5 +1,5 @@
-// A simulated kernel beside its measured trace, workgroup by workgroup. What the figures mean:
-// docs/explanation/wg-comparison.md.
+// Compares a simulated kernel with its measured trace, workgroup by workgroup. docs/explanation/wg-comparison.md
+// explains the metrics.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace moire::wg_compare {
 
-// A value of both sides; the name is snake_case with its unit.
+// A value of both sides; its name is in snake_case and includes the unit.
 struct Pair {
   std::string name;
   std::string_view unit;
@@ -21,17 +21,17 @@ struct Pair {
 };
 
 struct Comparison {
-  // Why the two cannot be compared: "what is wrong; what would be right". All else is empty then.
+  // Why the two cannot be compared: "what is wrong; what would be right". The members below are empty then.
   std::vector<config::Problem> mismatches;
-  std::vector<study::Metric> metrics;  // how far they are apart, see metric_infos()
+  std::vector<study::Metric> metrics;  // the differences, see metric_infos()
   std::vector<Pair> pairs;
-  std::vector<report::Figure> figures;  // see figures()
+  std::vector<report::Figure> figures;  // from figures()
 };
 
-// All metrics of a comparison, in their order.
+// All metrics of a comparison, in order.
 const std::vector<study::MetricInfo>& metric_infos();
 
-// Both have at least one task, and take time.
+// Both records must have at least one task and a makespan above 0.
 Comparison compare(const Record& measured, const Record& simulated);
 
 }  // namespace moire::wg_compare

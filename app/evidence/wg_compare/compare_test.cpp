@@ -16,8 +16,8 @@ using ::testing::SizeIs;
 
 constexpr Time us(std::int64_t n) { return Time{n * 1'000'000}; }
 
-// Two ranks of 2 workgroups of 4 tasks of 10 us, one after the other; every second task stores 64 B to the other rank
-// in its last microsecond.
+// Two ranks with 2 workgroups of 4 consecutive tasks of 10 us. Every second task stores 64 B to the other rank in its
+// last microsecond.
 Record example() {
   Record record;
   record.kernel = "fused";
@@ -70,7 +70,8 @@ TEST(Compare, MetricsAreThoseThatAreExplained) {
   for (std::size_t i = 0; i < same.metrics.size(); ++i) EXPECT_EQ(same.metrics[i].name, metric_infos()[i].name);
 }
 
-// 4 us later of 40: all dates, and bytes, are off by 10 %; occupancy has 4 us of nothing, then 4 us too much.
+// 4 us of 40 us late: all times and bytes differ by 10 %. Occupancy lacks 4 us at the start and has 4 us too much at
+// the end.
 TEST(Compare, AShiftIsFoundExactly) {
   const Comparison late = compare(example(), shifted(example(), us(4)));
   EXPECT_DOUBLE_EQ(metric(late, "makespan_error_percent"), 10);
@@ -87,7 +88,7 @@ TEST(Compare, AShiftIsFoundExactly) {
   EXPECT_DOUBLE_EQ(pair(late, "wave_3_start_p90_us").simulated, 24);
 }
 
-// Early is no better than late.
+// Errors in both directions must not cancel.
 TEST(Compare, DistancesDoNotCancel) {
   Record mixed = example();
   mixed.makespan = us(42);
@@ -97,15 +98,15 @@ TEST(Compare, DistancesDoNotCancel) {
   const Comparison result = compare(example(), mixed);
   EXPECT_DOUBLE_EQ(metric(result, "task_time_error_percent"), 0);
   EXPECT_DOUBLE_EQ(metric(result, "end_distribution_difference_percent"), 100 * (2.0 / 4) / 40);
-  // Half of the slots off for 2 us before and 2 us after the 40.
+  // Half of the slots differ, for 2 us before and 2 us after 40 us.
   EXPECT_DOUBLE_EQ(metric(result, "occupancy_difference_percent"), 100 * (2 + 2) * 0.5 / 40);
-  // 4 CUs of 10 us: two of 9.5 and two of 10.5 instead.
+  // 4 CUs with 10 us: two have 9.5 us and two have 10.5 us instead.
   EXPECT_DOUBLE_EQ(metric(result, "cu_task_time_difference_percent"), 5);
   EXPECT_DOUBLE_EQ(pair(result, "cu_task_p0_us").simulated, 9.5);
   EXPECT_DOUBLE_EQ(pair(result, "cu_task_p100_us").simulated, 10.5);
 }
 
-// One link 8 us early: its bytes are off by 8 of 40 us, those of the other are not.
+// One link is 8 us of 40 us early, the other is not.
 TEST(Compare, TheWorstLinkIsTold) {
   Record early = example();
   for (Store& store : early.stores) {
@@ -117,7 +118,7 @@ TEST(Compare, TheWorstLinkIsTold) {
 }
 
 TEST(Compare, CountsWavesAndWorkgroups) {
-  Record wide = example();  // the same tasks on 4 workgroups a rank
+  Record wide = example();  // the same tasks on 4 workgroups of each rank
   wide.workgroups_per_rank = 4;
   for (Task& task : wide.tasks) {
     if (task.begin >= us(20)) task.workgroup += 2;
@@ -129,8 +130,8 @@ TEST(Compare, CountsWavesAndWorkgroups) {
   EXPECT_EQ(metric(result, "occupancy_difference_percent"), 0);
 }
 
-// Of 2 workgroups on 2 ranks, one workgroup of each starts all of its tasks 5 us later: from the 10th to the 90th
-// percentile of 0, 0, 5, 5 it is all of them.
+// One of 2 workgroups on each of 2 ranks starts all of its tasks 5 us later. The 10th to 90th percentiles of 0, 0, 5, 5
+// span all of this.
 TEST(Compare, WorkgroupsThatDriftApart) {
   Record drifted = example();
   for (Task& task : drifted.tasks) {
@@ -195,7 +196,7 @@ TEST(Figures, ShowBothSides) {
   for (const report::Series& series : links.series) EXPECT_NEAR(series.y.back(), 256e-6, 1e-12) << series.name;
 }
 
-// Tasks in flight: what is under the curve is the time spent in tasks.
+// The area under the tasks in flight is the time spent in tasks.
 TEST(Figures, OccupancyKeepsTheTime) {
   const Comparison result = compare(example(), example());
   const report::Series& measured = result.figures[1].series[0];

@@ -13,7 +13,7 @@ struct Change {
   double slope = 0;  // amount per ps
 };
 
-// Of a straight line from d0 to d1 over `length`: the area between it and zero.
+// The area between zero and a straight line from d0 to d1 over `length`.
 double area(double d0, double d1, double length) {
   if ((d0 >= 0) == (d1 >= 0)) return std::abs(d0 + d1) / 2 * length;
   return (d0 * d0 + d1 * d1) / (2 * (std::abs(d0) + std::abs(d1))) * length;

@@ -1,4 +1,4 @@
-// An amount that has come together up to a date: bytes over a link, tasks begun, time that workgroups were busy.
+// An amount accumulated over time: bytes over a link, tasks begun, time that workgroups were busy.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace moire::wg_compare {
 
-// Comes evenly from begin to end; at once where they are the same.
+// An amount that arrives evenly from begin to end, or at once if they are equal.
 struct Portion {
   Time begin;
   Time end;
@@ -21,10 +21,10 @@ class Cumulative {
 
   double total() const { return total_; }
   Time last() const { return points_.empty() ? Time{} : points_.back().at; }
-  double at(Time time) const { return value(time, true); }  // what comes at `time` itself is in it
+  double at(Time time) const { return value(time, true); }  // includes what arrives at `time` itself
 
  private:
-  // The amount just before and from `at` on; between points it grows evenly.
+  // The amount just before `at` and from `at` on; between points it grows linearly.
   struct Point {
     Time at;
     double before = 0;
@@ -37,8 +37,8 @@ class Cumulative {
   double total_ = 0;
 };
 
-// The area between the two curves, in amount x ps. With equal totals, divided by the total, it is the Wasserstein-1
-// distance: by how much time the average part of the amount has to move to make one curve the other.
+// The area between two curves, in amount x ps. Divided by the total, if both are equal, it is the Wasserstein-1
+// distance: the time by which the amount must move, on average, to turn one curve into the other.
 double area_between(const Cumulative& a, const Cumulative& b);
 
 }  // namespace moire::wg_compare

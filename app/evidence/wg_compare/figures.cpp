@@ -11,7 +11,7 @@ using report::Series;
 using report::Style;
 
 constexpr int time_bins = 200;
-constexpr int points = 400;  // of a curve
+constexpr int points = 400;  // of each curve
 
 double percent(int point) { return 100.0 * point / points; }
 
@@ -69,7 +69,7 @@ double most(const std::map<Link, Cumulative>& links, Time at) {
   return bytes;
 }
 
-template <class Value>  // bytes at a date
+template <class Value>  // bytes at a time
 report::Series bytes_over_time(const std::string& name, Time end, const Value& value) {
   report::Series series{.name = name, .style = report::Style::lines};
   for (int i = 0; i <= points; ++i) {
@@ -83,7 +83,7 @@ report::Series bytes_over_time(const std::string& name, Time end, const Value& v
 report::Figure over_links(const Profile& m, const Profile& s, Time end) {
   report::Figure figure;
   figure.title = "Bytes over a link";
-  figure.width = 820;  // a long legend
+  figure.width = 820;  // room for a long legend
   figure.x_label = "time (us)";
   figure.y_label = "stored to a peer (MB)";
   for (const auto* side : {&m, &s}) {

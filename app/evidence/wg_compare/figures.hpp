@@ -8,7 +8,7 @@
 
 namespace moire::wg_compare {
 
-// Mean tasks in flight on a rank while a bin of time lasts.
+// The mean number of tasks in flight on a rank during a bin of time.
 struct OccupancyBin {
   Time begin;
   Time end;
@@ -16,11 +16,11 @@ struct OccupancyBin {
   double simulated = 0;
 };
 
-// Bins of one length that reach to `end` or just beyond.
+// Bins of equal length, the last of which ends at `end` or just after it.
 std::vector<OccupancyBin> occupancy(const Profile& measured, const Profile& simulated, Time length, Time end);
 
-// Up to `end`: starts and ends of tasks, tasks in flight, bytes over links if there are any, task times of CUs. No
-// series has more than 2,000 points.
+// Up to `end`: starts and ends of tasks, tasks in flight, bytes over links if there are any, and task times by CU. A
+// series has at most 2,000 points.
 std::vector<report::Figure> figures(const Profile& measured, const Profile& simulated, Time end);
 
 }  // namespace moire::wg_compare

@@ -1,4 +1,4 @@
-// What a comparison looks at in a record: its distributions, and what adds up over time.
+// What a comparison derives from a record: distributions, and amounts accumulated over time.
 #pragma once
 
 #include <map>
@@ -17,24 +17,24 @@ struct Profile {
 
   std::vector<Time> starts;              // of all tasks, ascending
   std::vector<Time> ends;                // of all tasks, ascending
-  std::vector<std::vector<Time>> waves;  // starts of all workgroups' first task, second task..., ascending
+  std::vector<std::vector<Time>> waves;  // starts of the first task of all workgroups, of the second..., ascending
   Time mean_task;
   Cumulative busy;                    // time that workgroups spent in tasks, in ps
   std::map<Link, Cumulative> issued;  // bytes of stores
   std::map<Link, Cumulative> arrived;
-  std::vector<Time> cu_task_times;  // mean over the tasks of each CU that did any, ascending
+  std::vector<Time> cu_task_times;  // mean task time of each CU that had tasks, ascending
 
-  // Mean number of tasks in flight on a rank between two dates.
+  // The mean number of tasks in flight on a rank between two times.
   double in_flight(Time from, Time to) const;
 
  private:
   Rank ranks_;
 };
 
-// The value below which `share` of the values lie, linear between neighbours; `ascending` is not empty.
+// The value below which `share` of the values lie, interpolated linearly; `ascending` must not be empty.
 double quantile_us(const std::vector<Time>& ascending, double share);
 
-// One portion of the same amount for each value, 1 in all: their empirical distribution.
+// The empirical distribution of the values: a portion of 1 / n for each of n values.
 Cumulative distribution(const std::vector<Time>& values);
 
 }  // namespace moire::wg_compare

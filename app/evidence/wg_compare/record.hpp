@@ -1,4 +1,4 @@
-// What the workgroups of one kernel did and when: of a measured WG trace, or of a simulation.
+// What the workgroups of a kernel did and when, from a measured WG trace or from a simulation.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@ namespace moire::wg_compare {
 
 using program::Rank;
 
-// A piece of work that a workgroup does before it turns to the next: in a trace a row of kind `task`, in a simulation
-// the work phases that a workgroup waits for (see Recorder). A workgroup of a persistent kernel does many of them.
+// A unit of work of a workgroup; a persistent kernel's workgroup does many. In a trace it is a row of kind `task`, in a
+// simulation the work phases that a workgroup waits for (see Recorder).
 struct Task {
   Rank rank = 0;
   std::int64_t workgroup = 0;  // physical
   std::uint32_t cu = 0;
   Time begin;
-  Time end;  // all its stores issued, not yet arrived
+  Time end;  // all its stores have been issued, but may not have arrived
 };
 
 // Stores to another rank.
 struct Store {
   Rank source = 0;
   Rank peer = 0;
-  Time begin;  // first one issued
-  Time end;    // last one issued
+  Time begin;  // the first one was issued
+  Time end;    // the last one was issued
   Time arrived;
   double bytes = 0;
 };
@@ -37,7 +37,7 @@ struct Record {
   Rank ranks = 0;
   std::int64_t workgroups_per_rank = 0;  // physical
   Time makespan;
-  bool knows_arrivals = false;  // a trace does not
+  bool knows_arrivals = false;  // false for traces
   std::vector<Task> tasks;
   std::vector<Store> stores;
 };

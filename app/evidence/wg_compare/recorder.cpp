@@ -18,7 +18,7 @@ void Recorder::workgroup(const program::WorkgroupSpan& span) {
   }
   if (!span.posted) work(kernel, span);
   if (span.peer == span.rank || span.peer_bytes.value == 0) return;
-  // Posted stores are all issued when they are posted; others flow while the phase lasts.
+  // Posted stores are all issued at once; other stores flow during the phase.
   record.stores.push_back(
       {span.rank, span.peer, span.begin, span.posted ? span.begin : span.end, span.end, span.peer_bytes.value});
 }

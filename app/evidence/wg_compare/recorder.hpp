@@ -1,4 +1,4 @@
-// The simulated side of a comparison: what a replay tells its observer, kept kernel by kernel.
+// The simulated side of a comparison: records what a replay reports to its observer, for each kernel.
 #pragma once
 
 #include <functional>
@@ -14,30 +14,31 @@
 
 namespace moire::wg_compare {
 
-// Where one task ends and the next begins: a workgroup goes through the work phases of its tasks in the same order, so
-// a new one begins where its first phase comes again, where the stores go to another peer, and after anything but work
-// (release, wait, put). Posted work is part of no task's time.
+// Separates tasks: the work phases of a workgroup's tasks come in the same order, so a new task begins where the first
+// phase occurs again, where stores go to another peer, and after anything but work (release, wait, put). Posted work
+// does not count as time of a task.
 class Recorder final : public program::Observer {
  public:
-  // Of a program of `ranks`, which outlives it.
+  // For a program with this number of ranks, which must outlive the recorder.
   explicit Recorder(Rank ranks) : ranks_(ranks) {}
   void workgroup(const program::WorkgroupSpan& span) override;
   void put(const program::PutSpan& span) override;
 
-  std::vector<std::string> kernels() const;  // that did work, by name
+  std::vector<std::string> kernels() const;  // those that did work, sorted by name
 
-  // Of the kernel of that name; where only one did work, that one. Messages over the network count to whichever is
-  // taken, since they name no kernel. Nothing where no kernel, or more than one and none of that name, did work.
+  // The record of the kernel with this name, or of the only one that did work. Empty if no kernel did work, or if
+  // several did and none has this name. Messages over the network name no kernel, so they count for whichever is
+  // chosen.
   std::optional<Record> record(const std::string& kernel) const;
 
  private:
   struct OpenTask {
-    std::size_t task;              // in the record
-    std::string_view first_phase;  // names a shape of the program
+    std::size_t task;              // index in the record
+    std::string_view first_phase;  // points to the name of one of the program's shapes
     Rank peer;
   };
   struct Kernel {
-    std::map<std::pair<Rank, std::int64_t>, OpenTask> open;  // of workgroups
+    std::map<std::pair<Rank, std::int64_t>, OpenTask> open;  // by workgroup
     Record record;
     Time first = Time::max();
     Time last;

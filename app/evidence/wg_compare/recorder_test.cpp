@@ -14,7 +14,7 @@ using replay::Steps;
 using replay::work;
 using ::testing::ElementsAre;
 
-// What runs on 2 GPUs of the example machine.
+// Runs this on 2 GPUs of the example machine.
 Recorder recorded(const ListBody::Answer& answer) {
   program::Program program(2);
   program.queues.push_back(queue("main", {kernel("k", 1, answer)}));
@@ -29,7 +29,7 @@ program::Phase posted(double bytes, Rank peer) {
   return phase;
 }
 
-// Gathers that each post their store: as many tasks as gathers, whose ends do not wait for the stores.
+// Gathers that each post their store: there is a task for each gather, and its end does not wait for the store.
 TEST(Recorder, PostedStoresArePartOfNoTask) {
   const Recorder recorder = recorded([](Rank rank, std::int64_t) {
     return Steps{work(1e6, 1 - rank), posted(5e5, 1 - rank), work(1e6, 1 - rank), posted(5e5, 1 - rank)};
@@ -44,7 +44,7 @@ TEST(Recorder, PostedStoresArePartOfNoTask) {
     EXPECT_EQ(store.peer, 1 - store.source);
     EXPECT_EQ(store.bytes, 5e5);
     EXPECT_EQ(store.begin, store.end);
-    // Posted when the gather before it ended.
+    // The store was posted when the preceding gather ended.
     EXPECT_TRUE(std::any_of(record->tasks.begin(), record->tasks.end(),
                             [&](const Task& task) { return task.rank == store.source && task.end == store.begin; }));
     EXPECT_GT(store.arrived, store.end);
@@ -52,7 +52,7 @@ TEST(Recorder, PostedStoresArePartOfNoTask) {
   EXPECT_GE(record->makespan, record->stores.back().arrived);
 }
 
-// A phase that stores while it lasts: the bytes flow from its begin to its end.
+// The bytes of a phase that stores flow from its begin to its end.
 TEST(Recorder, StoresOfAPhaseThatIsWaitedFor) {
   const auto record = recorded([](Rank rank, std::int64_t) { return Steps{work(1e6, 1 - rank, 1)}; }).record("k");
   ASSERT_TRUE(record);
@@ -63,8 +63,8 @@ TEST(Recorder, StoresOfAPhaseThatIsWaitedFor) {
   EXPECT_EQ(record->makespan, record->tasks[0].end);
 }
 
-// Two kinds of phases per task, and tasks of one kind: a new task where the first phase comes again, where the peer
-// changes, and after a fence.
+// Tasks with phases of one or two kinds: a new task begins where the first phase occurs again, where the peer changes,
+// and after a fence.
 TEST(Recorder, FindsTheTasks) {
   const auto tasks_of = [](const Steps& steps) {  // of rank 0; rank 1 does nothing
     const auto record = recorded([&](Rank rank, std::int64_t) { return rank == 0 ? steps : Steps{}; }).record("k");
@@ -96,7 +96,7 @@ TEST(Recorder, PutsAreBytesToAPeer) {
   ASSERT_TRUE(record);
   ASSERT_EQ(record->stores.size(), 1u);
   EXPECT_EQ(record->stores[0].bytes, 64);
-  EXPECT_EQ(record->stores[0].begin, Time::from_us(2));  // from the first start
+  EXPECT_EQ(record->stores[0].begin, Time::from_us(2));  // counted from the first start
   EXPECT_EQ(record->stores[0].arrived, Time::from_us(4));
 }
 

@@ -1,4 +1,4 @@
-// The simulation of a comparison, in a process of its own.
+// The simulation of a comparison, in a child process.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 namespace moire::wg_compare {
 
 struct Recorded {
-  std::optional<Record> record;      // nothing where the run deadlocked, or none of its kernels can be told to be it
-  std::string deadlock;              // the report; empty where every operation ended
-  std::vector<std::string> kernels;  // that did work
+  std::optional<Record> record;      // empty if the run deadlocked or it is not clear which kernel is meant
+  std::string deadlock;              // the report; empty if every operation ended
+  std::vector<std::string> kernels;  // those that did work
 };
 
-// Simulates a run and records the kernel of that name, or its only one.
+// Simulates a run and records the kernel of that name, or the only kernel.
 Recorded simulate_recorded(const study::PreparedRun& run, const std::string& kernel);
 
 }  // namespace moire::wg_compare

@@ -1,4 +1,4 @@
-// The traces of this repository beside their replay and beside the generated kernel of the same shape.
+// Compares the traces in this repository with their replay and with the generated kernel of the same shape.
 #include "app/evidence/wg_compare/simulate.hpp"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(WgComparison, OfAReplay) {
   ASSERT_TRUE(simulated.record);
   EXPECT_EQ(simulated.record->kernel, measured.record.kernel);
 
-  // What the run itself says of the kernel.
+  // The metrics of the run must agree with the record.
   const study::RunResult run = simulate(*replay.run(0), nullptr);
   EXPECT_DOUBLE_EQ(simulated.record->makespan.us(), metric(run.metrics, "fused_embedding_alltoall_kernel_us"));
   EXPECT_DOUBLE_EQ(measured.record.makespan.us(), metric(run.metrics, "recorded_fused_embedding_alltoall_kernel_us"));
@@ -77,7 +77,7 @@ TEST(WgComparison, OfAReplay) {
   EXPECT_THAT(result.metrics, SizeIs(metric_infos().size()));
 }
 
-// With the recorded time of every gather, a task takes what is recorded, less the issue of its stores.
+// If gathers take their recorded times, a task takes its recorded time less that for issuing its stores.
 TEST(WgComparison, OfAReplayWithRecordedTimes) {
   config::Diagnostics diagnostics;
   auto reader = program::WgTraceReader::open(trace_file, diagnostics);
@@ -98,7 +98,7 @@ TEST(WgComparison, OfAReplayWithRecordedTimes) {
   EXPECT_EQ(simulating, computing);
 }
 
-// The generator makes the recorded tasks and bytes of every rank and link out of the trace's header.
+// From the trace's header, the generator must make the recorded tasks and bytes of every rank and link.
 TEST(WgComparison, OfTheGeneratedKernel) {
   const Trace measured = trace();
   const std::filesystem::path file =
@@ -115,7 +115,7 @@ TEST(WgComparison, OfTheGeneratedKernel) {
   EXPECT_EQ(simulated.record->workgroups_per_rank, measured.record.workgroups_per_rank);
 }
 
-// Which of two kernels the trace is of cannot be told; which there are is.
+// It is not clear which of two kernels the trace belongs to; the result lists both.
 TEST(WgComparison, OfAScenarioWithOtherKernels) {
   const std::filesystem::path file =
       temporary_scenario("{queues: {main: [{gemm: {m: 1024, n: 1024, k: 64}}, {gemm: {m: 1024, n: 1024, k: 64}}]}}");

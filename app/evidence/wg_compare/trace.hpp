@@ -17,12 +17,12 @@ struct Trace {
   Record record;
 };
 
-// Nothing, and the errors in `diagnostics`, where the file is not a whole trace.
+// Returns nothing and reports errors if the file is not a complete trace.
 std::optional<Trace> read_trace(const std::filesystem::path& file, program::WgTraceFiles& files,
                                 config::Diagnostics& diagnostics);
 
-// What the header says of the operator at `path` ("program.queues.main.0.<operator>"), as `--set` changes of its keys,
-// so that a scenario need not repeat them. Empty where the header tells no shape, or the operator takes none from it.
+// Turns the header's description of the operator at `path` ("program.queues.main.0.<operator>") into `--set` changes,
+// so that a scenario need not repeat the sizes. Empty if the header has no sizes or the operator takes none from it.
 std::vector<std::string> shape_sets(const program::WgTraceHeader& header, const std::string& path);
 
 }  // namespace moire::wg_compare

@@ -56,7 +56,7 @@ TEST_F(TraceFile, TimesCountFromTheFirstStart) {
   EXPECT_EQ(record.tasks[0].end, Time::from_ns(70));
   EXPECT_EQ(record.tasks[2].workgroup, 3);
   EXPECT_EQ(record.tasks[2].cu, 7u);
-  ASSERT_EQ(record.stores.size(), 2u);  // not the local one
+  ASSERT_EQ(record.stores.size(), 2u);  // without the local one
   EXPECT_EQ(record.stores[0].source, 0u);
   EXPECT_EQ(record.stores[0].peer, 1u);
   EXPECT_EQ(record.stores[0].bytes, 512);

@@ -1,7 +1,7 @@
-// A collective as channels see it: each channel of each rank walks through a list of steps that move a chunk of data
-// between the rank's memory and FIFOs from and to other ranks. Rings, trees and other algorithms, and files that state
-// such lists, are channel programs; models/algorithms/proof proves those over FIFOs, models/workload/collective times
-// all.
+// A collective as its channels run it: each channel of each rank walks through a list of steps that move chunks between
+// the rank's memory and FIFOs to and from other ranks. Rings, trees and algorithm files are channel programs.
+// models/algorithms/proof proves the programs that use FIFOs; models/workload/collective simulates the time of all of
+// them.
 #pragma once
 
 #include <vector>
@@ -13,25 +13,26 @@ namespace moire::ir {
 class ChannelProgram {
  public:
   virtual ~ChannelProgram() = default;
-  virtual std::uint32_t channels() const = 0;  // of each rank, at most
+  virtual std::uint32_t channels() const = 0;  // the most that any rank has
   virtual std::uint32_t channels_of(Rank /*rank*/) const { return channels(); }
-  // Groups of a channel's threads that walk their own steps side by side.
+  // Groups of a channel's threads that run side by side, each with a list of steps of its own.
   virtual std::uint32_t strands() const { return 1; }
-  virtual std::uint32_t connections() const = 0;          // numbers in use
-  virtual std::uint32_t semaphores() const { return 0; }  // numbers in use within a rank
-  // The other end of a connection, for messages.
+  virtual std::uint32_t connections() const = 0;          // connection numbers are below this
+  virtual std::uint32_t semaphores() const { return 0; }  // semaphore numbers of a rank are below this
+  // The other end of a connection; only messages use it.
   virtual Rank sender(Rank rank, std::uint32_t connection) const = 0;
   virtual Rank receiver(Rank rank, std::uint32_t connection) const = 0;
-  // Who raises a semaphore of the rank, for messages.
+  // The rank that raises a semaphore of this rank; only messages use it.
   virtual Rank raiser(Rank rank, std::uint32_t /*semaphore*/) const { return rank; }
-  // Of one-sided steps.
+  // The moves that one-sided steps refer to by index.
   virtual std::vector<Move> moves() const { return {}; }
-  // Fills `step` (reset to its default); false behind the last one. The same question has the same answer.
+  // Writes step `number` to `step`, which is reset first; returns false behind the last step. Repeated calls give the
+  // same answer.
   virtual bool step(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number, Step& step) const = 0;
-  // Does every rank do what the rank `by` before it does (the first ones what the last ones do), with all ranks that it
-  // names `by` on?
+  // True if the program is symmetric under a rotation of the ranks by `by`: rank r + by does what rank r does, and
+  // every peer that it names is shifted by `by`, too (modulo the number of ranks).
   virtual bool turns(Rank /*by*/) const { return false; }
-  // Where that step reads and writes. Time does not ask for it, proofs do.
+  // Where a step reads and writes. Only proofs ask for this; timing does not need it.
   virtual Places places(Rank /*rank*/, std::uint32_t /*channel*/, std::uint32_t /*strand*/,
                         std::uint32_t /*number*/) const {
     return {};

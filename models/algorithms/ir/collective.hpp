@@ -1,4 +1,4 @@
-// Which collectives, protocols and buffers there are, by one name each for files, programs, plans and libraries.
+// The collectives, protocols and buffers, with the names that scenarios, programs, plans and library profiles share.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ enum class Collective : std::uint8_t {
   all_gather,
   all_to_all,
   reduce_scatter,
-  broadcast,  // from a root; files name none, theirs is rank 0
-  reduce,     // to a root
-  send,       // those from here on have no stated result
+  broadcast,  // algorithm files name no root; theirs is rank 0
+  reduce,     // the root is as for broadcast
+  send,       // no result is defined for this one and those below
   recv,
   gather,
   scatter,
@@ -22,11 +22,13 @@ enum class Collective : std::uint8_t {
   custom,
 };
 
-// How data crosses a FIFO: flags behind it, or in the same store or line. `automatic` is a library's own choice; no
-// file says so.
+// How a receiver learns that data has arrived over a FIFO. Simple: a flag is written after the data. LL: every 8-byte
+// store holds a flag. LL128: every line of 128 bytes holds a flag. `automatic` leaves the choice to the library and
+// occurs in scenarios only.
 enum class Protocol : std::uint8_t { simple, ll, ll128, automatic };
 
-// Of a rank. Input and output are the user's; in place they are one, or one is a part of the other.
+// Buffers of one rank. Input and output belong to the user; in an in-place call they are the same memory, or one is
+// part of the other.
 enum class Buffer : std::uint8_t { input, output, scratch };
 inline constexpr std::uint32_t buffers = 3;
 
@@ -36,7 +38,7 @@ constexpr bool sums(Collective collective) {
 }
 constexpr bool states_result(Collective collective) { return collective < Collective::send; }
 
-// As scenarios write them: "all_reduce", "ll128".
+// The spelling of scenarios: "all_reduce", "ll128".
 constexpr const char* name_of(Protocol protocol) {
   constexpr const char* names[] = {"simple", "ll", "ll128", "auto"};
   return names[static_cast<std::size_t>(protocol)];

@@ -1,5 +1,5 @@
-// What a step of a collective does with a chunk: the one vocabulary of library algorithms, MSCCL XML, the language and
-// execution plans.
+// What a step of a collective does with a chunk. Library algorithms, MSCCL XML, MSCCLang programs and MSCCL++ plans all
+// use these operations.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@ namespace moire::ir {
 
 using Rank = std::uint32_t;
 
-// "reduce" adds what came and the rank's own data.
+// "reduce" adds received data and the rank's own data.
 enum class Op : std::uint8_t {
-  none,                   // only waits for other channels of the rank, or lets them go on
+  none,                   // moves no data: waits for other channels of the rank, or signals them
   copy,                   // src -> dst, within the rank
   reduce,                 // dst + src -> dst, within the rank
   send,                   // src -> FIFO out
   copy_send,              // src -> dst and FIFO out
   recv,                   // FIFO in -> dst
-  recv_send,              // FIFO in -> FIFO out, nothing kept
+  recv_send,              // FIFO in -> FIFO out, without a copy in memory
   recv_copy_send,         // FIFO in -> dst and FIFO out
   recv_reduce_send,       // FIFO in + src -> FIFO out
   recv_reduce_copy,       // FIFO in + src -> dst
   recv_reduce_copy_send,  // FIFO in + src -> dst and FIFO out
-  one_sided,              // threads load and store where they like, own memory or a peer's: Move
-  hand_over,              // a host thread is told to put the chunk to `to`, and the channel goes on
+  one_sided,              // threads load from and store to their own memory or a peer's, as a Move says
+  hand_over,              // asks a host proxy to put the chunk to `to`; the channel does not wait for the put
 };
-inline constexpr std::uint32_t ops = 11;  // those before the one-sided ones
+inline constexpr std::uint32_t ops = 11;  // operations before one_sided
 
-// What an op takes and leaves.
+// What an operation reads and writes.
 struct Effect {
   bool receives = false;
   bool sends = false;
@@ -37,7 +37,7 @@ struct Effect {
   bool writes_dst = false;
   bool reduces = false;
 
-  // Of the rank's own memory, for a byte of the chunk.
+  // Accesses to the rank's own memory for each byte of the chunk.
   constexpr int loads() const { return (reads_src ? 1 : 0) + (reads_dst ? 1 : 0); }
   constexpr int stores() const { return writes_dst ? 1 : 0; }
 };
@@ -65,17 +65,17 @@ constexpr Effect effect(Op op) {
       return {.receives = true, .reads_src = true, .writes_dst = true, .reduces = true};
     case Op::recv_reduce_copy_send:
       return {.receives = true, .sends = true, .reads_src = true, .writes_dst = true, .reduces = true};
-    case Op::one_sided:  // what they take and leave stands in a Move
+    case Op::one_sided:  // their accesses are listed in a Move
     case Op::hand_over:
       return {};
   }
   return {};
 }
 
-// What threads load and store for a byte of a one-sided step's chunk, one after the other. Packets are data with flags
-// in one store: twice the bytes, and whoever reads them sees by them that they have come.
+// Loads and stores for each byte of a one-sided step's chunk, carried out one after the other. A packet holds data and
+// a flag in one store: it takes twice the bytes, and its reader sees by the flag that it has arrived.
 struct Move {
-  std::uint32_t loads = 0;  // of the rank's own memory
+  std::uint32_t loads = 0;  // from the rank's own memory
   std::uint32_t packet_loads = 0;
   std::uint32_t stores = 0;
   std::uint32_t packet_stores = 0;
@@ -88,49 +88,49 @@ struct Move {
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-// What a channel does beside moving data, as far as it takes time.
+// Work of a channel besides moving data, as far as it takes time. The last three include the time of `operation`.
 enum class Effort : std::uint8_t {
-  order,      // waiting for another channel of the rank, or letting it go on
-  nothing,    // it is part of another step
-  operation,  // an operation of a plan is read
-  meet,       // and all threads of the channel meet
-  fence,      // and what was stored before is made visible to others
-  expect,     // and it is counted how many signals are to have come
+  order,      // waiting for another channel of the rank, or signalling it
+  nothing,    // none: the step is a part of the one before
+  operation,  // reading an operation of a plan
+  meet,       // a barrier of all threads of the channel
+  fence,      // a memory fence that makes earlier stores visible to others
+  expect,     // counting how many signals must have arrived
 };
 inline constexpr std::uint32_t efforts = 6;
 
 inline constexpr std::uint32_t no_semaphore = ~0U;
 inline constexpr std::uint32_t most_sources = 16;
 
-// A connection is a FIFO from one rank to another. It has the same number at both ends: of those that go out of a rank
-// and of those that come into a rank each number is used once.
+// A connection is a FIFO from one rank to another. It has the same number at both ends: the connections that leave a
+// rank have different numbers, and so have those that enter it.
 struct Step {
   Op op = Op::none;
-  double bytes = 0;  // of the chunk; the step that sends it and the one that receives it agree
+  double bytes = 0;  // of the chunk; sender and receiver agree on it
   Rank from = 0;
   Rank to = 0;
-  std::uint32_t in = 0;        // connections
-  std::uint32_t out = 0;       //
-  std::uint32_t received = 0;  // chunks that came through `in` before
-  std::uint32_t sent = 0;      // chunks that went through `out` before
-  std::uint32_t sources = 1;   // of reduce: buffers added to the one that keeps the sum, up to most_sources
-  std::uint32_t move = 0;      // of one_sided: which of the program's moves
-  // Of none: what orders the rank's channels among themselves, or with those of the rank `to`. Of hand_over: what is
-  // raised once the chunk has come.
-  std::uint32_t wait = no_semaphore;  // until it was raised wait_count times
+  std::uint32_t in = 0;        // number of the connection to receive from
+  std::uint32_t out = 0;       // and to send to
+  std::uint32_t received = 0;  // chunks that came through `in` before this step
+  std::uint32_t sent = 0;      // chunks that went through `out` before this step
+  std::uint32_t sources = 1;   // of reduce: buffers that are added to the destination, at most most_sources
+  std::uint32_t move = 0;      // of one_sided: index into the program's moves()
+  // Semaphores. A step with Op::none uses them to order channels of this rank, or of this rank and the rank `to`. With
+  // Op::hand_over, `raise` is raised once the chunk has arrived.
+  std::uint32_t wait = no_semaphore;  // wait until it has been raised wait_count times
   std::int64_t wait_count = 0;
   std::uint32_t raise = no_semaphore;
-  bool far = false;   // the semaphore is one of the rank `to`
-  bool more = false;  // another wait follows; several are polled side by side
+  bool far = false;   // the semaphore belongs to the rank `to`
+  bool more = false;  // another wait follows; both are polled side by side
   Effort effort = Effort::order;
 };
 
-// Bytes of a rank's buffer, from `begin` on.
+// A position in a rank's buffer, in bytes from its start.
 struct Place {
   Buffer buffer = Buffer::input;
   double begin = 0;
 };
-// Where a step reads and writes, as far as its op does.
+// Where a step reads (src) and writes (dst), as far as its operation does.
 struct Places {
   Place src;
   Place dst;

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<Collective, std::string_view>, 14> collectives = 
     {Collective::custom, "custom"},
 }};
 constexpr std::array<std::string_view, 3> protocols = {"Simple", "LL", "LL128"};
-// By ir::Op; files have no word for copy_send and recv_send.
+// Indexed by ir::Op. MSCCL XML has no name for copy_send and recv_send.
 constexpr std::array<std::string_view, ir::ops> types = {"nop", "cpy", "re",  "s",   {},    "r",
                                                          {},    "rcs", "rrs", "rrc", "rrcs"};
 constexpr std::array<std::string_view, buffers> buffer_names = {"i", "o", "s"};

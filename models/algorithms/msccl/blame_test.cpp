@@ -1,4 +1,4 @@
-// One step is broken; whom does the checker name?
+// Breaks one step of a correct algorithm and tests that the checker names this step.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 
 enum class Break { source, destination, type, copies_to_itself };
 
-// False where this step cannot be broken so.
+// False if this step cannot be broken in this way.
 bool broken(Algorithm& algorithm, Step& step, Break how, std::uint64_t random) {
   static const std::map<Op, Op> other = {{Op::recv, Op::recv_reduce_copy},
                                          {Op::recv_reduce_copy, Op::recv},

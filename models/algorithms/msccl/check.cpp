@@ -8,7 +8,8 @@ namespace moire::msccl {
 
 namespace {
 
-// Longer runs are judged with the most and the fewest calls only.
+// Algorithms with more calls than long_run are checked only at the cuts with the fewest and the most calls. Cuts with
+// more calls than longest_run are left out.
 constexpr std::uint64_t long_run = 2'000'000;
 constexpr std::uint64_t longest_run = 100'000'000;
 
@@ -35,8 +36,8 @@ std::uint64_t calls(const proof::Program& program, std::uint32_t cut) {
   return calls;
 }
 
-// Cuts at which it ends, the fewest calls first. Order depends on them: more chunks a call keep data together, fewer
-// give more credits to wait for.
+// The cuts at which the algorithm finishes, those with the fewest calls first. The order of accesses depends on the
+// cut: with more chunks per call, data moves together; with fewer, there are more credits to wait for.
 std::vector<std::uint32_t> cuts_to_judge(const Algorithm& algorithm, const proof::Program& program,
                                          const Deadlock& deadlock) {
   std::vector<std::uint32_t> cuts = distinct_cuts(algorithm);

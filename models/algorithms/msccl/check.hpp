@@ -1,5 +1,5 @@
-// Proves an algorithm, or says what is wrong with it: runs it in the runtime's meaning, without time, for every size at
-// which it makes other calls, in place and out of place as the file allows.
+// Proves an algorithm or finds its faults: runs it by the runtime's rules, without time, for every number of chunks per
+// call that changes its calls, in place and out of place as the file allows.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 namespace moire::msccl {
 
 struct CheckOptions {
-  std::optional<std::uint64_t> bytes;  // judge this size of the whole buffer, too
-  std::optional<Fifo> fifo;            // the protocol's default otherwise
+  std::optional<std::uint64_t> bytes;  // also judge this size of the whole buffer
+  std::optional<Fifo> fifo;            // absent: the protocol's default
 };
 
 struct PatternVerdict {
   CallPattern pattern = CallPattern::out_of_place;
   proof::Result result;
-  proof::Races races;  // at the cut with most of them
+  proof::Races races;  // at the cut that has most
 };
 
 struct Counts {
   std::uint64_t steps = 0;
   std::uint64_t blocks = 0;
-  std::size_t most_blocks = 0;  // of a GPU
-  std::size_t most_steps = 0;   // of a thread block
+  std::size_t most_blocks = 0;  // of any GPU
+  std::size_t most_steps = 0;   // of any thread block
   std::size_t connections = 0;
-  std::map<std::string, std::uint64_t> types;  // steps of each type
+  std::map<std::string, std::uint64_t> types;  // number of steps of each type
 };
 
 struct Verdict {
@@ -42,26 +42,26 @@ struct Verdict {
   Counts counts;
   Deadlock deadlock;
   std::optional<std::uint64_t> bytes;
-  bool hangs_at_bytes = false;           // at the size asked for
-  std::vector<PatternVerdict> patterns;  // empty where it always hangs
+  bool hangs_at_bytes = false;           // at the size `bytes`
+  std::vector<PatternVerdict> patterns;  // empty if it hangs at every size
 
   bool correct() const;
-  std::uint64_t races() const;  // of the pattern with most
-  // Correct, without races where the collective states a result, and with sizes at which it ends, among them the one
-  // asked for.
+  std::uint64_t races() const;  // of the call pattern that has most
+  // True if the result is correct, nothing races (in a collective that defines a result), and it finishes at some
+  // sizes, including the one asked for.
   bool accepted(const Algorithm& algorithm) const;
 };
 
-// The algorithm keeps the rules (rules.hpp), as one from read_xml does.
+// The algorithm must keep the rules (rules.hpp), as those from read_xml do.
 Verdict check(const Algorithm& algorithm, const CheckOptions& options = {});
 
-// The same for the FIFOs of the library that runs it, made once for each content and FIFO in a process.
+// The same for the FIFOs of the library that runs it. A process computes this once for each algorithm and FIFO.
 std::shared_ptr<const Verdict> proved(const Algorithm& algorithm, const Fifo& fifo);
 
-// What is wrong as errors, one a fault; what is odd (races of a collective that states no result) as warnings.
+// Reports faults as errors, one for each. Oddities (races in a collective that defines no result) become warnings.
 void report(const Algorithm& algorithm, const Verdict& verdict, config::Diagnostics& diagnostics);
 
-// One wait in words, and the whole cycle, cut where it is long.
+// A wait in words, and the whole cycle in words, shortened if it is long.
 std::string describe(const Algorithm& algorithm, const Blocked& wait);
 std::vector<std::string> describe(const Algorithm& algorithm, const Verdict& verdict, const Deadlock& deadlock);
 

@@ -28,7 +28,7 @@ std::string faults(const Algorithm& algorithm, const CheckOptions& options = {})
   return diagnostics.str();
 }
 
-// Two GPUs exchange `count` chunks each: all sends, then all receptions.
+// Each of two GPUs sends `sends` times `per_send` chunks, then receives as many.
 Algorithm exchange(int sends, int per_send, Protocol protocol) {
   Maker maker(Collective::all_gather, protocol, 2, 2 * sends * per_send, true);
   maker.buffers(0, 2 * sends * per_send, 0);
@@ -63,7 +63,8 @@ TEST(Deadlock, AsManySendsAsFit) {
   }
 }
 
-// One send of 8 chunks makes ceil(8 / M) calls: 2 fit, so M is 4 at least. Half of the 16 chunks is a part.
+// One send of 8 chunks makes ceil(8 / M) calls. A connection holds 2, so M must be at least 4. A rank's part is half of
+// the 16 chunks.
 TEST(Deadlock, DependsOnSize) {
   const Algorithm algorithm = exchange(1, 8, Protocol::simple);
   const Deadlock deadlock = judged(algorithm).deadlock;
@@ -106,7 +107,7 @@ TEST(Deadlock, ReceivingFirstHangsAtEverySize) {
 TEST(Deadlock, DependenciesInACircle) {
   Maker maker(Collective::custom, Protocol::ll, 1, 4, false);
   maker.buffers(4, 4, 0);
-  // Two blocks of their own: send and recv tell them apart, channels do not matter without connections.
+  // `send` and `recv` distinguish the two blocks; without connections, their channels do not matter.
   const Made a = maker.step(0, maker.block(0, none, none, 0), Op::copy, i(0), o(0));
   const Made b = maker.step(0, maker.block(0, none, none, 1), Op::copy, i(1), o(1));
   maker.wait(a, b);
@@ -129,7 +130,7 @@ TEST(Result, EveryExampleIsCorrect) {
 
 TEST(Result, ALostSumIsFoundWhereItIsLost) {
   Algorithm algorithm = ring_all_reduce(4);
-  algorithm.gpus[3].blocks[0].steps[3].type = Op::recv_copy_send;  // rrcs before
+  algorithm.gpus[3].blocks[0].steps[3].type = Op::recv_copy_send;  // was rrcs
   const Verdict verdict = judged(algorithm);
   ASSERT_TRUE(verdict.patterns[0].result.first_wrong);
   const Wrong& wrong = *verdict.patterns[0].result.first_wrong;
@@ -153,7 +154,7 @@ TEST(Result, ASumOfTheWrongChunkIsFoundWhereItIsMade) {
 
 TEST(Result, WhatIsAddedTwiceIsCounted) {
   Algorithm algorithm = all_pairs_all_reduce(3, 1);
-  // The adder of GPU 0 takes the first part twice.
+  // The adding block of GPU 0 adds the first part twice.
   ThreadBlock& adder = algorithm.gpus[0].blocks[2];
   adder.steps[1].src_offset = adder.steps[0].src_offset;
   const Wrong wrong = *judged(algorithm).patterns[0].result.first_wrong;
@@ -164,7 +165,7 @@ TEST(Result, WhatIsAddedTwiceIsCounted) {
 
 TEST(Result, TheRightValueInTheWrongPlace) {
   Algorithm algorithm = ring_all_reduce(4);
-  algorithm.gpus[1].blocks[0].steps[6].dst_offset = 0;  // chunk 3 before
+  algorithm.gpus[1].blocks[0].steps[6].dst_offset = 0;  // was chunk 3
   const Wrong wrong = *judged(algorithm).patterns[0].result.first_wrong;
   EXPECT_EQ(wrong.gpu, 1);
   EXPECT_EQ(wrong.fault, Fault::wrong_place);
@@ -183,7 +184,7 @@ TEST(Result, WhatNobodyWroteIsNotRead) {
               HasSubstr("output chunk 0 of gpu 0 must hold i[0] of gpu 0 (4 chunks are wrong); nobody wrote it"));
 }
 
-// What works in place leaves the output empty out of place.
+// An algorithm that is right in place leaves the output empty out of place.
 TEST(Result, BothPlacesAreJudged) {
   Algorithm algorithm = ring_all_reduce(3);
   algorithm.out_of_place = true;
@@ -195,7 +196,8 @@ TEST(Result, BothPlacesAreJudged) {
   EXPECT_FALSE(verdict.accepted(algorithm));
 }
 
-// In place, the input of an all-gather is a part of the output, and the output of a reduce-scatter one of the input.
+// In place, the input of an all-gather is a part of the output, and the output of a reduce-scatter is a part of the
+// input.
 TEST(Result, PlacesOverlapAsTheCollectiveSays) {
   Algorithm gather = recursive_doubling_all_gather(4);
   for (std::int32_t gpu = 0; gpu < 4; ++gpu) {
@@ -212,7 +214,7 @@ TEST(Result, PlacesOverlapAsTheCollectiveSays) {
   scatter.in_place = true;
   scatter.out_of_place = false;
   EXPECT_EQ(faults(scatter), "");
-  scatter.gpus[2].blocks[0].steps[3].dst_buffer = Buffer::input;  // i(0), not the part of GPU 2
+  scatter.gpus[2].blocks[0].steps[3].dst_buffer = Buffer::input;  // i(0) instead of GPU 2's part
   EXPECT_THAT(faults(scatter), HasSubstr("wrong result in place: output chunk 0 of gpu 2"));
 }
 
@@ -232,7 +234,7 @@ TEST(Races, AMissingDependency) {
   EXPECT_FALSE(race.second.writes);
 }
 
-// Without a stated result a race is told and not refused.
+// If the collective defines no result, a race is only a warning.
 TEST(Races, OfCustomCollectivesAreWarnings) {
   Maker maker(Collective::custom, Protocol::ll, 2, 2, true);
   maker.buffers(2, 0, 0);
@@ -262,7 +264,7 @@ TEST(Races, ACopyOntoItselfDependsOnTheSize) {
   EXPECT_EQ(races.told.at(0).first.at, races.told.at(0).second.at);
 }
 
-// A forwarded chunk comes back before the next one of the same step has been read, where each is a call of its own.
+// With one chunk per call, a forwarded chunk comes back before the same step has read the next chunk.
 TEST(Races, ThatOnlyFewChunksACallShow) {
   Maker maker(Collective::custom, Protocol::ll, 2, 4, false);
   maker.buffers(4, 4, 4);
@@ -274,7 +276,7 @@ TEST(Races, ThatOnlyFewChunksACallShow) {
   EXPECT_EQ(races.cells_per_call, 1U);
 }
 
-// Once for each content and FIFO, whoever asks.
+// A second check of the same algorithm and FIFO reuses the first proof.
 TEST(Proved, IsMadeOnce) {
   const Algorithm algorithm = ring_all_reduce(4);
   const Fifo fifo = default_fifo(algorithm.protocol);

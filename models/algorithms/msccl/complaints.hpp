@@ -1,4 +1,4 @@
-// What is wrong with an algorithm: where its elements stand, and what they are called.
+// Positions and names of an algorithm's elements for messages.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace moire::msccl {
 using formats::Complaints;
 using Spot = formats::Position;
 
-// Of a step, a thread block, a GPU or the algorithm.
+// The position of a step, a thread block, a GPU or the algorithm.
 template <class Element>
 Spot spot(const Element& element) {
   return {element.line, element.col};

@@ -1,4 +1,5 @@
-// At which sizes an algorithm gets stuck because connections hold only so many calls, and who then waits for whom.
+// Finds the sizes at which an algorithm deadlocks because connections hold a limited number of calls, and the cycle of
+// waits.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +13,39 @@ namespace moire::msccl {
 
 using proof::WaitKind;
 
-// One wait of a cycle: this step waits, and the next of the cycle could end it.
+// One wait of a cycle: this step waits, and only the next one of the cycle could end the wait.
 struct Blocked {
   std::int32_t gpu = 0;
   std::int32_t block = 0;
   std::int32_t step = 0;
-  std::uint32_t call = 0;   // of the step's calls
-  std::uint32_t calls = 1;  // that the step makes
+  std::uint32_t call = 0;   // which call of the step
+  std::uint32_t calls = 1;  // calls that the step makes
   WaitKind kind = WaitKind::dependency;
   std::int32_t on_gpu = 0;
   std::int32_t on_block = 0;
-  std::int32_t on_step = none;  // that a dependency names
+  std::int32_t on_step = none;  // the step that a dependency names
   std::int32_t from = none;     // of the connection that is empty or full
   std::int32_t to = none;
   std::int32_t channel = 0;
 };
 
 struct Deadlock {
-  // It hangs where a call carries this many chunks or fewer; 0: never, most_chunks: always.
+  // It hangs if a call carries at most this many chunks. 0: never; most_chunks: always.
   std::uint32_t chunks_per_call_le = 0;
-  std::optional<std::uint64_t> above_bytes;  // the same as the whole buffer's size
-  std::uint32_t at_chunks_per_call = 0;      // where this cycle is
+  std::optional<std::uint64_t> above_bytes;  // the same limit as a size of the whole buffer
+  std::uint32_t at_chunks_per_call = 0;      // the cut at which this cycle was found
   std::vector<Blocked> cycle;
 
   bool never() const { return chunks_per_call_le == 0; }
   bool always() const { return chunks_per_call_le == most_chunks; }
 };
 
-// Where `chunks_per_call` is given, the cycle is the one there, if it hangs there.
+// If `chunks_per_call` is given and the algorithm hangs there, the cycle is the one at that cut.
 Deadlock find_deadlock(const Algorithm& algorithm, const proof::Program& program, const Fifo& fifo,
                        std::optional<std::uint32_t> chunks_per_call);
 
-// Values of chunks_per_call that differ in how many calls some step makes, from the fewest chunks to the most. Each
-// stands for those up to the next.
+// The values of chunks_per_call at which some step changes its number of calls, ascending. Each stands for all values
+// up to the next.
 std::vector<std::uint32_t> distinct_cuts(const Algorithm& algorithm);
 
 }  // namespace moire::msccl

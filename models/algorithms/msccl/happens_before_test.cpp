@@ -8,7 +8,7 @@
 namespace moire::msccl {
 namespace {
 
-// Sends and receptions of a part are on different blocks, so that only the way over the other GPU orders them.
+// Different blocks send and receive a part, so only the path through the other GPU orders them.
 Algorithm over_the_other(std::int32_t n, bool with_dependency) {
   Maker maker(Collective::all_reduce, Protocol::ll, n, n, true);
   maker.buffers(n, 0, n);
@@ -51,7 +51,7 @@ Found find(const Algorithm& algorithm) {
 }
 
 TEST(HappensBefore, OrderOverAnotherGpuIsFoundBothWays) {
-  // 3 GPUs have 6 pairs; 12 have 132, more chains than clocks have places.
+  // 3 GPUs have 6 conflicts; 12 have 132, more blocks than a clock has entries.
   for (const std::int32_t n : {3, 12}) {
     const Found found = find(over_the_other(n, true));
     EXPECT_EQ(found.conflicts, static_cast<std::size_t>(n * (n - 1)));
@@ -69,9 +69,9 @@ TEST(HappensBefore, MissingOrderIsMissedBothWays) {
   }
 }
 
-// GPU 1 reads s(0) before it receives twice. Where one call fits, GPU 0's second send waits for the first reception,
-// and with it for the read; what GPU 0 then lets another block write to s(0) comes later. Where more fit, nothing says
-// so.
+// GPU 1 reads s(0) before it receives twice. If a connection holds one call, GPU 0's second send waits for the first
+// receive and therefore for the read, so what another block of GPU 0 writes to s(0) after that send comes later than
+// the read. If it holds more, nothing orders them.
 TEST(HappensBefore, CreditsOrder) {
   for (const std::uint32_t slots : {1U, 2U, 8U}) {
     Maker maker(Collective::custom, Protocol::simple, 2, 4, false);
@@ -91,7 +91,7 @@ TEST(HappensBefore, CreditsOrder) {
     const proof::Layout layout = layout_of(maker.made, CallPattern::out_of_place);
     const auto conflicts = proof::find_conflicts(program, layout, run.order, 1);
     ASSERT_EQ(conflicts.size(), 1U);
-    // In a schedule where the write came first, nothing could order it before the read.
+    // If the schedule put the write first, nothing could order it before the read.
     const bool read_first = !conflicts[0].first.writes;
     const bool expected = slots == 1;
     if (expected) {

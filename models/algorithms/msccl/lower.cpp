@@ -19,7 +19,7 @@ std::vector<proof::Sizes> sizes_of(const Algorithm& algorithm) {
   return sizes;
 }
 
-// The step at which a wait for `step` of these steps ends: the first from there on that publishes.
+// The step whose end satisfies a wait for `step`: the first one from there on that publishes.
 std::int32_t publishing_step(const std::vector<Step>& steps, std::int32_t step) {
   const auto publishes = [](const Step& s) { return s.has_dependents && s.type != Op::none; };
   return static_cast<std::int32_t>(std::find_if(steps.begin() + step, steps.end(), publishes) - steps.begin());
@@ -30,7 +30,7 @@ struct Ends {
   std::uint32_t out = nobody;
 };
 
-// Connections with a block at both ends, by (from, to, channel), and those of each block.
+// Adds the connections with a block at both ends, ordered by (from, to, channel). Returns those of each block.
 std::vector<Ends> connect(const Algorithm& algorithm, proof::Program& program) {
   std::vector<proof::Connection> ends;
   for (std::uint32_t b = 0; b < program.blocks.size(); ++b) {

@@ -1,4 +1,5 @@
-// An MSCCL algorithm as what is proved: thread blocks and connections numbered through, chunks as cells.
+// Translates an MSCCL algorithm to the form that is proved: numbered thread blocks and connections, with chunks as
+// cells.
 #pragma once
 
 #include "models/algorithms/msccl/algorithm.hpp"
@@ -9,21 +10,21 @@ namespace moire::msccl {
 
 using proof::CallPattern;
 
-// Those an algorithm may be called with, at least one.
+// The patterns with which the algorithm may be called; at least one.
 std::vector<CallPattern> call_patterns(const Algorithm& algorithm);
 
-// Chunks of input and output that the collective states for a rank. Nothing where it states none.
+// Input and output chunks that the collective defines for a rank; empty if it defines no result.
 std::optional<proof::Shape> stated_shape(const Algorithm& algorithm);
 
-// Chunks of a buffer that steps of this GPU may name, in every call pattern that the file allows.
+// Chunks of a buffer that this GPU's steps may use in every call pattern that the file allows.
 std::int64_t chunks_in(const Algorithm& algorithm, const Gpu& gpu, Buffer buffer);
 
-// With more cells than this nothing is checked.
+// Algorithms with more cells than this are refused unchecked.
 inline constexpr std::uint64_t most_cells = std::uint64_t{1} << 26;
-// Cells the algorithm has at most in either pattern.
+// The larger number of cells of both patterns.
 std::uint64_t cells_of(const Algorithm& algorithm);
 
-// The algorithm keeps the rules (rules.hpp).
+// The algorithm must keep the rules (rules.hpp).
 proof::Layout layout_of(const Algorithm& algorithm, CallPattern pattern);
 proof::Program program_of(const Algorithm& algorithm);
 

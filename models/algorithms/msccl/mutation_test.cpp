@@ -1,4 +1,4 @@
-// Breaks correct algorithms in one step and compares the checker with executions on numbers in random orders.
+// Changes one step of correct algorithms and compares the checker with executions on numbers in random order.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 
 using End = proof::RandomExecution::End;
 
-// Of each algorithm.
+// Number of mutants of each algorithm.
 std::uint64_t mutations_of_each() {
   const char* asked = std::getenv("MOIRE_MUTATIONS");
   return asked ? std::strtoull(asked, nullptr, 10) : 250;
@@ -25,7 +25,7 @@ std::uint64_t mutations_of_each() {
 struct Tally {
   int refused_by_rules = 0;
   int refused = 0;
-  int shown_wrong = 0;  // of those refused, by an execution
+  int shown_wrong = 0;  // refused ones that an execution shows to be wrong
   int accepted = 0;
 };
 
@@ -48,7 +48,7 @@ std::vector<Algorithm> correct_algorithms() {
           ring_reduce_scatter(4)};
 }
 
-// Of files.
+// The step types that MSCCL XML has.
 constexpr std::array<Op, 9> types = {Op::send,
                                      Op::recv,
                                      Op::recv_copy_send,
@@ -63,7 +63,7 @@ class Mutator {
  public:
   Mutator(const Algorithm& correct, std::uint64_t seed) : a_(correct), random_(seed) {}
 
-  // One change of one step or thread block.
+  // Changes one step or one thread block.
   Algorithm mutated() {
     Algorithm a = a_;
     Gpu& gpu = a.gpus[below(a.gpus.size())];
@@ -125,7 +125,8 @@ class Mutator {
   }
 
  private:
-  // The kind of fault that both ends agree on: a fused step that keeps or loses its sum, or copies instead of adding.
+  // A change of the kind that still fits the other end: a fused step starts or stops keeping its sum, or copies instead
+  // of adding.
   void both_ends(Algorithm&, Step& step) {
     static const std::vector<std::pair<Op, Op>> alike = {{Op::recv, Op::recv_reduce_copy},
                                                          {Op::recv_copy_send, Op::recv_reduce_copy_send},
@@ -152,7 +153,7 @@ End execute_at_random(const Algorithm& a, CallPattern pattern, std::uint32_t chu
   return proof::RandomExecution(program, layout, goal, chunks_per_call, default_fifo(a.protocol).calls, seed).run();
 }
 
-// What the checker says of an algorithm that keeps the rules is what executions do.
+// Tests that the verdict on an algorithm that keeps the rules agrees with executions.
 void compare(const Algorithm& a, std::uint64_t seed, std::uint64_t runs, Tally& tally) {
   const Verdict verdict = check(a);
   const Deadlock& deadlock = verdict.deadlock;
@@ -172,7 +173,7 @@ void compare(const Algorithm& a, std::uint64_t seed, std::uint64_t runs, Tally& 
         shown = true;
         EXPECT_FALSE(verdict.accepted(a)) << "accepted, and run " << run << " goes wrong";
       }
-      // Without races there is one result.
+      // Without races, every order gives the same result.
       if (p.races.count == 0) {
         EXPECT_EQ(end == End::right, p.result.correct());
       }
@@ -219,11 +220,11 @@ TEST(Mutations, CheckerAndExecutionsAgree) {
   tell(tally);
   EXPECT_GT(tally.refused, 300);
   EXPECT_GT(tally.accepted, 100);
-  // Races need not show; most of the rest does.
+  // A race may not show in an execution; most other faults do.
   EXPECT_GT(tally.shown_wrong * 10, tally.refused * 7);
 }
 
-// The same with third-party algorithms, which lie beside the project and are not part of it.
+// The same with third-party algorithms, which are kept outside of the project.
 TEST(Mutations, OfOthersAlgorithms) {
   const char* named = std::getenv("MOIRE_SHARED_DATA");
   const auto folder =

@@ -28,7 +28,7 @@ const Step& step_at(const Algorithm& algorithm, const StepAt& at) {
   return algorithm.gpus[at.gpu].blocks[at.block].steps[at.step];
 }
 
-// "gpu 0, tb 1, step 2 (line 7)", the line where there is one.
+// "gpu 0, tb 1, step 2 (line 7)"; without a line if the step was not read from a file.
 std::string named(const Algorithm& algorithm, const StepAt& at) {
   std::string name = name_of(at.gpu, at.block, at.step);
   if (const std::uint32_t line = step_at(algorithm, at).line; line > 0) name += fmt::format(" (line {})", line);

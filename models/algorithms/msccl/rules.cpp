@@ -12,7 +12,7 @@ namespace moire::msccl {
 
 namespace {
 
-// Limits of some runtimes only.
+// Limits of some runtimes; passing them is only a warning.
 constexpr std::int32_t usual_channels = 32;
 constexpr std::size_t usual_blocks_of_a_channel = 32;
 constexpr std::size_t usual_nodes = 4096;
@@ -77,7 +77,7 @@ void check_dependency(const Gpu& gpu, std::int32_t g, std::int32_t b, std::int32
   }
 }
 
-// A nop carries a dependency for the next real step, which must have one of its own.
+// A nop carries an additional dependency of the next real step. The runtime requires that step to have one, too.
 void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Complaints& complaints) {
   bool behind_nop = false;
   for (std::size_t s = 0; s < block.steps.size(); ++s) {
@@ -102,7 +102,7 @@ void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Compla
   }
 }
 
-// Reductions into one chunk become one pass, with the cnt of the last.
+// The runtime joins consecutive reductions into one chunk, and uses the cnt of the last for all of them.
 void check_fusion(const ThreadBlock& block, std::int32_t g, std::int32_t b, Complaints& complaints) {
   for (std::size_t s = 1; s < block.steps.size(); ++s) {
     const Step& before = block.steps[s - 1];
@@ -126,7 +126,7 @@ struct Ends {
   std::vector<End> receivers;
 };
 
-// The counts of all steps of a block that send, or that receive.
+// The counts of those steps of a block that send, or of those that receive.
 std::vector<std::pair<std::uint16_t, const Step*>> transfers(const ThreadBlock& block, bool sending) {
   std::vector<std::pair<std::uint16_t, const Step*>> counts;
   for (const Step& step : block.steps) {
@@ -138,7 +138,7 @@ std::vector<std::pair<std::uint16_t, const Step*>> transfers(const ThreadBlock& 
 
 void compare_ends(const Algorithm& algorithm, std::tuple<std::int32_t, std::int32_t, std::int32_t> key,
                   const Ends& ends, Complaints& complaints) {
-  if (ends.senders.size() > 1 || ends.receivers.size() > 1) return;  // told by check_gpu
+  if (ends.senders.size() > 1 || ends.receivers.size() > 1) return;  // check_gpu has reported this
   static const ThreadBlock nobody;
   const auto block_of = [&](const std::vector<End>& side) -> const ThreadBlock& {
     return side.empty() ? nobody : algorithm.gpus[side[0].gpu].blocks[side[0].block];

@@ -1,5 +1,5 @@
-// What an algorithm must keep before it can run at all: what MSCCL's runtime refuses, and what would make it read
-// elsewhere or wait for nobody. Whoever makes an algorithm (a file, the compiler) has it judged here.
+// The rules that an algorithm must keep to run at all: what MSCCL's runtime refuses, and what would make it access
+// wrong memory or wait forever. Algorithms from files and from the compiler are both checked here.
 #pragma once
 
 #include "models/algorithms/msccl/algorithm.hpp"
@@ -9,19 +9,19 @@ namespace moire::msccl {
 
 inline constexpr std::int32_t most_ranks = 65'536;
 inline constexpr std::int32_t most_channels = 64;
-inline constexpr std::size_t most_blocks = 1024;  // of a GPU
-inline constexpr std::size_t most_steps = 256;    // of a thread block
-inline constexpr std::size_t usual_steps = 64;    // that every runtime takes
+inline constexpr std::size_t most_blocks = 1024;  // of a GPU: 32 for each of 32 channels (MSCCL_MAX_NUM_THREAD_BLOCKS)
+inline constexpr std::size_t most_steps = 256;    // of a thread block: MSCCL_MAX_NUM_STEPS of MSCCL
+inline constexpr std::size_t usual_steps = 64;    // MSCCL_MAX_NUM_STEPS of RCCL: every runtime takes so many
 
-// All rules. What is wrong goes to `diagnostics`; true when nothing is.
+// Checks all rules and reports to `diagnostics`. True if the algorithm keeps them all.
 bool check_rules(const Algorithm& algorithm, config::Diagnostics& diagnostics);
 
-// The same in parts, for a reader that finds values it cannot read: each part looks only at what its name says.
+// The same in parts, for a reader that may have failed to read other values: each looks only at what its name says.
 void check_header(const Algorithm& algorithm, Complaints& complaints);
 void check_block(const Algorithm& algorithm, std::int32_t gpu, std::int32_t block, Complaints& complaints);
 void check_step(const Algorithm& algorithm, std::int32_t gpu, std::int32_t block, std::int32_t step,
                 Complaints& complaints);
-void check_gpu(const Algorithm& algorithm, std::int32_t gpu, Complaints& complaints);  // blocks among each other
+void check_gpu(const Algorithm& algorithm, std::int32_t gpu, Complaints& complaints);  // its blocks against each other
 void check_memory(const Algorithm& algorithm, Complaints& complaints);
 void check_connections(const Algorithm& algorithm, Complaints& complaints);
 

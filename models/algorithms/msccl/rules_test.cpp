@@ -102,7 +102,7 @@ TEST_F(Rules, ChunksAreInRange) {
   step(1, 0).src_offset = 0;
   refused_for("it reads s[0..1), and there are 0 chunks of s");
 }
-// What a step does not use may be anything: compilers write the other side's place there.
+// Operands that a step does not use may have any value: compilers write the other end's position there.
 TEST_F(Rules, UnusedOperandsAreFree) {
   step(1, 0).dst_offset = -7;
   step(1, 6).src_offset = 99;
@@ -152,7 +152,7 @@ TEST_F(Rules, NopsCarryDependencies) {
   for (int s = 4; s < 7; ++s) std::swap(step(0, s), step(0, s + 1));
   warned_of("gpu 0, tb 0, step 7: a nop at the end does nothing");
 }
-// A nop publishes nothing, whatever it says.
+// A nop publishes nothing, even with hasdep="1".
 TEST_F(Rules, NopsDoNotPublish) {
   Step nop;
   nop.type = Op::none;

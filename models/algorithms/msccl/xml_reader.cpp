@@ -91,7 +91,7 @@ class Reader {
     return false;
   }
 
-  // Others than the one that may stand here are passed over with a warning.
+  // True for the element that may stand here; other nodes are skipped with a warning.
   bool is_element(const pugi::xml_node& node, std::string_view name) {
     if (node.type() != pugi::node_element) {
       if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)
@@ -113,7 +113,7 @@ class Reader {
     return attributes.integer(which, xml_, name, complaints_, good, least, most);
   }
 
-  // A word that must be known.
+  // Reads an attribute whose value must be one of a list of words.
   template <std::size_t N, class Name, class Find>
   auto word(const XmlAttributes<N>& attributes, std::size_t which, const Name& name, bool& good, const Find& find,
             const char* right) {
@@ -157,7 +157,7 @@ class Reader {
     }
   }
 
-  // What files of older compilers do not say.
+  // Fills in what files of older compilers leave out.
   void read_as_older(const XmlAttributes<algo::known.size()>& attributes) {
     if (!attributes.has(algo::outofplace)) {
       out_.out_of_place = !out_.in_place;
@@ -308,7 +308,7 @@ class Reader {
   Algorithm out_;
   XmlAttributes<step::known.size()> step_{step::known};
   bool header_good_ = false;
-  bool counted_ = false;  // ngpus is known
+  bool counted_ = false;  // ngpus was read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads MSCCL XML: <algo> of <gpu> of <tb> of <step/>.
+// Reads MSCCL XML: <algo> holds <gpu>, which holds <tb>, which holds <step/>.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace moire::msccl {
 
-// The algorithm, where it keeps all rules (rules.hpp). Nothing, and all errors of the file in `diagnostics`, where it
-// does not. What is odd is a warning there.
+// Returns the algorithm if it keeps all rules (rules.hpp), else nothing; all errors of the file are in `diagnostics`.
+// Oddities become warnings.
 std::optional<Algorithm> read_xml(const std::string& file, config::Diagnostics& diagnostics);
-// The same from a text; `name` is what errors call it.
+// The same for a text in memory; `name` is what messages call it.
 std::optional<Algorithm> read_xml_text(const std::string& name, std::string text, config::Diagnostics& diagnostics);
 
-// Whether a file holds XML, by its first character that is no space.
+// True for a file that is named *.xml or whose first character that is not a space is "<".
 bool is_xml(const std::string& file);
 
 }  // namespace moire::msccl

@@ -13,7 +13,7 @@ namespace moire::msccl {
 
 namespace {
 
-// Control characters cannot stand in XML at all.
+// XML cannot hold control characters, not even escaped.
 std::string in_attribute(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
@@ -39,7 +39,7 @@ void write_block(Out out, std::size_t id, const ThreadBlock& block) {
 
 }  // namespace
 
-// pugixml would build a tree of half a million nodes for a large all-to-all; the format has no text and few attributes.
+// Writes text directly: a large all-to-all has half a million elements, and pugixml would build a tree of them first.
 void write_xml(const Algorithm& algorithm, std::ostream& stream) {
   fmt::memory_buffer buffer;
   const Out out(buffer);

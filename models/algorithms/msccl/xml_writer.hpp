@@ -1,4 +1,4 @@
-// MSCCL XML, as the public runtime reads it.
+// Writes MSCCL XML that the public runtime reads.
 #pragma once
 
 #include <iosfwd>
@@ -8,7 +8,7 @@
 
 namespace moire::msccl {
 
-// The same bytes for the same algorithm; `line`s and the file's name are left out.
+// Equal algorithms give equal bytes; line numbers and the name of the file are not written.
 void write_xml(const Algorithm& algorithm, std::ostream& out);
 std::string to_xml(const Algorithm& algorithm);
 

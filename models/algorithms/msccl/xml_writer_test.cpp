@@ -11,7 +11,7 @@
 namespace moire::msccl {
 namespace {
 
-// GPU 0 waits for its own copy and sends it; GPU 1 takes it.
+// GPU 0 sends its chunk after its local copy; GPU 1 receives it.
 Algorithm example() {
   Algorithm made;
   made.name = "a <&> \"b\"";

@@ -1,5 +1,6 @@
-// Thread blocks. Automatic: one for each end of a connection, one for both ends that a fused instruction ties together;
-// local work goes to the block of its channel that was busy least late, the shorter one of equals.
+// Assigns instructions to thread blocks. With automatic blocks, each end of a connection has a block, and a fused
+// instruction puts both of its ends on one. Local work goes to the block of its channel whose last instruction has the
+// smallest depth, among equals to the one with fewer instructions.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -43,7 +44,7 @@ class Assigner {
 
  private:
   using Block = Assignment::Block;
-  struct End {  // of a connection
+  struct End {  // one end of a connection
     std::int32_t peer, channel, replica;
     bool sending;
     auto operator<=>(const End&) const = default;
@@ -62,7 +63,7 @@ class Assigner {
 
   Block& block(std::int32_t rank, std::size_t index) { return made_.blocks[static_cast<std::size_t>(rank)][index]; }
 
-  // Both ends of a fused instruction: one block, made when the first instruction needs it.
+  // A fused instruction needs both of its ends on one block, which is made when an instruction first uses it.
   void tie(const Instruction& is) {
     const End send{code_.to(is), channel(is), is.replica, true};
     const End recv{code_.from(is), channel(is), is.replica, false};
@@ -114,7 +115,7 @@ class Assigner {
 
   void add(Id id, std::size_t to) { block(code_.at(id).rank, to).instructions.push_back(id); }
 
-  // Blocks that use one link at a time stand together, as the runtime starts them.
+  // The runtime starts blocks in this order; those with the same peers follow each other.
   static void sort(std::vector<Block>& blocks) {
     std::stable_sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
       return std::tie(a.send, a.recv, a.channel) < std::tie(b.send, b.recv, b.channel);
@@ -123,14 +124,14 @@ class Assigner {
 
   struct Owner {
     std::int32_t block = -1;
-    std::int32_t other = msccl::none;  // peer of the other end that belongs to the same block
+    std::int32_t other = msccl::none;  // peer of the end that shares the block
   };
 
   const Code& code_;
   const Schedule& schedule_;
   Assignment made_;
-  std::vector<std::map<End, Owner>> ends_;                               // rank
-  std::vector<std::map<std::int32_t, std::vector<std::size_t>>> pools_;  // rank, channel: blocks for local work
+  std::vector<std::map<End, Owner>> ends_;                               // by rank
+  std::vector<std::map<std::int32_t, std::vector<std::size_t>>> pools_;  // by rank, then channel: blocks for local work
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::size_t> names_;
   std::int32_t channels_ = 0;
 };

@@ -1,11 +1,12 @@
-// From what a program recorded to thread blocks that the runtime takes.
+// Compiles a recorded program to thread blocks for MSCCL's runtime.
 #pragma once
 
 #include "models/algorithms/mscclang/program.hpp"
 
 namespace moire::mscclang {
 
-// Throws ProgramError where the program's own thread blocks or channels cannot be, or the runtime's limits are passed.
+// Throws ProgramError if the thread blocks or channels that the program names are impossible, or if a limit of the
+// runtime is passed.
 msccl::Algorithm compile(const Program& program);
 
 }  // namespace moire::mscclang

@@ -1,9 +1,9 @@
-// Channels where the program leaves thread blocks to the compiler.
+// Chooses channels where the program leaves thread blocks to the compiler.
 //
-// A chain of fused instructions is a flow: all its transfers share a channel, and at each rank in between one thread
-// block receives from the rank before and sends to the rank behind. Flows over the same hops share a channel; others
-// that share a connection get different ones, so that each has thread blocks of its own, as long as there are
-// channels. A transfer by itself takes channel 0, on the thread blocks that are there.
+// A chain of fused instructions is a flow: its transfers share a channel, and on each rank in between one thread block
+// receives from the rank before and sends to the next. Flows over the same hops share a channel. Other flows that share
+// a connection get different channels while there are any left, so that each flow has its own thread blocks. A transfer
+// outside of flows uses channel 0 unless the program names one.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int32_t most_channels = 32;
 
-struct Key {  // a connection, or one side of a thread block
+struct Key {  // names a connection, or one direction of a thread block
   std::int32_t replica = 0;
   std::int32_t channel = 0;
   std::int32_t rank = 0;
@@ -84,7 +84,7 @@ class Connector {
   std::int32_t from(Id t) const { return code_.at(code_.transfer(t).sender).rank; }
   std::int32_t to(Id t) const { return code_.at(code_.transfer(t).receiver).rank; }
 
-  // At the rank between two transfers, is there a thread block for both, or room for one?
+  // True if the rank between two transfers has a thread block for both on this channel, or can have one.
   bool joins(const Flow& flow, std::size_t at, std::int32_t channel) const {
     const std::int32_t before = from(flow.transfers[at]);
     const std::int32_t rank = to(flow.transfers[at]);
@@ -119,7 +119,7 @@ class Connector {
     return 0;
   }
 
-  // Where a fused instruction finds no thread block, it is taken apart; the rest of the flow goes on.
+  // If a fused instruction gets no thread block, it is split again, and the rest of the flow goes on.
   void place(const Flow& flow, std::int32_t channel) {
     for (std::size_t i = 0; i < flow.transfers.size(); ++i) {
       const Id t = flow.transfers[i];
@@ -138,9 +138,9 @@ class Connector {
 
   Code& code_;
   std::vector<Flow> flows_;
-  Map owner_;    // connection: route
-  Map send_of_;  // rank and whom it receives from: whom the block sends to
-  Map recv_of_;  // rank and whom it sends to: whom the block receives from
+  Map owner_;    // connection -> route
+  Map send_of_;  // rank and peer it receives from -> peer that the same block sends to
+  Map recv_of_;  // rank and peer it sends to -> peer that the same block receives from
 };
 
 }  // namespace

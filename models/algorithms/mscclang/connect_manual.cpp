@@ -1,6 +1,7 @@
-// Channels where the program places thread blocks. A thread block has one channel and both ends of a transfer lie on
-// the same, so blocks that exchange chunks, directly or through others, share one: that which the program names for
-// any of their transfers, else the first on which no other block of a rank has the same peer and direction.
+// Chooses channels where the program names thread blocks. A thread block has one channel, and both ends of a transfer
+// use the same, so blocks that exchange chunks, directly or through others, form a group with one channel: the one that
+// the program names for any of their transfers, else the first on which no other block of a rank has the same peer and
+// direction.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,10 +42,10 @@ class Connector {
  private:
   struct Block {
     std::size_t parent = 0;
-    Id sends = nobody;  // the first instruction that does
+    Id sends = nobody;  // the first instruction that sends
     Id recvs = nobody;
-    std::int32_t channel = -1;  // of the group, in its root
-    Id named_by = nobody;       // transfer
+    std::int32_t channel = -1;  // of the group; valid in its root
+    Id named_by = nobody;       // the transfer for which the program names the channel
   };
   using Name = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // rank, replica, number
   using End = std::tuple<std::int32_t, std::int32_t, bool, std::int32_t, std::int32_t>;
@@ -103,7 +104,7 @@ class Connector {
                         "a thread block has one"});
   }
 
-  // The transfer whose thread block has this end already, on another block.
+  // The transfer that uses this end on another thread block; nobody if the end is free.
   Id taken(Id t, std::int32_t channel, bool sending) const {
     const Id id = sending ? code_.transfer(t).sender : code_.transfer(t).receiver;
     const auto found = owners_.find(end(id, channel, sending));
@@ -115,8 +116,8 @@ class Connector {
     return {is.rank, sending ? code_.to(is) : code_.from(is), sending, is.replica, channel};
   }
 
-  // Takes the channel for a group if no other block has one of its ends there. Two blocks of one group on one
-  // connection can have none.
+  // Takes the channel for a group if no other block uses one of its ends there. If two blocks of a group use the same
+  // connection, every channel fails.
   bool take(const std::vector<Id>& group, std::int32_t channel) {
     std::vector<End> added;
     for (const Id t : group) {
@@ -171,7 +172,7 @@ class Connector {
   Code& code_;
   std::map<Name, std::size_t> names_;
   std::vector<Block> blocks_;
-  std::map<End, std::pair<std::size_t, Id>> owners_;  // the block, and a transfer by it
+  std::map<End, std::pair<std::size_t, Id>> owners_;  // the block, and one of its transfers
 };
 
 }  // namespace

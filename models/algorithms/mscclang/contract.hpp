@@ -1,4 +1,4 @@
-// What a collective gives a program and asks of it.
+// What a collective puts into a program's buffers at the start, and what it requires at the end.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,25 @@
 
 namespace moire::mscclang {
 
-// Input and output of a call in place.
+// How input and output overlap in an in-place call.
 enum class Aliasing : std::uint8_t { none, same, input_in_output, output_in_input };
 Aliasing aliasing(const Options& options);
 
-// Chunks belong to ranks by their index.
+// True if the index of a chunk says which rank it belongs to.
 bool places_matter(ir::Collective collective);
 
 InitialBuffers initial_buffers(const Options& options, std::int32_t rank);
 
-// Where the result must hold, on canonical places; of a collective without a stated result: everywhere.
+// The chunks that must hold the result, on canonical places. If the collective defines no result: all of input and
+// output.
 std::vector<Range> results(const Options& options, std::int32_t rank, std::size_t input_chunks,
                            std::size_t output_chunks);
 
-// Contributions (rank, index) that chunk `index` of a rank's output must be the sum of; nothing: anything will do.
+// The contributions (rank, index) whose sum chunk `index` of a rank's output must hold; empty if any value will do.
 std::optional<std::vector<std::pair<std::int32_t, std::int32_t>>> wanted(const Options& options, std::int32_t rank,
                                                                          std::int32_t index);
 
-// The first chunk of a result that is not what was asked for.
+// Describes the first chunk of the result that has a wrong value; empty if there is none.
 std::optional<std::string> unmet(const Program& program);
 
 }  // namespace moire::mscclang

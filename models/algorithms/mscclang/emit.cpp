@@ -1,4 +1,5 @@
-// Thread blocks into the runtime's form: scratch buffers side by side, waits as dependencies and nops.
+// Writes thread blocks in the runtime's form: scratch buffers are laid out side by side, waits become dependencies and
+// nops.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ using ir::Op;
 constexpr std::size_t most_steps = 256;
 constexpr std::int32_t most_channels = 32;
 
-// Of the waits of one rank, those that neither the order of a thread block nor another wait implies.
+// The waits of one rank that neither the order within a thread block nor another wait implies.
 class NeededWaits {
  public:
   NeededWaits(const Code& code, const Waits& waits, const Assignment& assignment, const std::vector<std::int32_t>& turn)
@@ -31,7 +32,7 @@ class NeededWaits {
     needed_.resize(code.instructions.size());
   }
 
-  // `order`: the rank's instructions, as they were scheduled.
+  // `order`: the rank's instructions in the order of the schedule.
   void walk(std::int32_t rank, const std::vector<Id>& order) {
     const auto& blocks = assignment_.blocks[static_cast<std::size_t>(rank)];
     if (code_.program->options().gather_waits) {
@@ -50,7 +51,7 @@ class NeededWaits {
   }
   std::int32_t turn(Id id) const { return turn_[static_cast<std::size_t>(id)]; }
 
-  // The runtime does reductions into one place in one pass, as long as none waits for something of its own.
+  // True if the runtime can do both reductions in one pass, which it does unless the second has a wait of its own.
   bool one_pass(Id a, Id b) const {
     const Instruction& first = code_.at(a);
     const Instruction& second = code_.at(b);
@@ -109,12 +110,12 @@ class NeededWaits {
   const Waits& waits_;
   const Assignment& assignment_;
   const std::vector<std::int32_t>& turn_;
-  std::vector<std::int32_t> index_;     // in its block
-  std::vector<std::int32_t> known_at_;  // entry of known_ when it is done
-  std::vector<std::vector<Id>> early_;  // waits for others of its run
+  std::vector<std::int32_t> index_;     // position in its block
+  std::vector<std::int32_t> known_at_;  // index into known_ once the instruction is done
+  std::vector<std::vector<Id>> early_;  // waits moved here from later reductions of the run
   std::vector<std::vector<Id>> needed_;
-  std::vector<std::vector<std::int32_t>> known_;  // block: the last step that is known to be done
-  std::vector<std::int32_t> now_;                 // block: entry of known_
+  std::vector<std::vector<std::int32_t>> known_;  // by block: its last step that is known to be done
+  std::vector<std::int32_t> now_;                 // by block: index into known_
 };
 
 class Emitter {
@@ -221,7 +222,7 @@ class Emitter {
     step.count = static_cast<std::uint16_t>(is.count);
     put(step.src_buffer, step.src_offset, rank, is.src);
     put(step.dst_buffer, step.dst_offset, rank, is.dst);
-    // What this end does not use names the other one, for people.
+    // An unused operand names the other end's place, to help readers of the file.
     if (is.type == Op::recv || is.type == Op::recv_copy_send) {
       const Instruction& sender = code_.at(code_.transfer(is.in).sender);
       put(step.src_buffer, step.src_offset, sender.rank, sender.src.index >= 0 ? sender.src : sender.dst);
@@ -249,7 +250,7 @@ class Emitter {
   const std::vector<std::vector<Id>>& needed_;
   std::vector<std::int32_t> step_;
   std::vector<bool> flagged_;
-  std::vector<std::vector<std::int32_t>> scratch_;  // rank, scratch buffer: its first chunk
+  std::vector<std::vector<std::int32_t>> scratch_;  // rank, scratch buffer: its first chunk in the runtime's scratch
   std::vector<std::int32_t> scratch_chunks_;
 };
 

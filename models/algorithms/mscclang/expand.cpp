@@ -1,5 +1,6 @@
-// Replication: every operation becomes `instances` times `parts` operations on its share of the data. What is moved as
-// a whole may be moved in any parts, so this is right for every program; hazards are found on the parts afterwards.
+// Replication: every operation becomes `instances` times `parts` operations, each on a share of the data. Data that is
+// moved as a whole may be moved in parts, so this is right for every program; hazards are found afterwards, on the
+// parts.
 #include <algorithm>
 #include <numeric>
 
@@ -14,10 +15,10 @@ constexpr std::int64_t most_slots = 1 << 22;  // of a buffer, after replication
 constexpr std::size_t most_instructions = 6'000'000;
 
 struct Cutting {
-  std::int32_t factor = 1;     // parts of a chunk
-  std::int32_t copies = 1;     // blocked instances
-  std::int32_t instances = 1;  // interleaved instances
-  std::int32_t parts = 1;      // most parts of an operation
+  std::int32_t factor = 1;     // parts that each chunk is cut into
+  std::int32_t copies = 1;     // instances with Replication::blocked
+  std::int32_t instances = 1;  // instances with Replication::interleaved
+  std::int32_t parts = 1;      // of the operation with most parts
 };
 
 Cutting cutting(const Program& program) {
@@ -92,7 +93,7 @@ class Expansion {
     for (std::int32_t share = 0; share < shares; ++share) {
       const std::int32_t instance = share / operation.parts;
       const std::int32_t replica = (copy * cut_.instances + instance) * cut_.parts + share % operation.parts;
-      // The runtime takes so many chunks a step.
+      // The runtime limits the chunks of one step.
       const auto most = static_cast<std::int32_t>(msccl::most_chunks);
       const std::int32_t pieces = (size + most - 1) / most;
       for (std::int32_t piece = 0; piece < pieces; ++piece) {

@@ -1,5 +1,5 @@
-// A receive and the first send of what it wrote become recv-copy-send or recv-reduce-copy-send; where nobody else reads
-// the sum before it is overwritten or lost, recv-reduce-send, which stores nothing.
+// Fuses a receive and the first send of what it wrote to recv-copy-send or recv-reduce-copy-send. If nothing else reads
+// the sum before it is overwritten or lost, it becomes recv-reduce-send, which stores nothing.
 #include <algorithm>
 
 #include "models/algorithms/mscclang/instruction.hpp"
@@ -10,17 +10,17 @@ namespace {
 
 using ir::Op;
 
-// What happens to the chunks that a receiving instruction wrote, until they are overwritten.
+// What happens to the chunks that a receive wrote, until they are overwritten.
 struct Fate {
-  Id send = nobody;  // the first that could be fused
+  Id send = nobody;  // the first send that could be fused with it
   Id last_reader = nobody;
   std::int32_t readers = 0;
-  std::int32_t lost = 0;  // chunks overwritten, or no part of the result
+  std::int32_t lost = 0;  // chunks that are overwritten or are not part of the result
 };
 
 bool receives(const Instruction& i) { return i.in != nobody; }
 
-// Blocks and channels that the program names must agree.
+// Both must name the same thread block and belong to the same replica.
 bool may_share_a_block(const Instruction& recv, const Instruction& send) {
   return recv.block == send.block && recv.replica == send.replica;
 }
@@ -91,10 +91,10 @@ class Fates {
 
   const Code& code_;
   std::vector<Fate> fates_;
-  std::vector<Id> writer_;  // slot
+  std::vector<Id> writer_;  // by slot
 };
 
-// Channels of transfers that are fused into one another are one.
+// Transfers that are fused share a channel; this finds out whether the program's requests allow it.
 class Channels {
  public:
   explicit Channels(const Code& code) {

@@ -63,8 +63,8 @@ class Hazards {
 
   const Code& code_;
   Waits& waits_;
-  std::vector<Id> writer_;  // slot
-  std::vector<Id> reader_;  // slot: the last of a list in readers_
+  std::vector<Id> writer_;  // by slot
+  std::vector<Id> reader_;  // by slot: head of a list in readers_
   std::vector<Reader> readers_;
 };
 

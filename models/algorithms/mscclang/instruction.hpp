@@ -1,5 +1,5 @@
-// What the passes of the compiler work on: instructions of all ranks in the order of the trace, and the transfers
-// between them. Chunks are counted as the runtime counts them, after replication.
+// The data of the compiler's passes: the instructions of all ranks in the order of the trace, and the transfers between
+// them. Chunks are the runtime's, after replication.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace moire::mscclang {
 
-using Id = std::int32_t;  // of an instruction or a transfer, by its position
+using Id = std::int32_t;  // index of an instruction or a transfer
 inline constexpr Id nobody = -1;
 
-struct Operand {  // of this rank
+struct Operand {  // a place on the instruction's rank
   std::int32_t buffer = -1;
   std::int32_t index = -1;
   bool operator==(const Operand&) const = default;
@@ -20,16 +20,16 @@ struct Operand {  // of this rank
 
 struct Instruction {
   ir::Op type = ir::Op::none;
-  bool removed = false;  // lives on in the instruction it was fused into
+  bool removed = false;  // it was fused into another instruction
   std::int32_t rank = 0;
-  std::int32_t replica = 0;  // instance and part; each has channels and thread blocks of its own
-  Operand src;               // where it reads, if it does
+  std::int32_t replica = 0;  // number of the instance and part; each replica has its own channels and thread blocks
+  Operand src;               // where it reads, if it reads
   Operand dst;               // where it writes, or reads and writes
   std::int32_t count = 0;
-  Id in = nobody;  // transfers
+  Id in = nobody;  // received transfer
   Id out = nobody;
-  Id fused = nobody;        // the removed send
-  std::int32_t block = -1;  // as the program says
+  Id fused = nobody;        // the send that was fused into this receive
+  std::int32_t block = -1;  // as the program asks, like channel; -1: none
   std::int32_t channel = -1;
   std::int32_t operation = 0;
 };
@@ -37,7 +37,7 @@ struct Instruction {
 struct Transfer {
   Id sender = nobody;
   Id receiver = nobody;
-  std::int32_t channel = -1;  // of its replica
+  std::int32_t channel = -1;  // within its replica
 };
 
 struct Code {
@@ -45,10 +45,10 @@ struct Code {
   std::vector<Instruction> instructions;
   std::vector<Transfer> transfers;
   std::vector<std::vector<Id>> by_rank;            // in the order of the trace
-  std::vector<std::vector<std::int32_t>> lengths;  // rank, buffer
-  std::vector<std::vector<Range>> results;         // rank
+  std::vector<std::vector<std::int32_t>> lengths;  // by rank, then buffer
+  std::vector<std::vector<Range>> results;         // by rank
   std::int32_t replicas = 1;
-  std::int32_t chunks = 1;  // that the whole buffer is cut into
+  std::int32_t chunks = 1;  // into which the whole buffer is cut
 
   Instruction& at(Id id) { return instructions[static_cast<std::size_t>(id)]; }
   const Instruction& at(Id id) const { return instructions[static_cast<std::size_t>(id)]; }
@@ -57,12 +57,12 @@ struct Code {
 
   std::int32_t to(const Instruction& i) const { return i.out < 0 ? msccl::none : at(transfer(i.out).receiver).rank; }
   std::int32_t from(const Instruction& i) const { return i.in < 0 ? msccl::none : at(transfer(i.in).sender).rank; }
-  // As the program says, of any transfer that goes on as this one.
+  // The channel that the program names for a transfer; -1: none.
   std::int32_t wish(Id of) const { return at(transfer(of).receiver).channel; }
   std::string statement(Id id) const;
 };
 
-// All slots of a rank in one row.
+// Numbers the slots (chunks of all buffers) of a rank.
 class SlotRow {
  public:
   SlotRow(const Code& code, std::int32_t rank);
@@ -77,27 +77,27 @@ class SlotRow {
 
 Code expand(const Program& program);
 
-// Receive and send of the same chunks become one instruction. In trace order everything still goes forward.
+// Fuses a receive and a send of the same chunks into one instruction. Dependencies still point forward in trace order.
 void fuse(Code& code);
-void part(Code& code, Id fused);  // takes one such pair apart again
+void part(Code& code, Id fused);  // undoes one fusion
 
-// A channel for each transfer.
+// Give each transfer a channel.
 void connect_automatic(Code& code);
 void connect_manual(Code& code);
 
-// For each instruction, those of its rank that must be done before: what wrote what it reads, what read or wrote
-// what it overwrites.
+// For each instruction, the instructions of its rank that must finish first: those that wrote what it reads, and those
+// that read or wrote what it overwrites.
 using Waits = std::vector<std::vector<Id>>;
 Waits hazards(const Code& code);
 
 struct Schedule {
-  std::vector<Id> order;            // of all ranks: everything that waits stands behind what it waits for
-  std::vector<std::int32_t> depth;  // instruction: longest way from the beginning
+  std::vector<Id> order;            // all ranks; each instruction comes after those it waits for
+  std::vector<std::int32_t> depth;  // by instruction: length of the longest chain of waits before it
 };
-// Nothing where no order serves every connection's FIFO; with nothing fused there always is one.
+// Empty if no order keeps every connection's FIFO order. Without fusion, there always is one.
 std::optional<Schedule> schedule(const Code& code, const Waits& waits);
 
-// Thread block of each instruction, by rank.
+// The thread block of each instruction, by rank.
 struct Assignment {
   struct Block {
     std::int32_t send = msccl::none;
@@ -105,8 +105,8 @@ struct Assignment {
     std::int32_t channel = 0;
     std::vector<Id> instructions;
   };
-  std::vector<std::vector<Block>> blocks;  // rank
-  std::vector<std::int32_t> block_of;      // instruction
+  std::vector<std::vector<Block>> blocks;  // by rank
+  std::vector<std::int32_t> block_of;      // by instruction
 };
 Assignment assign(const Code& code, const Schedule& schedule);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int32_t most_ranks = 1 << 16;
 constexpr std::int32_t most_chunks = 1 << 20;  // of a buffer
 constexpr std::size_t most_operations = 4'000'000;
-constexpr std::size_t most_slots = 1 << 23;  // of all buffers at the beginning
+constexpr std::size_t most_slots = 1 << 23;  // of all buffers at the start
 constexpr std::int32_t most_parts = 64;
 
 Where where_of(const Location& location) { return {location.file_name(), location.line()}; }

@@ -1,5 +1,5 @@
-// A collective written as what happens to chunks of buffers, on all ranks at once. What is written is recorded as a
-// trace; compile() makes thread blocks of it.
+// A collective written as operations on chunks of buffers, for all ranks at once. The operations are recorded as a
+// trace, which compile() turns into thread blocks.
 //
 //   Program p({.name = "ring", .collective = Collective::all_reduce, .ranks = n, .chunk_factor = n});
 //   auto c = p.chunk(0, input, 0);
@@ -28,15 +28,15 @@
 
 namespace moire::mscclang {
 
-// A program that means nothing, or that the runtime would refuse. The text names the statement.
+// A program that has no meaning or that the runtime would refuse. The text names the statement.
 struct ProgramError : std::runtime_error {
   explicit ProgramError(config::Problem said) : std::runtime_error(said.str()), problem(std::move(said)) {}
   config::Problem problem;
 };
 
 enum class Replication : std::uint8_t {
-  interleaved,  // each operation is cut into `instances` parts of its data: right for every collective
-  blocked,      // instance i works on the i-th part of every buffer: where the place of a chunk means nothing
+  interleaved,  // every operation is cut into `instances` parts; right for every collective
+  blocked,      // instance i works on the i-th part of every buffer; only where a chunk's index does not name its rank
 };
 enum class Blocks : std::uint8_t { automatic, manual };
 
@@ -44,7 +44,7 @@ struct Options {
   std::string name;
   ir::Collective collective = ir::Collective::all_reduce;
   std::int32_t ranks = 0;
-  // Chunks of the whole buffer; of one rank's part for all-gather, reduce-scatter and all-to-all.
+  // Chunks of the whole buffer; for all-gather, reduce-scatter and all-to-all, those of one rank's part.
   std::int32_t chunk_factor = 1;
   bool in_place = true;
   ir::Protocol protocol = ir::Protocol::simple;
@@ -52,16 +52,17 @@ struct Options {
   Replication replication = Replication::interleaved;
   Blocks blocks = Blocks::automatic;
   std::int32_t root = 0;  // of broadcast and reduce
-  bool stated = true;     // false: the collective is a name, and the program's buffers are its own
+  bool stated = true;     // false: the program defines its own buffers and result; the collective is only a name
   bool fuse = true;
-  // Waits of a run of local reductions into one chunk stand before the run, so that the runtime does it in one pass.
+  // Makes the waits of consecutive local reductions into one chunk precede them all, so that the runtime reduces in one
+  // pass.
   bool gather_waits = false;
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
 };
 
-// Where an operation runs; -1: the compiler's choice. Blocks count with Blocks::manual, and in both modes operations
-// of different blocks are not fused.
+// Where an operation runs; -1 leaves the choice to the compiler. Thread blocks take effect with Blocks::manual only. In
+// both modes, operations that name different blocks are not fused.
 struct Placement {
   std::int32_t send_block = -1;
   std::int32_t recv_block = -1;
@@ -76,19 +77,19 @@ using Location = std::experimental::source_location;
 
 class Program;
 
-// Chunks of one rank, as they are now: using them after something else was written there is an error.
+// Chunks of one rank at the time they were taken. Using them after an overwrite is an error.
 class Chunk {
  public:
-  // To the same place of another rank, to a place, or behind what a scratch buffer holds.
+  // Copies to the same position on another rank, to a given place, or behind the data in a scratch buffer.
   Chunk copy(std::int32_t rank, Placement placement = {}, Location where = Location::current()) const;
   Chunk copy(std::int32_t rank, Buffer buffer, std::int32_t index, Placement placement = {},
              Location where = Location::current()) const;
   Chunk copy(std::int32_t rank, Buffer scratch, Placement placement = {}, Location where = Location::current()) const;
-  // Adds `other` to these; both are as long.
+  // Adds `other` to these chunks; both must have the same length.
   Chunk reduce(const Chunk& other, Placement placement = {}, Location where = Location::current()) const;
 
   std::vector<Chunk> split(std::int32_t parts, Location where = Location::current()) const;
-  // From the first to the last of both.
+  // From the first chunk of both to the last, with those in between.
   Chunk group(const Chunk& other, Location where = Location::current()) const;
 
   std::int32_t rank() const { return place_.rank; }
@@ -102,13 +103,13 @@ class Chunk {
   Program* program_ = nullptr;
   Place place_;
   std::int32_t count_ = 0;
-  std::uint64_t moment_ = 0;  // operations recorded when it was taken
+  std::uint64_t moment_ = 0;  // number of operations recorded when it was taken
 };
 
 class Program {
  public:
   explicit Program(Options options);
-  // A collective of one's own: what each rank's buffers hold at the beginning.
+  // A custom collective: `initial` says what each rank's buffers hold at the start.
   Program(Options options, std::vector<InitialBuffers> initial);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -120,7 +121,7 @@ class Program {
   bool is_set(std::int32_t rank, Buffer buffer, std::int32_t index) const;
   std::int32_t length(std::int32_t rank, Buffer buffer) const;
 
-  // While it lives, every operation is done in `parts` parts, each on channels and thread blocks of its own.
+  // While this object lives, every operation is cut into `parts`, each on its own channels and thread blocks.
   class Parallel {
    public:
     explicit Parallel(Program& program) : program_(&program) {}
@@ -133,19 +134,19 @@ class Program {
   };
   [[nodiscard]] Parallel parallelize(std::int32_t parts, Location where = Location::current());
 
-  // What front ends call; `where` is the user's line.
+  // The interface for front ends; `where` is a line of the user's program.
   Chunk take(const Place& place, std::int32_t count, const Where& where);
   Chunk copy(const Chunk& from, const Place& to, Placement placement, const Where& where);
   Chunk reduce(const Chunk& into, const Chunk& from, Placement placement, const Where& where);
   void parallel(std::int32_t parts, const Where& where);
 
-  // What the collective asks for and these operations do not give: the first of them, in words.
+  // Describes the first output that does not hold what the collective requires; empty if there is none.
   std::optional<std::string> check() const;
 
   const Options& options() const { return options_; }
   const Trace& trace() const { return trace_; }
 
-  // Where input and output are one buffer, its one name; other places as they are.
+  // The one name of a place: where input and output share memory, both names lead to the same place.
   Place canonical(Place place) const;
   const Values& values() const { return values_; }
   ValueId value(const Place& place) const;
@@ -153,7 +154,7 @@ class Program {
  private:
   struct Slot {
     ValueId value = no_value;
-    std::int32_t writer = -1;  // operation
+    std::int32_t writer = -1;  // index of the operation; -1: none
   };
 
   void prepare();
@@ -174,8 +175,8 @@ class Program {
   Options options_;
   Trace trace_;
   Values values_;
-  std::vector<std::vector<std::vector<Slot>>> memory_;  // rank, buffer, chunk
-  std::vector<std::array<std::int32_t, 2>> declared_;   // chunks of input and output by rank
+  std::vector<std::vector<std::vector<Slot>>> memory_;  // by rank, buffer and chunk
+  std::vector<std::array<std::int32_t, 2>> declared_;   // by rank: chunks of input and output
   std::map<std::string, std::int32_t, std::less<>> scratch_names_;
   std::int32_t file_ = 0;
   std::int32_t parts_ = 1;

@@ -1,4 +1,4 @@
-// The language: what programs mean, and what is told of those that mean nothing.
+// The language: the meaning of programs, and the errors of those that have none.
 #include "models/algorithms/mscclang/program.hpp"
 
 #include <gmock/gmock.h>
@@ -206,7 +206,7 @@ TEST(Compiler, MessagesOfMoreChunksThanAStepTakesAreCut) {
 }
 
 TEST(Compiler, WaitsImpliedByOthersAreLeftOut) {
-  // Rank 0 receives from 1 into a, copies a to b, sends b to 2: the send waits for the copy alone.
+  // Rank 0 receives from 1 into a, copies a to b and sends b to 2: the send only has to wait for the copy.
   Program p({.name = "p", .ranks = 3, .chunk_factor = 1});
   const Buffer a = p.scratch("a");
   const Buffer b = p.scratch("b");

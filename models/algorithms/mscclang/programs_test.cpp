@@ -1,5 +1,5 @@
-// Every program that comes with Moire, at several sizes: it gives what its collective asks for, without races, and the
-// runtime's rules take it.
+// Compiles every program that comes with Moire at several sizes: it gives the result of its collective, has no races
+// and keeps the rules of the runtime.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ std::vector<Case> cases(const std::string& program) {
   if (program == "all_reduce_binomial") all.push_back({"{trees: 1}", {1, 16}});
   if (program == "broadcast_chain") all.push_back({"{chunks: 9, instances: 2}", {1, 5}});
   if (program == "all_reduce_hierarchical") all.push_back({"{}", {4, 8}});
-  if (program == "all_to_all_three_step") all.push_back({"{}", {3, 9}});  // 81 chunks in a message: two steps
+  if (program == "all_to_all_three_step") all.push_back({"{}", {3, 9}});  // 81 chunks in a message take two steps
   return all;
 }
 
@@ -60,7 +60,7 @@ TEST_P(ShippedProgram, DoesWhatItsCollectiveAsks) {
       continue;
     }
     const std::string errors = diagnostics.str();
-    // Only what a program cannot be written for may be refused.
+    // A refusal is right only where the program cannot be written for this machine.
     EXPECT_TRUE(errors.find("power of two") != std::string::npos || errors.find("a program for 2") != std::string::npos)
         << errors;
   }

@@ -1,5 +1,5 @@
-// Against the public compiler: its files' counts are in the manifest of the shared data. Programs are written anew here
-// or come with Moire; steps, thread blocks, steps of a block and connections may be 10 % more, or fewer.
+// Compares with the public compiler, whose counts are in the manifest of the shared data. The programs are written anew
+// here or come with Moire. Steps, thread blocks, steps of a block and connections may be at most 10 % more.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Algorithm shipped(const std::string& name, const std::string& parameters, Shape 
   return *made;
 }
 
-// Four GPUs in two pairs; the parts of each pair cross once.
+// Four GPUs in two pairs; each pair's parts cross to the other pair once.
 Algorithm pcie_all_gather() {
   Program p({.name = "pairs", .collective = Collective::all_gather, .ranks = 4, .instances = 2});
   for (const std::int32_t side : {0, 1}) {
@@ -67,7 +67,7 @@ Algorithm pcie_all_reduce() {
   return compile(p);
 }
 
-// Two chains of four, up and down.
+// Two chains of four GPUs: sums go along the chain, and the result goes back.
 Algorithm pcie_chains() {
   Options options{.name = "chains", .ranks = 4, .chunk_factor = 2, .instances = 4};
   options.blocks = Blocks::manual;
@@ -100,7 +100,7 @@ Algorithm ring_out_of_place() {
 
 using Make = std::function<Algorithm()>;
 
-// By file of the shared data.
+// By file name in the shared data.
 std::map<std::string, Make> makers() {
   std::map<std::string, Make> all;
   const auto add = [&](const std::string& file, const std::string& name, const std::string& parameters, Shape shape) {
@@ -154,7 +154,7 @@ std::map<std::string, Make> makers() {
 
 struct Counts {
   std::size_t steps = 0;
-  std::size_t blocks = 0;  // of a GPU, at most
+  std::size_t blocks = 0;  // of the GPU that has most
   std::size_t longest = 0;
   std::size_t connections = 0;
   std::string text() const { return fmt::format("{:5} {:4} {:4} {:5}", steps, blocks, longest, connections); }
@@ -195,10 +195,10 @@ TEST(PublicCompiler, NeedsNoFewerStepsBlocksOrConnections) {
     };
     at_most(ours.steps, theirs.steps);
     at_most(ours.blocks, theirs.blocks);
-    // The same steps on fewer blocks are longer lists.
+    // The same steps on fewer blocks make longer blocks.
     if (ours.blocks >= theirs.blocks || ours.steps > theirs.steps) at_most(ours.longest, theirs.longest);
     at_most(ours.connections, theirs.connections);
-    // It runs at every size at which theirs does.
+    // Our algorithm runs at every size at which theirs does.
     EXPECT_LE(msccl::check(made).deadlock.chunks_per_call_le,
               record["hangs_if_chunks_per_call_le"].get<std::uint32_t>());
     EXPECT_EQ(made.chunks, record["nchunksperloop"].get<int>());

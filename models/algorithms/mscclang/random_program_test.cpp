@@ -1,5 +1,5 @@
-// Programs that nobody would write: what thread blocks compute is what the operations say, one after the other, without
-// races, whatever the replication.
+// Random programs: the thread blocks compute what the operations say, one after the other, without races and with every
+// kind of replication.
 #include "tests/support/random_program.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(RandomPrograms, ComputeWhatTheirOperationsSay) {
       }
     }
   }
-  EXPECT_GT(fused, 1000U);  // else the programs would be too tame
+  EXPECT_GT(fused, 1000U);  // otherwise the programs test too little
   EXPECT_GT(nops, 1000U);
 }
 

@@ -1,6 +1,7 @@
-// One order of all instructions, by which every thread block lists its own. What can be done early stands early
-// (depth), what much waits for comes first among equals (height). Receives of a connection stand in the order of its
-// sends; where that order leads nowhere, the sends concerned are put in the order of the program and it begins anew.
+// Finds one order of all instructions; every thread block runs its own in this order. Instructions with the smallest
+// depth come first, and among equals those with the longest chain of waits behind them (height). Receives of a
+// connection follow the order of its sends. If that leads to a dead end, the sends concerned are put in the order of
+// the program, and the search starts again.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -38,7 +39,7 @@ class Scheduler {
 
  private:
   struct Connection {
-    std::deque<Id> sent;  // transfers whose send is in the order and whose receive is not
+    std::deque<Id> sent;  // transfers whose send has been ordered and whose receive has not
   };
   using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, Id>;
 
@@ -63,7 +64,7 @@ class Scheduler {
     }
   }
 
-  // Depth and height; false where there is a cycle.
+  // Computes depth and height. False if there is a cycle.
   bool rank_by_depth() {
     const std::size_t n = code_.instructions.size();
     count_waits();
@@ -109,7 +110,7 @@ class Scheduler {
     ready_.push(key(id));
   }
 
-  // The order; false where receives wait for each other's turn.
+  // Finds the order. False if receives wait for each other's turn.
   bool list() {
     count_waits();
     order_.clear();
@@ -151,7 +152,7 @@ class Scheduler {
 
   const Code& code_;
   std::vector<std::vector<Id>> after_;
-  std::vector<std::int32_t> connection_of_;  // transfer
+  std::vector<std::int32_t> connection_of_;  // by transfer
   std::vector<Connection> connections_;
   std::vector<std::int32_t> open_, depth_, height_;
   std::priority_queue<Key, std::vector<Key>, std::greater<>> ready_;

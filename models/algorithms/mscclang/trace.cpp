@@ -8,7 +8,7 @@ namespace moire::mscclang {
 
 namespace {
 
-constexpr std::size_t most_shown = 8;  // contributions of a sum in a message
+constexpr std::size_t most_shown = 8;  // contributions that a message lists
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   x += 0x9e3779b97f4a7c15ULL;

@@ -1,4 +1,4 @@
-// What a program recorded: operations on places, and what each chunk is made of.
+// The operations that a program recorded, and the values of its chunks.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace moire::mscclang {
 
-// 0 input, 1 output, from 2 on the scratch buffers of a program.
+// 0 is the input, 1 the output; 2 and above are scratch buffers.
 struct Buffer {
   std::int32_t id = 0;
   bool is_scratch() const { return id >= 2; }
@@ -59,15 +59,15 @@ struct Trace {
   std::vector<Operation> operations;  // on canonical places
   std::vector<std::string> files;
   std::vector<std::string> scratch_names;          // of buffer 2, 3, ...
-  std::vector<std::vector<std::int32_t>> lengths;  // rank, buffer: chunks; 0 of what is only another buffer's name
-  std::vector<std::vector<Range>> results;         // rank: what must hold at the end; other chunks may be lost
+  std::vector<std::vector<std::int32_t>> lengths;  // rank, buffer: chunks; 0 if the buffer is only another name
+  std::vector<std::vector<Range>> results;         // rank: chunks that must hold at the end; others may be lost
 
   std::string text(const Place& place, std::int32_t count) const;
   std::string text(const Operation& operation) const;  // "ring.py:12: copy of rank 0 input[1] to rank 1 input[1]"
 };
 
-// What a chunk holds: the contribution of one rank, or a sum. A fingerprint is the sum of 64-bit numbers that stand
-// for the contributions, so two chunks with the same one hold the same.
+// The value of a chunk: one rank's contribution or a sum. Its fingerprint is the sum of 64-bit numbers that stand for
+// the contributions, so chunks with equal fingerprints hold equal values.
 using ValueId = std::int32_t;
 inline constexpr ValueId no_value = -1;
 
@@ -77,8 +77,8 @@ class Values {
   ValueId sum(ValueId a, ValueId b);
   std::uint64_t fingerprint(ValueId value) const { return all_[static_cast<std::size_t>(value)].fingerprint; }
   bool is_sum(ValueId value) const { return all_[static_cast<std::size_t>(value)].right >= 0; }
-  std::vector<ValueId> contributions(ValueId value) const;  // of a sum, with repetitions
-  // Of a contribution: rank and chunk of its input.
+  std::vector<ValueId> contributions(ValueId value) const;  // contributions may occur repeatedly
+  // For a contribution: its rank and the chunk of that rank's input.
   std::pair<std::int32_t, std::int32_t> origin(ValueId value) const {
     const Value& is = all_[static_cast<std::size_t>(value)];
     return {is.left, is.index};
@@ -91,14 +91,14 @@ class Values {
  private:
   struct Value {
     std::uint64_t fingerprint = 0;
-    std::int32_t left = 0;    // rank, or a value
-    std::int32_t right = -1;  // -1: a contribution
+    std::int32_t left = 0;    // rank of a contribution, or first operand
+    std::int32_t right = -1;  // second operand; -1: this is a contribution
     std::int32_t index = 0;   // of a contribution
   };
   std::vector<Value> all_;
 };
 
-// Of a collective of one's own: which chunks of the input hold something. Both counts bound what is read and written.
+// For a custom collective: which chunks hold data at the start. Accesses must stay below both lengths.
 struct InitialBuffers {
   std::vector<bool> input;
   std::vector<bool> output;

@@ -15,7 +15,7 @@ namespace moire::mscclpp {
 
 namespace {
 
-// Faults of several cuts: each once.
+// Adds the faults of one cut to the verdict; a fault that several cuts show appears once.
 void merge(const Plan& plan, Cut cut, Outcome outcome, Verdict& verdict) {
   for (Fault& fault : outcome.faults) {
     if (cut.scratch_slots < cut.slices) {

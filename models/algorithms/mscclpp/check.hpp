@@ -1,4 +1,4 @@
-// Proves a plan, or says what is wrong with it: the runtime's limits, then a run in the runtime's meaning, without
+// Proves a plan or finds its faults: checks the runtime's limits, then runs the plan by the runtime's rules, without
 // time, at every cut of its chunks at which it may behave differently.
 #pragma once
 
@@ -15,25 +15,26 @@
 namespace moire::mscclpp {
 
 struct Verdict {
-  bool judged = false;         // it was run
-  bool states_result = false;  // its collective does
+  bool judged = false;         // the plan was run
+  bool states_result = false;  // its collective defines a result
   std::vector<Fault> faults;
-  std::size_t more = 0;          // faults beyond those
-  std::uint64_t operations = 0;  // run, of all cuts
+  std::size_t more = 0;          // number of faults that are not listed
+  std::uint64_t operations = 0;  // operations that were run, over all cuts
 
   bool has(Fault::Kind kind) const;
 };
 
-// Errors of rules and limits go to `diagnostics`; a plan that breaks a rule is not run.
+// Errors against rules and limits go to `diagnostics`. A plan that breaks a rule is not run.
 Verdict check(const Plan& plan, config::Diagnostics& diagnostics);
 
-// Its faults as errors.
+// Reports the faults of a verdict as errors.
 void report(const Plan& plan, const Verdict& verdict, config::Diagnostics& diagnostics);
 
-// What check() and report() say of the plan that was read from `text`, made once for each text in a process.
+// The findings of check() and report() for the plan that was read from `text`. A process computes them once per text.
 std::shared_ptr<const config::Diagnostics> proved(const Plan& plan, const std::string& text);
 
-// Reads, checks and reports a file's text. What is right with it, for people: "MSCCL++ plan, allreduce, 8 GPUs, ...".
+// Reads and checks a file's text and reports its errors. For a correct plan, returns a summary: "MSCCL++ plan,
+// allreduce, 8 GPUs, ...".
 std::string check_plan_text(const std::string& name, const std::string& text, config::Diagnostics& diagnostics);
 
 }  // namespace moire::mscclpp

@@ -54,7 +54,7 @@ TEST(Check, ASignalWithoutANopIsGivenBeforeAllThreadsHavePut) {
 TEST(Check, RelaxedSignalsDoNotOrderMemory) {
   const Ops relaxed = {nop(), on_channel("rlxsignal", 0), on_channel("rlxwait", 0)};
   EXPECT_THAT(errors_of(all_gather(enter(), relaxed)), HasSubstr("only relaxed signals follow it"));
-  // To tell that the call has begun they are enough.
+  // They are enough to tell that the call has begun.
   EXPECT_EQ(errors_of(all_gather({on_channel("rlxsignal", 0), on_channel("rlxwait", 0), nop()}, leave())), "");
 }
 
@@ -95,7 +95,7 @@ TEST(Check, DataBehindAWaitNeedsANop) {
 }
 
 TEST(Check, OrderIsKeptByChannel) {
-  // The second thread block reads what the first one of the peer wrote, but waits for the peer's second.
+  // The second thread block reads what the peer's first block wrote, but waits for the peer's second block.
   const auto with = [](int channel_of_signal) {
     Example example = Example::of_two([&](int gpu, int) {
       const Ops copy = {move("copy", {at("i", 0)}, {at("s", 0)}), nop(), signal(channel_of_signal),
@@ -109,8 +109,8 @@ TEST(Check, OrderIsKeptByChannel) {
   EXPECT_EQ(errors_of(with(0)), "");
   Example wrong = with(0);
   for (auto& gpu : wrong.gpus) {
-    gpu[0].erase(gpu[0].begin() + 3);          // the signal on channel 1
-    gpu[1].insert(gpu[1].begin(), signal(1));  // comes from the other block
+    gpu[0].erase(gpu[0].begin() + 3);          // removes the signal on channel 1
+    gpu[1].insert(gpu[1].begin(), signal(1));  // and sends it from the other block
   }
   EXPECT_THAT(errors_of(wrong),
               HasSubstr("race: gpu 0 tb 1 op 3 (get) reads gpu 1 scratch chunk 0, which gpu 1 tb 0 op 0 "
@@ -129,7 +129,7 @@ TEST(Check, OperationsOfABlockNeedANopBetweenThem) {
     return example;
   };
   EXPECT_THAT(errors_of(twice({}, 0)), HasSubstr("a nop between them: threads of a block do not wait for each other"));
-  // It overlaps itself, nop or not.
+  // The copy overlaps itself, with or without a nop.
   EXPECT_THAT(
       errors_of(twice({nop()}, 0)),
       HasSubstr("op 2 (copy) reads gpu 0 scratch chunk 1, which gpu 0 tb 0 op 2 (copy) writes; nothing orders the "
@@ -137,7 +137,7 @@ TEST(Check, OperationsOfABlockNeedANopBetweenThem) {
 }
 
 TEST(Check, ThreadsFindTheirOwnBytesAgain) {
-  // The same run of chunks, taken in the same turns: every thread reads what it wrote itself.
+  // Both copies divide the same run in the same way, so every thread reads what it wrote itself.
   Example example;
   example.collective = "allreduce";
   example.in_place = false;
@@ -146,7 +146,7 @@ TEST(Check, ThreadsFindTheirOwnBytesAgain) {
   EXPECT_EQ(errors_of(example), "");
 }
 
-// The operation reads gpu's part, the other's port has it put.
+// Each GPU has a port put its part into the other's output.
 Example over_ports(const std::string& name) {
   return Example::of_two([&](int gpu, int) {
     return std::vector<Ops>{enter() + Ops{move(name, {at("o", gpu)}, {peers(1, gpu)}, over_port), wait(0, "port")}};
@@ -162,7 +162,7 @@ TEST(Check, APutOverAPortReadsItsSourceUntilItIsFlushed) {
   Example flushed = over_ports("pws");
   for (auto& gpu : flushed.gpus) gpu[0].push_back(on_channel("flush", 0, "port"));
   EXPECT_EQ(errors_of(flushed), "");
-  // A put alone tells the peer nothing; a signal of the same port behind it does.
+  // A put alone tells the peer nothing; a signal that follows it on the same port does.
   const auto put_and_signal = [](bool signal_first) {
     return Example::of_two([&](int gpu, int) {
       const std::string put = move("put", {at("o", gpu)}, {peers(1, gpu)}, over_port);
@@ -184,7 +184,7 @@ TEST(Check, PutWithSignalNeedsAPort) {
       HasSubstr("gpu 0 tb 0 op 0 (pws) is not over a port channel: the runtime would copy and never signal"));
 }
 
-// All-reduce of two chunks, one reduced by each GPU, in packets.
+// All-reduce of two chunks with packets; each GPU reduces one.
 Example packets() {
   Example example = Example::of_two([](int gpu, int peer) {
     return std::vector<Ops>{Ops{move("ppkt", {at("i", peer)}, {peers(2, 0)}),
@@ -271,9 +271,9 @@ TEST(Check, BarriersThatCrossDeadlock) {
   EXPECT_THAT(errors, HasSubstr("deadlock: gpu 0 tb 1 op 0 (barrier) waits at barrier 1"));
 }
 
-// Through a scratch of one slot, by rounds: one block fills it, another empties it. `credits` slots may be full.
+// One block fills a scratch buffer of one slot in rounds, and another empties it. `credits` slots may be full.
 Example through_scratch(int credits) {
-  constexpr std::uint64_t unit = 1 << 20;  // 64 MiB of scratch in 64 chunks: one unit each
+  constexpr std::uint64_t unit = 1 << 20;  // 64 MiB of scratch for 64 chunks hold one unit each
   Example example;
   example.collective = "allreduce";
   example.in_place = false;
@@ -295,7 +295,7 @@ TEST(Check, RoundsOfAPipelineReuseScratchOnlyWithACredit) {
               HasSubstr("gpu 0 tb 0 op 0.2 (copy) writes gpu 0 scratch chunk 0, which gpu 0 tb 1 op 0.2 (copy) reads"));
   EXPECT_THAT(errors_of(through_scratch(2)),
               HasSubstr("(in messages above 1 MiB, whose chunks are larger than their scratch)"));
-  // Smaller messages do not come around.
+  // Smaller messages do not wrap the scratch buffer.
   Example small = through_scratch(2);
   small.more += R"(, "max_message_size": 1048576)";
   EXPECT_EQ(errors_of(small), "");
@@ -363,7 +363,8 @@ TEST(Check, WhatIsTooLargeIsNotRun) {
   EXPECT_THAT(errors_of(example), HasSubstr("the plan is too large to be run"));
 }
 
-// Every operation that moves data, without operands and with too many: told, and nothing is asked of what is not there.
+// Every operation that moves data, without operands and with too many of them: errors are reported, and absent operands
+// are not accessed.
 TEST(Check, OperationsWithoutOperandsAreTold) {
   for (const char* const name :
        {"put",   "pws",  "pwsf", "get",   "copy",   "re",     "res",     "rre",   "rres",   "ppkt",

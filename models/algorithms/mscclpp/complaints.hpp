@@ -1,4 +1,4 @@
-// Errors of one plan.
+// The error messages of one plan.
 #pragma once
 
 #include "sim/formats/complaints.hpp"

@@ -1,4 +1,4 @@
-// Over 400 lines: the meaning of all operations on one state; what is left of it beside the proofs' program is said in docs/decisions.md.
+// Over 400 lines: the meaning of all operations on one state. docs/decisions.md says why proof/ cannot run plans, too.
 #include "models/algorithms/mscclpp/execution.hpp"
 
 #include <fmt/format.h>
@@ -19,24 +19,24 @@ namespace {
 using proof::Clock;
 using proof::Knowledge;
 
-constexpr std::size_t most_terms = 4096;  // of a sum: nobody adds as many chunks into one
+constexpr std::size_t most_terms = 4096;  // of a sum; no algorithm adds so many chunks into one
 
-// An operation at work: for messages, and to tell two accesses of one operation from others.
+// An operation of a thread block, to name it in messages and to tell accesses of one operation from others.
 struct Site {
   std::uint32_t gpu = 0;
   std::uint32_t block = 0;
-  std::int32_t op = -1;  // -1: the start of the call
+  std::int32_t op = -1;  // -1: before the call
   std::int32_t inner = -1;
 };
 
-// Threads take bytes of a run in turn, 16 at a time or, of packets, their payload.
+// How the threads of a block divide a run: each takes 16 bytes in turn, or the payload of a packet in turn.
 enum class Grain : std::uint8_t { vector, packet, whole };
 
 struct Access {
   std::uint32_t agent = 0;
   std::uint32_t time = 0;
   std::uint32_t site = 0;
-  std::uint32_t offset = 0;  // of the cell in its run
+  std::uint32_t offset = 0;  // of the cell within its run
   std::uint32_t length = 0;  // of the run
   Grain grain = Grain::whole;
 };
@@ -51,7 +51,7 @@ struct Cell {
 };
 
 struct Semaphore {
-  std::vector<Knowledge> given;  // by each signal: that of all up to it
+  std::vector<Knowledge> given;  // entry i: what signals 0 to i tell together
   std::size_t taken = 0;
 
   void give(const Knowledge& knowledge) {
@@ -70,13 +70,13 @@ struct Worker {  // a thread block
   std::uint32_t gpu = 0;
   std::uint32_t block = 0;
   std::size_t next = 0;
-  std::uint32_t round = 0;  // of the pipeline at `next`
+  std::uint32_t round = 0;  // round of the pipeline at `next`
   std::size_t inner = 0;
   bool at_barrier = false;
   std::uint32_t time = 0;
-  Knowledge knowledge;             // of all its threads
-  std::vector<Knowledge> threads;  // what single ones learnt since they last met
-  Knowledge from_packets;          // the same, by flags of packets
+  Knowledge knowledge;             // shared by all its threads
+  std::vector<Knowledge> threads;  // what single threads learnt since their last barrier
+  Knowledge from_packets;          // what threads learnt from packets since then
 };
 
 class Execution {
@@ -144,7 +144,7 @@ class Execution {
   }
 
  private:
-  // Agents start with what the host did before the call, on their own GPU.
+  // An agent starts with the knowledge that its own GPU's call has begun.
   void begin(Knowledge& knowledge, std::size_t gpu) {
     knowledge.visible = Clock(agents_);
     knowledge.over = Clock(agents_);
@@ -197,7 +197,7 @@ class Execution {
     added.remedy = std::move(remedy);
   }
 
-  // One operation of a thread block; false where it must wait.
+  // Runs one operation of a thread block; false if it must wait.
   bool step(std::size_t index) {
     Worker& w = workers_[index];
     if (ended(w)) return false;
@@ -222,7 +222,7 @@ class Execution {
     return true;
   }
 
-  // All threads have met: what one of them knew, all know.
+  // A barrier of the block's threads: from now on all know what one of them knew.
   void meet(Worker& w, std::size_t index) {
     for (const Knowledge& thread : w.threads) w.knowledge.join(thread);
     w.threads.clear();
@@ -273,7 +273,7 @@ class Execution {
         }
         return true;
       case OpType::pipeline:
-        return true;  // step() opens it
+        return true;  // step() runs its inner operations
       default:
         return move(index, op, round);
     }
@@ -298,7 +298,7 @@ class Execution {
     return true;
   }
 
-  // Past the barrier that it stood at.
+  // Moves a thread block past the barrier at which it stood.
   void advance(Worker& w) {
     ++outcome_.operations;
     const Operation& at = operations(w)[w.next];
@@ -310,7 +310,7 @@ class Execution {
     }
   }
 
-  // The semaphore at the peer that channel `number` of `gpu` raises.
+  // The peer's semaphore that channel `number` of `gpu` raises.
   std::optional<std::tuple<std::size_t, ChannelType, std::uint32_t>> far_end(std::size_t gpu, ChannelType type,
                                                                              std::uint32_t number) const {
     const Channel& channel = plan_.gpus[gpu].of(type)[number];
@@ -324,7 +324,7 @@ class Execution {
     const auto end = far_end(w.gpu, op.channel_type, op.channels[i]);
     Knowledge knowledge = of_thread(w, i);
     if (op.channel_type == ChannelType::port) {
-      // The proxy signals once it has done what it was told before.
+      // The proxy signals after it has done everything that it was asked before.
       Knowledge& proxy = port(w.gpu, op.channels[i]);
       proxy.join(knowledge);
       knowledge = proxy;
@@ -340,7 +340,7 @@ class Execution {
     }
     for (std::size_t i = 0; i < op.channels.size(); ++i) {
       Semaphore& semaphore = signals_[{w.gpu, op.channel_type, op.channels[i]}];
-      if (semaphore.given.size() <= semaphore.taken) return true;  // one channel twice, one signal
+      if (semaphore.given.size() <= semaphore.taken) return true;  // a channel listed twice takes one signal
       Knowledge knowledge = semaphore.given[semaphore.taken++];
       if (op.type == OpType::relaxed_wait) knowledge.visible = Clock();
       thread(w, i).join(knowledge);
@@ -361,7 +361,7 @@ class Execution {
     return true;
   }
 
-  // An operand's cells: one run; of a switch group one for each member.
+  // The cells of an operand: one run, or one for each member of a switch group.
   std::vector<std::vector<std::size_t>> runs(const Worker& w, const Operation& op, const Operand& operand,
                                              std::optional<std::uint32_t> round) const {
     std::vector<std::vector<std::size_t>> all;
@@ -375,7 +375,7 @@ class Execution {
     return all;
   }
 
-  // Whose threads take payloads of packets in turn.
+  // True if threads divide the data by payloads of packets.
   static bool of_packets(OpType type) {
     return type == OpType::put_packets || type == OpType::read_put_packets || type == OpType::copy_to_packets ||
            type == OpType::unpack_packets || type == OpType::reduce_packets || type == OpType::multicast_store_packets;
@@ -386,9 +386,9 @@ class Execution {
            type == OpType::put_packets || type == OpType::get;
   }
 
-  // Whether the threads look at the flags of the packets they read.
+  // True if the threads wait for the flags of the packets that they read.
   static bool spins(const Operation& op) {
-    return op.type != OpType::put_packets;  // over a port: the proxy copies them as they are
+    return op.type != OpType::put_packets;  // put over a port: the proxy copies packets as they are
   }
 
   bool move(std::size_t index, const Operation& op, std::optional<std::uint32_t> round) {
@@ -411,7 +411,7 @@ class Execution {
         transfer(index, op, at, {from[i]}, {&op.sources[i]}, {&op.destinations[i]}, round,
                  proxied ? std::optional(i) : std::nullopt);
       }
-    } else if (proxied) {  // rppkt: the threads look, the proxy of each channel puts
+    } else if (proxied) {  // rppkt: the threads wait for the packets, each channel's proxy puts them
       for (std::size_t i = 0; i < op.destinations.size(); ++i) {
         transfer(index, op, at, from, {&op.sources[0]}, {&op.destinations[i]}, round, i);
       }
@@ -432,7 +432,8 @@ class Execution {
     return true;
   }
 
-  // Cell by cell: the sum of what the sources hold goes to all destinations. `channel`: by which proxy, if by one.
+  // Writes the sum of the sources to all destinations, cell by cell. `channel`: which of the operation's proxies does
+  // it, if any.
   void transfer(std::size_t index, const Operation& op, std::uint32_t at,
                 const std::vector<std::vector<std::vector<std::size_t>>>& from,
                 const std::vector<const Operand*>& sources, const std::vector<const Operand*>& destinations,
@@ -446,7 +447,7 @@ class Execution {
     const Knowledge* known = &w.knowledge;
     Knowledge* proxy = nullptr;
     if (channel) {
-      // The proxy takes up the order of the thread that tells it; its own comes one after the other.
+      // The proxy learns what the asking thread knows; its own operations run one after the other.
       proxy = &port(w.gpu, op.channels[*channel]);
       proxy->join(of_thread(w, *channel));
       const std::size_t agent = port_agent(w.gpu, op.channels[*channel]);
@@ -457,7 +458,7 @@ class Execution {
     }
     std::vector<std::vector<std::vector<std::size_t>>> to;
     for (const Operand* operand : destinations) to.push_back(runs(w, op, *operand, round));
-    Knowledge learnt;  // from packets
+    Knowledge learnt;  // from flags of packets
     const std::size_t length = from.front().front().size();
     access.length = static_cast<std::uint32_t>(length);
     for (std::size_t i = 0; i < length; ++i) {
@@ -485,7 +486,7 @@ class Execution {
       proxy->over.set(access.agent, access.time);
       proxy->over.join(learnt.over);
     } else if (!learnt.over.empty()) {
-      w.from_packets.join(learnt);  // each thread knows of its own packets, all of all once they meet
+      w.from_packets.join(learnt);  // until they meet, each thread knows of its own packets only
     }
   }
 
@@ -493,7 +494,7 @@ class Execution {
     return a.agent == b.agent && a.grain == b.grain && a.grain != Grain::whole && a.offset == b.offset &&
            a.length == b.length;
   }
-  // Operations of one proxy follow each other.
+  // A proxy runs its operations one after the other.
   bool by_same_proxy(const Access& a, const Access& b) const {
     return a.agent == b.agent && a.agent >= workers_.size();
   }
@@ -506,7 +507,7 @@ class Execution {
     return fmt::format("gpu {} {}", layout_.gpu_of(cell), layout_.name(cell));
   }
 
-  // Whether the GPU whose user's buffer this is has begun its call.
+  // Reports an access to a user's buffer on a GPU that may not have begun its call.
   void entered(std::size_t cell, const Access& access, const Knowledge& known, const Clock& over, const char* verb) {
     if (layout_.is_scratch(cell)) return;
     const std::size_t call = first_call_ + layout_.gpu_of(cell);
@@ -531,7 +532,7 @@ class Execution {
         fmt::format("{} {} {} {}", name(a), was, name(b), is));
   }
 
-  // Returns what the flags of packets tell beyond the data.
+  // Returns what the flags of packets tell about the past of their sender.
   Clock read(std::size_t index, const Access& access, const Knowledge& known, const Clock& over, bool packets) {
     Cell& cell = cells_[index];
     const Site& at = sites_[access.site];
@@ -553,7 +554,7 @@ class Execution {
              const std::vector<std::uint32_t>& sum, bool packets) {
     Cell& cell = cells_[index];
     entered(index, access, known, over, "writes");
-    // What stood there before the call is no write of it.
+    // Data from before the call is not a write of the plan.
     const bool initial = cell.written && cell.write.agent >= first_call_;
     if (cell.written && !initial && !is_before(cell.write, access, known.visible)) {
       conflict(cell.write, access, index, "writes", "writes");
@@ -576,7 +577,7 @@ class Execution {
     }
   }
 
-  // When a GPU's call ends, the user reads and overwrites its buffers.
+  // When a GPU's call ends, the user may read and overwrite its buffers.
   void end_of_call() {
     std::vector<Knowledge> ends(plan_.gpus.size());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -645,7 +646,7 @@ class Execution {
     }
   }
 
-  // Who would signal: thread blocks that have such an operation before them.
+  // Names the thread blocks that still have an operation that would signal.
   std::string who_gives(std::size_t gpu, ChannelType type, std::uint32_t channel) const {
     const Channel& here = plan_.gpus[gpu].of(type)[channel];
     const auto peer = static_cast<std::size_t>(here.peer);
@@ -725,11 +726,11 @@ class Execution {
   std::vector<Cell> cells_;
   std::vector<Worker> workers_;
   std::vector<Knowledge> ports_;
-  std::vector<std::size_t> first_port_;  // agents of each GPU's port channels
-  std::size_t first_call_ = 0;           // agents that stand for the begin of each GPU's call
+  std::vector<std::size_t> first_port_;  // first agent of each GPU's port channels
+  std::size_t first_call_ = 0;           // agents that stand for the beginning of each GPU's call
   std::size_t agents_ = 0;
   std::map<std::tuple<std::size_t, ChannelType, std::int32_t, std::uint32_t>, std::uint32_t> ends_;
-  std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, Semaphore> signals_;  // at the waiting end
+  std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, Semaphore> signals_;  // by the waiting end
   std::map<std::pair<std::size_t, std::uint32_t>, Semaphore> device_;
   std::map<std::pair<std::size_t, std::uint32_t>, Barrier> barriers_;
   std::vector<Site> sites_;
@@ -747,7 +748,7 @@ double work_of(const Plan& plan, Cut cut) {
     for (const Operand& operand : list) {
       const bool group = operand.place == Operand::Place::group;
       const double members = group ? static_cast<double>(gpu.groups[operand.group].gpus.size()) : 1;
-      // Sums have up to a term a GPU; packets carry a clock.
+      // A sum has up to one term per GPU; a packet carries a clock.
       const double each = operand.packets ? agents : static_cast<double>(plan.gpus.size());
       work += members * (slices * operand.count / op.parts + 1) * each;
     }

@@ -1,4 +1,5 @@
-// Runs a plan without time, chunk by chunk: what is where, who knows of what, who waits for whom.
+// Runs a plan without time, chunk by chunk. Tracks the contents of memory, what each agent knows about the others, and
+// who waits for whom.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@ struct Fault {
   enum class Kind {
     deadlock,
     race,
-    unwritten,  // a read of what nobody wrote
-    wrong,      // of the result
+    unwritten,  // a read of memory that nothing has written
+    wrong,      // the result
   } kind = Kind::race;
-  bool after_call = false;  // of a race: with what the user does once its call has ended
+  bool after_call = false;  // of a race: the access collides with the user's, after the call has ended
   int line = 0;
   int col = 0;
   std::string what;
@@ -25,17 +26,17 @@ struct Fault {
 };
 
 struct Outcome {
-  std::vector<Fault> faults;     // one an operation and kind, as many as are told
-  std::size_t more = 0;          // faults beyond those
-  std::uint64_t operations = 0;  // that were run
+  std::vector<Fault> faults;     // at most one for each operation and kind, and only the first ones
+  std::size_t more = 0;          // number of faults that are not listed
+  std::uint64_t operations = 0;  // operations that were run
 };
 
-inline constexpr double most_work = 400e6;  // slices, clock entries and room of a run
+inline constexpr double most_work = 400e6;  // limit of slices, clock entries and memory that a run handles
 
-// What running it would take, to be compared with most_work.
+// An estimate of the work of a run, to compare with most_work.
 double work_of(const Plan& plan, Cut cut);
 
-// The plan keeps check_rules.
+// The plan must keep check_rules.
 Outcome execute(const Plan& plan, Cut cut);
 
 }  // namespace moire::mscclpp

@@ -1,4 +1,4 @@
-// Values of a map of a plan, with the words that only plans have.
+// Reads values of a plan's maps, including words that only plans have.
 #pragma once
 
 #include "models/algorithms/mscclpp/plan.hpp"
@@ -16,7 +16,7 @@ class Fields : public formats::JsonFields {
 
   Fields within(const JsonValue& map, std::string where) const { return {text_, map, std::move(where), complaints_}; }
   Buffer buffer(std::string_view key) const;
-  ChannelType channel_type(std::string_view key) const;  // in the words of both schemas
+  ChannelType channel_type(std::string_view key) const;  // with the spelling of either schema
 };
 
 }  // namespace moire::mscclpp

@@ -1,5 +1,5 @@
-// Where chunks of a plan lie. Every chunk is cut into slices, the smallest parts that thread blocks share or rounds of
-// a pipeline move.
+// Where the chunks of a plan lie in memory. Every chunk is cut into slices: the smallest parts that thread blocks share
+// or that a round of a pipeline moves.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 namespace moire::mscclpp {
 
 struct Cut {
-  std::uint32_t slices = 1;         // of a chunk; with pipelines a slice is a round's unit
-  std::uint32_t scratch_slots = 1;  // slices of scratch that a chunk has; fewer than slices: used again and again
+  std::uint32_t slices = 1;         // per chunk; with pipelines, a slice is what one round moves
+  std::uint32_t scratch_slots = 1;  // slices of scratch per chunk; if fewer than `slices`, they are reused
 };
 
-// Whether chunks are as many as the collective needs; else why not.
+// Says why the number of chunks does not suit the collective; empty if it does.
 std::string misfit(const Plan& plan);
 
-// The cuts at which a plan may behave differently. Empty where it cannot be cut as it shares its operations.
+// The cuts at which a plan may behave differently. Empty if thread blocks share operations in too many different parts.
 std::vector<Cut> cuts_of(const Plan& plan);
 
-// Of scratch that is used again and again.
+// Bytes of scratch for each chunk, where scratch is reused.
 std::uint64_t scratch_chunk_bytes(const Plan& plan);
-// Bytes of a message whose chunks are so many rounds of a pipeline: larger ones have more.
+// The message size at which chunks take exactly this many rounds of a pipeline; larger messages take more.
 std::uint64_t more_than_bytes(const Plan& plan, std::uint32_t slices);
 
-// The layout and the goal of the proofs (models/algorithms/proof) with slices as cells.
+// The layout and goal of models/algorithms/proof, with slices as cells.
 class Layout {
  public:
   Layout(const Plan& plan, Cut cut);
@@ -38,11 +38,11 @@ class Layout {
   const Cut& cut() const { return cut_; }
   std::size_t cells() const { return memory_.cells(); }
 
-  // Slices of an operand: `count` from `first`, of GPU `gpu`. In a pipeline those of a round.
+  // The slices of an operand on GPU `gpu`: part `part` of `parts`, or inside a pipeline those of a round.
   std::vector<std::size_t> cells(const Operand& operand, std::size_t gpu, std::uint32_t part, std::uint32_t parts,
                                  std::optional<std::uint32_t> round) const;
 
-  // Cells of the buffers that the user gave: those of `gpu` are [first, last).
+  // The cells of GPU `gpu` in the user's buffers, as [first, last).
   std::pair<std::size_t, std::size_t> user_cells(std::size_t gpu) const;
   bool is_scratch(std::size_t cell) const { return cell >= user_cells(gpu_of(cell)).second; }
   std::size_t slice_of(std::size_t user_cell) const {
@@ -52,16 +52,16 @@ class Layout {
     return static_cast<std::size_t>(memory_.rank_of(static_cast<std::uint32_t>(cell)));
   }
 
-  // Cells of the input that hold something at the start.
+  // Input cells that hold data at the start.
   std::vector<std::size_t> inputs(std::size_t gpu) const;
-  // Slices of the output that the collective speaks of, where each lies, and the input cells whose sum must be there.
+  // The output slices that the collective defines, the cell of each, and the input cells whose sum it must hold.
   std::size_t outputs(std::size_t gpu) const { return static_cast<std::size_t>(goal_.outputs(index(gpu))); }
   std::size_t output_cell(std::size_t gpu, std::size_t slice) const {
     return memory_.cell(index(gpu), Buffer::output, index(slice));
   }
   std::vector<std::uint32_t> expected(std::size_t gpu, std::size_t slice) const;
 
-  // "input chunk 3", "scratch chunk 0": what a cell is for people.
+  // Names a cell in messages: "input chunk 3", "scratch chunk 0".
   std::string name(std::size_t cell) const;
 
  private:
@@ -69,7 +69,7 @@ class Layout {
 
   const Plan& plan_;
   Cut cut_;
-  std::uint32_t input_chunks_ = 0;  // as the collective means them
+  std::uint32_t input_chunks_ = 0;  // as the collective counts them
   proof::Layout memory_;
   proof::Goal goal_;
 };

@@ -1,5 +1,5 @@
-// An execution plan of MSCCL++: thread blocks that put to, get from and signal each other over one-sided channels. Read
-// from both schemas by read_plan, judged by check.
+// An execution plan of MSCCL++: thread blocks put data to each other, get data and send signals over one-sided
+// channels. read_plan reads both schemas; check proves a plan.
 #pragma once
 
 #include <cstdint>
@@ -18,61 +18,61 @@ using ir::Buffer;
 enum class ChannelType : std::uint8_t {
   none,
   memory,     // loads and stores over NVLink or PCIe
-  port,       // a proxy on the host, or a NIC, carries out what it is told
-  multicast,  // switch: NVLink multicast and reduction
+  port,       // a host proxy or a NIC carries out requests
+  multicast,  // called "switch": NVLink multicast and reduction
 };
 
 enum class OpType : std::uint8_t {
-  nop,      // all threads of the block meet
-  barrier,  // all threads of several blocks meet
+  nop,      // barrier of all threads of the block
+  barrier,  // barrier of all threads of several blocks
   signal,
   wait,
-  relaxed_signal,  // without ordering memory
+  relaxed_signal,  // does not order memory
   relaxed_wait,
   put,
   put_signal,
   put_signal_flush,
   get,
-  flush,  // until puts over a port are done
+  flush,  // waits until puts over a port are done
   copy,
   reduce,            // re, res, rre, rres (v1: re, rs, rrc, rrcs): destinations = sum of sources
-  put_packets,       // data into packets at the peer
-  read_put_packets,  // packets on to the peer
+  put_packets,       // writes data as packets to the peer
+  read_put_packets,  // sends received packets on to the peer
   copy_to_packets,
   unpack_packets,
   reduce_packets,           // repkt, respkt, recpkt, recspkt
   multicast_reduce,         // glres: sum over the group's buffers, into all of them
   multicast_store,          // gstore
   multicast_store_packets,  // gstorepkt
-  pipeline,                 // its operations, again for each unit of the chunks
-  acquire,                  // of a semaphore between blocks of the GPU
+  pipeline,                 // repeats its inner operations for each unit of the chunks
+  acquire,                  // a semaphore between blocks of the GPU
   release,
 };
 
-// A run of chunks that an operation reads or writes.
+// Chunks in a row that an operation reads or writes.
 struct Operand {
   enum class Place : std::uint8_t { local, remote, group } place = Place::local;
   Buffer buffer = Buffer::input;
-  std::int32_t gpu = -1;    // whose buffer; of a group none
-  std::uint32_t group = 0;  // of the GPU that runs it
-  std::uint32_t index = 0;  // chunks
+  std::int32_t gpu = -1;    // owner of the buffer; -1 for a group
+  std::uint32_t group = 0;  // index among the groups of the GPU that runs the operation
+  std::uint32_t index = 0;  // first chunk
   std::uint32_t count = 0;
   bool packets = false;  // data with flags
 };
 
 struct Operation {
   OpType type = OpType::nop;
-  std::string name;  // as the file says it
+  std::string name;  // as in the file
   ChannelType channel_type = ChannelType::none;
-  std::vector<std::uint32_t> channels;  // of the GPU: into memory, ports
+  std::vector<std::uint32_t> channels;  // indices into the GPU's memory channels or ports
   std::vector<Operand> sources;
   std::vector<Operand> destinations;
-  std::uint32_t part = 0;  // of the bytes that `parts` blocks share
+  std::uint32_t part = 0;  // the share of this block, if `parts` blocks share the bytes
   std::uint32_t parts = 1;
   std::uint32_t barrier = 0;
   std::uint32_t barrier_blocks = 0;
   std::vector<std::uint32_t> semaphores;
-  std::uint64_t unit_bytes = 0;  // of a pipeline
+  std::uint64_t unit_bytes = 0;  // of a pipeline: bytes of a chunk that a round moves
   std::uint32_t pipeline_chunks = 0;
   std::vector<Operation> inner;
   int line = 0;
@@ -81,10 +81,10 @@ struct Operation {
 
 struct Channel {
   std::int32_t peer = 0;
-  std::uint32_t ordinal = 0;  // among those of its type to that peer: the peer's with the same number is its other end
+  std::uint32_t ordinal = 0;  // among the channels of this type to this peer; equal at both ends
 };
 
-struct Group {  // of multicast
+struct Group {  // members of a multicast group
   Buffer buffer = Buffer::input;
   std::vector<std::int32_t> gpus;
 };
@@ -104,7 +104,7 @@ struct Gpu {
   std::vector<Channel> memory;
   std::vector<Channel> ports;
   std::vector<Group> groups;
-  std::vector<std::uint32_t> semaphores;  // first values
+  std::vector<std::uint32_t> semaphores;  // initial values
   std::vector<Block> blocks;
   int line = 0;
   int col = 0;
@@ -115,7 +115,7 @@ struct Gpu {
   const std::vector<Channel>& of(ChannelType type) const { return type == ChannelType::port ? ports : memory; }
 };
 
-inline constexpr std::uint32_t most_threads = 1024;  // of a block; what it has where the plan does not say
+inline constexpr std::uint32_t most_threads = 1024;  // of a block; also the default if the plan does not say
 
 struct Plan {
   std::string name;
@@ -124,10 +124,10 @@ struct Plan {
   ir::Collective collective = ir::Collective::custom;
   bool packets = false;  // protocol LL: scratch holds packets
   bool in_place = false;
-  bool reuse_scratch = false;  // scratch of 64 MiB, used again and again
+  bool reuse_scratch = false;  // scratch has 64 MiB and is reused
   bool double_scratch = false;
   std::uint32_t alignment = 16;
-  std::uint32_t threads = most_threads;  // of a block
+  std::uint32_t threads = most_threads;  // per block
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
   std::vector<Gpu> gpus;
@@ -136,18 +136,18 @@ struct Plan {
   config::Place place(const Operation& operation) const { return {source, operation.line, operation.col}; }
 };
 
-// What the public runtime holds.
-inline constexpr std::size_t most_operations = 64;  // of a block, those inside of pipelines included
+// Limits of the public runtime.
+inline constexpr std::size_t most_operations = 64;  // of a block, including those inside pipelines
 inline constexpr std::size_t most_channels = 16;    // of a block, of each type
 inline constexpr std::size_t most_operation_channels = 8;
-inline constexpr std::size_t most_operands = 10;  // of an operation, each way
+inline constexpr std::size_t most_operands = 10;  // sources or destinations of an operation
 inline constexpr std::size_t most_barriers = 16;
 inline constexpr std::size_t most_semaphores = 16;  // of an operation
 inline constexpr std::uint64_t reused_scratch_bytes = std::uint64_t{64} << 20;
 
 std::string_view to_string(ChannelType type);
 
-// "gpu 1 tb 0 op 3 (rres)"; of an operation inside of a pipeline "op 3.2".
+// "gpu 1 tb 0 op 3 (rres)"; inside a pipeline "op 3.2".
 std::string where(std::size_t gpu, std::size_t block, const std::string& op, const Operation& operation);
 
 }  // namespace moire::mscclpp

@@ -1,4 +1,4 @@
-// Over 400 lines: what becomes of each operation stands in one place.
+// Over 400 lines: the translation of every operation, in one place.
 #include "models/algorithms/mscclpp/plan_program.hpp"
 
 #include <fmt/format.h>
@@ -25,20 +25,20 @@ using ir::Op;
 using ir::Rank;
 using ir::Step;
 
-constexpr double signal_bytes = 8;  // a semaphore that a proxy writes
-constexpr double packet_bytes = 2;  // of a packet, for one of data
+constexpr double signal_bytes = 8;  // a proxy writes a semaphore of 8 bytes
+constexpr double packet_bytes = 2;  // of a packet, for each byte of data
 
-// A step of one round; what changes from round to round of a pipeline beside it.
+// A step of one round of a pipeline, and how much its wait count grows in each round.
 struct Item {
   Step step;
   std::int64_t waits_per_round = 0;
 };
-// Steps that are walked through `rounds` times, the bytes of a run `unit` at a time.
+// Steps that are run `rounds` times, each time on the next `unit` bytes of a run.
 struct Segment {
   std::vector<Item> items;
   std::uint64_t rounds = 1;
   double unit = 0;
-  std::uint32_t first = 0;  // steps of the block before it
+  std::uint32_t first = 0;  // number of steps of the block before this segment
 };
 
 class PlanProgram final : public ir::ChannelProgram {
@@ -82,8 +82,8 @@ class PlanProgram final : public ir::ChannelProgram {
     for (const auto& of_rank : raisers) semaphores_ = std::max(semaphores_, static_cast<std::uint32_t>(of_rank.size()));
   }
 
-  std::vector<std::vector<std::vector<Segment>>> blocks;  // of each rank
-  std::vector<std::vector<Rank>> raisers;                 // of each rank's semaphores
+  std::vector<std::vector<std::vector<Segment>>> blocks;  // by rank
+  std::vector<std::vector<Rank>> raisers;                 // by rank: who raises each of its semaphores
 
  private:
   std::vector<Move> moves_;
@@ -129,8 +129,8 @@ class Compiler {
   }
 
   using Key = std::tuple<std::size_t, std::size_t, std::size_t>;  // GPU, block, operation
-  // Whoever reads packets sees them come: the first and the last ones of each operation that stores them raise these at
-  // the reader, so often. What a proxy puts comes as a whole.
+  // A reader sees packets arrive. Each operation that stores some of them raises `begun` at the reader before its first
+  // packet and `done` after its last; `writers` operations do. What a proxy puts arrives as a whole.
   struct Reader {
     std::uint32_t begun = ir::no_semaphore;
     std::uint32_t done = ir::no_semaphore;
@@ -153,7 +153,7 @@ class Compiler {
   }
 
   void number_packets() {
-    std::map<std::size_t, std::pair<Key, std::size_t>> writers;  // of cells: operation and destination
+    std::map<std::size_t, std::pair<Key, std::size_t>> writers;  // by cell: operation and index of the destination
     for_each_operation([&](const Key& key, const Operation& op) {
       for (std::size_t d = 0; d < op.destinations.size(); ++d) {
         const Operand& to = op.destinations[d];
@@ -164,7 +164,7 @@ class Compiler {
       }
     });
     for_each_operation([&](const Key& key, const Operation& op) {
-      if (op.channel_type == ChannelType::port && op.type == OpType::put_packets) return;  // its proxy does not look
+      if (op.channel_type == ChannelType::port && op.type == OpType::put_packets) return;  // its proxy ignores flags
       std::set<std::pair<Key, std::size_t>> from;
       for (const Operand& source : op.sources) {
         if (!source.packets || source.place == Operand::Place::group) continue;
@@ -193,7 +193,7 @@ class Compiler {
     refused_ = true;
   }
 
-  // What channels do not do on this machine, or what time could not tell.
+  // Refuses what channels cannot do on this machine and what timing does not model.
   bool accepts(const Operation& op, const std::string& number) {
     refused_ = false;
     const auto group = [](const Operand& operand) { return operand.place == Operand::Place::group; };
@@ -262,7 +262,7 @@ class Compiler {
         operation(op.inner[i], number);
       }
     }
-    // Each round waits for as much again.
+    // Each round waits for the same number of raises again.
     for (auto& [semaphore, due] : due_) {
       const auto found = before.find(semaphore);
       const std::int64_t each = due - (found == before.end() ? first_due(semaphore) : found->second);
@@ -274,7 +274,7 @@ class Compiler {
     new_segment();
   }
 
-  // Semaphores of the GPU: its ends of memory channels, then of ports, then those between its blocks.
+  // A GPU's semaphores are numbered: ends of its memory channels, then of its ports, then those between its blocks.
   std::uint32_t end_of(ChannelType type, std::uint32_t channel) const {
     const Gpu& gpu = plan_.gpus[gpu_];
     return channel + (type == ChannelType::port ? static_cast<std::uint32_t>(gpu.memory.size()) : 0);
@@ -283,7 +283,7 @@ class Compiler {
     const Gpu& gpu = plan_.gpus[gpu_];
     return static_cast<std::uint32_t>(gpu.memory.size() + gpu.ports.size()) + id;
   }
-  // The peer's end of a channel; none where it has no such channel.
+  // The peer's end of a channel; none if the peer has no such channel.
   std::uint32_t far_end(ChannelType type, std::uint32_t channel) const {
     const Channel& here = plan_.gpus[gpu_].of(type)[channel];
     const Gpu& peer = plan_.gpus[static_cast<std::size_t>(here.peer)];
@@ -295,7 +295,7 @@ class Compiler {
     return ir::no_semaphore;
   }
 
-  // What a semaphore between blocks holds at the start need not be waited for.
+  // The initial value of a semaphore between blocks counts as raises that need no waiting.
   std::int64_t first_due(std::uint32_t semaphore) const {
     const std::uint32_t first = between_blocks(0);
     const auto& values = plan_.gpus[gpu_].semaphores;
@@ -320,7 +320,8 @@ class Compiler {
     step.to = at;
     step.far = at != gpu_;
   }
-  // All that others raise for the semaphores; one block has them for itself, or it is open whose wait is met first.
+  // Waits for the semaphores. Only one block may wait for a semaphore, since otherwise it would be open which wait is
+  // met first.
   void take(const Operation& op, const std::string& number, const std::vector<std::uint32_t>& semaphores) {
     add(Op::none, Effort::expect);
     for (const std::uint32_t semaphore : semaphores) {
@@ -334,7 +335,7 @@ class Compiler {
     }
   }
 
-  // Of a run of chunks, the part that is this block's: whole units of the plan's alignment.
+  // The bytes of a run that are this block's share: whole units of the plan's alignment.
   double bytes(const Operation& op, const Operand& operand) const {
     const std::uint64_t units = operand.count * chunk_ / plan_.alignment;
     const auto begin = [&](std::uint64_t part) {
@@ -350,7 +351,7 @@ class Compiler {
     step.to = static_cast<Rank>(to);
   }
 
-  // A proxy is told to put a run, and raises the semaphore once it has come.
+  // Asks a proxy to put a run; the semaphore is raised once the run has arrived.
   void hand_over(const Operation& op, std::size_t i, double bytes, std::uint32_t semaphore, bool far, Effort effort) {
     Step& step = add(Op::hand_over, effort);
     step.to = static_cast<Rank>(plan_.gpus[gpu_].ports[op.channels[i]].peer);
@@ -362,7 +363,7 @@ class Compiler {
   void hand_over_signal(const Operation& op, std::size_t i, Effort effort) {
     hand_over(op, i, signal_bytes, far_end(ChannelType::port, op.channels[i]), true, effort);
   }
-  // Raised for each of this block's puts over the port that has come.
+  // The semaphore that is raised whenever a put of this block over the port has arrived.
   std::uint32_t done(std::uint32_t port) {
     const auto [found, fresh] = done_.try_emplace({gpu_, block_, port}, 0);
     if (fresh) found->second = semaphore(gpu_, static_cast<Rank>(plan_.gpus[gpu_].ports[port].peer));
@@ -380,7 +381,7 @@ class Compiler {
     }
   }
 
-  // Stores of packets to a destination, between their first and their last one.
+  // Stores packets to a destination and tells its readers before the first and after the last one.
   void send_packets(const Move& move, double bytes, const Operation& op, std::size_t destination, Effort effort) {
     tell(destination, &Reader::begun);
     this->move(move, bytes, static_cast<std::int32_t>(gpu_), op.destinations[destination].gpu, effort);
@@ -395,7 +396,7 @@ class Compiler {
     if (!accepts(op, number)) return;
     const bool port = op.channel_type == ChannelType::port;
     const auto self = static_cast<std::int32_t>(gpu_);
-    Effort effort = Effort::operation;  // of the first step
+    Effort effort = Effort::operation;  // for the operation's first step
     const auto next_effort = [&effort] { return std::exchange(effort, Effort::nothing); };
     switch (op.type) {
       case OpType::nop:
@@ -481,7 +482,8 @@ class Compiler {
     }
   }
 
-  // Peers' chunks one after the other, then the own ones; the sum goes to the first place and on to the peers.
+  // Adds the peers' chunks one after the other, then the own ones. Stores the sum to the first destination, then to the
+  // others.
   void reduce(const Operation& op) {
     const double of_run = bytes(op, op.sources[0]);
     const auto self = static_cast<std::int32_t>(gpu_);
@@ -498,7 +500,8 @@ class Compiler {
     store(op, own, of_run, effort);
   }
 
-  // What the move's threads hold goes to the first destinations beside it and to further peers behind.
+  // Stores the result of the move: to local destinations and the first peer in the same step, to each further peer in
+  // another.
   void store(const Operation& op, Move move, double of_run, Effort effort) {
     std::vector<std::size_t> own;
     std::vector<std::size_t> peers;
@@ -541,7 +544,7 @@ class Compiler {
         break;
       case OpType::read_put_packets:
         if (port)
-          move({.packet_loads = 1}, of_run, self, self, next_effort());  // the threads look whether all are there
+          move({.packet_loads = 1}, of_run, self, self, next_effort());  // the threads wait until all packets have come
         for (std::size_t i = 0; i < op.destinations.size() && !port; ++i)
           send_packets({.packet_loads = i == 0 ? 1U : 0U, .peer_packet_stores = 1}, of_run, op, i, next_effort());
         break;
@@ -567,24 +570,24 @@ class Compiler {
 
   const Plan& plan_;
   Layout layout_;
-  std::uint64_t chunk_;  // bytes
+  std::uint64_t chunk_;  // in bytes
   std::int32_t node_;
   Complaints& complaints_;
   std::shared_ptr<PlanProgram> program_;
   std::map<Key, Reader> readers_;
-  std::map<std::pair<Key, std::size_t>, std::vector<Key>> read_by_;  // what an operation stores at a destination
-  std::map<std::pair<Key, std::size_t>, std::uint32_t> by_port_;     // semaphores at the destination
+  std::map<std::pair<Key, std::size_t>, std::vector<Key>> read_by_;                    // readers of a destination
+  std::map<std::pair<Key, std::size_t>, std::uint32_t> by_port_;                       // semaphores at the destination
   std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> barriers_;            // semaphores of a GPU's barriers
-  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::uint32_t> done_;  // semaphores of puts over a port
+  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::uint32_t> done_;  // semaphores of puts by port
   std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> owners_;  // blocks that wait for a GPU's semaphores
-  // The block at hand.
+  // State of the block that is being translated.
   std::size_t gpu_ = 0;
   std::size_t block_ = 0;
   std::size_t op_ = 0;
   bool refused_ = false;
   std::vector<Segment>* segments_ = nullptr;
-  std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, Rank>>> packets_put_;  // by port: semaphores and where
-  std::map<std::uint32_t, std::int64_t> due_;  // of each semaphore, how often it has to have been raised by now
+  std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, Rank>>> packets_put_;  // by port: semaphore, rank
+  std::map<std::uint32_t, std::int64_t> due_;  // by semaphore: raises that the block has waited for so far
 };
 
 }  // namespace
@@ -594,7 +597,7 @@ std::uint32_t message_chunks(const Plan& plan) {
   const auto ranks = static_cast<std::uint32_t>(plan.gpus.size());
   const bool gathers = plan.collective == ir::Collective::all_gather;
   if (!plan.in_place) return gathers ? gpu.output_chunks : gpu.input_chunks;
-  // In place, plans name one buffer and may leave the other out.
+  // A plan for in-place calls may name only one of both buffers.
   if (gathers) return gpu.output_chunks > 0 ? gpu.output_chunks : gpu.input_chunks * ranks;
   if (plan.collective == ir::Collective::reduce_scatter)
     return gpu.input_chunks > 0 ? gpu.input_chunks : gpu.output_chunks * ranks;

@@ -1,4 +1,4 @@
-// A plan as a channel program: a thread block is a channel, an operation one or more one-sided steps.
+// Translates a plan to a channel program: each thread block is a channel, each operation one or more one-sided steps.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace moire::mscclpp {
 
-// Chunks of the buffer that a message size is about: a rank's input, of an all-gather its output.
+// The chunks that a message size counts: a rank's input; for all-gather, its output.
 std::uint32_t message_chunks(const Plan& plan);
 
-// For a message of `bytes`, on nodes of `node` GPUs whose threads reach each other's memory. The plan is proved
-// (check). Null, with the reasons at their operations, where it asks for what channels do not do.
+// For a message of `bytes` on nodes of `node` GPUs, whose threads reach each other's memory. The plan must have passed
+// check. If it needs what channel programs cannot do, returns null and reports at the operations.
 std::shared_ptr<const ir::ChannelProgram> plan_program(const Plan& plan, std::uint64_t bytes, std::uint32_t node,
                                                        config::Diagnostics& diagnostics);
 

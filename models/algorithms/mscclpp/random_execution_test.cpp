@@ -1,4 +1,4 @@
-// The checker against random executions: of plans that are right, and of mutants of them.
+// Compares the checker with random executions of correct plans and of their mutants.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -31,7 +31,7 @@ struct Endings {
   int stuck = 0;
 };
 
-// At the cut that asks most: the last.
+// Runs the plan at the last cut, which is the most demanding.
 Endings run(const Plan& plan, int times, std::uint64_t seed) {
   Endings endings;
   const Cut cut = cuts_of(plan).back();
@@ -82,7 +82,7 @@ TEST_P(AgainstRandom, WhatIsAcceptedComesOutRight) {
     if (verdict.has(Fault::Kind::deadlock)) {
       EXPECT_EQ(found.right, 0) << "mutant " << i << "\n" << told.str();
     }
-    // Without a race every order gives the same.
+    // Without a race, every order gives the same result.
     if (!verdict.has(Fault::Kind::race) && verdict.has(Fault::Kind::wrong)) {
       EXPECT_EQ(found.right, 0) << "mutant " << i << "\n" << told.str();
     }
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, AgainstRandom,
                            return stem;
                          });
 
-// The wrong plans of tests/plans show their faults in some order.
+// Some order of execution shows each fault of the wrong plans in tests/plans.
 TEST(AgainstRandom, FaultsOfWrongPlansCanBeSeen) {
   int plans = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(support::source_dir()) / "tests/plans")) {

@@ -1,4 +1,5 @@
-// Execution plans of MSCCL++ from JSON: schema 1 (of the older compiler, "inputChunks") and 2 ("input_chunks").
+// Reads execution plans of MSCCL++ from JSON, in schema 1 (the older compiler's, with "inputChunks") and 2
+// ("input_chunks").
 #pragma once
 
 #include <optional>
@@ -11,11 +12,11 @@ namespace moire::mscclpp {
 
 inline constexpr std::uintmax_t most_plan_bytes = 64 << 20;
 
-// Whether a text may be meant as a plan: JSON with gpus.
+// True if a text looks like a plan: JSON with "gpus".
 bool looks_like_plan(const std::string& text);
 
-// Nothing, and the reasons, where it cannot be taken for a plan: no JSON, keys missing, ids that name nothing. What the
-// runtime's limits and the collective ask for is check's business.
+// Reports errors and returns nothing if the text is not a plan: invalid JSON, missing keys, ids that name nothing.
+// check judges the runtime's limits and what the collective requires.
 std::optional<Plan> read_plan(const std::string& name, const std::string& text, config::Diagnostics& diagnostics);
 
 }  // namespace moire::mscclpp

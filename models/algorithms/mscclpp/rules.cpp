@@ -20,7 +20,7 @@ struct Site {
   std::size_t block;
   const Operation& op;
   std::string number;
-  const Operation* pipeline;  // that it is in
+  const Operation* pipeline;  // the pipeline that contains it, or null
 };
 
 template <class Visit>
@@ -162,7 +162,7 @@ class Rules {
     return buffer == Buffer::input ? "input" : buffer == Buffer::output ? "output" : "scratch";
   }
 
-  // As many operands as the operation takes, of the kinds it takes.
+  // An operation must have as many operands as its type takes, of the right kinds.
   void shape(const Site& site) {
     const Operation& op = site.op;
     const std::size_t in = op.sources.size();
@@ -254,7 +254,7 @@ class Rules {
           "the buffer that the operation takes there");
   }
 
-  // Which end is local, which remote.
+  // Checks which operands must be local and which remote.
   void places(const Site& site) {
     using enum Operand::Place;
     const Operation& op = site.op;
@@ -361,9 +361,9 @@ class Rules {
     }
   }
 
-  // Packets take twice the room of their data, so that both kinds in one scratch would overlap.
+  // Packets take twice the space of their data, so packets and plain data in one scratch buffer would overlap.
   void scratch_forms() {
-    std::map<std::int32_t, bool> packets;  // of each GPU's scratch
+    std::map<std::int32_t, bool> packets;  // by GPU: whether its scratch holds packets
     std::set<std::int32_t> told;
     for_each_operation(plan_, [&](const Site& site) {
       for (const auto* operands : {&site.op.sources, &site.op.destinations}) {
@@ -384,7 +384,7 @@ class Rules {
     });
   }
 
-  // Blocks that meet at a barrier are as many as it says, and meet equally often.
+  // As many blocks must meet at a barrier as it says, and all equally often.
   void barriers() {
     struct Met {
       std::uint32_t blocks = 0;
@@ -430,10 +430,10 @@ class Rules {
     }
   }
 
-  // The runtime sets semaphores once, not in every call: each call must leave them as it found them.
+  // The runtime initializes semaphores once, not in every call, so each call must leave them as it found them.
   void semaphores() {
     struct Use {
-      std::map<std::uint32_t, std::size_t> taken;  // by chunks of the pipeline
+      std::map<std::uint32_t, std::size_t> taken;  // keyed by chunks of the pipeline, 0 outside
       std::map<std::uint32_t, std::size_t> given;
       const Operation* op = nullptr;
       std::size_t block = 0;
@@ -461,14 +461,14 @@ class Rules {
     }
   }
 
-  // Every signal is waited for once. Inside of pipelines, rounds are counted apart.
+  // There must be one wait for every signal. Signals and waits inside pipelines are counted by number of rounds.
   void signals() {
-    // (gpu, type, channel), chunks of the pipeline: how often.
+    // By (gpu, type, channel), then by chunks of the pipeline.
     using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;
     struct Use {
       std::map<std::uint32_t, std::size_t> signals;
       std::map<std::uint32_t, std::size_t> waits;
-      // The last that signals, else that waits.
+      // The last operation that signals, or the last that waits if there is none.
       const Operation* op = nullptr;
       std::size_t block = 0;
       std::string number;
@@ -519,7 +519,7 @@ class Rules {
       if (use.waits.empty() || (type != ChannelType::memory && type != ChannelType::port)) continue;
       const Channel& channel = plan_.gpus[gpu].of(type)[number];
       const auto other = peers_channel(gpu, type, channel);
-      if (other && used.contains({static_cast<std::size_t>(channel.peer), type, *other})) continue;  // judged there
+      if (other && used.contains({static_cast<std::size_t>(channel.peer), type, *other})) continue;  // checked above
       wrong(
           Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
           fmt::format("waits {} times for gpu {} on {} channel {}, {}", total(use.waits), channel.peer, to_string(type),

@@ -1,4 +1,4 @@
-// What a plan must keep before it is worth running: limits of the runtime, ranges of chunks, counts that must agree.
+// What a plan must keep to be run at all: limits of the runtime, valid chunks, counts that agree.
 #pragma once
 
 #include "models/algorithms/mscclpp/plan.hpp"
@@ -6,10 +6,10 @@
 
 namespace moire::mscclpp {
 
-// Limits of the runtime; a plan that passes them by may still be judged.
+// Limits of the runtime. A plan that passes them may still be judged.
 void check_limits(const Plan& plan, config::Diagnostics& diagnostics);
 
-// Operands, channels, barriers, semaphores, signals and waits. What fails here cannot be run.
+// Operands, channels, barriers, semaphores, signals and waits. A plan with an error here cannot be run.
 void check_rules(const Plan& plan, config::Diagnostics& diagnostics);
 
 }  // namespace moire::mscclpp

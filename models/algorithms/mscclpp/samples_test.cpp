@@ -1,4 +1,4 @@
-// The plans of other people, each with its verdict. Read where they lie.
+// Third-party plans, each with its verdict. The files are read where they are kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,10 +20,10 @@ using ::testing::HasSubstr;
 
 struct Sample {
   const char* file;
-  const char* fault;  // of each error; "" where it is right
+  const char* fault;  // a text that every error contains; "" for a correct plan
 };
 
-// Whatever the order.
+// True if every random order gives the right result.
 bool all_right(const Plan& plan, std::uint64_t seeds) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     if (RandomExecution(plan, cuts_of(plan).front(), seed).run() != Ending::right) return false;
@@ -62,28 +62,29 @@ TEST_P(Samples, AreJudged) {
   }
 }
 
-// Six are not right; every result is what it should be, in the order of a run. Why the six are refused is told in
-// README.md ("Plans of other people").
+// Six of them are faulty, although the order of a run gives the right result for each. README.md ("Plans of other
+// people") explains the faults.
 INSTANTIATE_TEST_SUITE_P(
     Files, Samples,
     ::testing::Values(Sample{"gen-v1-allreduce_allpairs_packet_r8.json", ""},
                       Sample{"gen-v1-allreduce_allpairs_sm_r8.json", ""},
-                      // No signal follows the switch's stores.
+                      // No signal follows the stores of the switch.
                       Sample{"gen-v1-allreduce_nvls_r8.json", "(glres) writes to gpu"},
                       // The runtime refuses more than 64 operations of a thread block.
                       Sample{"gen-v1-allreduce_ring_r8.json", "has 67 operations; the runtime holds 64"},
                       Sample{"gen-v1-send_recv_proxy.json", ""},
-                      // Puts over ports without a flush, from the user's buffer.
+                      // Puts from the user's buffer over ports are not flushed.
                       Sample{"gen-v2-multi_node-reducescatter.json", "(pws) still reads it"},
                       Sample{"gen-v2-single_node-allgather_tbg.json", ""},
                       Sample{"gen-v2-single_node-allreduce.json", ""},
-                      // Only relaxed signals follow the switch's stores.
+                      // Only relaxed signals follow the stores of the switch.
                       Sample{"gen-v2-single_node-allreduce_nvls_zero_copy.json", "only relaxed signals follow it"},
                       Sample{"gen-v2-single_node-allreduce_pkt.json", ""},
                       Sample{"gen-v2-single_node-alltoall-alltoall.json", ""}, Sample{"mscclpp-allreduce.json", ""},
                       Sample{"mscclpp-allreduce_packet.json", ""}, Sample{"mscclpp-allreduce_pipeline.json", ""},
                       Sample{"mscclpp-reduce_nvls.json", "only relaxed signals follow it"},
-                      // A thread block reads what the peer's other block copied, whose signal it does not wait for.
+                      // A thread block reads what another block of the peer copied, and waits for no signal of that
+                      // block.
                       Sample{"mscclpp-reduce_tbg.json", "(copy)"}, Sample{"mscclpp-transfer_pack.json", ""}),
     [](const auto& tested) {
       std::string name;

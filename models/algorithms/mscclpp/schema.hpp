@@ -17,13 +17,13 @@ inline constexpr std::size_t most_gpus = 1024;
 inline constexpr std::size_t most_blocks = 1024;  // of a GPU
 inline constexpr std::size_t most_listed = 1 << 16;
 
-// One GPU's part of the plan. `gpus` are how many there are.
+// Read one GPU's part of the plan. `gpus` is the number of GPUs.
 void read_gpu_v1(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 void read_gpu_v2(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu);
 
-// The GPUs that channels of GPU `id` lead to.
+// The GPUs to which channels of GPU `id` lead.
 std::vector<std::uint32_t> peers_of(const Fields& channel, std::string_view key, std::size_t id, std::size_t gpus);
-// Appends channels to `peers`, in order.
+// Appends channels to these peers, in order.
 void add_channels(const std::vector<std::uint32_t>& peers, std::vector<Channel>& channels);
 // Appends the groups of a switch channel.
 void add_groups(const Fields& channel, std::string_view key, Buffer buffer, std::size_t gpus, Gpu& gpu);
@@ -32,10 +32,10 @@ struct NamedOperation {
   std::string_view name;
   OpType type;
 };
-// Fills in what the operation is and where it stands.
+// Sets the operation's type, name and position. False, with an error, if its name is unknown.
 bool is_known(const Fields& fields, const JsonValue& value, std::span<const NamedOperation> names, Operation& op);
 
-// The thread blocks of a GPU; `reader_of(block, number, added)` reads their operations.
+// Reads the thread blocks of a GPU; `reader_of(block, number, added)` reads their operations.
 template <class ReaderOf>
 void read_blocks(const Fields& fields, Gpu& gpu, ReaderOf reader_of) {
   const auto& blocks = fields.list("threadblocks", most_blocks);

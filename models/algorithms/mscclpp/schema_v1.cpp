@@ -1,5 +1,5 @@
-// Schema 1: what Azure/msccl-tools writes. Channels are told by the buffers at both ends and their type; operations
-// name a place in the thread block's list of such.
+// Schema 1, which Azure/msccl-tools writes. A channel is identified by its type and the buffers at both ends;
+// operations give an index into the thread block's list of such channels.
 #include <fmt/format.h>
 
 #include <array>
@@ -28,7 +28,7 @@ constexpr std::array names = {
     NamedOperation{"rrc", OpType::reduce},
     NamedOperation{"rrcs", OpType::reduce},
     NamedOperation{"ppkt", OpType::put_packets},
-    NamedOperation{"cpkt", OpType::unpack_packets},  // later called upkt
+    NamedOperation{"cpkt", OpType::unpack_packets},  // called upkt in later versions
     NamedOperation{"tpkt", OpType::copy_to_packets},
     NamedOperation{"rpkt", OpType::reduce_packets},
     NamedOperation{"rspkt", OpType::reduce_packets},
@@ -141,7 +141,7 @@ class OperationReader {
                std::uint32_t count, std::vector<Operand>& out) const {
     const auto found = channels(fields, buffers, ids, op.channel_type);
     const auto& listed = fields.list(ids, most_listed);
-    if (found.size() != listed.size()) return;  // told
+    if (found.size() != listed.size()) return;  // reported elsewhere
     const Buffer buffer = fields.within(fields.map(buffers), fields.where()).buffer("dst");
     for (std::size_t i = 0; i < listed.size(); ++i) {
       const Fields one = fields.within(listed[i], fields.where() + " " + std::string(ids));
@@ -182,7 +182,7 @@ class OperationReader {
   std::size_t block_;
 };
 
-// Channels of the GPU, by what thread blocks call them.
+// The GPU's channels by the names that thread blocks use for them.
 Tables read_channels(const Fields& fields, std::size_t id, std::size_t gpus, Gpu& gpu) {
   Tables tables;
   for (const JsonValue& value : fields.list("channels", most_listed)) {

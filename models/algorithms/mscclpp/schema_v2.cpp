@@ -1,4 +1,4 @@
-// Schema 2: what the plan language of microsoft/mscclpp writes from 0.7 on.
+// Schema 2, which the plan language of microsoft/mscclpp writes since 0.7.
 #include <fmt/format.h>
 
 #include <array>
@@ -47,11 +47,11 @@ struct RemoteBuffer {
   Buffer buffer = Buffer::input;
 };
 
-// What the local numbers of a thread block stand for.
+// What the indices in a thread block's operations stand for.
 struct BlockTables {
-  std::array<std::vector<std::uint32_t>, 2> channels;  // memory, port
-  std::vector<std::uint32_t> groups;                   // switch
-  std::array<std::vector<RemoteBuffer>, 2> remote;     // by memory, port
+  std::array<std::vector<std::uint32_t>, 2> channels;  // indexed by index_of()
+  std::vector<std::uint32_t> groups;                   // of switch channels
+  std::array<std::vector<RemoteBuffer>, 2> remote;     // indexed by index_of()
 };
 
 std::size_t index_of(ChannelType type) { return type == ChannelType::port ? 1 : 0; }

@@ -10,18 +10,18 @@ namespace moire::proof {
 
 namespace {
 
-// A value that a step made, moved or joined. Number 0 is what nobody wrote.
+// A value that a step computed, moved or added. Event 0 is memory that nothing has written.
 struct Event {
-  std::uint32_t first = 0;        // what it was made of; of an input: GPU and chunk
-  std::uint32_t second = 0;       // of a sum
-  std::uint32_t replaced_by = 0;  // in its cell
+  std::uint32_t first = 0;        // the event that it was made from; of an input, the GPU
+  std::uint32_t second = 0;       // second operand of a sum; of an input, the chunk
+  std::uint32_t replaced_by = 0;  // the event that replaced it in its cell
   std::uint32_t cell = nobody;
   std::uint32_t block = nobody;  // nobody: an input
   std::int32_t step = 0;
-  std::int32_t sender_step = none;  // of the block at the other end, where it was received
-  std::uint32_t reads = 0;          // of its cell before that was written again
+  std::int32_t sender_step = none;  // if received: the step of the sending block
+  std::uint32_t reads = 0;          // of its cell, until that was written again
   std::uint32_t forwards = 0;
-  std::uint64_t number = 0;  // as number_of(), of the sum; 0: not defined
+  std::uint64_t number = 0;  // total of its contributions' number_of(); 0: undefined
   bool is_sum = false;
   bool is_input() const { return block == nobody; }
 };
@@ -77,7 +77,7 @@ class History {
     return cells_[cell] = made_now;
   }
   Message sent(std::uint32_t b, std::int32_t s, Value value) {
-    if (effect(program_.blocks[b].steps[s].op).receives) ++events_[value].forwards;  // else it was read
+    if (effect(program_.blocks[b].steps[s].op).receives) ++events_[value].forwards;  // otherwise read() has counted it
     return {value, s};
   }
 
@@ -104,7 +104,7 @@ class History {
   std::int32_t sender_step_ = none;
 };
 
-// What a value consists of, in order.
+// The contributions that a value consists of, sorted.
 struct Content {
   std::vector<Contribution> all;
   bool undefined = false;
@@ -136,7 +136,7 @@ class Detective {
   void explain(Wrong& wrong) {
     wrong.expected = goal_.expected(wrong.gpu, wrong.chunk);
     const std::uint32_t last = history_.at(layout_.cell(wrong.gpu, ir::Buffer::output, wrong.chunk));
-    if (!find_content(last)) {  // too large a tale; who wrote it is known still
+    if (!find_content(last)) {  // too many ancestors to follow; the last writer is still known
       accuse(last, Fault::incomplete, wrong);
       return;
     }
@@ -165,7 +165,7 @@ class Detective {
   static constexpr std::size_t most_ancestors = 200'000;
   static constexpr std::size_t most_contributions = 4'000'000;
 
-  // The content of an event and of all it was made of. False where that is too much.
+  // Computes the contents of an event and of all its ancestors. False if there are too many.
   bool find_content(std::uint32_t number) {
     std::vector<std::uint32_t> open = {number};
     for (std::size_t visits = 0; !open.empty(); ++visits) {
@@ -193,7 +193,7 @@ class Detective {
     return event.is_sum ? joined(contents_.at(event.first), contents_.at(event.second)) : contents_.at(event.first);
   }
 
-  // Contributions to one sum, none of them twice.
+  // True if all contributions belong to one sum and none occurs twice.
   bool clean(const Content& content) const {
     return !content.undefined && std::all_of(content.all.begin(), content.all.end(), [&](const Contribution& c) {
       return c.times == 1 && goal_.sum_of(c) == goal_.sum_of(content.all[0]);
@@ -215,7 +215,8 @@ class Detective {
     }
   }
 
-  // The first on a value's way that put it where another belongs.
+  // Follows a value back from `last` to its origin and returns the earliest event that wrote it where another sum
+  // belongs.
   std::uint32_t first_misplaced(std::uint32_t last, std::int64_t sum) const {
     std::uint32_t found = last;
     for (std::uint32_t event = last; event != 0 && !history_[event].is_input(); event = history_[event].first) {
@@ -232,7 +233,8 @@ class Detective {
     return event.cell >= begin && event.cell < begin + outputs && goal_.sum_at(gpu, event.cell - begin) != sum;
   }
 
-  // Who took a value that was meant for another: on the way of the value, the one step behind which it went two ways.
+  // Finds the step that took a value meant for another: if the value's path forks at exactly one step, that step;
+  // otherwise `event`.
   std::uint32_t taker(std::uint32_t event, std::uint32_t operand) const {
     if (!goal_.uses_inputs_once()) return event;
     std::uint32_t found = 0;
@@ -247,7 +249,7 @@ class Detective {
     return takers == 1 ? found : event;
   }
 
-  // A sum of two clean values of different sums: whoever brought the one that does not belong.
+  // A sum of two clean values that belong to different sums: the step is to blame that brought the wrong operand.
   void accuse_of_joining(std::uint32_t event, std::int64_t sum, Wrong& wrong) const {
     std::uint32_t made = event;
     while (made != 0 && !history_[made].is_input() && !history_[made].is_sum) made = history_[made].first;
@@ -265,8 +267,8 @@ class Detective {
     accuse(event, Fault::added_wrongly, wrong);
   }
 
-  // The first value with something that is missed that nobody took from where it was: what replaced it should have
-  // added to it, or it was put into the wrong place. False where there is none.
+  // Looks for the first value with a missing contribution that nothing read. Either the write that replaced it should
+  // have added to it, or it was written to the wrong place. False if there is none.
   bool find_untaken(Wrong& wrong, const Content& found, std::int64_t sum) {
     const std::vector<Contribution> missing = missing_in(wrong, found);
     const auto is_missed = [&](std::uint32_t number) {
@@ -295,7 +297,7 @@ class Detective {
     return false;
   }
 
-  // The first sum that took something that is missed, and does not belong to it.
+  // Looks for the first sum that wrongly includes a missing contribution. False if there is none.
   bool find_joined(Wrong& wrong, const Content& found) {
     const std::vector<Contribution> missing = missing_in(wrong, found);
     constexpr std::size_t most_sums = 100'000;
@@ -321,7 +323,7 @@ class Detective {
     return missing;
   }
 
-  // The first on an undefined value's way that used what nobody wrote.
+  // Follows an undefined value back to the first event that used unwritten memory.
   std::uint32_t first_undefined(std::uint32_t event) const {
     while (event != 0 && !history_[event].is_input()) {
       const Event& at = history_[event];

@@ -1,12 +1,12 @@
-// Why an output is wrong: the way of every value is followed again, with the steps that made it.
+// Finds the step that is to blame for a wrong output: runs the program again with the history of every value.
 #pragma once
 
 #include "models/algorithms/proof/result.hpp"
 
 namespace moire::proof {
 
-// Fills in what is wrong with output `wrong.chunk` of `wrong.gpu`. `lies_in` is an output of the same GPU that holds
-// what it should, or nobody.
+// Completes `wrong`, whose gpu and chunk name the wrong output: what was expected, what was found, the kind of fault,
+// and the step at fault.
 void explain(const Program& program, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
              std::uint32_t cells_per_call, Wrong& wrong);
 

@@ -20,7 +20,7 @@ class Lowering {
  public:
   Lowering(const ir::ChannelProgram& channels, std::int32_t ranks) : channels_(channels), ranks_(ranks) {}
 
-  // Places and sizes in bytes; fit() makes cells of them.
+  // Here positions and sizes are in bytes; fit() turns them into cells.
   Program run() {
     for (std::int32_t rank = 0; rank < ranks_; ++rank) {
       const std::uint32_t blocks = channels_.channels_of(static_cast<ir::Rank>(rank)) * channels_.strands();
@@ -72,7 +72,7 @@ class Lowering {
     return program_.connections[number];
   }
 
-  // The n-th time that a semaphore is raised is a step of the one channel that raises it.
+  // Resolves waits on semaphores: one channel alone raises a semaphore, so its n-th raise is a known step.
   void resolve_waits() {
     for (const Waiting& wait : waits_) {
       const auto& raised = raises_[wait.semaphore];
@@ -100,7 +100,7 @@ class Lowering {
   std::vector<Waiting> waits_;
 };
 
-// Bytes into cells; returns the bytes of a cell.
+// Turns bytes into cells; returns the bytes of a cell.
 std::int64_t fit(Program& program, std::int64_t part) {
   std::int64_t cell = part;
   for (const Program::Block& block : program.blocks) {
@@ -127,7 +127,7 @@ Proof prove(const ir::ChannelProgram& channels, const Claim& claim, std::uint32_
   const std::int64_t cells = claim.bytes / cell;
   const std::optional<Shape> shape = shape_of(claim.collective, claim.ranks, cells);
   MOIRE_INVARIANT(shape, "a collective that states no result");
-  // Scratch as large as the whole, for those that keep sums there.
+  // Scratch is as large as the whole buffer, for algorithms that keep sums there.
   const Layout layout(std::vector<Sizes>(static_cast<std::size_t>(claim.ranks), {shape->input, shape->output, cells}),
                       shape, claim.pattern);
   const Goal goal(claim.collective, claim.ranks, cells, layout, claim.root);

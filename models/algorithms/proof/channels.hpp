@@ -1,5 +1,5 @@
-// A channel program over FIFOs (a library's ring, tree, ...) as what is proved: each strand of a channel is a block,
-// each step a call.
+// Proves a channel program over FIFOs (a library's ring, tree, ...). Each strand of a channel becomes a block, and each
+// step makes one call.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,24 @@
 
 namespace moire::proof {
 
-// What a channel program claims to do.
+// What a channel program is supposed to do.
 struct Claim {
   ir::Collective collective = ir::Collective::all_reduce;
   std::int32_t ranks = 0;
-  std::int64_t bytes = 0;  // of the whole buffer: all ranks' parts of all-gather and reduce-scatter
+  std::int64_t bytes = 0;  // the whole buffer; for all-gather and reduce-scatter, all ranks' parts together
   CallPattern pattern = CallPattern::out_of_place;
   std::int32_t root = 0;
 };
 
 struct Proof {
-  std::vector<Wait> cycle;  // of a deadlock; then nothing else is said
+  std::vector<Wait> cycle;  // set when the program deadlocks; result and races are empty then
   Result result;
   Races races;
   bool holds() const { return cycle.empty() && result.correct() && result.unwritten_reads == 0 && races.count == 0; }
 };
 
-// Every place and size is whole bytes; a cell is as many as measure all of them. `slots` chunks fit into a connection.
+// All positions and sizes must be whole bytes; a cell is their greatest common divisor. A connection holds `slots`
+// chunks.
 Proof prove(const ir::ChannelProgram& channels, const Claim& claim, std::uint32_t slots);
 
 }  // namespace moire::proof

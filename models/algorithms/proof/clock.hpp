@@ -1,4 +1,4 @@
-// Vector clocks: what has happened before, told by how far each agent is known to have come.
+// Vector clocks: an event has happened before if the clock of its agent has reached the event's time.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,9 @@ class Clock {
   std::vector<std::uint32_t> times_;
 };
 
-// What an agent knows to be over. `visible`: its writes can be read, too. `over`: its reads are done, and its writes
-// may not have arrived; what relaxed signals and the flags of packets tell.
+// What an agent knows about the past of others. `visible`: the writes up to this time can be read. `over`: the reads up
+// to this time are done, but the writes may not have arrived yet; relaxed signals and the flags of packets tell only
+// this.
 struct Knowledge {
   Clock visible;
   Clock over;

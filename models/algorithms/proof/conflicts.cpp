@@ -6,7 +6,7 @@ namespace moire::proof {
 
 namespace {
 
-// How far each block of a GPU knows the others to be, through dependencies alone.
+// What each block of a GPU knows about the progress of the others, through dependencies alone.
 class LocalOrder {
  public:
   LocalOrder(const Program& program, std::int32_t gpu)
@@ -36,7 +36,7 @@ class LocalOrder {
     learnt.join(known_[b]);
     learnt.set(b, call.number + 1);
   }
-  // Whether the touch is over before the block at hand goes on.
+  // True if the access is over before the block continues.
   bool is_before(const Touch& touch, std::uint32_t block) const {
     if (touch.block == block) return true;
     return known_[block - begin_].of(touch.block - begin_) > touch.call;
@@ -45,13 +45,13 @@ class LocalOrder {
  private:
   const std::vector<Step>& steps(std::uint32_t b) const { return program_.blocks[begin_ + b].steps; }
 
-  // The step that it waits for, among those of the GPU.
+  // Index, among the GPU's steps, of the step that this one waits for.
   std::size_t place(const Step& step) const { return first_step_[step.waits_for - begin_] + step.waits_step; }
 
   const Program& program_;
   const std::uint32_t begin_;
   const std::uint32_t blocks_;
-  std::vector<Clock> known_;  // calls of each other block
+  std::vector<Clock> known_;  // by block: calls of each other block known to be over
   std::vector<std::size_t> first_step_;
   std::vector<bool> waited_for_;
   std::vector<Clock> published_;
@@ -66,7 +66,7 @@ class Memory {
     Cell& at = cells_[cell - first_];
     compare(at.last_write, touch, cell);
     if (at.reads != nobody && reads_[at.reads].touch.block == touch.block) {
-      reads_[at.reads].touch = touch;  // behind its earlier one
+      reads_[at.reads].touch = touch;  // it follows the block's earlier read
     } else {
       reads_.push_back({touch, at.reads});
       at.reads = static_cast<std::uint32_t>(reads_.size() - 1);
@@ -124,7 +124,7 @@ void touch_all(const Program& program, const Layout& layout, const Call& call, M
 std::vector<Conflict> find_conflicts(const Program& program, const Layout& layout,
                                      const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call) {
   const std::int32_t gpus = program.ranks();
-  // Calls sorted by GPU, in order on each.
+  // Sorts the calls by GPU and keeps their order on each.
   std::vector<std::size_t> begin(static_cast<std::size_t>(gpus) + 1);
   for (const std::uint32_t b : order) ++begin[program.blocks[b].gpu + 1];
   for (std::int32_t g = 0; g < gpus; ++g) begin[g + 1] += begin[g];

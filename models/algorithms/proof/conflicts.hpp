@@ -1,4 +1,4 @@
-// Pairs of accesses to one chunk of memory, one of them a write, that the order of their own GPU leaves open.
+// Pairs of accesses to one cell, at least one of them a write, that are not ordered within their own GPU.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace moire::proof {
 
-// One call's access. `call` counts the calls of its block over all steps.
+// An access by one call. `call` counts the calls of the block over all its steps.
 struct Touch {
   std::uint32_t block = nobody;
   std::uint32_t call = 0;
@@ -22,8 +22,8 @@ struct Conflict {
   std::uint32_t cell = 0;
 };
 
-// Conflicts that neither program order nor dependencies within the GPU order. Ordered against the last write and the
-// reads since, an access is ordered against all before them.
+// Conflicts that neither program order nor dependencies within the GPU order. Each access is compared only with the
+// last write and the reads since then; earlier accesses are ordered if these are.
 std::vector<Conflict> find_conflicts(const Program& program, const Layout& layout,
                                      const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call);
 

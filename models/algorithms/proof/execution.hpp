@@ -1,4 +1,4 @@
-// Carries values of any kind through a program's steps.
+// Runs a program on symbolic values of any type.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace moire::proof {
 
-// What waits in one connection, in order.
+// The messages in flight on one connection, in order.
 template <class Value>
 class Queue {
  public:
@@ -31,11 +31,11 @@ class Queue {
   std::size_t head_ = 0;
 };
 
-// `values` answers, for the step (block, number) and one of its chunks:
-//   Value received(block, number, Message)          what came out of a connection
+// `values` defines the meaning of step `number` of `block`, for each of its chunks:
+//   Value received(block, number, Message)          a message taken from a connection
 //   Value read(block, number, buffer, chunk, cell)
 //   Value sum(block, number, first, second)
-//   Value write(block, number, cell, value)         what goes on from there
+//   Value write(block, number, cell, value)         returns the value that the step sends on
 //   Message sent(block, number, value)
 template <class Message, class Values>
 void carry(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,

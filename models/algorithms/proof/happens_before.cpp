@@ -9,11 +9,11 @@ namespace moire::proof {
 
 namespace {
 
-// Vector clocks of all blocks would be blocks x blocks numbers. Only blocks that have the first access of an open
-// conflict need a place in them; those are taken so many at a time, and each time the calls are walked through anew.
+// Vector clocks of all blocks would take blocks x blocks numbers. Only blocks with the first access of an undecided
+// conflict need an entry, so the calls are walked through several times, with `width` of those blocks each time.
 constexpr std::size_t width = 64;
 
-// Clocks that are shared until one changes. Number 0 knows nothing.
+// Clocks that are shared until one of them changes. Clock 0 knows nothing.
 class Clocks {
  public:
   using Clock = std::uint32_t;
@@ -34,7 +34,7 @@ class Clocks {
   }
   std::uint32_t at(Clock clock, std::uint8_t place) const { return values_[clock][place]; }
 
-  // `mine` learns all that `other` knows.
+  // Joins what `other` knows into `mine`.
   void learn(Clock& mine, Clock other) {
     if (other == 0 || other == mine) return;
     if (mine == 0) {
@@ -82,7 +82,8 @@ class Clocks {
   std::vector<Clock> free_;
 };
 
-// Calls in the order of the schedule, each with those that end before it begins: all of these stand before it.
+// The calls in the order of the schedule, each with the calls that must end before it begins; these always come
+// earlier.
 class Order {
  public:
   Order(const Program& program, const std::vector<std::uint32_t>& order, std::uint32_t cells_per_call,
@@ -95,7 +96,7 @@ class Order {
   std::uint32_t event_of(const Touch& touch) const { return events_[first_call_[touch.block] + touch.call]; }
 
   enum class Answer { ordered, not_ordered, not_found };
-  // Searches backwards from `second` for `first`, at most so far.
+  // Searches backwards from `second` for `first`, through at most `most_visits` calls.
   Answer search(std::uint32_t first, std::uint32_t second, std::uint32_t most_visits) {
     if (seen_.empty()) seen_.assign(blocks_.size(), 0);
     ++search_;
@@ -104,7 +105,7 @@ class Order {
       if (visits == most_visits) return Answer::not_found;
       const std::uint32_t event = open_.back();
       open_.pop_back();
-      // The way that data took is the most likely one, so it is pushed last.
+      // The path that the data took is the most likely one, so it is pushed last and searched first.
       for (const std::uint32_t before : before_[event]) {
         if (before == first) return Answer::ordered;
         if (before == nobody || before < first || std::exchange(seen_[before], search_) == search_) continue;
@@ -114,7 +115,7 @@ class Order {
     return Answer::not_ordered;
   }
 
-  // Answers the conflicts `these`, whose first accesses are of `width` blocks at most, by walking through all calls
+  // Decides the conflicts `these`, whose first accesses belong to at most `width` blocks, by walking through all calls
   // between them.
   void answer(const std::vector<Conflict>& conflicts, std::vector<std::uint32_t> these, std::vector<bool>& ordered) {
     std::vector<std::uint32_t> chains;
@@ -173,7 +174,7 @@ class Order {
     std::vector<std::size_t> first_step = {0};
     for (const Program::Block& block : program.blocks) first_step.push_back(first_step.back() + block.steps.size());
     std::vector<std::uint32_t> ended(first_step.back(), nobody);  // the last call of each step
-    // The calls that sent and received what is, or was, in each slot of a connection.
+    // The calls that last sent into, and received from, each slot of a connection.
     std::vector<std::uint32_t> sent_by(program.connections.size() * slots, nobody);
     std::vector<std::uint32_t> received_by(sent_by);
     std::vector<std::uint32_t> sent(program.connections.size());
@@ -209,16 +210,16 @@ class Order {
   const std::vector<std::uint32_t>& blocks_;  // of each call
   std::vector<std::uint32_t> number_;         // of each call in its block
   std::vector<std::uint32_t> first_call_;
-  std::vector<std::uint32_t> events_;  // where the calls of each block stand
+  std::vector<std::uint32_t> events_;  // position of each block's calls in the order
   std::vector<std::array<std::uint32_t, 4>> before_;
-  std::vector<std::uint32_t> consumers_;  // calls that have this one before them
+  std::vector<std::uint32_t> consumers_;  // number of calls that have this one as predecessor
 
   std::vector<std::uint32_t> seen_;
   std::uint32_t search_ = 0;
   std::vector<std::uint32_t> open_;
 
   Clocks clocks_;
-  std::vector<std::uint8_t> place_;  // of a block in the clocks
+  std::vector<std::uint8_t> place_;  // entry of each block in the clocks
   std::vector<Clocks::Clock> clock_;
   std::vector<std::uint32_t> uses_;
 };
@@ -231,7 +232,8 @@ std::vector<bool> are_ordered(const Program& program, const std::vector<Conflict
   std::vector<bool> ordered(conflicts.size());
   if (conflicts.empty()) return ordered;
   Order all(program, order, cells_per_call, slots);
-  // Most ways are short, so a search finds them; all together they may take as long as some walks through all calls.
+  // Most paths are short enough for a search. The limit keeps all searches together as cheap as a few walks through all
+  // calls.
   constexpr std::size_t all_visits = 100'000'000;
   const auto visits = search_calls.value_or(
       static_cast<std::uint32_t>(std::clamp<std::size_t>(all_visits / conflicts.size(), 200, 1'000'000)));

@@ -1,5 +1,5 @@
-// Proofs are made once for each content in a process: a study that runs many variants of a scenario proves a file once,
-// and processes forked behind its preparation have the proof.
+// A cache of proofs by content. A study that runs many variants of a scenario proves each file once, and processes that
+// are forked after this inherit the proof.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Kept {
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<Content, std::shared_ptr<const Proof>>> proofs_;  // as many as a process has files
+  std::vector<std::pair<Content, std::shared_ptr<const Proof>>> proofs_;  // a list is enough: a process reads few files
 };
 
 }  // namespace moire::proof

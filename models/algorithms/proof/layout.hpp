@@ -1,4 +1,5 @@
-// Which memory a cell's name stands for. In place, input and output are one buffer, or one is a part of the other.
+// Maps the cells of a rank's buffers to memory. In place, input and output are one buffer, or one is a part of the
+// other.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace moire::proof {
 
 enum class CallPattern : std::uint8_t { out_of_place, in_place };
 
-// Cells of input and output that a collective over `whole` cells states for a rank. Nothing where it states none.
+// Input and output cells that a collective over `whole` cells defines for a rank; empty if it defines no result.
 struct Shape {
   std::int64_t input = 0;
   std::int64_t output = 0;
@@ -26,10 +27,10 @@ struct Sizes {
   std::int64_t scratch = 0;
 };
 
-// All cells are numbered rank by rank.
+// Numbers all cells, rank by rank.
 class Layout {
  public:
-  // `shape` says which part of the one buffer is whose, in place.
+  // In place, `shape` says where in the shared buffer the smaller one lies.
   Layout(const std::vector<Sizes>& ranks, const std::optional<Shape>& shape, CallPattern pattern);
 
   std::uint32_t cells() const { return first_.back(); }
@@ -41,7 +42,7 @@ class Layout {
   std::int64_t rank_of(std::uint32_t cell) const {
     return std::upper_bound(first_.begin(), first_.end(), cell) - first_.begin() - 1;
   }
-  // Of the input as its rank sees it: in place all of the one buffer.
+  // Cells of the input as the rank may use it; in place this is the whole shared buffer.
   std::int64_t inputs(std::int64_t rank) const { return inputs_[rank]; }
 
  private:

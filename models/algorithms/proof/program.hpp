@@ -1,5 +1,6 @@
-// What is proved: blocks (thread blocks, channels) that walk through steps over FIFO connections, in cells of memory.
-// MSCCL algorithms (models/algorithms/msccl) and channel programs (channels.hpp) become one.
+// The form in which programs are proved: blocks (thread blocks, or strands of channels) that walk through steps, use
+// FIFO connections and work on cells of memory. MSCCL algorithms (models/algorithms/msccl) and channel programs
+// (channels.hpp) are translated to it.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +16,31 @@ inline constexpr std::int32_t none = -1;  // no such rank or step
 
 struct Step {
   ir::Op op = ir::Op::none;
-  bool publishes = false;  // others may wait for its end
+  bool publishes = false;  // other blocks may wait for its end
   ir::Buffer src_buffer = ir::Buffer::input;
   ir::Buffer dst_buffer = ir::Buffer::input;
-  std::uint32_t count = 0;      // consecutive cells
+  std::uint32_t count = 0;      // cells in a row
   std::int32_t src_offset = 0;  // cells
   std::int32_t dst_offset = 0;
-  std::uint32_t in = nobody;  // connections
+  std::uint32_t in = nobody;  // index of the connection, as is `out`
   std::uint32_t out = nobody;
-  std::uint32_t waits_for = nobody;  // a block of the same rank, until this step of it, which publishes, is over
+  std::uint32_t waits_for = nobody;  // a block of the same rank: until its step waits_step, which publishes, is over
   std::int32_t waits_step = none;
 };
 
-// A FIFO in order, with credits back.
+// A FIFO that keeps order and returns credits to the sender.
 struct Connection {
   std::int32_t from = 0;
   std::int32_t to = 0;
   std::int32_t channel = 0;
-  std::uint32_t sender = nobody;  // blocks
+  std::uint32_t sender = nobody;  // index of the block, as is `receiver`
   std::uint32_t receiver = nobody;
 };
 
 struct Program {
   struct Block {
     std::int32_t gpu = 0;
-    std::int32_t index = 0;  // on its GPU
+    std::int32_t index = 0;  // among the blocks of its GPU
     std::vector<Step> steps;
   };
 
@@ -48,12 +49,12 @@ struct Program {
     return first[gpu] + static_cast<std::uint32_t>(index);
   }
 
-  std::vector<std::uint32_t> first = {0};  // block of each GPU, and one behind the last
+  std::vector<std::uint32_t> first = {0};  // index of the first block of each GPU, and the end
   std::vector<Block> blocks;
   std::vector<Connection> connections;
 };
 
-// A step, by number; gpu is none where there is none.
+// Names a step; gpu is `none` if there is no step to name.
 struct StepAt {
   std::int32_t gpu = none;
   std::int32_t block = 0;
@@ -62,10 +63,11 @@ struct StepAt {
   auto operator<=>(const StepAt&) const = default;
 };
 
-// How far a transfer is cut: a call carries so many cells of its step at most. Library algorithms make one call a step.
+// The cut is the most cells that one call carries. Library algorithms make one call for each step, so their steps are
+// uncut.
 inline constexpr std::uint32_t uncut = std::uint32_t{1} << 30;
 
-// Calls of a step where a call carries up to `cells_per_call`; one of a step that only waits.
+// Calls that a step makes when each carries at most `cells_per_call` cells. A step that only waits makes one.
 constexpr std::uint32_t calls_of(std::uint32_t count, std::uint32_t cells_per_call) {
   return count == 0 ? 1 : (count + cells_per_call - 1) / cells_per_call;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t told = 16;
 
-// The chunk as the step names it.
+// The access with buffer and chunk as its step names them.
 Access access_of(const Program& program, const Layout& layout, const Touch& touch, std::uint32_t cell) {
   const Program::Block& block = program.blocks[touch.block];
   const Step& step = block.steps[touch.step];
@@ -39,7 +39,7 @@ void add(const Race& race, Races& races) {
   }
 }
 
-// A call is the work of all threads of a block at once: where it reads what it writes elsewhere, nothing orders them.
+// All threads of a block carry out a call together, so nothing orders the reads and writes of one call that overlap.
 void find_overlaps(const Program& program, const Layout& layout, std::uint32_t cells_per_call, Races& races) {
   for (const Program::Block& block : program.blocks) {
     for (std::size_t s = 0; s < block.steps.size(); ++s) {

@@ -1,4 +1,5 @@
-// Accesses to the same chunk that nothing orders: program order, dependencies, data and credits of connections.
+// Finds accesses to the same chunk that nothing orders: neither program order, dependencies, nor the data and credits
+// of connections.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,18 @@ struct Access {
   bool writes = false;
 };
 struct Race {
-  Access first;  // in the order of the schedule; `second` might as well come before it
+  Access first;  // earlier in the schedule; `second` might as well come before it
   Access second;
-  std::uint64_t chunks = 1;  // on which these two steps race
+  std::uint64_t chunks = 1;  // number of chunks on which these two steps race
 };
 
 struct Races {
-  std::uint64_t count = 0;           // pairs of accesses
-  std::vector<Race> told;            // the first pairs of steps
+  std::uint64_t count = 0;           // of pairs of accesses
+  std::vector<Race> told;            // the first pairs of steps, for messages
   std::uint32_t cells_per_call = 0;  // the cut at which they were found
 };
 
-// Races among the calls of `order`, which schedule() made for this cut and these slots.
+// Races among the calls of `order`, the result of schedule() for this cut and these slots.
 Races find_races(const Program& program, const Layout& layout, const std::vector<std::uint32_t>& order,
                  std::uint32_t cells_per_call, std::uint32_t slots);
 

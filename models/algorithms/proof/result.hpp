@@ -1,5 +1,4 @@
-// What a program leaves in its buffers: every contribution is followed, and every output compared with what the
-// collective asks for.
+// Follows every contribution through a program and compares each output with what the collective must produce.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +12,26 @@
 namespace moire::proof {
 
 enum class Fault : std::uint8_t {
-  nobody_wrote,   // it holds what it held at the start
-  added_wrongly,  // the step joins what must not be joined, or the same thing twice
-  wrong_place,    // the right value lies elsewhere, or that of another chunk here
-  overwrote,      // the step replaces what it should have added to
-  incomplete,     // something never came here
+  nobody_wrote,   // the output still holds what it held at the start
+  added_wrongly,  // the step adds values that do not belong together, or adds one twice
+  wrong_place,    // the right value was written elsewhere, or the value of another chunk was written here
+  overwrote,      // the step replaces a value that it should have added to
+  incomplete,     // a contribution never arrived
 };
 
 // The first output that is wrong.
 struct Wrong {
   std::int32_t gpu = 0;
-  std::int64_t chunk = 0;  // of its output
+  std::int64_t chunk = 0;  // of the GPU's output
   std::vector<Contribution> expected;
-  std::vector<Contribution> found;  // empty: nothing defined
-  bool undefined = false;           // what it holds, or a part of it, was in no input
+  std::vector<Contribution> found;  // empty if nothing defined was found
+  bool undefined = false;           // it depends on memory that holds no input
   Fault fault = Fault::incomplete;
-  StepAt by;      // the step at fault, where one is
-  StepAt sender;  // who sent it what it received
+  StepAt by;      // the step at fault, if one was found
+  StepAt sender;  // the step that sent the data which `by` received
 };
 
-// A step that uses a chunk which nobody wrote before.
+// A step that reads a chunk which nothing has written.
 struct UnwrittenRead {
   StepAt at;
   ir::Buffer buffer = ir::Buffer::input;
@@ -40,15 +39,15 @@ struct UnwrittenRead {
 };
 
 struct Result {
-  bool stated = false;             // the collective asks for something
-  std::uint64_t wrong_chunks = 0;  // of all outputs
+  bool stated = false;             // the collective defines a result
+  std::uint64_t wrong_chunks = 0;  // among all outputs
   std::optional<Wrong> first_wrong;
   std::uint64_t unwritten_reads = 0;
   std::optional<UnwrittenRead> first_unwritten;
   bool correct() const { return wrong_chunks == 0; }
 };
 
-// `order` is one that schedule() made for this cut.
+// `order` must be the result of schedule() for this cut.
 Result execute(const Program& program, const Layout& layout, const Goal& goal, const std::vector<std::uint32_t>& order,
                std::uint32_t cells_per_call);
 

@@ -17,8 +17,8 @@ class Run {
 
   Schedule run() {
     for (std::uint32_t b = 0; b < blocks_.size(); ++b) advance(b, false);
-    // Steps within a GPU go last: where a dependency is missing, what it should have waited for is then mostly there,
-    // and the result says what is wrong beside the race.
+    // Steps within a GPU go last. If a dependency is missing, the data that it should have waited for has then mostly
+    // arrived, so that the report shows further faults besides the race.
     for (std::size_t next_local = 0; !ready_.empty() || next_local < local_.size();) {
       if (ready_.empty()) {
         advance(local_[next_local++], true);
@@ -42,8 +42,8 @@ class Run {
     std::int32_t step = 0;
     std::uint32_t call = 0;
     std::int32_t published = none;
-    std::uint32_t waiting = nobody;       // first of those that wait for what this one publishes
-    std::uint32_t next_waiting = nobody;  // behind this one in such a list
+    std::uint32_t waiting = nobody;       // head of the list of blocks that wait for this one to publish
+    std::uint32_t next_waiting = nobody;  // next block in such a list
     bool queued = false;
     bool listed = false;
     bool put_off = false;
@@ -70,7 +70,7 @@ class Run {
     ready_.push_back(b);
   }
 
-  // As far as it gets; over steps within the GPU only where `local`.
+  // Advances the block as far as it gets. Steps within the GPU are run only if `local`.
   void advance(std::uint32_t b, bool local) {
     State& state = blocks_[b];
     if (state.put_off && !local) return;

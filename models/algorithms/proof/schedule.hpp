@@ -1,5 +1,5 @@
-// Runs a program's calls without time: one order in which they may happen, or where they get stuck. Calls only wait
-// for what stays true once it is, so every order ends in the same state.
+// Runs a program's calls without time: gives one possible order, or the place where the program gets stuck. What a call
+// waits for stays true once it is true, so every order ends in the same state.
 #pragma once
 
 #include <algorithm>
@@ -18,33 +18,33 @@ struct Wait {
   std::int32_t step = 0;
   std::uint32_t call = 0;  // of the step
   WaitKind kind = WaitKind::dependency;
-  std::uint32_t on = 0;  // the block that could end it
+  std::uint32_t on = 0;  // the block whose progress would end the wait
 };
 
 struct Schedule {
   bool complete = false;
   std::uint64_t calls = 0;
   std::vector<std::uint32_t> order;  // the block of each call, in order
-  std::vector<Wait> stuck;           // of each block that did not end
+  std::vector<Wait> stuck;           // one wait for each block that did not finish
 };
 
-// `slots` calls fit into a connection. Without `keep_order` only the end is kept.
+// A connection holds `slots` calls. Without `keep_order`, `order` stays empty.
 Schedule schedule(const Program& program, std::uint32_t cells_per_call, std::uint32_t slots, bool keep_order);
 
-// Everybody who is stuck waits for one that is stuck, so the waits lead into a cycle: that one.
+// Every stuck block waits for another stuck block, so following the waits leads into a cycle; returns that cycle.
 std::vector<Wait> cycle_of(const Program& program, const std::vector<Wait>& stuck);
 
-// One call: cells first to first + count of a step.
+// One call: it carries the cells [first, first + count) of a step.
 struct Call {
   std::uint32_t block = 0;
   std::int32_t step = 0;
   std::uint32_t first = 0;
-  std::uint32_t count = 0;   // 0 of a step that only waits
-  std::uint32_t number = 0;  // of the block, over all steps
-  bool last = false;         // of its step
+  std::uint32_t count = 0;   // 0 for a step that only waits
+  std::uint32_t number = 0;  // among all calls of the block
+  bool last = false;         // the last call of its step
 };
 
-// Says what call comes next of each block, whatever the order of blocks.
+// Enumerates each block's calls; blocks may be asked in any order.
 class Calls {
  public:
   Calls(const Program& program, std::uint32_t cells_per_call)

@@ -1,4 +1,4 @@
-// All-reduce among equal GPUs.
+// All-reduce algorithms in which all GPUs are equal.
 #include <algorithm>
 
 #include "models/algorithms/mscclang/programs/pairs.hpp"

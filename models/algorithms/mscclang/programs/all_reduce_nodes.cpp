@@ -1,4 +1,4 @@
-// All-reduce that knows nodes: little goes over the network.
+// All-reduce algorithms that know the nodes and send little over the network.
 #include "models/algorithms/mscclang/programs/pairs.hpp"
 
 namespace moire::mscclang {
@@ -8,10 +8,10 @@ namespace {
 using config::Describer;
 using ir::Collective;
 
-// Members of a ring, by their place in it.
+// The rank at each position of a ring.
 using Member = std::function<std::int32_t(std::int32_t)>;
 
-// Chunk `index(i)` ends, summed, at member i.
+// Member i ends with the sum of chunk `index(i)`.
 void ring_reduce_scatter(Program& p, std::int32_t size, const Member& member, const Member& index) {
   for (std::int32_t i = 0; i < size; ++i) {
     for (std::int32_t hop = 1; hop < size; ++hop) {
@@ -21,7 +21,7 @@ void ring_reduce_scatter(Program& p, std::int32_t size, const Member& member, co
   }
 }
 
-// Chunk `index(i)` of member i goes to all.
+// Chunk `index(i)` of member i goes to all members.
 void ring_all_gather(Program& p, std::int32_t size, const Member& member, const Member& index) {
   for (std::int32_t i = 0; i < size; ++i) {
     for (std::int32_t hop = 0; hop + 1 < size; ++hop) {

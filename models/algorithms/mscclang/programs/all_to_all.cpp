@@ -26,7 +26,7 @@ struct OneStep : CommonSpec {
   }
 };
 
-// What stays inside a node.
+// Copies the chunks that stay inside a node.
 void exchange_in_nodes(Program& p, const Ranks& ranks, Placement placement) {
   for (std::int32_t n = 0; n < ranks.nodes; ++n) {
     for (std::int32_t from = 0; from < ranks.gpus; ++from) {
@@ -63,7 +63,7 @@ struct TwoStep : CommonSpec {
       for (std::int32_t turn = 1; turn < across; ++turn) {
         const std::int32_t to = (n + turn) % across;
         for (std::int32_t g = 0; g < gpus; ++g) {
-          // Pairs of nodes are spread over channels, and the two GPUs of a NIC's pair have different ones.
+          // Spreads pairs of nodes over channels. Neighbouring GPUs, which may share a NIC, use different ones.
           const Placement spread{.channel = (n + to) % gpus * 2 % 28 + ranks.of(n, g) % 2 + 2};
           p.chunk(ranks.of(n, g), buffer(to), 0, gpus).copy(ranks.of(to, g), output, ranks.of(n, 0), spread);
         }
@@ -87,7 +87,7 @@ struct ThreeStep : CommonSpec {
   void write(Program& p, const Ranks& ranks) const {
     const std::int32_t across = ranks.nodes;
     const std::int32_t gpus = ranks.gpus;
-    // Of `node`, the GPU for traffic with `other`.
+    // The GPU of `node` that carries the traffic with node `other`.
     const auto porter = [&](std::int32_t node, std::int32_t other) {
       return ranks.of(node, (node > other ? other : other - 1) % gpus);
     };

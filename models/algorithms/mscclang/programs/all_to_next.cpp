@@ -1,5 +1,5 @@
-// AllToNext: every GPU sends its buffer to the next (or the one before), as in a pipeline of layers. Between nodes all
-// GPUs help, so that all NICs of a node carry a part.
+// AllToNext: every GPU sends its buffer to the next one (or to the one before), as pipeline parallelism does. Between
+// nodes all GPUs help, so that every NIC of a node carries a part.
 #include "models/algorithms/mscclang/programs/entry.hpp"
 
 namespace moire::mscclang {
@@ -9,8 +9,8 @@ namespace {
 using config::Describer;
 using ir::Collective;
 
-// The GPU's buffer over the border, in as many parts as GPUs: handed out in the node, sent by GPU `part` to GPU `part`
-// of the other node, gathered there.
+// Sends a GPU's buffer to the next node in as many parts as a node has GPUs: `from` distributes the parts in its node,
+// GPU `part` sends its part to GPU `part` of the other node, and `to` collects them.
 void cross(Program& p, const Ranks& ranks, std::int32_t from, std::int32_t to) {
   const std::int32_t here = from / ranks.gpus;
   const std::int32_t there = to / ranks.gpus;

@@ -1,4 +1,4 @@
-// What the programs have in common: parameters, and how a spec becomes a registry's entry.
+// What all programs share: parameters, and the conversion of a spec to an entry of the registry.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,15 +10,15 @@
 
 namespace moire::mscclang {
 
-// The ranks a program is written for.
+// The ranks for which a program is written.
 struct Ranks {
   std::int32_t nodes = 1;
-  std::int32_t gpus = 8;  // of a node
+  std::int32_t gpus = 8;  // on each node
   std::int32_t all() const { return nodes * gpus; }
   std::int32_t of(std::int32_t node, std::int32_t gpu) const { return node * gpus + gpu; }
 };
 
-// "a ring of 3 GPUs; ..." where the program cannot be written for so many.
+// "a ring of 3 GPUs; ..." if the program does not exist for these ranks.
 using Refusal = std::optional<std::string>;
 
 struct CommonSpec {
@@ -32,11 +32,11 @@ struct CommonSpec {
   Refusal refuse(const Ranks&) const { return std::nullopt; }
 };
 
-// Of programs whose GPUs deal with many peers, each on a thread block of its own.
+// For programs in which each GPU exchanges data with many peers, using one thread block for each.
 struct PeersSpec : CommonSpec {
   bool own_receive_blocks = false;
 
-  // Blocks are named by the peer, so that local work can be dealt to them by hand.
+  // Names thread blocks by the peer, so that the program can place local work on them.
   Placement with_peer(std::int32_t from, std::int32_t to, std::int32_t ranks) const {
     return {.send_block = to, .recv_block = own_receive_blocks ? ranks + from : from};
   }
@@ -49,7 +49,7 @@ std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config:
                               config::Diagnostics& diagnostics);
 Options options_of(const CommonSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                    std::int32_t chunk_factor);
-// With thread blocks by hand.
+// With manual thread blocks.
 inline Options options_of(const PeersSpec& spec, std::string name, ir::Collective collective, const Ranks& ranks,
                           std::int32_t chunk_factor) {
   const CommonSpec& common = spec;
@@ -89,8 +89,8 @@ void describe_peers(config::Describer<Spec>& d) {
       .or_default();
 }
 
-// Spec has: describe; name; refuse where it is not for all Ranks; Options options(Ranks) const; void write(Program&,
-// Ranks) const.
+// A Spec has: name; describe(); refuse(Ranks), where some ranks are impossible; Options options(Ranks) const; void
+// write(Program&, Ranks) const.
 template <class Spec>
 ProgramEntry entry() {
   return {Spec::name, [](const config::Node& node, config::Diagnostics& diagnostics, Shape shape) {
@@ -112,7 +112,7 @@ ProgramEntry entry() {
           }};
 }
 
-// Program families, in the files of their names.
+// The programs of one file.
 struct Family {
   std::vector<ProgramEntry> entries;
   std::vector<std::function<void(config::Catalogue&)>> specs;

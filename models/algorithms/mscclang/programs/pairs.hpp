@@ -1,5 +1,5 @@
-// The phases of all-pairs inside every node, or among all GPUs as one node; GPU g sums chunks [g * size, (g + 1) *
-// size).
+// The phases of all-pairs algorithms, inside every node or among all GPUs as one node. GPU g sums chunks [g * size, (g
+// + 1) * size).
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct PairsInNodes {
   std::int32_t size;
   std::function<Placement(std::int32_t from, std::int32_t to)> placed;
 
-  // All GPUs as one node, with the thread blocks of the spec.
+  // Treats all GPUs as one node and uses the thread blocks of the spec.
   static PairsInNodes among_all(Program& p, const Ranks& ranks, std::int32_t size, const PeersSpec& spec) {
     const std::int32_t n = ranks.all();
     return {p, {1, n}, size, [=](std::int32_t from, std::int32_t to) { return spec.with_peer(from, to, n); }};

@@ -1,4 +1,4 @@
-// The collective programs that come with Moire, by name. `moire compile NAME` and operators take them from here.
+// The collective programs that come with Moire, by name. `moire compile NAME` and operators find them here.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace moire::mscclang {
 
-// The machine that a program is made for; a spec's `nodes` and `gpus_per_node` count where they are written.
+// The machine that a program is made for. `nodes` and `gpus_per_node` of a spec override it.
 struct Shape {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 8;
@@ -21,14 +21,14 @@ struct Shape {
 
 struct ProgramEntry {
   std::string name;
-  // The parameters, a mapping, into the algorithm; nothing after reporting what is wrong, at the key's place.
+  // Turns the parameters (a mapping) into an algorithm. Reports errors at the key and returns nothing if there are any.
   std::function<std::optional<msccl::Algorithm>(const config::Node&, config::Diagnostics&, Shape)> compile;
 };
 
 const std::vector<ProgramEntry>& programs();
-const ProgramEntry* find_program(std::string_view name);  // nullptr: no such program
+const ProgramEntry* find_program(std::string_view name);  // nullptr if there is none
 
-// Specs of all programs, for explain and the reference pages.
+// Adds the specs of all programs, for `moire explain` and the reference pages.
 void describe(config::Catalogue& catalogue);
 
 }  // namespace moire::mscclang

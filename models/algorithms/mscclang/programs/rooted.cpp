@@ -1,4 +1,4 @@
-// Broadcast from rank 0 and reduction to it.
+// Broadcast from rank 0 and reduction to rank 0.
 #include "models/algorithms/mscclang/programs/entry.hpp"
 
 namespace moire::mscclang {
