@@ -18,6 +18,7 @@
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/workload/libraries/plan_library.hpp"
 #include "models/workload/libraries/software.hpp"
+#include "models/workload/transformer/model.hpp"
 #include "sim/config/units.hpp"
 #include "sim/formats/file.hpp"
 #include "sim/process/standard_streams.hpp"
@@ -127,6 +128,8 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
       return check_part<libraries::GemmLibrarySpec>(kind, tree, diagnostics);
     case FileKind::plan_library:
       return check_part<libraries::PlanLibrarySpec>(kind, tree, diagnostics);
+    case FileKind::transformer_model:
+      return check_part<transformer::ModelSpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:

@@ -8,6 +8,7 @@
 #include "models/workload/operators/program_spec.hpp"
 #include "models/workload/own/operators.hpp"
 #include "models/workload/tensor_parallel/operators.hpp"
+#include "models/workload/transformer/operators.hpp"
 
 namespace moire::operators {
 
@@ -24,6 +25,7 @@ const std::vector<builder::Operator>& all() {
       kernel::gemm_operator(),
       tensor_parallel::gemm_reduce_scatter_operator(),
       tensor_parallel::all_gather_gemm_operator(),
+      transformer::transformer_operator(),
       kernel::stream_operator(),
       kernel::delay_operator(),
       kernel::wg_trace_operator(),

@@ -221,7 +221,7 @@ void append_copies(const builder::Builder& build, const Rows& rows, Rank first, 
 
 }  // namespace
 
-void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec) {
+void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name) {
   const Rank ranks = build.ranks();
   Rows rows;
   rows.blocks = RowBlocks(spec.gemm.m, ranks);
@@ -234,7 +234,7 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec) {
   const FusedLaunch launch = fused_launch(spec, own_product(spec, ranks), build, taken);
 
   program::Kernel kernel;
-  kernel.name = build.unique("all_gather_gemm");
+  kernel.name = build.unique(name);
   kernel.resources = launch.gemm.resources;
   kernel.shapes.resize(FusedBody::shapes);
   kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;

@@ -241,7 +241,7 @@ program::PhaseShape sum_shape(const builder::Builder& build, const Terms& terms,
 
 }  // namespace
 
-void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec) {
+void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name) {
   const Rank ranks = build.ranks();
   GemmSpec own = own_product(spec, ranks);
   // Where a workgroup has one tile, its store to a peer is hidden behind the main loop of another one of its CU.
@@ -258,7 +258,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec) {
   if (build.system.node.nic) terms.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
 
   program::Kernel kernel;
-  kernel.name = build.unique("gemm_reduce_scatter");
+  kernel.name = build.unique(name);
   kernel.resources = terms.launch.gemm.resources;
   kernel.shapes.resize(GemmBody::shapes);
   kernel.shapes[GemmBody::main_loop] = terms.launch.gemm.main_loop;

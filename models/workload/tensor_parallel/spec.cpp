@@ -93,36 +93,15 @@ std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedS
   return collective::check(exchange_of(spec, ranks), system);
 }
 
-std::optional<Problem> check_reduce_scatter(const GemmReduceScatterSpec& spec,
-                                            const libraries::EquippedSystem& system) {
-  if (spec.gemm.k < system.ranks())
-    return Problem{fmt::format("k {} leaves ranks without a column of A", spec.gemm.k),
-                   fmt::format("{} at least", system.ranks())};
-  const double parts = spec.schedule == Schedule::fused && spec.mover == Mover::store
-                           ? real(spec.gemm.m) * real(spec.gemm.n) * builder::bytes_of(spec.gemm.dtype)
-                           : 0;
-  return check_common(spec, system, parts);
-}
-
-std::optional<Problem> check_all_gather(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system) {
-  if (spec.gemm.n < system.ranks())
-    return Problem{fmt::format("n {} leaves ranks without a column of B", spec.gemm.n),
-                   fmt::format("{} at least", system.ranks())};
-  if (spec.schedule == Schedule::fused && spec.mover != Mover::copy_engine &&
-      spec.communication_cus >= system.node.gpu.compute.total_cus())
-    return Problem{fmt::format("{} workgroups that communicate leave no CU to compute", spec.communication_cus),
-                   fmt::format("{} at most", system.node.gpu.compute.total_cus() - 1)};
-  return check_common(spec, system, 0);
-}
-
 template <class Spec>
-void append(builder::Builder& build, const Spec& spec) {
+void append_any(builder::Builder& build, const Spec& spec, const std::string& name) {
   constexpr bool gathers = std::is_same_v<Spec, AllGatherGemmSpec>;
   const Rank ranks = build.ranks();
+  const std::string prefix = name.empty() ? "" : name + "_";
   const auto exchange = [&] {
-    collective::append(build, exchange_of(spec, ranks), gathers ? "all_gather" : "reduce_scatter");
+    collective::append(build, exchange_of(spec, ranks), prefix + (gathers ? "all_gather" : "reduce_scatter"));
   };
-  const auto product = [&] { kernel::append_gemm(build, own_product(spec, ranks)); };
+  const auto product = [&] { kernel::append_gemm(build, own_product(spec, ranks), prefix + "gemm"); };
   switch (spec.schedule) {
     case Schedule::bulk_synchronous:
       if constexpr (gathers) exchange();
@@ -132,7 +111,7 @@ void append(builder::Builder& build, const Spec& spec) {
     case Schedule::split:
       return append_split(build, spec);
     case Schedule::fused:
-      return append_fused(build, spec);
+      return append_fused(build, spec, prefix + (gathers ? "all_gather_gemm" : "gemm_reduce_scatter"));
     case Schedule::gemm:
       return product();
     case Schedule::communication:
@@ -147,6 +126,13 @@ collective::Method method_of(const Spec& spec) {
   method.channels = spec.channels;
   method.library = spec.library;
   return method;
+}
+
+template <class Spec>
+builder::Operator operator_of(const char* name) {
+  return builder::make_operator<Spec>(
+      name, [](builder::Builder& build, const Spec& spec) { append(build, spec, ""); },
+      [](const Spec& spec, const libraries::EquippedSystem& system) { return check(spec, system); });
 }
 
 builder::Knob movers(std::vector<std::string> names) {
@@ -237,6 +223,35 @@ collective::Collective exchange_of(const AllGatherGemmSpec& spec, Rank ranks) {
   return all;
 }
 
+std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system) {
+  if (spec.gemm.k < system.ranks())
+    return Problem{fmt::format("k {} leaves ranks without a column of A", spec.gemm.k),
+                   fmt::format("{} at least", system.ranks())};
+  const double parts = spec.schedule == Schedule::fused && spec.mover == Mover::store
+                           ? real(spec.gemm.m) * real(spec.gemm.n) * builder::bytes_of(spec.gemm.dtype)
+                           : 0;
+  return check_common(spec, system, parts);
+}
+
+std::optional<Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system) {
+  if (spec.gemm.n < system.ranks())
+    return Problem{fmt::format("n {} leaves ranks without a column of B", spec.gemm.n),
+                   fmt::format("{} at least", system.ranks())};
+  if (spec.schedule == Schedule::fused && spec.mover != Mover::copy_engine &&
+      spec.communication_cus >= system.node.gpu.compute.total_cus())
+    return Problem{fmt::format("{} workgroups that communicate leave no CU to compute", spec.communication_cus),
+                   fmt::format("{} at most", system.node.gpu.compute.total_cus() - 1)};
+  return check_common(spec, system, 0);
+}
+
+void append(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name) {
+  append_any(build, spec, name);
+}
+
+void append(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name) {
+  append_any(build, spec, name);
+}
+
 std::int64_t FusedLaunch::width(std::int64_t column) const {
   return std::clamp<std::int64_t>(columns - column * gemm.kernel.tile.n, 0, gemm.kernel.tile.n);
 }
@@ -295,15 +310,15 @@ void join(builder::Builder& build, program::Queue& stream) {
 }
 
 builder::Operator gemm_reduce_scatter_operator() {
-  builder::Operator made = builder::make_operator<GemmReduceScatterSpec>(
-      "gemm_reduce_scatter", append<GemmReduceScatterSpec>, check_reduce_scatter);
-  made.knobs = {movers({"store", "add", "pull"}), orders("own_last")};
+  builder::Operator made = operator_of<GemmReduceScatterSpec>("gemm_reduce_scatter");
+  made.knobs = {movers({"store", "add", "pull"}),
+                orders("own_last"),
+                {"store_beside", {"true", "false"}, "", "schedule", "fused"}};
   return made;
 }
 
 builder::Operator all_gather_gemm_operator() {
-  builder::Operator made =
-      builder::make_operator<AllGatherGemmSpec>("all_gather_gemm", append<AllGatherGemmSpec>, check_all_gather);
+  builder::Operator made = operator_of<AllGatherGemmSpec>("all_gather_gemm");
   made.knobs = {movers({"copy_engine", "push", "pull"}),
                 orders("own_first"),
                 {"chunks", {"1", "2", "4", "8"}, "1", "schedule", "fused"}};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "models/workload/builder/builder.hpp"
 #include "models/workload/collective/collective.hpp"
@@ -55,6 +56,13 @@ struct AllGatherGemmSpec : TensorParallelSpec {
   static void describe(config::Describer<AllGatherGemmSpec>& d);
 };
 
+// What does not fit the machine, and what would.
+std::optional<config::Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system);
+std::optional<config::Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system);
+// `name` begins the names of the operations; it may be empty.
+void append(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name);
+void append(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name);
+
 // What one rank computes.
 kernel::GemmSpec own_product(const GemmReduceScatterSpec& spec, Rank ranks);
 kernel::GemmSpec own_product(const AllGatherGemmSpec& spec, Rank ranks);
@@ -85,8 +93,8 @@ FusedLaunch fused_launch(const TensorParallelSpec& spec, const kernel::GemmSpec&
 program::Queue& fork(builder::Builder& build, const std::string& name);
 void join(builder::Builder& build, program::Queue& stream);
 
-void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec);
-void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec);
+void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name);
+void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name);
 void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec);
 void append_split(builder::Builder& build, const AllGatherGemmSpec& spec);
 

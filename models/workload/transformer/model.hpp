@@ -1,0 +1,33 @@
+// The published shape of a dense decoder-only transformer: a file of configs/models.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace moire::config {
+template <class Spec>
+class Describer;
+}
+
+namespace moire::transformer {
+
+struct ModelSpec {
+  std::string description;
+  std::int64_t layers = 1;
+  std::int64_t hidden = 0;    // width of the residual stream
+  std::int64_t heads = 0;     // of queries
+  std::int64_t kv_heads = 0;  // of keys and of values; several heads of queries share one
+  std::int64_t head_dim = 0;
+  std::int64_t ffn = 0;  // width of the feed-forward layer
+  bool gated = false;    // a gate beside the first matrix of the feed-forward layer
+  std::int64_t vocabulary = 0;
+  static void describe(config::Describer<ModelSpec>& d);
+
+  std::int64_t query_width() const { return heads * head_dim; }
+  std::int64_t kv_width() const { return kv_heads * head_dim; }
+  std::int64_t first_matrices() const { return gated ? 2 : 1; }  // of the feed-forward layer
+  // Parameters of one layer.
+  double layer_parameters() const;
+};
+
+}  // namespace moire::transformer

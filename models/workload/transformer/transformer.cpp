@@ -1,0 +1,267 @@
+// One or several layers of a dense transformer under tensor and sequence parallelism (Megatron-LM, arXiv 2205.05198):
+// between the matrix products every rank has its share of the tokens, so each product begins with an all-gather or ends
+// with a reduce-scatter.
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "models/workload/kernel/stream.hpp"
+#include "models/workload/tensor_parallel/spec.hpp"
+#include "models/workload/transformer/attention.hpp"
+#include "models/workload/transformer/model.hpp"
+#include "models/workload/transformer/operators.hpp"
+
+namespace moire::transformer {
+
+namespace {
+
+using config::Problem;
+using kernel::GemmSpec;
+using tensor_parallel::AllGatherGemmSpec;
+using tensor_parallel::GemmReduceScatterSpec;
+using tensor_parallel::Mover;
+
+enum class Pass { prefill, decode, training };
+
+struct TransformerSpec {
+  ModelSpec model;
+  Pass pass = Pass::prefill;
+  std::int64_t layers = 1;
+  std::int64_t sequences = 1;  // of all ranks together
+  std::int64_t length = 1;     // tokens of a sequence that are there; decoding adds one to each
+  double attention_efficiency = 0.7;
+  tensor_parallel::Schedule schedule = tensor_parallel::Schedule::bulk_synchronous;
+  Mover rows = Mover::copy_engine;  // how rows come to a fused all-gather + GEMM
+  Mover tiles = Mover::store;       // how tiles leave a fused GEMM + reduce-scatter
+  std::int64_t chunks = 1;
+  std::optional<bool> store_beside{};
+  std::optional<libraries::LibrarySpec> library{};
+  static void describe(config::Describer<TransformerSpec>& d);
+
+  std::int64_t tokens() const { return pass == Pass::decode ? sequences : sequences * length; }
+};
+
+void TransformerSpec::describe(config::Describer<TransformerSpec>& d) {
+  using tensor_parallel::Schedule;
+  d.component(
+      "transformer",
+      "Layers of a dense transformer, tensor and sequence parallel over all ranks or those of `group`: attention "
+      "block and feed-forward block, forward, and backward when training.");
+  d.field("model", &TransformerSpec::model, "The model's shape, a file of configs/models")
+      .example("../models/gpt3_175b.yaml");
+  d.field("pass", &TransformerSpec::pass,
+          "prefill: all tokens of the sequences, forward; decode: one more token of each; training: prefill and the "
+          "backward pass, without recomputation")
+      .choices({{"prefill", Pass::prefill}, {"decode", Pass::decode}, {"training", Pass::training}})
+      .or_default();
+  d.field("layers", &TransformerSpec::layers, "Layers that run one after the other; a model's have all the same shape")
+      .range(1, 10'000)
+      .or_default();
+  d.field("sequences", &TransformerSpec::sequences, "Sequences in the batch, of all ranks together").range(1, 1 << 20);
+  d.field("length", &TransformerSpec::length, "Tokens of a sequence; of decode, those that are in the cache")
+      .range(1, 1 << 24);
+  d.field("attention_efficiency", &TransformerSpec::attention_efficiency,
+          "Share of a tuned GEMM's matrix rate that the attention kernel keeps (FlashAttention-2, arXiv 2307.08691: "
+          "50 to 73 % of the A100's peak)")
+      .range(0.01, 1)
+      .or_default();
+  d.field("schedule", &TransformerSpec::schedule,
+          "Of every product with its collective: bulk_synchronous, split, fused, or gemm (no collectives at all)")
+      .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
+                {"split", Schedule::split},
+                {"fused", Schedule::fused},
+                {"gemm", Schedule::gemm}})
+      .or_default();
+  d.field("rows", &TransformerSpec::rows, "Fused: what moves the rows of A (all_gather_gemm.mover)")
+      .choices({{"copy_engine", Mover::copy_engine}, {"push", Mover::push}, {"pull", Mover::pull}})
+      .or_default();
+  d.field("tiles", &TransformerSpec::tiles, "Fused: what moves the tiles of C (gemm_reduce_scatter.mover)")
+      .choices({{"store", Mover::store}, {"add", Mover::add}, {"pull", Mover::pull}})
+      .or_default();
+  d.field("chunks", &TransformerSpec::chunks, "Fused: communication tiles of a rank's rows")
+      .range(1, 4096)
+      .or_default();
+  d.field("store_beside", &TransformerSpec::store_beside,
+          "Fused: a tile's store goes on beside the main loop of the workgroup's next tile; absent: as the kernels of "
+          "the GEMM library")
+      .optional();
+  d.field("library", &TransformerSpec::library,
+          "The collective library, a file of configs/libraries; absent: the system's")
+      .optional();
+}
+
+// The operations of one layer on one rank, in their order, told to `tell`.
+template <class Tell>
+class Layer {
+ public:
+  Layer(const TransformerSpec& spec, program::Rank ranks, Tell& tell) : spec_(spec), ranks_(ranks), tell_(tell) {}
+
+  void forward() {
+    const ModelSpec& model = spec_.model;
+    norm("attention_norm", 1);
+    gather("qkv", model.query_width() + 2 * model.kv_width(), model.hidden);
+    attention("attention", false);
+    scatter("projection", model.hidden, model.query_width());
+    norm("ffn_norm", 1);
+    gather("ffn_up", model.first_matrices() * model.ffn, model.hidden);
+    activation("activation", model.first_matrices(), 1);
+    scatter("ffn_down", model.hidden, model.ffn);
+  }
+
+  // Every all-gather turns into a reduce-scatter and the other way round; weights' gradients need no communication.
+  void backward() {
+    const ModelSpec& model = spec_.model;
+    const std::int64_t up = model.first_matrices() * model.ffn;
+    const std::int64_t qkv = model.query_width() + 2 * model.kv_width();
+    gather("ffn_down_data", model.ffn, model.hidden);
+    weights("ffn_down_weights", over(model.ffn), model.hidden);
+    activation("activation_backward", model.first_matrices() + 1, model.first_matrices());
+    scatter("ffn_up_data", model.hidden, up);
+    weights("ffn_up_weights", model.hidden, over(up));
+    norm("ffn_norm_backward", 2);
+    gather("projection_data", model.query_width(), model.hidden);
+    weights("projection_weights", over(model.query_width()), model.hidden);
+    attention("attention_backward", true);
+    scatter("qkv_data", model.hidden, qkv);
+    weights("qkv_weights", model.hidden, over(qkv));
+    norm("attention_norm_backward", 2);
+  }
+
+ private:
+  std::int64_t over(std::int64_t whole) const { return (whole + ranks_ - 1) / ranks_; }
+  double bytes(std::int64_t rows, std::int64_t width) const {
+    return static_cast<double>(rows) * static_cast<double>(width) * builder::bytes_of(builder::DataType::bf16);
+  }
+  GemmSpec product(std::int64_t n, std::int64_t k) const { return {.m = spec_.tokens(), .n = n, .k = k}; }
+
+  void gather(const char* name, std::int64_t n, std::int64_t k) {
+    AllGatherGemmSpec made;
+    made.gemm = product(n, k);
+    made.schedule = spec_.schedule;
+    made.mover = spec_.rows;
+    made.chunks = spec_.chunks;
+    made.library = spec_.library;
+    made.store_beside = spec_.store_beside;
+    tell_(name, made);
+  }
+  void scatter(const char* name, std::int64_t n, std::int64_t k) {
+    GemmReduceScatterSpec made;
+    made.gemm = product(n, k);
+    made.schedule = spec_.schedule;
+    made.mover = spec_.tiles;
+    made.library = spec_.library;
+    made.store_beside = spec_.store_beside;
+    tell_(name, made);
+  }
+  void weights(const char* name, std::int64_t m, std::int64_t n) {
+    tell_(name, GemmSpec{.m = m, .n = n, .k = spec_.tokens()});
+  }
+  // Of the rank's share of the tokens: the residual sum and the norm in one pass, over so many inputs beside the sum.
+  void norm(const char* name, int inputs) {
+    const double all = bytes(over(spec_.tokens()), spec_.model.hidden);
+    tell_(name, kernel::StreamSpec{.read = Bytes{all * (1 + inputs)}, .write = Bytes{all * 2}});
+  }
+  void activation(const char* name, std::int64_t read, std::int64_t written) {
+    const double one = bytes(spec_.tokens(), over(spec_.model.ffn));
+    tell_(name, kernel::StreamSpec{.read = Bytes{one * static_cast<double>(read)},
+                                   .write = Bytes{one * static_cast<double>(written)}});
+  }
+  void attention(const char* name, bool backward) {
+    const ModelSpec& model = spec_.model;
+    const bool decoding = spec_.pass == Pass::decode;
+    // Ranks beyond the heads of keys and values have copies of them.
+    tell_(name, AttentionSpec{.tokens = spec_.tokens(),
+                              .context = spec_.length + (decoding ? 1 : 0),
+                              .queries = decoding ? 1 : spec_.length,
+                              .heads = over(model.heads),
+                              .kv_heads = std::gcd(over(model.heads), over(model.kv_heads)),
+                              .head_dim = model.head_dim,
+                              .efficiency = spec_.attention_efficiency,
+                              .causal = !decoding,
+                              .backward = backward});
+  }
+
+  const TransformerSpec& spec_;
+  program::Rank ranks_;
+  Tell& tell_;
+};
+
+template <class Tell>
+void tell_layer(const TransformerSpec& spec, program::Rank ranks, Tell& tell) {
+  Layer<Tell> layer(spec, ranks, tell);
+  layer.forward();
+  if (spec.pass == Pass::training) layer.backward();
+}
+
+class Checks {
+ public:
+  explicit Checks(const libraries::EquippedSystem& system) : system_(system) {}
+  void operator()(const char* name, const AllGatherGemmSpec& spec) { note(name, check(spec, system_)); }
+  void operator()(const char* name, const GemmReduceScatterSpec& spec) { note(name, check(spec, system_)); }
+  void operator()(const char* name, const GemmSpec& spec) { note(name, kernel::check_gemm(spec, system_)); }
+  void operator()(const char*, const kernel::StreamSpec&) {}
+  void operator()(const char*, const AttentionSpec&) {}
+  const std::optional<Problem>& problem() const { return problem_; }
+
+ private:
+  void note(const char* name, std::optional<Problem> found) {
+    if (!found || problem_) return;
+    problem_ = std::move(found);
+    problem_->what = fmt::format("{}: {}", name, problem_->what);
+  }
+  const libraries::EquippedSystem& system_;
+  std::optional<Problem> problem_;
+};
+
+struct Appends {
+  builder::Builder& build;
+  void operator()(const char* name, const AllGatherGemmSpec& spec) const { append(build, spec, name); }
+  void operator()(const char* name, const GemmReduceScatterSpec& spec) const { append(build, spec, name); }
+  void operator()(const char* name, const GemmSpec& spec) const { kernel::append_gemm(build, spec, name); }
+  void operator()(const char* name, const kernel::StreamSpec& spec) const { kernel::append_stream(build, spec, name); }
+  void operator()(const char* name, const AttentionSpec& spec) const { append_attention(build, spec, name); }
+};
+
+std::optional<Problem> check_transformer(const TransformerSpec& spec, const libraries::EquippedSystem& system) {
+  const auto ranks = static_cast<program::Rank>(system.ranks());
+  const ModelSpec& model = spec.model;
+  if (model.heads % ranks != 0)
+    return Problem{fmt::format("{} attention heads cannot be dealt out evenly to {} ranks", model.heads, ranks),
+                   "take a number of ranks that divides the heads, or a `group` of so many"};
+  if (spec.schedule == tensor_parallel::Schedule::bulk_synchronous && !spec.library && !system.software.library)
+    return Problem{"bulk-synchronous collectives need a library",
+                   "write library: ../libraries/nccl.yaml here or in the system, or another schedule"};
+  const double memory = system.node.gpu.hbm.capacity.value;
+  const double weights = model.layer_parameters() * static_cast<double>(spec.layers) * 2 / ranks;
+  if (weights > memory)
+    return Problem{fmt::format("weights of {} layers on {} ranks take {:.4g} GB a GPU of {:.4g} GB", spec.layers, ranks,
+                               weights * 1e-9, memory * 1e-9),
+                   "run fewer layers: time goes with their number"};
+  const double cache = 2.0 * static_cast<double>(spec.sequences) * static_cast<double>(spec.length) *
+                       static_cast<double>(model.kv_width()) * static_cast<double>(spec.layers) * 2 / ranks;
+  if (weights + cache > memory)
+    return Problem{fmt::format("weights and keys and values of {} sequences take {:.4g} GB a GPU of {:.4g} GB",
+                               spec.sequences, (weights + cache) * 1e-9, memory * 1e-9),
+                   "run fewer layers, or fewer or shorter sequences"};
+  Checks checks(system);
+  tell_layer(spec, ranks, checks);
+  return checks.problem();
+}
+
+void append_transformer(builder::Builder& build, const TransformerSpec& spec) {
+  Appends appends{build};
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) tell_layer(spec, build.ranks(), appends);
+}
+
+}  // namespace
+
+builder::Operator transformer_operator() {
+  builder::Operator made =
+      builder::make_operator<TransformerSpec>("transformer", append_transformer, check_transformer);
+  made.knobs = {{"rows", {"copy_engine", "push", "pull"}, "copy_engine", "schedule", "fused"},
+                {"tiles", {"store", "add", "pull"}, "store", "schedule", "fused"},
+                {"chunks", {"1", "2", "4", "8"}, "1", "schedule", "fused"}};
+  return made;
+}
+
+}  // namespace moire::transformer
