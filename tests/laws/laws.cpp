@@ -334,11 +334,6 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
 
 // --- Together is not faster than alone
 
-// Channels that began together copy together and send together. A neighbour in the memory for a part of the time brings
-// them out of step, so that copies of some overlap transfers of others: 2.2 % was found (send_recv of 64 MiB on 4 H200
-// beside a stream of 35 MB; beside one of 10 MB or less nothing changes).
-constexpr double most_out_of_step = 0.03;
-
 Verdict together(const Case& one, Random random, const Cost& cost) {
   Case other = one;
   other.op = random.of<const char*>({"gemm", "stream", "all_to_all", "all_gather", "delay"});
