@@ -35,7 +35,7 @@ class Search {
     for (std::size_t s = 0; s < space.schedules.size(); ++s) {
       tasks.push_back({space.schedules[s].name, space.prepared[s], std::nullopt});
     }
-    for (const std::uint32_t queue : {0U, 1U}) {
+    for (std::uint32_t queue = 0; queue < space.queues() && space.two_queues(); ++queue) {
       tasks.push_back({space.schedules.front().name, space.prepared.front(), queue});
     }
     add_splits(tasks);
@@ -45,12 +45,13 @@ class Search {
     for (std::size_t s = 0; s < space.schedules.size(); ++s) {
       tried.push_back({space.schedules[s], space.prepared[s], std::move(*next++), {}});
     }
-    const config::Place& place = bare_.tree.find("program")->place;
-    for (const std::uint32_t queue : {0U, 1U}) {
-      if (!next->deadlock.empty() || !tried.front().result.deadlock.empty()) {
-        diagnostics.error(place, "the queues do not end as they are written", "'moire run' says who waits for whom");
-        return false;
-      }
+    const auto unending = [](const study::RunResult& result) { return !result.deadlock.empty(); };
+    if (unending(tried.front().result) || std::any_of(next, next + (space.two_queues() ? 2 : 0), unending)) {
+      diagnostics.error(bare_.tree.find("program")->place, "the queues do not end as they are written",
+                        "'moire run' says who waits for whom");
+      return false;
+    }
+    for (std::uint32_t queue = 0; queue < space.queues() && space.two_queues(); ++queue) {
       advice_.isolated.push_back(next->queues.front());
       advice_.isolated.back().number = queue;
       ++next;
@@ -67,8 +68,9 @@ class Search {
         advice_.space.left_out.push_back(one.schedule.name + ": it deadlocks");
         continue;
       }
-      one.fraction_of_ideal =
-          study::value_of(overlap_metrics(one.result, advice_.isolated, nullptr), "fraction_of_ideal");
+      if (space.two_queues())
+        one.fraction_of_ideal =
+            study::value_of(overlap_metrics(one.result, advice_.isolated, nullptr), "fraction_of_ideal");
       advice_.tried.push_back(std::move(one));
     }
     for (const study::QueueResult& queue : advice_.isolated) {
@@ -76,6 +78,7 @@ class Search {
       advice_.ideal = std::max(advice_.ideal, queue.end);
     }
     rank();
+    if (!space.two_queues()) return true;
     choose_by_rules();
     account_for(0);
     if (advice_.best() != 0) account_for(advice_.best());

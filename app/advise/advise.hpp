@@ -1,4 +1,4 @@
-// Simulates every schedule of two queues in a search space, and reports the fastest one and where its time goes.
+// Simulates every schedule of one or two queues in a search space, and reports the fastest one and where its time goes.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,8 @@ inline constexpr double good_enough = 0.005;
 
 struct Advice {
   Space space;
-  std::vector<study::QueueResult> isolated;  // each queue alone, with the schedule as written
+  // Of two queues: each alone, with the schedule as written; the sum and the longest of their times.
+  std::vector<study::QueueResult> isolated;
   Time serial, ideal;
   std::vector<Tried> tried;          // the first is the schedule as written; those that deadlock are left out
   std::vector<std::size_t> ranking;  // indices into `tried`, best first

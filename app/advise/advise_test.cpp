@@ -57,6 +57,29 @@ TEST(Space, TheFileAsWrittenIsTheFirstSchedule) {
   EXPECT_THAT(made.schedules.front().changes, IsEmpty());
 }
 
+const std::string fused = "    main: [{all_gather_gemm: {gemm: {m: 256, n: 256, k: 256}, schedule: fused}}]\n";
+
+TEST(Space, OneQueueHasTheKeysOfItsOperators) {
+  const Space made = space("advise: {chunks: [1, 2], copy_streams: [], communication_cus: []}\n", fused);
+  EXPECT_FALSE(made.two_queues());
+  EXPECT_EQ(made.comm, "main");
+  EXPECT_THAT(names(made), Contains("schedule split"));
+  EXPECT_THAT(names(made), Contains("order own_last, chunks 2"));
+  EXPECT_THAT(names(made), Not(Contains("schedule split, chunks 2")));
+  EXPECT_THAT(errors("advise: {cu_limit: [4]}\n", fused), HasSubstr("'advise.cu_limit' is about two queues"));
+}
+
+TEST(Advise, OneQueueIsRankedByTime) {
+  config::Diagnostics diagnostics;
+  const auto scenario =
+      scenario_of(fused, "advise: {order: [], copy_streams: [], communication_cus: []}\n", diagnostics);
+  const auto advice = advise(scenario, 1, diagnostics);
+  ASSERT_TRUE(advice) << diagnostics.str();
+  for (const Tried& one : advice->tried)
+    EXPECT_GE(one.result.time.us(), advice->tried[advice->best()].result.time.us() * 0.995);
+  EXPECT_THAT(report::write_text(document_of(scenario, *advice)), Not(HasSubstr("ideal")));
+}
+
 TEST(Space, OnlyWhatIsListedIsTried) {
   EXPECT_THAT(names(space("advise: {launch: [], priority: [high], cu_partition: [], cu_limit: [], engine: [cu], "
                           "channels: []}\n")),
@@ -107,7 +130,7 @@ TEST(Space, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(errors("advise: {launch: [com]}\n"), HasSubstr("'advise.launch' names no queue: 'com'"));
   EXPECT_THAT(errors("advise: 4\n"), HasSubstr("'advise' is '4', not a map"));
   EXPECT_THAT(errors("sweep: {system.node.gpus: [2, 4]}\n"), HasSubstr("advice is for one point"));
-  EXPECT_THAT(errors("", computation), HasSubstr("advice is for two queues beside each other, and there are 1"));
+  EXPECT_THAT(errors("", computation), HasSubstr("no operator of the only queue has a key that a search may change"));
 }
 
 class AdviceTest : public testing::Test {

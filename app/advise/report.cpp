@@ -71,9 +71,10 @@ report::Table tried_table(const Advice& advice) {
                                   right("as written", in::people)}};
   for (const study::QueueResult& queue : advice.tried.front().result.queues)
     table.columns.push_back(right(study::metric_word(queue.name) + "_us", in::programs));
-  table.columns.push_back(right("of ideal").keyed("fraction_of_ideal"));
+  const unsigned pair = advice.space.two_queues() ? in::people : 0;
+  table.columns.push_back(right("of ideal", advice.space.two_queues() ? in::all : 0).keyed("fraction_of_ideal"));
   for (const std::string& queue : {advice.space.compute, advice.space.comm})
-    table.columns.push_back(right(queue, in::people));
+    table.columns.push_back(right(queue, pair));
   const Time as_written = advice.tried.front().result.time;
   for (const std::size_t number : advice.ranking) {
     const Tried& one = advice.tried[number];
@@ -123,8 +124,10 @@ std::string best_text(const Advice& advice) {
   for (const config::Override& set : best.schedule.changes)
     say(fmt::format("{}: {}", config::join(set.path, "."), text_of(set.value)));
   if (advice.best() != 0) say(against(time, advice.tried.front().result.time) + " as written");
-  say(fmt::format("{} one after the other ({})", against(time, advice.serial), shown(in_us(advice.serial))));
-  say(fmt::format("{} the ideal ({})", against(time, advice.ideal), shown(in_us(advice.ideal))));
+  if (advice.space.two_queues()) {
+    say(fmt::format("{} one after the other ({})", against(time, advice.serial), shown(in_us(advice.serial))));
+    say(fmt::format("{} the ideal ({})", against(time, advice.ideal), shown(in_us(advice.ideal))));
+  }
   if (advice.as_good() > 1)
     say(fmt::format("{} within {} of it",
                     advice.as_good() == 2 ? "1 other is" : fmt::format("{} others are", advice.as_good() - 1),
@@ -209,8 +212,10 @@ report::Document document_of(const study::Scenario& scenario, const Advice& advi
   document.add(Field{"description", scenario.description});
   document.add(Field{"best", tried.record(0)});  // first in the ranking
   document.add(Field{"as_written_us", in_us(advice.tried.front().result.time)});
-  document.add(Field{"serial_us", in_us(advice.serial)});
-  document.add(Field{"ideal_us", in_us(advice.ideal)});
+  if (advice.space.two_queues()) {
+    document.add(Field{"serial_us", in_us(advice.serial)});
+    document.add(Field{"ideal_us", in_us(advice.ideal)});
+  }
   document.add(Field{"as_good", advice.as_good()});
   if (const auto next = advice.next()) {
     document.add(Field{"next", advice.tried[*next].schedule.name});
@@ -225,7 +230,7 @@ report::Document document_of(const study::Scenario& scenario, const Advice& advi
   document.add(Field{"accounts", std::move(accounts)});
   document.add(report::Note{best_text(advice)});
   if (const std::string text = rules_text(advice); !text.empty()) document.add(report::Note{text});
-  document.add(report::Note{why_text(advice)});
+  if (!advice.accounts.empty()) document.add(report::Note{why_text(advice)});
   return document;
 }
 

@@ -79,13 +79,13 @@ class SpaceReader {
       const config::Node& node = entry.value;
       queues_.push_back({entry.key, &node, node.is_map() ? node.find("operations") : &node});
     }
-    if (queues_.size() != 2) {
+    if (queues_.size() > 2) {
       diagnostics_.error(queues.place,
                          fmt::format("advice is for two queues beside each other, and there are {}", queues_.size()),
                          "write the computation in one queue and the communication in another");
       return false;
     }
-    for (std::size_t q = 0; q < 2; ++q) {
+    for (std::size_t q = 0; q < queues_.size(); ++q) {
       for (const program::Operation& operation : prepared.program->queues[q].operations) {
         const auto* kernel = std::get_if<program::Kernel>(&operation);
         if (kernel) queues_[q].workgroups = std::max(queues_[q].workgroups, kernel->body->workgroups(0));
@@ -93,6 +93,17 @@ class SpaceReader {
       for (const config::Node& operation : queues_[q].operations->items) {
         if (!knobs_of(operation.entries.front().key).empty()) queues_[q].knobs = true;
       }
+    }
+    if (queues_.size() == 1) {
+      if (!queues_[0].knobs) {
+        diagnostics_.error(queues.place, "no operator of the only queue has a key that a search may change",
+                           "write the computation in one queue and the communication in another, or take an operator "
+                           "with a schedule, such as all_gather_gemm");
+        return false;
+      }
+      space_.comm = queues_[0].name;
+      space_.comm_workgroups = queues_[0].workgroups;
+      return true;
     }
     // The queue whose operators have schedule keys communicates; if both or none have, the one with fewer workgroups
     // yields.
@@ -164,7 +175,13 @@ class SpaceReader {
     const auto spec = config::parse<AdviseSpec>(own, diagnostics_, nullptr, "advise");
     if (!spec || !diagnostics_.ok()) return false;
     spec_ = *spec;
-    return true;
+    for (const char* key : {"launch", "priority", "cu_partition", "cu_limit"}) {
+      const config::Node* there = node->find(key);
+      if (there == nullptr || queues_.size() == 2) continue;
+      diagnostics_.error(there->place, fmt::format("'advise.{}' is about two queues, and there is one", key),
+                         "take it out");
+    }
+    return diagnostics_.ok();
   }
 
   std::string path(const Queue& queue, const std::string& key) const {
@@ -173,9 +190,10 @@ class SpaceReader {
 
   void add_axes() {
     const config::Node& program = *scenario_.tree.find("program");
+    for (const Knobs& one : knobs()) add_knob(one);
+    if (queues_.size() < 2) return;
     const Queue& comm = queues_[comm_];
     const Queue& compute = queues_[1 - comm_];
-    for (const Knobs& one : knobs()) add_knob(one);
 
     Axis launch{"launch"};
     const config::Node* order = program.find("launch");
@@ -282,6 +300,7 @@ class SpaceReader {
       if (!axes_[a].only_key.empty() && value_in(pick, axes_[a].only_key) != axes_[a].only_value) return false;
     }
     if (!spec_.combine && changes > 1) return false;
+    if (queues_.size() < 2) return true;
     const bool apart = picked(pick, "cu_partition");
     if (apart && (picked(pick, "launch") || picked(pick, "priority") || picked(pick, "cu_limit"))) return false;
     // The communicating queue needs no priority if it is launched first and has only one operation.
@@ -356,9 +375,10 @@ class SpaceReader {
 void AdviseSpec::describe(config::Describer<AdviseSpec>& d) {
   d.component(
       "advise",
-      "What `moire advise` may change in a scenario of two queues. Besides these keys it takes the schedule keys "
-      "of the operators in use (engine, channels, streams), each a list of values to try. A key that is absent "
-      "has its default values; with an empty list it stays as written.");
+      "What `moire advise` may change in a scenario of two queues, or of one whose operators have schedule keys. "
+      "Besides these keys, which are about two queues, it takes the schedule keys of the operators in use (engine, "
+      "channels, mover, chunks), each a list of values to try. A key that is absent has its default values; with an "
+      "empty list it stays as written.");
   d.field("launch", &AdviseSpec::launch, "Queues that may be launched first; absent: both")
       .example("[comm, compute]")
       .optional();

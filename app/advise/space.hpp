@@ -1,4 +1,5 @@
-// The schedules among which advice chooses: what may change in a scenario of two queues without changing its work.
+// The schedules among which advice chooses: what may change in a scenario of one or two queues without changing its
+// work.
 #pragma once
 
 #include <optional>
@@ -24,13 +25,16 @@ struct AdviseSpec {
 
 struct Space {
   std::string comm;                  // the queue that yields: the one that communicates, or that has fewer workgroups
-  std::string compute;               // the other one
+  std::string compute;               // the other one; empty if there is one queue only
   std::int64_t comm_workgroups = 0;  // on one rank, as written
   std::int64_t compute_workgroups = 0;
   std::vector<study::Choice> schedules;         // the first is the file as written
   std::vector<study::PreparedRunPtr> prepared;  // for each schedule
   std::vector<std::int64_t> splits;             // numbers of CUs that may be reserved for `comm`
   std::vector<std::string> left_out;            // "dma: why it is impossible", once per reason
+
+  bool two_queues() const { return !compute.empty(); }
+  std::uint32_t queues() const { return two_queues() ? 2 : 1; }
 };
 
 // The search space of the scenario without its variants. Returns nothing and reports why if there is nothing to advise

@@ -1,4 +1,4 @@
-// moire advise: searches the schedules of a scenario of two queues.
+// moire advise: searches the schedules of a scenario of one or two queues.
 #include "app/advise/advise.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ int advise(const AdviseArguments& arguments) {
 void add_advise(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<AdviseArguments>();
   CLI::App* command =
-      app.add_subcommand("advise", "Search the schedules of a scenario of two queues: the fastest, and why");
+      app.add_subcommand("advise", "Search the schedules of a scenario of one or two queues: the fastest, and why");
   command->add_option("FILE", arguments->file, "The scenario; its variants are not looked at")
       ->required()
       ->type_name("");

@@ -135,6 +135,7 @@ builder::Operator operator_of(const char* name) {
       [](const Spec& spec, const libraries::EquippedSystem& system) { return check(spec, system); });
 }
 
+builder::Knob schedules() { return {"schedule", {"bulk_synchronous", "split", "fused"}, "bulk_synchronous", "", ""}; }
 builder::Knob movers(std::vector<std::string> names) {
   const std::string usual = names.front();
   return {"mover", std::move(names), usual, "schedule", "fused"};
@@ -311,7 +312,8 @@ void join(builder::Builder& build, program::Queue& stream) {
 
 builder::Operator gemm_reduce_scatter_operator() {
   builder::Operator made = operator_of<GemmReduceScatterSpec>("gemm_reduce_scatter");
-  made.knobs = {movers({"store", "add", "pull"}),
+  made.knobs = {schedules(),
+                movers({"store", "add", "pull"}),
                 orders("own_last"),
                 {"store_beside", {"true", "false"}, "", "schedule", "fused"}};
   return made;
@@ -319,9 +321,12 @@ builder::Operator gemm_reduce_scatter_operator() {
 
 builder::Operator all_gather_gemm_operator() {
   builder::Operator made = operator_of<AllGatherGemmSpec>("all_gather_gemm");
-  made.knobs = {movers({"copy_engine", "push", "pull"}),
+  made.knobs = {schedules(),
+                movers({"copy_engine", "push", "pull"}),
                 orders("own_first"),
-                {"chunks", {"1", "2", "4", "8"}, "1", "schedule", "fused"}};
+                {"chunks", {"1", "2", "4", "8"}, "1", "schedule", "fused"},
+                {"copy_streams", {"1", "4"}, "1", "mover", "copy_engine"},
+                {"communication_cus", {"8", "16", "32"}, "16", "mover", "push"}};
   return made;
 }
 

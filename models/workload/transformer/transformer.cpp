@@ -258,7 +258,8 @@ void append_transformer(builder::Builder& build, const TransformerSpec& spec) {
 builder::Operator transformer_operator() {
   builder::Operator made =
       builder::make_operator<TransformerSpec>("transformer", append_transformer, check_transformer);
-  made.knobs = {{"rows", {"copy_engine", "push", "pull"}, "copy_engine", "schedule", "fused"},
+  made.knobs = {{"schedule", {"bulk_synchronous", "split", "fused"}, "bulk_synchronous", "", ""},
+                {"rows", {"copy_engine", "push", "pull"}, "copy_engine", "schedule", "fused"},
                 {"tiles", {"store", "add", "pull"}, "store", "schedule", "fused"},
                 {"chunks", {"1", "2", "4", "8"}, "1", "schedule", "fused"}};
   return made;
