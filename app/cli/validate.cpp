@@ -11,6 +11,7 @@
 #include "app/cli/files.hpp"
 #include "app/cli/output.hpp"
 #include "app/evidence/validate/expected.hpp"
+#include "app/evidence/validate/overview.hpp"
 #include "app/evidence/validate/report.hpp"
 #include "app/report/formats.hpp"
 #include "sim/process/standard_streams.hpp"
@@ -20,7 +21,7 @@ namespace moire::cli {
 namespace {
 
 struct ValidateArguments {
-  std::string file;
+  std::vector<std::string> files;
   std::vector<std::string> sets;
   Output output;
   std::string report;
@@ -29,47 +30,73 @@ struct ValidateArguments {
 };
 
 // For a file of another kind, say so instead of listing unknown keys.
-bool is_a_validation(const ValidateArguments& arguments, config::Diagnostics& diagnostics) {
+bool is_a_validation(const std::string& file, config::Diagnostics& diagnostics) {
   config::Diagnostics ignored;  // reported when the file is loaded
-  const auto tree = config::load(arguments.file, {}, ignored);
+  const auto tree = config::load(file, {}, ignored);
   const auto kind = tree ? kind_of(*tree) : std::nullopt;
   if (!kind || kind == FileKind::validation) return true;
   diagnostics.error(tree->place, fmt::format("this is a {}, not a validation file", to_string(*kind)),
                     fmt::format("'moire {} {}' takes it; a validation file has groups",
-                                kind == FileKind::scenario ? "run" : "check", arguments.file));
+                                kind == FileKind::scenario ? "run" : "check", file));
   return false;
 }
 
-int validate_file(const ValidateArguments& arguments) {
+// A file and its result; nothing after saying what is wrong, with the status in `status`.
+std::optional<validate::Validated> validated(const ValidateArguments& arguments, const std::string& file,
+                                             std::optional<Destination>& destination, int& status) {
   config::Diagnostics diagnostics;
   study::Preparer preparer;
-  const auto validation =
-      validate::load_validation(arguments.file, arguments.sets, arguments.predict, preparer, diagnostics);
+  auto validation = validate::load_validation(file, arguments.sets, arguments.predict, preparer, diagnostics);
   if (!diagnostics.ok()) {
     config::Diagnostics plain;
-    print_errors(is_a_validation(arguments, plain) ? diagnostics : plain);
-    return bad_input;
+    print_errors(is_a_validation(file, plain) ? diagnostics : plain);
+    status = bad_input;
+    return std::nullopt;
   }
-  Destination destination(arguments.output, validation->name);
-  if (!arguments.report.empty()) destination.add(report::format("html"), arguments.report);
-  const validate::ValidationResult result = run_validation(*validation, arguments.jobs, diagnostics);
+  const bool one = arguments.files.size() == 1;
+  if (!destination) destination.emplace(arguments.output, one ? validation->name : "validations");
+  if (one && !arguments.report.empty()) destination->add(report::format("html"), arguments.report);
+  validate::ValidationResult result = run_validation(*validation, arguments.jobs, diagnostics);
   if (!diagnostics.ok()) {
     print_errors(diagnostics);
-    return bad_input;
+    status = bad_input;
+    return std::nullopt;
   }
   if (!result.deadlock.empty()) {
     process::tell("{}{}", result.deadlock, result.deadlock.ends_with('\n') ? "" : "\n");
-    return deadlock;
+    status = deadlock;
+    return std::nullopt;
   }
-  if (arguments.predict) {
-    process::print(predictions_csv(*validation, result));
-    return done;
+  return validate::Validated{file, std::move(*validation), std::move(result)};
+}
+
+int tell_limits(const std::vector<validate::Validated>& all) {
+  int status = done;
+  for (const validate::Validated& one : all) {
+    if (one.result.passed()) continue;
+    for (const std::string& line : beyond_limits(one.result))
+      process::tell("{}{}\n", all.size() == 1 ? "" : one.file + ": ", line);
+    status = check_failed;
   }
-  const report::Document document = document_of(*validation, result, MOIRE_VERSION);
-  destination.write(document);
-  if (result.passed()) return done;
-  for (const std::string& line : beyond_limits(result)) process::tell("{}\n", line);
-  return check_failed;
+  return status;
+}
+
+int validate_files(const ValidateArguments& arguments) {
+  std::optional<Destination> destination;
+  std::vector<validate::Validated> all;
+  for (const std::string& file : arguments.files) {
+    int status = done;
+    auto one = validated(arguments, file, destination, status);
+    if (!one) return status;
+    if (arguments.predict) {
+      process::print(predictions_csv(one->validation, one->result));
+      return done;
+    }
+    all.push_back(std::move(*one));
+  }
+  destination->write(all.size() == 1 ? document_of(all.front().validation, all.front().result, MOIRE_VERSION)
+                                     : overview_of(all));
+  return tell_limits(all);
 }
 
 }  // namespace
@@ -78,7 +105,12 @@ void add_validate(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ValidateArguments>();
   CLI::App* command =
       app.add_subcommand("validate", "Simulate measured cases: measured, simulated, error; 1 where a limit is passed");
-  command->add_option("FILE", arguments->file, "The validation file")->required()->type_name("");
+  command
+      ->add_option(
+          "FILE", arguments->files,
+          "The validation file; of several, one table of all groups, those first that make up most of all errors")
+      ->required()
+      ->type_name("");
   command
       ->add_option("--set", arguments->sets,
                    "Change a value, path=value; system.* and program.* in every scenario, all else in FILE")
@@ -100,7 +132,11 @@ void add_validate(CLI::App& app, Action& action) {
       ->excludes(format)
       ->excludes(out)
       ->excludes(report);
-  command->callback([arguments, &action] { action = [arguments] { return validate_file(*arguments); }; });
+  command->callback([arguments, &action] {
+    if (arguments->files.size() > 1 && (arguments->predict || !arguments->report.empty()))
+      throw CLI::ValidationError("--predict and --report are about one validation file");
+    action = [arguments] { return validate_files(*arguments); };
+  });
 }
 
 }  // namespace moire::cli
