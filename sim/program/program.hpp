@@ -144,7 +144,8 @@ struct Kernel {
   RankSet ranks{};
 };
 
-// One copy by a DMA engine to a peer of the node (or within the rank).
+// One copy: by a DMA engine to a peer that stores reach (or within the rank), else by the NICs, which a host thread
+// tells.
 struct Transfer {
   Rank peer = 0;
   Bytes bytes;
@@ -193,6 +194,8 @@ struct Queue {
   // The queue of which it is a stream: an operator there has added it for what runs beside its own operations. Streams
   // stand behind all queues, and whoever counts queues counts them as part of theirs.
   std::uint32_t stream_of = no_queue;
+  // Of a stream: a host thread comes to an operation when the one before has ended, and enqueues it then and not ahead.
+  bool by_host = false;
 };
 
 // concurrent: a queue waits for flags only. serial: it waits for the end of the queue launched before it, as if all

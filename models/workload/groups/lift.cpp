@@ -184,6 +184,7 @@ bool append_to(const Layout& layout, builder::Builder& build, const std::functio
   for (const program::Queue& made : inner->queues) {
     if (&made == &taken) continue;
     program::Queue& to = &made == &main ? build.queue : build.stream(made.name.substr(main.name.size() + 1));
+    to.by_host = made.by_host;
     for (const program::Operation& operation : made.operations) {
       program::Operation whole = lifted(operation, map);
       std::visit([&set](auto& op) { op.ranks = set; }, whole);
