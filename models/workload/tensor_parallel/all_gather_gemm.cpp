@@ -262,11 +262,11 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec) {
   const bool engines = spec.mover == Mover::copy_engine;
   kernel.body = std::make_shared<FusedBody>(launch, rows, build.gpu().port.fence, queue_pairs);
   // The stream forks before the kernel and joins behind it.
-  program::Queue* const copies = engines && rows.neighbours > 1 ? &fork(build, "copies") : nullptr;
+  program::Queue* const copies = engines && rows.neighbours > 1 ? &build.fork("copies") : nullptr;
   build.queue.operations.emplace_back(std::move(kernel));
   if (copies != nullptr) {
     append_copies(build, rows, *copies);
-    join(build, *copies);
+    build.join(*copies, build.unique(copies->name + "_joins"));
   }
 }
 
