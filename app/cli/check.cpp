@@ -16,6 +16,7 @@
 #include "app/report/formats.hpp"
 #include "app/study/prepare.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
+#include "models/workload/codec/spec.hpp"
 #include "models/workload/libraries/plan_library.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "sim/config/units.hpp"
@@ -127,6 +128,8 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
       return check_part<libraries::GemmLibrarySpec>(kind, tree, diagnostics);
     case FileKind::plan_library:
       return check_part<libraries::PlanLibrarySpec>(kind, tree, diagnostics);
+    case FileKind::codec:
+      return check_part<codec::CodecSpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:

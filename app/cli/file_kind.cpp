@@ -7,6 +7,7 @@
 #include "app/evidence/validate/validation.hpp"
 #include "app/study/scenario.hpp"
 #include "models/hardware/machine/spec.hpp"
+#include "models/workload/codec/spec.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "models/workload/libraries/gemm_library.hpp"
 #include "models/workload/libraries/plan_library.hpp"
@@ -31,6 +32,8 @@ std::string_view to_string(FileKind kind) {
       return "GEMM library";
     case FileKind::plan_library:
       return "library of plans";
+    case FileKind::codec:
+      return "codec";
     case FileKind::wg_trace:
       return "WG trace";
   }
@@ -43,7 +46,7 @@ bool is_wg_trace(const std::filesystem::path& file) {
 }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
-  const std::array<std::pair<FileKind, const config::Description*>, 8> kinds = {{
+  const std::array<std::pair<FileKind, const config::Description*>, 9> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},
       {FileKind::validation, &config::description<validate::ValidationSpec>()},
       {FileKind::system, &config::description<machine::SystemSpec>()},
@@ -52,6 +55,7 @@ std::optional<FileKind> kind_of(const config::Node& tree) {
       {FileKind::library, &config::description<libraries::LibrarySpec>()},
       {FileKind::gemm_library, &config::description<libraries::GemmLibrarySpec>()},
       {FileKind::plan_library, &config::description<libraries::PlanLibrarySpec>()},
+      {FileKind::codec, &config::description<codec::CodecSpec>()},
   }};
   std::optional<FileKind> best;
   std::ptrdiff_t most = 0;

@@ -9,7 +9,7 @@
 
 namespace moire::cli {
 
-enum class FileKind { scenario, validation, system, gpu, nic, library, gemm_library, plan_library, wg_trace };
+enum class FileKind { scenario, validation, system, gpu, nic, library, gemm_library, plan_library, codec, wg_trace };
 std::string_view to_string(FileKind kind);
 
 // By name: WG traces end in .csv or .csv.zst.

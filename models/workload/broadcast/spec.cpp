@@ -92,7 +92,7 @@ void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
       return Problem{"a codec stands beside compression off",
                      "write compression: root or every_hop, or leave codec out"};
     if (s.compression != Compression::off && !s.codec)
-      return Problem{"compression by which codec is not said", "write codec: ../codecs/zfp_v100.yaml"};
+      return Problem{"compression by which codec is not said", "write codec: ../codecs/zfp.yaml"};
     if (s.between_nodes && (s.compression != Compression::root || s.algorithm != Algorithm::chain))
       return Problem{"between_nodes is of a chain with compression root",
                      "write algorithm: chain and compression: root, or leave between_nodes out"};

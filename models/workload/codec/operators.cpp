@@ -37,7 +37,7 @@ void describe_alone(config::Describer<Spec>& d, const char* name, const char* me
   d.field("chunks", &Spec::chunks, "Kernels that follow each other, each with a part of the bytes")
       .range(1, 1024)
       .or_default();
-  d.field("codec", &Spec::codec, "The codec, a file of configs/codecs").example("../codecs/zfp_v100.yaml");
+  d.field("codec", &Spec::codec, "The codec, a file of configs/codecs").example("../codecs/zfp.yaml");
 }
 
 void CompressSpec::describe(config::Describer<CompressSpec>& d) {
