@@ -303,7 +303,7 @@ TEST(ChunkedBroadcast, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("between_nodes: true", two), HasSubstr("leave between_nodes out"));
   EXPECT_THAT(refused("algorithm: binomial, between_nodes: true, " + codec, two), HasSubstr("between_nodes"));
   EXPECT_THAT(refused("chunks: 1", two, 1e12), HasSubstr("do not fit"));
-  EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("take fewer chunks"));
+  EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("take fewer chunks or ranks"));
 }
 
 TEST(ChunkedBroadcast, TwoBehindEachOtherAndBesideAKernel) {

@@ -1,5 +1,6 @@
 // How many chunks: the closed form of the pipeline at its least, among powers of two and half way between them.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "models/workload/broadcast/spec.hpp"
@@ -49,7 +50,7 @@ double closed_form(const BroadcastSpec& spec, const Shape& shape, const librarie
   const auto chunks = static_cast<double>(shape.chunks), ranks = static_cast<double>(shape.ranks);
   double stages = chunks + ranks - 2, sends = 1;
   if (shape.algorithm == Algorithm::binomial) {
-    sends = std::ceil(std::log2(ranks));  // of the root, for each chunk
+    sends = std::bit_width(shape.ranks - 1);  // of the root, for each chunk
     stages = chunks + (sends - 1) / sends;
   }
   const double streams = static_cast<double>(spec.streams);
@@ -79,6 +80,7 @@ Plan plan_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system)
   for (std::int64_t power = 1; power <= most; power *= 2) {
     for (const std::int64_t count : {power, power + power / 2}) {
       shape.chunks = std::min(count * unit, shape.bytes);
+      if (shape.chunks > 1 && tasks_of(Plan(shape)) > most_tasks) continue;
       const double time = closed_form(spec, shape, system);
       if (least > 0 && time >= least) continue;
       least = time;

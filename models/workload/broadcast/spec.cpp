@@ -43,12 +43,10 @@ std::optional<Problem> check(const BroadcastSpec& spec, const libraries::Equippe
                                  memory * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
                      "make the broadcast smaller"};
   }
-  constexpr double most = 2e6;  // a minute or two
-  const double tasks = static_cast<double>(plan.turns()) * ranks;
-  if (tasks > most)
+  if (tasks_of(plan) > most_tasks)
     return Problem{fmt::format("{} ranks hand on {} chunks, {:.1e} in all; at most {:.0e} are simulated", ranks,
-                               plan.shape().chunks, tasks, most),
-                   "take fewer chunks"};
+                               plan.shape().chunks, tasks_of(plan), most_tasks),
+                   "take fewer chunks or ranks"};
   return std::nullopt;
 }
 

@@ -25,6 +25,9 @@ struct BroadcastSpec {
 // As it is done on a system, with its number of chunks.
 Plan plan_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system);
 codec::Part part_of(const BroadcastSpec& spec, const Plan& plan, std::int64_t chunk);
+// Chunks that ranks work on, over all ranks; more than so many take minutes.
+constexpr double most_tasks = 2e6;
+inline double tasks_of(const Plan& plan) { return static_cast<double>(plan.turns()) * plan.shape().ranks; }
 // Plain bytes over bytes of the chunks as they are compressed.
 double achieved_ratio(const BroadcastSpec& spec, const Plan& plan);
 
