@@ -306,6 +306,28 @@ TEST(ChunkedBroadcast, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("take fewer chunks or ranks"));
 }
 
+// Every node by itself, as one node alone; and GPUs of equal number of all nodes.
+TEST(ChunkedBroadcast, RunsInGroups) {
+  const auto grouped = [](const EquippedSystem& system, const char* group) {
+    config::Diagnostics diagnostics;
+    const std::string keys =
+        fmt::format("group: {}, chunks: 4, streams: 2, ", group) + by_codec("root", codec::example_codec(2, 50, 4));
+    const std::string text = codec::codec_sources + std::string("groups: {node: {by: node}, across: {stride: 4}}\n") +
+                             fmt::format("queues: {{main: [{}]}}\n", broadcast(1e6, keys));
+    const auto root = config::load_text("t.yaml", text, {}, diagnostics);
+    program::WgTraceFiles traces;
+    const auto built = operators::build_program(*root, system, traces, diagnostics);
+    EXPECT_EQ(diagnostics.str(), "");
+    const replay::Result result = built.program ? replay::run(system, *built.program) : replay::Result{};
+    EXPECT_EQ(result.deadlock, "");
+    return result.end;
+  };
+  const Time one_node = grouped(example_equipped(4), "node");
+  EXPECT_GT(one_node, Time{});
+  EXPECT_EQ(grouped(example_equipped(4, 3), "node"), one_node);
+  EXPECT_GT(grouped(example_equipped(4, 3), "across"), Time{});
+}
+
 TEST(ChunkedBroadcast, TwoBehindEachOtherAndBesideAKernel) {
   const EquippedSystem system = example_equipped(2, 2);
   const std::string one = broadcast(1e6, "chunks: 4, " + by_codec("root", codec::example_codec(2, 50, 4)));
