@@ -16,6 +16,7 @@
 #include "app/report/formats.hpp"
 #include "app/study/prepare.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
+#include "models/workload/codec/spec.hpp"
 #include "models/workload/libraries/plan_library.hpp"
 #include "models/workload/libraries/software.hpp"
 #include "models/workload/transformer/model.hpp"
@@ -130,6 +131,8 @@ std::string check_kind(FileKind kind, const config::Node& tree, config::Diagnost
       return check_part<libraries::PlanLibrarySpec>(kind, tree, diagnostics);
     case FileKind::transformer_model:
       return check_part<transformer::ModelSpec>(kind, tree, diagnostics);
+    case FileKind::codec:
+      return check_part<codec::CodecSpec>(kind, tree, diagnostics);
     case FileKind::scenario:
     case FileKind::validation:
     case FileKind::wg_trace:

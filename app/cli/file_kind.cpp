@@ -7,6 +7,7 @@
 #include "app/evidence/validate/validation.hpp"
 #include "app/study/scenario.hpp"
 #include "models/hardware/machine/spec.hpp"
+#include "models/workload/codec/spec.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "models/workload/libraries/gemm_library.hpp"
 #include "models/workload/libraries/plan_library.hpp"
@@ -34,6 +35,8 @@ std::string_view to_string(FileKind kind) {
       return "library of plans";
     case FileKind::transformer_model:
       return "transformer model";
+    case FileKind::codec:
+      return "codec";
     case FileKind::wg_trace:
       return "WG trace";
   }
@@ -46,7 +49,7 @@ bool is_wg_trace(const std::filesystem::path& file) {
 }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
-  const std::array<std::pair<FileKind, const config::Description*>, 9> kinds = {{
+  const std::array<std::pair<FileKind, const config::Description*>, 10> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},
       {FileKind::validation, &config::description<validate::ValidationSpec>()},
       {FileKind::system, &config::description<machine::SystemSpec>()},
@@ -56,6 +59,7 @@ std::optional<FileKind> kind_of(const config::Node& tree) {
       {FileKind::gemm_library, &config::description<libraries::GemmLibrarySpec>()},
       {FileKind::plan_library, &config::description<libraries::PlanLibrarySpec>()},
       {FileKind::transformer_model, &config::description<transformer::ModelSpec>()},
+      {FileKind::codec, &config::description<codec::CodecSpec>()},
   }};
   std::optional<FileKind> best;
   std::ptrdiff_t most = 0;

@@ -19,6 +19,7 @@ enum class FileKind {
   gemm_library,
   plan_library,
   transformer_model,
+  codec,
   wg_trace
 };
 std::string_view to_string(FileKind kind);

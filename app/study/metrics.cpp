@@ -109,6 +109,14 @@ const std::vector<MetricInfo>& metric_infos() {
          "Of a kernel: mean time a workgroup takes for the phase once; wait is for flags"},
         {"<operation>_<phase>_per_workgroup_us",
          "Of a replayed kernel: what a physical workgroup spends in the phase in all, mean"},
+        {"<operation>_spent_us",
+         "Of an operation in parts, such as the chunks of a broadcast: what a rank spends in all of its parts, mean "
+         "over "
+         "ranks that have them"},
+        {"<operation>_ratio", "Of a compressed broadcast: plain bytes over compressed ones, over all chunks"},
+        {"<operation>_lossy_hops", "Of the same: most lossy codings one after the other that a byte goes through"},
+        {"<operation>_error_bound",
+         "Of the same: largest error over the largest value after so many, by the codec's stated bound"},
         {"<operation>_algbw_gb_per_s",
          "Of a collective, as nccl-tests: its size over its time (first begin to last end). The size is that of a "
          "rank's buffer, of all_gather's output"},

@@ -9,6 +9,7 @@
 
 #include "app/study/collectives.hpp"
 #include "app/study/operating.hpp"
+#include "app/study/told.hpp"
 #include "models/hardware/machine/machine.hpp"
 #include "models/hardware/machine/parts.hpp"
 #include "models/hardware/replay/fold.hpp"
@@ -66,21 +67,19 @@ void add_recorded(const builder::RecordedKernel& kernel, const std::string& word
   add_phases(word, kernel.phases, kernel.workgroups, true, metrics);
 }
 
-void add_operations(const replay::Result& result, const std::vector<builder::RecordedKernel>& kernels,
-                    std::vector<Metric>& metrics) {
-  std::vector<std::string> names;
-  for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
-  const std::vector<std::string> words = metric_words(names);
-  for (std::size_t o = 0; o < names.size(); ++o) {
+void add_operations(const std::vector<Told>& operations, const Words& words,
+                    const std::vector<builder::RecordedKernel>& kernels, std::vector<Metric>& metrics) {
+  for (const Told& one : operations) {
+    const std::string& word = words.at(one.times.name);
     const bool has_record = std::any_of(kernels.begin(), kernels.end(), [&](const builder::RecordedKernel& kernel) {
-      return kernel.kernel == names[o];
+      return kernel.kernel == one.times.name;
     });
-    add_operation(result.operations[o], words[o], has_record, metrics);
+    add_operation(one.times, word, has_record, metrics);
+    if (one.parts == 1 || one.ranks == 0) continue;
+    const double mean = std::round(static_cast<double>(one.times.spent.ps) / static_cast<double>(one.ranks)) / 1e6;
+    metrics.emplace_back("<operation>_spent_us", mean, word);
   }
-  for (const builder::RecordedKernel& kernel : kernels) {
-    const auto of = std::find(names.begin(), names.end(), kernel.kernel);
-    add_recorded(kernel, words[static_cast<std::size_t>(of - names.begin())], metrics);
-  }
+  for (const builder::RecordedKernel& kernel : kernels) add_recorded(kernel, words.at(kernel.kernel), metrics);
 }
 
 // Index of the collective's first operation among those of all queues.
@@ -91,10 +90,8 @@ std::size_t first_operation(const builder::Exchange& exchange, const program::Pr
 }
 
 // Bandwidths as nccl-tests defines them, over the time from the collective's first begin to its last end.
-void add_bandwidths(const replay::Result& result, const PreparedRun& run, std::vector<Metric>& metrics) {
-  std::vector<std::string> names;
-  for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
-  const std::vector<std::string> words = metric_words(names);
+void add_bandwidths(const replay::Result& result, const PreparedRun& run, const Words& words,
+                    std::vector<Metric>& metrics) {
   for (const builder::Exchange& exchange : run.exchanges) {
     const std::size_t first = first_operation(exchange, *run.program);
     Time begin = Time::max();
@@ -104,21 +101,22 @@ void add_bandwidths(const replay::Result& result, const PreparedRun& run, std::v
       end = std::max(end, result.operations[o].end);
     }
     if (exchange.operations == 0 || end <= begin) continue;
+    const std::string& word = words.at(result.operations[first].name);
     const double algbw = exchange.size.value / (end - begin).seconds() * 1e-9;
     const auto rounded = [](double rate) { return std::round(rate * 1e6) / 1e6; };
-    metrics.emplace_back("<operation>_algbw_gb_per_s", rounded(algbw), words[first]);
-    metrics.emplace_back("<operation>_busbw_gb_per_s", rounded(algbw * exchange.on_wire), words[first]);
+    metrics.emplace_back("<operation>_algbw_gb_per_s", rounded(algbw), word);
+    metrics.emplace_back("<operation>_busbw_gb_per_s", rounded(algbw * exchange.on_wire), word);
+    for (const auto& [kind, value] : exchange.stated) metrics.emplace_back(kind, value, word);
   }
 }
 
-void add_rank_times(const replay::Result& result, const PreparedRun& run, std::vector<Metric>& metrics) {
-  std::vector<std::string> names;
-  for (const replay::OperationTimes& operation : result.operations) names.push_back(operation.name);
-  const std::vector<std::string> words = metric_words(names);
+void add_rank_times(const replay::Result& result, const PreparedRun& run, const Words& words,
+                    std::vector<Metric>& metrics) {
   for (const builder::Exchange& exchange : run.exchanges) {
     const std::size_t first = first_operation(exchange, *run.program);
     const std::vector<RankTime> times = rank_times(exchange, first, result);
     if (times.empty()) continue;
+    const std::string& word = words.at(result.operations[first].name);
     const auto add = [&](const char* part, Time RankTime::*of) {
       Time least = Time::max(), most;
       double sum = 0;
@@ -128,9 +126,9 @@ void add_rank_times(const replay::Result& result, const PreparedRun& run, std::v
         sum += static_cast<double>((time.*of).ps);
       }
       const double mean = std::round(sum / static_cast<double>(times.size())) / 1e6;
-      metrics.emplace_back(fmt::format("<operation>_rank_{}_min_us", part), microseconds(least), words[first]);
-      metrics.emplace_back(fmt::format("<operation>_rank_{}_mean_us", part), mean, words[first]);
-      metrics.emplace_back(fmt::format("<operation>_rank_{}_max_us", part), microseconds(most), words[first]);
+      metrics.emplace_back(fmt::format("<operation>_rank_{}_min_us", part), microseconds(least), word);
+      metrics.emplace_back(fmt::format("<operation>_rank_{}_mean_us", part), mean, word);
+      metrics.emplace_back(fmt::format("<operation>_rank_{}_max_us", part), microseconds(most), word);
     };
     add("wait", &RankTime::wait);
     add("move", &RankTime::move);
@@ -159,10 +157,12 @@ Time between_events(const replay::Result& result, const host::HostSpec& host) {
 }
 
 // The period of a repeated program: the host enqueues ahead, so it matters only if enqueueing takes longer than
-// running.
-Time repeated(const replay::Result& result, const host::HostSpec& host) {
+// running. What a host thread enqueues later is not ahead.
+Time repeated(const replay::Result& result, const program::Program& program, const host::HostSpec& host) {
   const Begin first = first_begin(result);
-  const Time enqueued = host.enqueue * static_cast<std::int64_t>(result.operations.size());
+  std::size_t ahead = 0;
+  for (const program::Queue& queue : program.queues) ahead += queue.by_host ? 0 : queue.operations.size();
+  const Time enqueued = host.enqueue * static_cast<std::int64_t>(ahead);
   return std::max(enqueued, result.end - first.time + (first.kernel ? host.queue_gap : Time{}));
 }
 
@@ -189,13 +189,15 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
   std::vector<Metric> metrics;
   metrics.push_back({"time_us", microseconds(result.end)});
   metrics.push_back({"between_events_us", microseconds(between_events(result, machine.gpu().host))});
-  metrics.push_back({"repeated_us", microseconds(repeated(result, machine.gpu().host))});
+  metrics.push_back({"repeated_us", microseconds(repeated(result, *run.program, machine.gpu().host))});
   metrics.push_back({"skew_percent", percent(static_cast<double>((result.end - first).ps) / end)});
   metrics.push_back({"rank_min_us", microseconds(first)});
   metrics.push_back({"rank_max_us", microseconds(*std::max_element(result.rank_end.begin(), result.rank_end.end()))});
-  add_operations(result, run.recorded, metrics);
-  add_bandwidths(result, run, metrics);
-  add_rank_times(result, run, metrics);
+  const std::vector<Told> operations = told(result);
+  const Words words = words_of(operations);
+  add_operations(operations, words, run.recorded, metrics);
+  add_bandwidths(result, run, words, metrics);
+  add_rank_times(result, run, words, metrics);
   metrics.push_back({"ranks", static_cast<double>(run.program->ranks())});
   metrics.push_back({"workgroups", static_cast<double>(result.workgroups)});
   add_parts(result, machine, metrics);
@@ -203,12 +205,13 @@ std::vector<Metric> metrics_of(const replay::Result& result, const PreparedRun& 
 }
 
 // Power of a repeated program: its energy above idle is spent once per period, however long that is.
-void add_power(const replay::Result& replayed, const machine::Machine& machine, RunResult& result) {
+void add_power(const replay::Result& replayed, const program::Program& program, const machine::Machine& machine,
+               RunResult& result) {
   const auto* meters = machine.site().find<part::Meters>();
   if (meters == nullptr) return;
   const machine::GpuSpec& gpu = machine.gpu();
   const double idle = gpu.power->idle.value;
-  const double period = repeated(replayed, gpu.host).seconds();
+  const double period = repeated(replayed, program, gpu.host).seconds();
   double joules = 0, highest = 0, flop = 0;
   for (part::Rank rank = 0; rank < machine.ranks(); ++rank) {
     const part::Meters::Drawn drawn = meters->drawn(rank, replayed.end);
@@ -339,7 +342,7 @@ RunResult simulate_once(const PreparedRun& run, program::Observer* observer, con
   result.time = replayed.end;
   result.queues = queues_of(replayed, *run.program);
   result.metrics = metrics_of(replayed, run, *machine);
-  add_power(replayed, *machine, result);
+  add_power(replayed, *run.program, *machine, result);
   result.notes = run.notes;
   result.perturbed = run.system->uneven != nullptr;
   if (result.perturbed) result.unfelt = unfelt(*run.system->uneven, *machine, replayed);

@@ -148,7 +148,7 @@ struct Kernel {
   RankSet ranks{};
 };
 
-// One copy by a DMA engine, to a peer of the same node or within the rank.
+// One copy: by a DMA engine, to a peer that stores reach or within the rank; else by the NICs, told by a host thread.
 struct Transfer {
   Rank peer = 0;
   Bytes bytes;
@@ -198,6 +198,8 @@ struct Queue {
   // The queue that this one is a stream of: an operator of that queue added the stream for work that runs beside the
   // queue's own operations. Streams come after all queues in `queues` and count as part of their queue.
   std::uint32_t stream_of = no_queue;
+  // Of a stream: a host thread comes to an operation when the one before has ended, and enqueues it then and not ahead.
+  bool by_host = false;
 };
 
 // concurrent: queues only wait for flags. serial: a queue also waits for the end of the queue launched before it, as if

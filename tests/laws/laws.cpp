@@ -16,7 +16,9 @@ namespace {
 
 bool any(const std::string&) { return true; }
 bool has_size(const std::string& op) { return op != "wg_trace"; }
-bool moves_bytes(const std::string& op) { return op != "gemm" && op != "stream" && op != "delay"; }
+bool moves_bytes(const std::string& op) {
+  return op != "gemm" && op != "stream" && op != "delay" && !op.ends_with("compress");
+}
 bool is_collective(const std::string& op) {
   Workload work;
   work.op = op;
@@ -201,7 +203,9 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 // first peer may be in the same node or in another one.
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
-  if (work.op == "broadcast" || work.op == "wg_trace" || work.op == "msccl" || work.op == "mscclpp") return false;
+  if (work.op == "broadcast" || work.op == "chunked_broadcast" || work.op == "wg_trace" || work.op == "msccl" ||
+      work.op == "mscclpp")
+    return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
       work.is("algorithm", "tree") || work.find("gemm.m") != nullptr)  // ranks may have unequal rows, or begin alike
     return false;

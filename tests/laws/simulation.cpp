@@ -75,7 +75,8 @@ config::Node program_tree(const std::string& text, config::Diagnostics& diagnost
 }  // namespace
 
 std::string Scenario::yaml() const {
-  return fmt::format("description: a law\nsystem: ../systems/{}.yaml\nprogram: {}\n", system, program);
+  return fmt::format("sources: {{s: a test}}\ndescription: a law\nsystem: ../systems/{}.yaml\nprogram: {}\n", system,
+                     program);
 }
 
 std::string Scenario::command() const {
@@ -132,7 +133,8 @@ Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Foldin
     return outcome;
   };
   try {
-    config::Node tree = program_tree("description: a law\nsystem: {}\nprogram: " + scenario.program, diagnostics);
+    config::Node tree =
+        program_tree("sources: {s: a test}\ndescription: a law\nsystem: {}\nprogram: " + scenario.program, diagnostics);
     if (config::Node* system = tree.find("system")) *system = system_tree(scenario.system);
     std::vector<std::string> sets;
     for (const Change& change : scenario.changes) sets.push_back(change.path + "=" + change.value);

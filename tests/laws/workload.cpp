@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "models/algorithms/mscclang/programs/registry.hpp"
 #include "tests/laws/own_kernel.hpp"
+#include "tests/support/example_codec.hpp"
 
 namespace moire::laws {
 
@@ -119,6 +121,31 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   if (!scatters) add("communication_cus", random.of<const char*>({"1", "4", "16"}));
 }
 
+bool of_codec(const std::string& op) {
+  return op == "compress" || op == "decompress" || op == "decompress_reduce_compress";
+}
+
+// A codec as ratio, operations and clocks; its key's time is what a call and the way to the host take.
+void draw_codec(Case& one, Random& random) {
+  const char* codec = random.of<const char*>({"1 100 6", "4 300 6", "8 20 0", "1.5 0 0", "2 2000 4"});
+  one.work.keys.push_back({"codec", codec, random.of({0., 1'000'000., 20'000'000.})});
+}
+
+void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
+  const auto add = [&one](const char* key, std::string text) { one.work.keys.push_back({key, std::move(text)}); };
+  const std::string algorithm = random.of<const char*>({"chain", "chain", "binomial", "scatter_all_gather"});
+  const std::string compression = random.of<const char*>({"off", "every_hop", "root", "root"});
+  add("algorithm", algorithm);
+  add("compression", compression);
+  if (compression != "off") draw_codec(one, random);
+  // Without a number the machine decides, and another one decides otherwise.
+  if (how == Draw::strict) one.work.size = std::max(one.work.size, 16.);
+  if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "3", "8", "16"}));
+  if (random.one_in(3)) add("streams", random.of<const char*>({"2", "4"}));
+  if (algorithm == "chain" && compression == "root" && random.one_in(2)) add("between_nodes", "true");
+  if (how == Draw::loose && random.one_in(3)) add("root", random.of<const char*>({"1", "5", "77"}));
+}
+
 void draw_stream(Case& one, Random& random) {
   one.work.keys.clear();
   switch (random.below(4)) {
@@ -201,7 +228,7 @@ void draw_ranks(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
     if (one_of(one.op, {"wg_trace", "mscclpp"})) one.nodes = 1;
     if (one.op == "wg_trace") one.gpus = 2;
     if (one.op == "mscclpp") one.gpus = own_gpus >= 8 && random.one_in(2) ? 8 : 2;
-    if (!one_of(one.op, {"gemm", "stream", "delay"}) && one.nodes * one.gpus < 2) {
+    if (!one_of(one.op, {"gemm", "stream", "delay"}) && !of_codec(one.op) && one.nodes * one.gpus < 2) {
       if (own_gpus >= 2)
         one.gpus = 2;
       else
@@ -234,7 +261,7 @@ std::string Workload::text(double times) const {
   };
   const std::string bytes = fmt::format("{} B", size);
   if (collective()) add("bytes_per_rank", bytes);
-  if (op == "msccl" || op == "mscclpp") add("bytes", bytes);
+  if (op == "msccl" || op == "mscclpp" || op == "chunked_broadcast" || of_codec(op)) add("bytes", bytes);
   if (op == "gemm") add("k", fmt::format("{}", size));
   if (op == "kernel") add("let", fmt::format("{{size: {}, slower: {}}}", size, times));
   if (op == "delay") add("time", fmt::format("{} ns", size * times));
@@ -253,6 +280,13 @@ std::string Workload::text(double times) const {
   }
   for (const Key& key : keys) {
     if ((op == "stream" && key.name == "half") || key.name.starts_with("gemm.")) continue;
+    if (key.name == "codec") {
+      double ratio = 1, operations = 0, cycles = 0;
+      std::istringstream(key.text) >> ratio >> operations >> cycles;
+      const double us = key.ps * times / 1e6;
+      add(key.name, codec::flow(codec::example_codec(ratio, operations, cycles, us, us)));
+      continue;
+    }
     add(key.name, key.ps < 0 ? key.text : fmt::format("{} ps", key.ps * times));
   }
   if (op == "dlrm_iteration")
@@ -272,10 +306,12 @@ std::vector<Change> Case::machine() const {
   // Much traffic between nodes in coarser pieces, or a run would take minutes.
   constexpr double most_pieces = 2e5;
   const auto ranks = static_cast<double>(nodes * gpus);
-  const double traffic = work.size * ranks * (op == "all_gather" || op == "broadcast" ? ranks : 2);
+  const double traffic =
+      work.size * ranks * (op == "all_gather" || op == "broadcast" || op == "chunked_broadcast" ? ranks : 2);
   double chunk = number_of(system, "system.network.chunk", 4096);
-  const bool coarser =
-      nodes > 1 && (work.collective() || op == "msccl" || op == "kernel") && traffic / chunk > most_pieces;
+  const bool coarser = nodes > 1 &&
+                       (work.collective() || op == "msccl" || op == "kernel" || op == "chunked_broadcast") &&
+                       traffic / chunk > most_pieces;
   while (coarser && traffic / chunk > most_pieces) chunk *= 2;
   if (coarser) changes.push_back({"system.network.chunk", fmt::format("{} B", chunk)});
   if (number_of(system, "system.fabric.torus.dimensions.0", 0) > 0) {
@@ -326,6 +362,8 @@ void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   if (one.op == "gemm") draw_gemm(one, random, how);
   if (of_tensor_parallelism(one.op)) draw_tensor_parallel(one, random, how);
   if (one.op == "stream") draw_stream(one, random);
+  if (one.op == "chunked_broadcast") draw_chunked_broadcast(one, random, how);
+  if (of_codec(one.op)) draw_codec(one, random);
   if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") draw_embedding(one, random, how);
   if (one.op == "msccl") draw_msccl(one, random);
   if (one.op == "mscclpp") draw_plan(one, random);

@@ -1,4 +1,6 @@
 // When the operations of queues start and end.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -49,6 +51,7 @@ const program::Operation* Replay::operation_before(Rank rank, std::uint32_t queu
 void Replay::enqueue_all() {
   bool alike = machine_.site().uneven().start.empty();
   for (const program::Queue& queue : program_.queues) {
+    if (queue.by_host) continue;
     for (const program::Operation& operation : queue.operations)
       alike = alike && std::visit([](const auto& op) { return op.ranks == nullptr; }, operation);
   }
@@ -57,7 +60,7 @@ void Replay::enqueue_all() {
 
 // When the host of a rank has enqueued each operation: the first operation of every queue, then the second of every
 // queue, and so on; in serial order, one queue after the other. A queue and its streams share the queue's turn. Copies
-// that begin together are enqueued one right after the other.
+// that begin together are enqueued one right after the other. What a host thread comes to later is enqueued then.
 std::vector<Time> Replay::enqueued_by(Rank rank) const {
   const Time each = machine_.gpu().host.enqueue;
   const Time behind_copy = machine_.gpu().dma.queued_enqueue.value_or(each);
@@ -68,9 +71,10 @@ std::vector<Time> Replay::enqueued_by(Rank rank) const {
     by_position[orders_[queue].position].push_back(queue);
   std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>> order;
   std::int64_t queued = 0;
-  for (const std::vector<std::uint32_t>& family : by_position) {
+  for (std::vector<std::uint32_t>& family : by_position) {
     std::int64_t turn = 0;
     std::size_t longest = 0;
+    std::erase_if(family, [this](std::uint32_t queue) { return program_.queues[queue].by_host; });
     for (const std::uint32_t queue : family) longest = std::max(longest, program_.queues[queue].operations.size());
     for (std::uint32_t i = 0; i < longest; ++i) {
       for (const std::uint32_t queue : family) {
@@ -121,6 +125,10 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
     follower.cus_wait = state.cus_wait;
     return schedule_next(rank, orders_[queue].after);
   }
+  if (program_.queues[queue].by_host) {
+    enqueue_now(rank, queue);
+    return;
+  }
   state.enqueued = enqueued(rank, queue, state.next);
   Time at = state.enqueued;
   state.ready = at;
@@ -131,6 +139,18 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   }
   machine_.loop().calendar().schedule(std::max(at, machine_.loop().now()), *this,
                                       pack(Event::start, rank * program_.queues.size() + queue));
+}
+
+// One thread of the rank enqueues kernels and copies by engines; flags it looks at and raises by the way.
+void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
+  QueueState& state = queue_state(rank, queue);
+  Time at = std::max(machine_.loop().now(), machine_.site().uneven().start_of(rank));
+  if (runner(rank, program_.queues[queue].operations[state.next]) != Runner::none) {
+    Time& free = host_threads_[(own_host_ ? program_.family(queue) * machine_.ranks() : 0) + rank];
+    at = free = std::max(at, free) + machine_.gpu().host.enqueue;
+  }
+  state.enqueued = state.ready = at;
+  machine_.loop().calendar().schedule(at, *this, pack(Event::start, rank * program_.queues.size() + queue));
 }
 
 namespace {
@@ -160,6 +180,8 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
     // A copy behind a copy: the engine reads the command as soon as the host has enqueued it.
     if (std::holds_alternative<program::Copy>(before)) return {state.end, {}};
   }
+  // A host thread that posts to a NIC sees the end of kernels at once.
+  if (std::holds_alternative<program::Copy>(next) && runner(rank, next) == Runner::none) return {state.end, {}};
   // Signals and waits take no turn of their own; the operation after them pays the queue gap.
   if (std::holds_alternative<program::Signal>(next) || std::holds_alternative<program::Wait>(next))
     return {state.end, {}};
@@ -173,7 +195,8 @@ Replay::Behind Replay::behind(const program::Operation& before, Rank rank, std::
 
 Replay::Runner Replay::runner(Rank rank, const program::Operation& operation) const {
   if (std::holds_alternative<program::Kernel>(operation)) return Runner::cus;
-  if (!std::holds_alternative<program::Copy>(operation)) return Runner::none;
+  const auto* copy = std::get_if<program::Copy>(&operation);
+  if (copy == nullptr || leaves_node(rank, copy->transfer(rank))) return Runner::none;
   return copied_by_kernel(rank, operation) ? Runner::cus : Runner::engine;
 }
 
@@ -262,7 +285,7 @@ void Replay::start_copy(Rank rank, std::uint32_t queue, const program::Copy& cop
 
 void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number,
                     Time ready) {
-  MOIRE_INVARIANT(transfer.peer == rank || machine_.reach().stores(rank, transfer.peer), "a DMA copy leaves its node");
+  if (leaves_node(rank, transfer)) return post(rank, queue, transfer, number);
   if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
   visit(transfer.peer);
   const std::uint64_t id = rank * program_.queues.size() + queue;
@@ -274,10 +297,54 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
        .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
 }
 
+bool Replay::leaves_node(Rank rank, const program::Transfer& transfer) const {
+  return transfer.peer != rank && !machine_.reach().stores(rank, transfer.peer);
+}
+
+// A message of the host thread that serves the NIC. An empty one is a byte.
+void Replay::post(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number) {
+  const Bytes bytes{std::max(transfer.bytes.value, 1.0)};
+  ++result_.traffic.puts;
+  result_.traffic.put_bytes = result_.traffic.put_bytes + bytes;
+  puts_.put({.source = rank,
+             .destination = transfer.peer,
+             .sender = rank,
+             .receiver = transfer.peer,
+             .queue = program_.family(queue),
+             .queue_pair = queue,
+             .bytes = bytes,
+             .proxied = true,
+             .sink = this,
+             .payload = pack(Event::copied,
+                             std::uint64_t{number} << copy_number_shift | (rank * program_.queues.size() + queue))});
+}
+
+void Replay::end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
+                      const std::function<program::Transfer(Rank)>& transfer_of) {
+  program::FlagRef flag = transfer.flag;
+  // Of a rank that is not simulated: that of the one which stands for it, as its sender says.
+  if (machine_.images() > 1 && flag != program::no_flag) {
+    const Rank away = program_.place_of(flag).rank / machine_.ranks() * machine_.ranks();
+    flag = transfer_of((rank + program_.ranks() - away) % program_.ranks()).flag;
+  }
+  if (observer_ != nullptr) {
+    observer_->put({rank, transfer.peer, program::no_cu, Bytes{std::max(transfer.bytes.value, 1.0)}, flag,
+                    fmt::format("NIC {}", puts_.endpoint_of(rank)), queue_state(rank, queue).begin,
+                    machine_.loop().now(), program::no_rank});
+  }
+  if (flag != program::no_flag) flags_.raise(flag);
+}
+
 void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
   QueueState& state = queue_state(rank, queue);
   const auto& copy = std::get<program::Copy>(program_.queues[queue].operations[state.next]);
-  const program::Transfer transfer = number == 0 ? copy.transfer(rank) : copy.beside[number - 1](rank);
+  const auto& transfer_of = number == 0 ? copy.transfer : copy.beside[number - 1];
+  const program::Transfer transfer = transfer_of(rank);
+  if (leaves_node(rank, transfer)) {
+    end_post(rank, queue, transfer, transfer_of);
+    if (--state.copies == 0) end_operation(rank, queue);
+    return;
+  }
   const part::Copies::Finished done = copies_.finished(rank, program_.family(queue));
   if (observer_ != nullptr) {
     observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
@@ -295,6 +362,8 @@ void Replay::end_operation(Rank rank, std::uint32_t queue) {
   OperationTimes& times = result_.operations[operation_index(queue, state.next)];
   times.begin = std::min(times.begin, state.begin);
   times.end = std::max(times.end, now);
+  times.spent += now - state.begin;
+  ++times.ran;
   auto& spans = result_.spans[operation_index(queue, state.next)];
   if (!spans.empty()) spans[rank] = {state.begin, now};
   if (observer_ != nullptr) {

@@ -74,6 +74,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   const std::uint32_t own = machine.site().apart().queues;
   MOIRE_INVARIANT(own == 1 || own == program.families(), "a machine was taken apart for another program");
   host_copies_.resize(machine.ranks());
+  host_threads_.resize(machine.ranks() * (own_host_ ? program.families() : std::size_t{1}));
   if (likes == Likes::one && find_stand_ins()) {
     stand_ins_.resize(result_.operations.size());
     by_itself_.resize(machine.ranks());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct OperationTimes {
   std::string name;
   Time begin = Time::max();  // earliest over ranks
   Time end;                  // latest over ranks
+  Time spent;                // from begin to end, summed over the ranks that were simulated
+  std::int64_t ran = 0;      // number of those ranks
   // Kernels only: when the first workgroup was placed, and the work of all workgroups over all ranks.
   Time first_workgroup = Time::max();
   std::int64_t workgroups = 0;              // over all ranks
@@ -192,6 +195,7 @@ class Replay final : public core::EventSink {
   void set_launch_order();
   void enqueue_all();
   void schedule_next(Rank rank, std::uint32_t queue);
+  void enqueue_now(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
   // Of an operation that follows another one: when its turn comes and, if it is a copy, when its command may be read.
   struct Behind {
@@ -211,6 +215,11 @@ class Replay final : public core::EventSink {
   void start_copy(Rank rank, std::uint32_t queue, const program::Copy& copy);
   void submit(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number, Time ready);
   void end_copy(Rank rank, std::uint32_t queue, std::uint32_t number);
+  // Copies to GPUs of other nodes.
+  bool leaves_node(Rank rank, const program::Transfer& transfer) const;
+  void post(Rank rank, std::uint32_t queue, const program::Transfer& transfer, std::uint32_t number);
+  void end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
+                const std::function<program::Transfer(Rank)>& transfer_of);
   void end_operation(Rank rank, std::uint32_t queue);
 
   // workgroups.cpp
@@ -288,6 +297,7 @@ class Replay final : public core::EventSink {
   std::vector<Flight> flights_;
   std::vector<std::deque<HostCopy>> host_copies_;  // by rank
   std::vector<std::uint32_t> free_flights_;
+  std::vector<Time> host_threads_;       // until when that of each rank enqueues, where queues have their own each
   std::vector<part::Placement> placed_;  // scratch
   std::vector<StandIn> stand_ins_;       // by operation; empty: every rank is simulated
   std::vector<bool> by_itself_;          // by rank: executes a kernel that has a stand-in

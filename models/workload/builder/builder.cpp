@@ -2,19 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <string_view>
+
 #include "models/hardware/cu/occupancy.hpp"
 
 namespace moire::builder {
 
 std::string Builder::unique(const std::string& name) const {
-  int same = 1;
+  std::set<std::string_view> same;
   for (const program::Queue& other : program.queues) {
     for (const program::Operation& operation : other.operations) {
       const std::string& taken = program::name_of(operation);
-      if (taken == name || taken.rfind(name + "#", 0) == 0) ++same;
+      if (taken == name || (taken.rfind(name + "#", 0) == 0)) same.insert(taken);
     }
   }
-  return same == 1 ? name : fmt::format("{}#{}", name, same);
+  return same.empty() ? name : fmt::format("{}#{}", name, same.size() + 1);
 }
 
 program::Queue& Builder::stream(const std::string& name) const {
@@ -24,6 +27,32 @@ program::Queue& Builder::stream(const std::string& name) const {
   made.cus = queue.cus;
   made.stream_of = program.number_of(queue);
   return program.queues.emplace_back(std::move(made));
+}
+
+namespace {
+// An event of every rank that one queue signals and another one waits for.
+std::function<program::FlagRef(program::Rank)> event_of(const Builder& build, const std::string& name) {
+  const auto raised_by = [name](program::Rank rank, std::uint32_t) { return std::pair{rank, name}; };
+  const program::FlagBlock flags = build.program.add_flags({name, 1, raised_by});
+  return [flags](program::Rank rank) { return flags.at(rank, 0); };
+}
+}  // namespace
+
+program::Queue& Builder::fork(const std::string& name) const {
+  program::Queue& made = stream(name);
+  if (queue.operations.empty()) return made;
+  const std::string event = unique(name + "_may_begin");
+  const auto begin = event_of(*this, event);
+  queue.operations.emplace_back(program::Signal{event, begin});
+  made.operations.emplace_back(program::Wait{unique(name + "_begins"), begin});
+  return made;
+}
+
+void Builder::join(program::Queue& made, const std::string& name) const {
+  const std::string event = unique(made.name + "_ends");
+  const auto end = event_of(*this, event);
+  made.operations.emplace_back(program::Signal{event, end});
+  queue.operations.emplace_back(program::Wait{name, end});
 }
 
 double bytes_of(DataType type) { return type == DataType::fp32 ? 4 : 2; }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/workload/libraries/software.hpp"
@@ -29,6 +30,8 @@ struct Exchange {
   double on_wire = 1;  // busbw over algbw: what a rank has to send of each byte of it
   // Who communicates with whom; null: all ranks.
   std::shared_ptr<const std::vector<std::vector<program::Rank>>> communicators{};
+  // Figures that follow from its keys: kind of metric, value.
+  std::vector<std::pair<std::string, double>> stated{};
 };
 
 struct Builder {
@@ -52,7 +55,12 @@ struct Builder {
   // A new stream of the queue, for operations beside its own. It begins with the program: what comes behind operations
   // of the queue waits for a flag that the queue signals, and the queue for one that the stream raises.
   program::Queue& stream(const std::string& name) const;
-  // A name that no other operation of the program has: "embedding", then "embedding#2".
+  // A stream that begins when the queue comes to here; and the queue waits, in an operation of this name, for the end
+  // of such a stream.
+  program::Queue& fork(const std::string& name) const;
+  void join(program::Queue& stream, const std::string& name) const;
+  // A name that no other operation of the program has: "embedding", then "embedding#2". Parts of one operation that an
+  // operator gives one name are told as one.
   std::string unique(const std::string& name) const;
 };
 

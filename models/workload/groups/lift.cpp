@@ -1,5 +1,6 @@
 #include "models/workload/groups/lift.hpp"
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -179,14 +180,23 @@ bool append_to(const Layout& layout, builder::Builder& build, const std::functio
   if (!append(own)) return false;
   const auto map = std::make_shared<Map>(layout, build.ranks(), inner);
   map->add_flags(build.program);
-  auto set = std::make_shared<std::vector<bool>>(build.ranks());
-  for (Rank rank = 0; rank < build.ranks(); ++rank) (*set)[rank] = map->has(rank);
+  // Ranks of the whole program whose place in their communicator has an operation; sets are shared as they were.
+  std::map<program::RankSet, program::RankSet> sets;
+  const auto lifted_set = [&](const program::RankSet& inner_set) {
+    program::RankSet& known = sets[inner_set];
+    if (known) return known;
+    auto set = std::make_shared<std::vector<bool>>(build.ranks());
+    for (Rank rank = 0; rank < build.ranks(); ++rank)
+      (*set)[rank] = map->has(rank) && (!inner_set || (*inner_set)[map->own(rank)]);
+    return known = set;
+  };
   for (const program::Queue& made : inner->queues) {
     if (&made == &taken) continue;
     program::Queue& to = &made == &main ? build.queue : build.stream(made.name.substr(main.name.size() + 1));
+    to.by_host = made.by_host;
     for (const program::Operation& operation : made.operations) {
       program::Operation whole = lifted(operation, map);
-      std::visit([&set](auto& op) { op.ranks = set; }, whole);
+      std::visit([&](auto& op) { op.ranks = lifted_set(op.ranks); }, whole);
       to.operations.push_back(std::move(whole));
     }
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/workload/broadcast/operators.hpp"
+#include "models/workload/codec/operators.hpp"
 #include "models/workload/collective/operators.hpp"
 #include "models/workload/kernel/operators.hpp"
 #include "models/workload/libraries/plan_library.hpp"
@@ -22,6 +24,10 @@ const std::vector<builder::Operator>& all() {
       collective::all_to_all_operator(),
       collective::broadcast_operator(),
       collective::send_recv_operator(),
+      broadcast::chunked_broadcast_operator(),
+      codec::compress_operator(),
+      codec::decompress_operator(),
+      codec::decompress_reduce_compress_operator(),
       kernel::gemm_operator(),
       tensor_parallel::gemm_reduce_scatter_operator(),
       tensor_parallel::all_gather_gemm_operator(),

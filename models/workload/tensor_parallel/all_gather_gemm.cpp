@@ -265,10 +265,10 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   // Streams fork before the kernel and join behind it.
   const Rank streams = engines ? std::min(static_cast<Rank>(spec.copy_streams), rows.neighbours - 1) : 0;
   std::vector<program::Queue*> copies;
-  for (Rank stream = 0; stream < streams; ++stream) copies.push_back(&fork(build, "copies"));
+  for (Rank stream = 0; stream < streams; ++stream) copies.push_back(&build.fork("copies"));
   build.queue.operations.emplace_back(std::move(kernel));
   for (Rank stream = 0; stream < streams; ++stream) append_copies(build, rows, 1 + stream, streams, *copies[stream]);
-  for (program::Queue* const stream : copies) join(build, *stream);
+  for (program::Queue* const stream : copies) build.join(*stream, build.unique(stream->name + "_joins"));
 }
 
 }  // namespace moire::tensor_parallel

@@ -287,29 +287,6 @@ FusedLaunch fused_launch(const TensorParallelSpec& spec, const GemmSpec& own, co
   return launch;
 }
 
-program::Queue& fork(builder::Builder& build, const std::string& name) {
-  program::Queue& stream = build.stream(name);
-  if (build.queue.operations.empty()) return stream;
-  const std::string event = build.unique(name + "_may_begin");
-  const program::FlagBlock begin = build.program.add_flags({event, 1, [event](Rank rank, std::uint32_t) {
-                                                              return std::pair{rank, event};
-                                                            }});
-  const auto own = [begin](Rank rank) { return begin.at(rank, 0); };
-  build.queue.operations.emplace_back(program::Signal{event, own});
-  stream.operations.emplace_back(program::Wait{build.unique(name + "_begins"), own});
-  return stream;
-}
-
-void join(builder::Builder& build, program::Queue& stream) {
-  const std::string event = build.unique(stream.name + "_ends");
-  const program::FlagBlock end = build.program.add_flags({event, 1, [event](Rank rank, std::uint32_t) {
-                                                            return std::pair{rank, event};
-                                                          }});
-  const auto own = [end](Rank rank) { return end.at(rank, 0); };
-  stream.operations.emplace_back(program::Signal{event, own});
-  build.queue.operations.emplace_back(program::Wait{build.unique(stream.name + "_joins"), own});
-}
-
 builder::Operator gemm_reduce_scatter_operator() {
   builder::Operator made = operator_of<GemmReduceScatterSpec>("gemm_reduce_scatter");
   made.knobs = {schedules(),

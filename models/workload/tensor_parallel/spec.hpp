@@ -89,10 +89,6 @@ struct FusedLaunch {
 FusedLaunch fused_launch(const TensorParallelSpec& spec, const kernel::GemmSpec& own, const builder::Builder& build,
                          std::int64_t taken);
 
-// A stream of the queue that begins when the queue comes to here; and the queue waits for the end of such a stream.
-program::Queue& fork(builder::Builder& build, const std::string& name);
-void join(builder::Builder& build, program::Queue& stream);
-
 void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name);
 void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name);
 void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec);

@@ -51,8 +51,8 @@ void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
   const kernel::GemmSpec part = part_of(own_product(spec, ranks), ranks);
   const Bytes bytes = exchange_of(spec, ranks).bytes;
   const program::FlagBlock arrived = steps_of(build, "ring_rows");
-  program::Queue& ring = fork(build, "ring");
-  program::Queue& second = fork(build, "second");
+  program::Queue& ring = build.fork("ring");
+  program::Queue& second = build.fork("second");
   builder::Builder beside = of_stream(build, second);
   for (std::uint32_t step = 0; step < ranks; ++step) {
     builder::Builder& own = step % 2 == 0 ? build : beside;
@@ -62,8 +62,8 @@ void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
       ring.operations.emplace_back(program::Wait{build.unique("rows_to_send"), at(arrived, step)});
     if (step + 1 < ranks) append_copy(build, ring, bytes, arrived, step + 1);
   }
-  join(build, ring);
-  join(build, second);
+  build.join(ring, build.unique(ring.name + "_joins"));
+  build.join(second, build.unique(second.name + "_joins"));
 }
 
 // In step s rank r computes its part of the rows of r - 1 - s and adds what r - 1 has summed of them; in the last step
@@ -74,7 +74,7 @@ void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec) {
   const Bytes bytes{static_cast<double>(part.m) * static_cast<double>(part.n) * builder::bytes_of(part.dtype)};
   const program::FlagBlock arrived = steps_of(build, "ring_sums");
   const program::FlagBlock summed = steps_of(build, "summed");
-  program::Queue& ring = fork(build, "ring");
+  program::Queue& ring = build.fork("ring");
   for (std::uint32_t step = 0; step < ranks; ++step) {
     kernel::append_gemm(build, part);
     if (step > 0) {
@@ -86,7 +86,7 @@ void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec) {
     ring.operations.emplace_back(program::Wait{build.unique("sums_to_send"), at(summed, step)});
     append_copy(build, ring, bytes, arrived, step + 1);
   }
-  join(build, ring);
+  build.join(ring, build.unique(ring.name + "_joins"));
 }
 
 }  // namespace moire::tensor_parallel

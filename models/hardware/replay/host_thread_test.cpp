@@ -1,0 +1,119 @@
+// Copies that leave a node, and streams whose operations a host thread comes to one by one.
+#include <gmock/gmock.h>
+
+#include "models/hardware/replay/fold.hpp"
+#include "tests/support/example_program.hpp"
+
+namespace moire::replay {
+namespace {
+
+using machine::example_system;
+using program::Program;
+
+Time micro(double t) { return Time::from_us(t); }
+Time nano(double t) { return Time::from_ns(t); }
+
+Time network_latency(const machine::SystemSpec& system) {
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(system, loop);
+  std::vector<core::LinkId> path;
+  const core::Topology& topology = machine->service<part::Networks>().topology();
+  topology.route(0, 1, 0, path);
+  Time latency;
+  for (const core::LinkId link : path) latency += topology.links()[link].latency;
+  return latency;
+}
+
+program::FlagBlock flag_of(Program& program) {
+  return program.add_flags({"there", 1, [](Rank rank, std::uint32_t) { return std::pair{rank, std::string("copy")}; }});
+}
+
+// As a put that a host thread posts: 300 + 800 + 300 + 200 + 20 + 500 + path + bytes / 25 GB/s + 400.
+TEST(HostThread, ACopyToAnotherNodeIsAMessageOfItsNic) {
+  const machine::SystemSpec system = example_system(1, 2);
+  Program program(2);
+  const program::FlagBlock there = flag_of(program);
+  const auto only_first = std::make_shared<const std::vector<bool>>(std::vector<bool>{true, false});
+  program::Copy over = copy(
+      "over", 50e3, [](Rank) { return Rank{1}; }, there);
+  over.ranks = only_first;
+  program.queues = {
+      queue("main", {over}),
+      queue("other", {program::Wait{"wait", [=](Rank rank) { return there.at(rank, 0); }, 1,
+                                    std::make_shared<const std::vector<bool>>(std::vector<bool>{false, true})}})};
+  const Result result = run(system, program);
+  const Time taken = nano(300 + 800 + 300 + 200 + 20 + 500 + 2000 + 400) + network_latency(system);
+  EXPECT_EQ(result.deadlock, "");
+  EXPECT_EQ(result.rank_end[0], taken) << "the next operation begins when the bytes are there";
+  EXPECT_EQ(result.rank_end[1], taken);
+  EXPECT_EQ(result.traffic.puts, 1);
+  EXPECT_EQ(result.traffic.put_bytes.value, 50e3);
+  EXPECT_EQ(result.traffic.scale_up_bytes.value, 0);
+}
+
+// Every rank to the next one: one node stands for all, and says what all say.
+TEST(HostThread, ARingOfCopiesBetweenNodesFolds) {
+  const machine::SystemSpec system = example_system(2, 4);
+  Program program(8);
+  const program::FlagBlock there = flag_of(program);
+  program.queues = {queue("main", {copy(
+                                       "over", 50e3, [](Rank rank) { return (rank + 1) % 8; }, there),
+                                   program::Wait{"wait", [=](Rank rank) { return there.at(rank, 0); }}})};
+  const auto build = [&](Rank images) {
+    config::Problem error;
+    return machine::Machine::build(system, error, {}, images);
+  };
+  const Fold fold = fold_of(*build(1), program);
+  EXPECT_EQ(fold.images, 4U);
+  const Folded folded = run_folded(fold, build, program);
+  const Folded whole = run_folded({}, build, program);
+  EXPECT_EQ(folded.fold.images, 4U);
+  EXPECT_EQ(folded.result.rank_end, whole.result.rank_end);
+  EXPECT_EQ(folded.result.traffic.put_bytes, whole.result.traffic.put_bytes);
+}
+
+// Enqueue 2 us, kernel start 3 us. Ahead, the start of a kernel passes beside the one before it; a thread that comes to
+// it later pays for both.
+TEST(HostThread, WhatItComesToIsEnqueuedThen) {
+  machine::SystemSpec system = example_system(1);
+  system.node.gpu.host = {.enqueue = micro(2), .kernel_start = micro(3), .queue_gap = micro(1)};
+  const auto busy = [](const char* name) {
+    return kernel(name, 1, [](Rank, std::int64_t) { return Steps{delay(micro(10))}; });
+  };
+  Program program(1);
+  program.queues = {queue("main", {}), queue("main.thread", {busy("a"), busy("b")})};
+  program.queues[1].stream_of = 0;
+  EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 1 + 10));
+  program.queues[1].by_host = true;
+  EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 2 + 3 + 10));
+  // Two streams are one thread's: the second kernel is enqueued behind the first.
+  program.queues = {queue("main", {}), queue("main.one", {busy("a")}), queue("main.two", {busy("b")})};
+  for (const int stream : {1, 2}) {
+    program.queues[stream].stream_of = 0;
+    program.queues[stream].by_host = true;
+  }
+  EXPECT_EQ(run(system, program).end, micro(2 + 2 + 3 + 10));
+  // Waits and signals cost it nothing.
+  Program waits(1);
+  const program::FlagBlock there = flag_of(waits);
+  const auto own = [=](Rank rank) { return there.at(rank, 0); };
+  waits.queues = {queue("main", {}),
+                  queue("main.thread", {program::Signal{"s", own}, program::Wait{"w", own}, busy("a")})};
+  waits.queues[1].stream_of = 0;
+  waits.queues[1].by_host = true;
+  EXPECT_EQ(run(system, waits).end, micro(2 + 3 + 10));
+}
+
+// An engine's copy behind a wait: enqueued, then its command, then its bytes.
+TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
+  machine::SystemSpec system = example_system(2);
+  system.node.gpu.host.enqueue = micro(2);
+  Program program(2);
+  program.queues = {queue("main", {}), queue("main.thread", {copy("own", 1e6, [](Rank rank) { return rank ^ 1U; })})};
+  program.queues[1].stream_of = 0;
+  program.queues[1].by_host = true;
+  EXPECT_EQ(run(system, program).end, micro(2 + 10 + 10));
+}
+
+}  // namespace
+}  // namespace moire::replay

@@ -1,0 +1,343 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <map>
+#include <random>
+
+#include "models/workload/operators/registry.hpp"
+#include "tests/support/example_codec.hpp"
+#include "tests/support/example_equipped.hpp"
+#include "tests/support/example_program.hpp"
+
+namespace moire::broadcast {
+namespace {
+
+using libraries::EquippedSystem;
+using libraries::example_equipped;
+using program::Phase;
+using program::Rank;
+using ::testing::HasSubstr;
+
+struct Built {
+  std::unique_ptr<program::Program> program;
+  std::vector<std::string> notes;
+  std::string errors;
+};
+
+Built build(const std::string& operations, const EquippedSystem& system) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load_text(
+      "t.yaml", codec::codec_sources + fmt::format("queues: {{main: [{}]}}\n", operations), {}, diagnostics);
+  Built built;
+  program::WgTraceFiles traces;
+  if (root) {
+    auto made = operators::build_program(*root, system, traces, diagnostics);
+    built.program = std::move(made.program);
+    built.notes = std::move(made.notes);
+  }
+  built.errors = diagnostics.str();
+  return built;
+}
+
+replay::Result run(const std::string& operations, const EquippedSystem& system) {
+  const Built built = build(operations, system);
+  EXPECT_EQ(built.errors, "");
+  if (!built.program) return {};
+  replay::Result result = replay::run(system, *built.program);
+  EXPECT_EQ(result.deadlock, "");
+  return result;
+}
+
+std::string broadcast(double bytes, const std::string& keys) {
+  return fmt::format("{{chunked_broadcast: {{bytes: {} B, {}}}}}", bytes, keys);
+}
+std::string by_codec(const std::string& compression, const std::string& codec) {
+  return fmt::format("compression: {}, codec: {}", compression, codec::flow(codec));
+}
+
+// --- What the program does: bytes that ranks send, chunks that they code, flags
+
+struct Walk {
+  std::map<std::pair<Rank, Rank>, double> bytes;
+  std::map<Rank, int> compressed, decompressed;  // kernels with workgroups
+  std::map<program::FlagRef, std::int64_t> raised, awaited;
+};
+
+Walk walk(const program::Program& program) {
+  Walk all;
+  for (const program::Queue& queue : program.queues) {
+    for (const program::Operation& operation : queue.operations) {
+      for (Rank rank = 0; rank < program.ranks(); ++rank) {
+        if (!program::runs_on(operation, rank)) continue;
+        if (const auto* copy = std::get_if<program::Copy>(&operation)) {
+          const program::Transfer transfer = copy->transfer(rank);
+          EXPECT_NE(transfer.peer, rank);
+          EXPECT_GE(transfer.bytes.value, 1);
+          all.bytes[{rank, transfer.peer}] += transfer.bytes.value;
+          ++all.raised[transfer.flag];
+        } else if (const auto* wait = std::get_if<program::Wait>(&operation)) {
+          all.awaited[wait->flag(rank)] = std::max(all.awaited[wait->flag(rank)], wait->target);
+        } else if (const auto* signal = std::get_if<program::Signal>(&operation)) {
+          ++all.raised[signal->flag(rank)];
+        } else if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
+          double blocks = 0;
+          for (std::int64_t w = 0; w < kernel->body->workgroups(rank); ++w) {
+            Phase phase;
+            for (std::uint32_t step = 0; kernel->body->phase(rank, w, step, phase); ++step, phase = {})
+              blocks += phase.amount;
+          }
+          EXPECT_GE(blocks, 1);
+          EXPECT_EQ(blocks, std::floor(blocks));
+          ++(kernel->name.find("decompress") != std::string::npos ? all.decompressed : all.compressed)[rank];
+        }
+      }
+    }
+  }
+  return all;
+}
+
+TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
+  std::mt19937 random(17);
+  for (int i = 0; i < 80; ++i) {
+    const auto nodes = static_cast<Rank>(1 + random() % 4), gpus = static_cast<Rank>(1 + random() % 4);
+    const Rank ranks = nodes * gpus, root = static_cast<Rank>(random() % ranks);
+    if (ranks < 2) continue;
+    const std::int64_t chunks = 1 + static_cast<std::int64_t>(random() % 9);
+    const double bytes = static_cast<double>(chunks + static_cast<std::int64_t>(random() % 300000));
+    const char* algorithm = std::array{"chain", "binomial", "scatter_all_gather"}[random() % 3];
+    const std::string compression = std::array{"off", "every_hop", "root"}[random() % 3];
+    const bool between = compression == "root" && std::string(algorithm) == "chain" && random() % 2 == 0;
+    std::string keys = fmt::format("chunks: {}, root: {}, algorithm: {}, streams: {}, between_nodes: {}", chunks, root,
+                                   algorithm, 1 + random() % 3, between);
+    if (compression != "off") keys += ", " + by_codec(compression, codec::example_codec(2, 10, 1));
+    SCOPED_TRACE(fmt::format("{} x {}: {}", nodes, gpus, keys));
+    const EquippedSystem system = example_equipped(gpus, nodes);
+    const Built built = build(broadcast(bytes, keys), system);
+    ASSERT_EQ(built.errors, "");
+    const Walk all = walk(*built.program);
+    for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
+    const bool coded = compression != "off";
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      double received = 0;
+      for (const auto& [pair, sent] : all.bytes) received += pair.second == rank ? sent : 0;
+      const bool plain = !coded || (between && (all.decompressed.find(rank) == all.decompressed.end()));
+      const double want = rank == root ? 0 : plain ? bytes : bytes / 2;
+      EXPECT_NEAR(received, want, plain ? 0 : static_cast<double>(chunks));
+      const auto of = [rank](const std::map<Rank, int>& kernels) {
+        const auto at = kernels.find(rank);
+        return at == kernels.end() ? 0 : at->second;
+      };
+      if (rank != root && !plain) {
+        EXPECT_EQ(of(all.decompressed), chunks);
+      }
+      if (compression == "root") {
+        EXPECT_EQ(of(all.compressed), rank == root && (!between || nodes > 1) ? chunks : 0);
+      }
+      if (rank == root) {
+        EXPECT_EQ(of(all.decompressed), 0);
+      }
+    }
+    const replay::Result result = replay::run(system, *built.program);
+    EXPECT_EQ(result.deadlock, "");
+    double between_nodes = 0;
+    for (const auto& [pair, sent] : all.bytes)
+      between_nodes += system.node.reach().stores(pair.first, pair.second) ? 0 : sent;
+    EXPECT_EQ(result.traffic.put_bytes.value, between_nodes);
+  }
+}
+
+// --- Closed forms (C chunks, P ranks, m bytes a chunk, latency a, bandwidth B, ratio r), serial stages
+
+struct Pipeline {
+  EquippedSystem system;
+  double chunks, ranks, chunk, latency, rate = 25e9;
+  double hops() const { return chunks + ranks - 2; }
+  double hop(double ratio = 1) const { return latency + chunk / ratio / rate; }
+};
+
+Pipeline pipeline(Rank ranks, std::int64_t chunks, double bytes) {
+  Pipeline made{example_equipped(1, ranks), static_cast<double>(chunks), static_cast<double>(ranks),
+                bytes / static_cast<double>(chunks), 0};
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(made.system, loop);
+  std::vector<core::LinkId> path;
+  const core::Topology& topology = machine->service<part::Networks>().topology();
+  topology.route(0, 1, 0, path);
+  made.latency = 300e-9 + 800e-9 + 300e-9 + 200e-9 + 20e-9 + 500e-9 + 400e-9;  // of the example's NIC
+  for (const core::LinkId link : path) made.latency += topology.links()[link].latency.seconds();
+  return made;
+}
+
+double alone(const EquippedSystem& system, const char* op, double bytes, const std::string& codec) {
+  return run(fmt::format("{{{}: {{bytes: {} B, codec: {}}}}}", op, bytes, codec::flow(codec)), system).end.seconds();
+}
+
+TEST(ChunkedBroadcast, PlainTakesT0) {
+  for (const Rank ranks : {2, 3, 8}) {
+    for (const std::int64_t chunks : {1, 4, 32}) {
+      const Pipeline p = pipeline(ranks, chunks, 1 << 26);
+      const double taken = run(broadcast(1 << 26, fmt::format("chunks: {}", chunks)), p.system).end.seconds();
+      EXPECT_NEAR(taken, p.hops() * p.hop(), 1e-3 * taken) << ranks << " ranks, " << chunks << " chunks";
+    }
+  }
+}
+
+TEST(ChunkedBroadcast, EveryHopTakesT1) {
+  for (const Rank ranks : {3, 8}) {
+    for (const std::int64_t chunks : {1, 4, 32}) {
+      const std::string codec = codec::example_codec(4, 100, 5, 20);
+      const Pipeline p = pipeline(ranks, chunks, 1 << 26);
+      const double compress = alone(p.system, "compress", p.chunk, codec);
+      const double decompress = alone(p.system, "decompress", p.chunk, codec);
+      const double taken =
+          run(broadcast(1 << 26, fmt::format("chunks: {}, {}", chunks, by_codec("every_hop", codec))), p.system)
+              .end.seconds();
+      EXPECT_NEAR(taken, p.hops() * (compress + p.hop(4) + decompress), 1e-3 * taken) << ranks << ", " << chunks;
+    }
+  }
+}
+
+TEST(ChunkedBroadcast, OnceAtTheRootTakesT2) {
+  for (const Rank ranks : {2, 3, 8}) {
+    for (const std::int64_t chunks : {1, 4, 32}) {
+      for (const double operations : {1., 20.}) {
+        const std::string codec = codec::example_codec(4, operations, 5, 10);
+        const Pipeline p = pipeline(ranks, chunks, 1 << 26);
+        const double compress = alone(p.system, "compress", p.chunk, codec);
+        const double decompress = alone(p.system, "decompress", p.chunk, codec);
+        ASSERT_LT(std::max(compress, decompress), p.hop(4)) << "the link is the slowest stage";
+        const double taken =
+            run(broadcast(1 << 26, fmt::format("chunks: {}, {}", chunks, by_codec("root", codec))), p.system)
+                .end.seconds();
+        EXPECT_NEAR(taken, compress + p.hops() * p.hop(4) + decompress, 1e-3 * taken) << ranks << ", " << chunks;
+      }
+    }
+  }
+}
+
+// Where the codec is the slowest stage, all chunks pass through it one after the other, and the last goes all the way.
+TEST(ChunkedBroadcast, ASlowCodecIsTheStageThatCounts) {
+  const std::string codec = codec::example_codec(4, 2000, 5);
+  const Pipeline p = pipeline(5, 16, 1 << 26);
+  const double compress = alone(p.system, "compress", p.chunk, codec);
+  const double decompress = alone(p.system, "decompress", p.chunk, codec);
+  ASSERT_GT(compress, 2 * p.hop(4));
+  const double taken = run(broadcast(1 << 26, "chunks: 16, " + by_codec("root", codec)), p.system).end.seconds();
+  EXPECT_NEAR(taken, 16 * compress + 4 * p.hop(4) + decompress, 1e-3 * taken);
+}
+
+TEST(ChunkedBroadcast, TheSizeComesBackBeforeAChunkIsSent) {
+  const Pipeline p = pipeline(2, 1, 1 << 20);
+  const auto taken = [&](double to_host) {
+    return run(broadcast(1 << 20, "chunks: 1, " + by_codec("root", codec::example_codec(2, 0, 0, 0, to_host))),
+               p.system)
+        .end.us();
+  };
+  EXPECT_NEAR(taken(7) - taken(0), 14, 1e-3) << "once for the size, once until the host sees the end";
+}
+
+// --- Laws
+
+TEST(ChunkedBroadcast, MoreIsNeverSlower) {
+  std::mt19937 random(23);
+  for (int i = 0; i < 25; ++i) {
+    const auto nodes = static_cast<Rank>(2 + random() % 4), gpus = static_cast<Rank>(1 + random() % 3);
+    const double bytes = static_cast<double>(1000 + random() % 4000000);
+    const char* algorithm = std::array{"chain", "binomial", "scatter_all_gather"}[random() % 3];
+    const char* compression = std::array{"every_hop", "root"}[random() % 2];
+    const double operations = static_cast<double>(random() % 300);
+    const auto end = [&](const EquippedSystem& system, double ratio, double factor) {
+      const std::string codec = codec::example_codec(ratio, operations * factor, 4 * factor, 3 * factor);
+      return run(broadcast(bytes,
+                           fmt::format("chunks: {}, algorithm: {}, {}", 6, algorithm, by_codec(compression, codec))),
+                 system)
+          .end.us();
+    };
+    const EquippedSystem system = example_equipped(gpus, nodes);
+    const double base = end(system, 2, 1);
+    EquippedSystem wider = system;
+    wider.node.nic->bandwidth = {50e9};
+    EXPECT_LE(end(wider, 2, 1), base * 1.0001);
+    EXPECT_LE(end(system, 4, 1), base * 1.0001) << "a higher ratio";
+    EXPECT_LE(end(system, 2, 0.5), base * 1.0001) << "a faster codec";
+    EquippedSystem more = system;
+    more.node.gpu.compute.groups = {{.cus = 4, .count = 4}};
+    more.node.gpu.compute.vector_fp32 = {16e12};
+    EXPECT_LE(end(more, 2, 1), base * 1.0001) << "more CUs";
+  }
+}
+
+// --- Choice of chunks, keys
+
+TEST(ChunkedBroadcast, TheChunksThatItChoosesAreNotFarFromTheBest) {
+  for (const double bytes : {65536., 4194304., 67108864.}) {
+    for (const char* compression : {"off", "every_hop", "root"}) {
+      const EquippedSystem system = example_equipped(2, 4);
+      const std::string codec = codec::example_codec(4, 30, 5, 2, 2);
+      const std::string keys = std::string(compression) == "off" ? "" : by_codec(compression, codec);
+      const Built built = build(broadcast(bytes, keys), system);
+      ASSERT_EQ(built.errors, "");
+      EXPECT_THAT(built.notes, ::testing::ElementsAre(HasSubstr("for which the closed form says")));
+      const double chosen = replay::run(system, *built.program).end.us();
+      double best = chosen;
+      for (std::int64_t chunks = 1; chunks <= 256; chunks *= 4)
+        best = std::min(best, run(broadcast(bytes, fmt::format("chunks: {}, {}", chunks, keys)), system).end.us());
+      EXPECT_LE(chosen, 1.25 * best) << bytes << " " << compression << ": " << built.notes[0];
+    }
+  }
+}
+
+TEST(ChunkedBroadcast, WhatDoesNotGoTogetherIsRefused) {
+  const auto refused = [](const std::string& keys, const EquippedSystem& system, double bytes = 1e6) {
+    return build(broadcast(bytes, keys), system).errors;
+  };
+  const EquippedSystem two = example_equipped(2);
+  const std::string codec = by_codec("root", codec::example_codec(2));
+  EXPECT_THAT(refused("root: 2", two), HasSubstr("t.yaml:2:"));
+  EXPECT_THAT(refused("root: 2", two), HasSubstr("the last one is 1"));
+  EXPECT_THAT(refused("chunks: 4", example_equipped(1)), HasSubstr("at least 2 ranks"));
+  EXPECT_THAT(refused("chunks: 4", two, 3), HasSubstr("take fewer chunks"));
+  EXPECT_THAT(refused("compression: root", two), HasSubstr("write codec:"));
+  EXPECT_THAT(refused("codec: " + codec::flow(codec::example_codec(2)), two), HasSubstr("compression off"));
+  EXPECT_THAT(refused("streams: 9, " + codec, two), HasSubstr("write streams: 8"));
+  EXPECT_THAT(refused("between_nodes: true", two), HasSubstr("leave between_nodes out"));
+  EXPECT_THAT(refused("algorithm: binomial, between_nodes: true, " + codec, two), HasSubstr("between_nodes"));
+  EXPECT_THAT(refused("chunks: 1", two, 1e12), HasSubstr("do not fit"));
+  EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("take fewer chunks or ranks"));
+}
+
+// Every node by itself, as one node alone; and GPUs of equal number of all nodes.
+TEST(ChunkedBroadcast, RunsInGroups) {
+  const auto grouped = [](const EquippedSystem& system, const char* group) {
+    config::Diagnostics diagnostics;
+    const std::string keys =
+        fmt::format("group: {}, chunks: 4, streams: 2, ", group) + by_codec("root", codec::example_codec(2, 50, 4));
+    const std::string text = codec::codec_sources + std::string("groups: {node: {by: node}, across: {stride: 4}}\n") +
+                             fmt::format("queues: {{main: [{}]}}\n", broadcast(1e6, keys));
+    const auto root = config::load_text("t.yaml", text, {}, diagnostics);
+    program::WgTraceFiles traces;
+    const auto built = operators::build_program(*root, system, traces, diagnostics);
+    EXPECT_EQ(diagnostics.str(), "");
+    const replay::Result result = built.program ? replay::run(system, *built.program) : replay::Result{};
+    EXPECT_EQ(result.deadlock, "");
+    return result.end;
+  };
+  const Time one_node = grouped(example_equipped(4), "node");
+  EXPECT_GT(one_node, Time{});
+  EXPECT_EQ(grouped(example_equipped(4, 3), "node"), one_node);
+  EXPECT_GT(grouped(example_equipped(4, 3), "across"), Time{});
+}
+
+TEST(ChunkedBroadcast, TwoBehindEachOtherAndBesideAKernel) {
+  const EquippedSystem system = example_equipped(2, 2);
+  const std::string one = broadcast(1e6, "chunks: 4, " + by_codec("root", codec::example_codec(2, 50, 4)));
+  const Time once = run(one, system).end;
+  const Time twice = run(one + ", " + one, system).end;
+  EXPECT_LE(twice.us(), 2.001 * once.us()) << "the root begins the second when it is done with the first";
+  EXPECT_GT(twice.us(), 1.2 * once.us());
+  const Time behind = run("{gemm: {m: 512, n: 512, k: 512}}, " + one, system).end;
+  EXPECT_GT(behind, once);
+}
+
+}  // namespace
+}  // namespace moire::broadcast

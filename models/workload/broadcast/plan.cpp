@@ -1,0 +1,88 @@
+#include "models/workload/broadcast/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace moire::broadcast {
+
+// The root is in place 0, the other GPUs of its node follow, then the nodes behind it: neighbours in place are
+// neighbours in the machine.
+Rank Plan::rank_at(Rank place) const {
+  const Rank nodes = shape_.ranks / shape_.gpus;
+  const Rank node = (shape_.root / shape_.gpus + place / shape_.gpus) % nodes;
+  return node * shape_.gpus + (shape_.root + place) % shape_.gpus;
+}
+
+Rank Plan::place_of(Rank rank) const {
+  const Rank nodes = shape_.ranks / shape_.gpus;
+  const Rank node = (rank / shape_.gpus + nodes - shape_.root / shape_.gpus) % nodes;
+  return node * shape_.gpus + (rank % shape_.gpus + shape_.gpus - shape_.root % shape_.gpus) % shape_.gpus;
+}
+
+bool Plan::compressed(Rank from, Rank to) const {
+  if (shape_.compression == Compression::off) return false;
+  return !shape_.between_nodes || from / shape_.gpus != to / shape_.gpus;
+}
+
+std::int64_t Plan::turns() const {
+  if (shape_.algorithm != Algorithm::scatter_all_gather) return shape_.chunks;
+  const std::int64_t others = shape_.ranks - 1;
+  return (shape_.chunks + others - 1) / others * others;
+}
+
+Task Plan::task(Rank rank, std::int64_t turn) const {
+  const Rank place = place_of(rank), ranks = shape_.ranks;
+  Task task;
+  task.chunk = turn;
+  std::vector<Rank> next;
+  Rank from = program::no_rank;
+  if (shape_.algorithm == Algorithm::chain && shape_.between_nodes) {
+    const bool leads = place % shape_.gpus == 0;
+    if (place > 0) from = leads ? place - shape_.gpus : place - 1;
+    if (leads && place + shape_.gpus < ranks) next.push_back(place + shape_.gpus);
+    if ((place + 1) % shape_.gpus != 0) next.push_back(place + 1);
+  } else if (shape_.algorithm == Algorithm::chain) {
+    if (place > 0) from = place - 1;
+    if (place + 1 < ranks) next.push_back(place + 1);
+  } else if (shape_.algorithm == Algorithm::binomial) {
+    if (place > 0) from = place & (place - 1);
+    const Rank below = place > 0 ? place & (~place + 1) : std::bit_ceil(ranks);
+    for (Rank step = below / 2; step > 0; step /= 2)
+      if (place + step < ranks) next.push_back(place + step);
+  } else {
+    // Chunk c goes from the root to place 1 + c modulo the others, and round them. A rank hands its own chunk on first.
+    const std::int64_t others = ranks - 1, round = turn / others, number = turn % others;
+    const std::int64_t first = place == 0 ? number : (place - 1 + others - number) % others;
+    task.chunk = round * others + first;
+    const auto after = [&](Rank at) { return at + 1 < ranks ? at + 1 : 1; };
+    const auto begins = static_cast<Rank>(1 + first);
+    if (place == 0) {
+      next.push_back(begins);
+    } else {
+      from = place == begins ? 0 : place > 1 ? place - 1 : ranks - 1;
+      if (after(place) != begins) next.push_back(after(place));
+    }
+  }
+  if (task.chunk >= shape_.chunks) return {};
+  if (from != program::no_rank) {
+    task.from = rank_at(from);
+    task.compressed = compressed(task.from, rank);
+  }
+  for (const Rank to : next) task.hops.push_back({rank_at(to), compressed(rank, rank_at(to))});
+  return task;
+}
+
+std::int64_t Plan::bytes(std::int64_t chunk) const {
+  return shape_.bytes / shape_.chunks + (chunk < shape_.bytes % shape_.chunks ? 1 : 0);
+}
+
+std::int64_t Plan::passes() const {
+  if (shape_.compression == Compression::off) return 0;
+  if (shape_.compression == Compression::root) return shape_.between_nodes && shape_.gpus == shape_.ranks ? 0 : 1;
+  if (shape_.algorithm != Algorithm::binomial) return shape_.ranks - 1;
+  int most = 0;
+  for (Rank place = 1; place < shape_.ranks; ++place) most = std::max(most, std::popcount(place));
+  return most;
+}
+
+}  // namespace moire::broadcast

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "models/workload/codec/kernels.hpp"
+#include "models/workload/operators/registry.hpp"
+#include "tests/support/example_codec.hpp"
+#include "tests/support/example_equipped.hpp"
+#include "tests/support/example_program.hpp"
+
+namespace moire::codec {
+namespace {
+
+using libraries::EquippedSystem;
+using libraries::example_equipped;
+using ::testing::HasSubstr;
+
+CodecSpec read(const std::string& text, std::string& errors) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load_text("codec.yaml", codec_sources + text, {}, diagnostics);
+  std::optional<CodecSpec> spec;
+  if (root) spec = config::parse<CodecSpec>(*root, diagnostics);
+  errors = diagnostics.str();
+  return spec.value_or(CodecSpec{});
+}
+
+TEST(CodecSpec, TellsWhatDoesNotGoTogether) {
+  const auto errors = [](const std::string& from, const std::string& to) {
+    std::string text = example_codec(4), told;
+    const std::size_t at = text.find(from);
+    text.replace(at, from.size(), to);
+    read(text, told);
+    return told;
+  };
+  std::string told;
+  EXPECT_EQ(read(example_codec(4), told).ratio, 4);
+  EXPECT_EQ(told, "");
+  EXPECT_THAT(errors("error_bound: {value: 0.001, source: s}\n", ""), HasSubstr("write error_bound"));
+  EXPECT_THAT(errors("fixed_rate", "lossless"), HasSubstr("leave it out"));
+  EXPECT_THAT(errors("name", "ratio_spread: {value: 0.1, source: s}\nname"), HasSubstr("a fixed rate has one ratio"));
+  EXPECT_THAT(errors("value: 4, source: s}", "value: 0, source: s}"), HasSubstr("codec.yaml:"));
+}
+
+TEST(CodecSpec, RatiosAreDrawnOrRecorded) {
+  CodecSpec codec;
+  codec.ratio = 1.5;
+  codec.ratio_spread = 0.2;
+  double least = 2, most = 1, sum = 0;
+  for (int chunk = 0; chunk < 1000; ++chunk) {
+    const double ratio = codec.ratio_of(chunk);
+    EXPECT_EQ(ratio, codec.ratio_of(chunk));
+    least = std::min(least, ratio);
+    most = std::max(most, ratio);
+    sum += ratio;
+  }
+  EXPECT_GE(least, 1.2);
+  EXPECT_LE(most, 1.8);
+  EXPECT_LT(least, 1.21);
+  EXPECT_GT(most, 1.79);
+  EXPECT_NEAR(sum / 1000, 1.5, 0.02);
+  CodecSpec other = codec;
+  other.seed = 2;
+  EXPECT_NE(other.ratio_of(0), codec.ratio_of(0));
+  codec.ratios = {1, 2, 3};
+  EXPECT_EQ(codec.ratio_of(4), 2);
+}
+
+TEST(CodecSpec, ErrorsAddUp) {
+  CodecSpec codec;
+  EXPECT_EQ(codec.error_after(3), 0);
+  codec.error_bound = 0.01;
+  EXPECT_NEAR(codec.error_after(1), 0.01, 1e-15);
+  EXPECT_NEAR(codec.error_after(3), 0.030301, 1e-12);
+}
+
+Time time_of(const EquippedSystem& system, const std::string& text) {
+  config::Diagnostics diagnostics;
+  const auto root =
+      config::load_text("t.yaml", codec_sources + fmt::format("queues: {{main: [{{{}}}]}}\n", text), {}, diagnostics);
+  program::WgTraceFiles traces;
+  const auto built = operators::build_program(*root, system, traces, diagnostics);
+  EXPECT_EQ(diagnostics.str(), "");
+  return built.program ? replay::run(system, *built.program).end : Time{};
+}
+
+// 400 operations a value on 1 TFLOP/s a CU: 100 ps a value on 8 CUs.
+TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
+  EquippedSystem system = example_equipped(1);
+  const std::string codec = fmt::format("codec: {}", flow(example_codec(4, 400, 0)));
+  const double values = 1 << 22;
+  const double taken = time_of(system, fmt::format("compress: {{bytes: 16 MiB, {}}}", codec)).seconds();
+  EXPECT_NEAR(taken, values * 400 * 2 / 8e12, 0.02 * taken);
+  system.node.gpu.compute.vector_fp32 = {16e12};
+  EXPECT_NEAR(time_of(system, fmt::format("compress: {{bytes: 16 MiB, {}}}", codec)).seconds(), taken / 2,
+              0.02 * taken);
+}
+
+// 100 operations of 5 clocks of 1 ns each for four values of a thread, in one workgroup or in eight on each CU.
+TEST(CodecKernels, AThreadsOperationsFollowEachOther) {
+  const EquippedSystem system = example_equipped(1);
+  const auto taken = [&](const char* bytes) {
+    return time_of(system, fmt::format("compress: {{bytes: {}, codec: {}}}", bytes, flow(example_codec(4, 100, 5))))
+        .us();
+  };
+  EXPECT_NEAR(taken("1 B"), 2, 0.6) << "and the latency of the memory";
+  EXPECT_EQ(taken("1 B"), taken("2 KiB"));
+  EXPECT_GT(taken("4 MiB"), 10 * taken("2 KiB"));
+}
+
+TEST(CodecKernels, WithoutOperationsTheyMoveBytes) {
+  const EquippedSystem system = example_equipped(1);
+  const auto taken = [&](const char* op) {
+    return time_of(system, fmt::format("{}: {{bytes: 64 MiB, codec: {}}}", op, flow(example_codec(4, 0, 0)))).seconds();
+  };
+  // 64 MiB in and 16 MiB out, or the other way round, by 8 CUs of 100 GB/s.
+  EXPECT_GT(taken("compress"), 1.25 * 64 * 1048576 / 1e12);
+  EXPECT_LT(taken("decompress"), taken("decompress_reduce_compress") * 1.001);
+}
+
+TEST(CodecKernels, PartsOfAnOperationTakeAsLongOneByOne) {
+  const EquippedSystem system = example_equipped(2);
+  const std::string codec = flow(example_codec(4, 100, 5));
+  const Time one = time_of(system, fmt::format("compress: {{bytes: 64 MiB, codec: {}}}", codec));
+  const Time four = time_of(system, fmt::format("compress: {{bytes: 64 MiB, chunks: 4, codec: {}}}", codec));
+  EXPECT_GE(four, one);
+  EXPECT_LT(four.seconds(), one.seconds() * 1.1);
+}
+
+}  // namespace
+}  // namespace moire::codec

@@ -1,0 +1,132 @@
+#include "models/workload/codec/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace moire::codec {
+
+namespace {
+
+constexpr double flop_of_operation = 2;  // vector_fp32 counts a fused multiply-add as two
+
+// Workgroups that follow each other in one place are one, which does their blocks.
+class BlocksBody final : public program::KernelBody {
+ public:
+  struct OfRank {
+    std::uint16_t shape = 0;
+    std::int64_t blocks = 0;
+  };
+  BlocksBody(std::vector<OfRank> ranks, std::int64_t resident) : ranks_(std::move(ranks)), resident_(resident) {}
+  std::int64_t workgroups(program::Rank rank) const override { return std::min(of(rank).blocks, resident_); }
+  bool turns(program::Rank) const override { return ranks_.size() == 1; }
+  bool by_itself() const override { return ranks_.size() == 1; }
+  bool phase(program::Rank rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
+    const OfRank& own = of(rank);
+    const std::int64_t all = workgroups(rank);
+    phase.kind = program::Phase::Kind::work;
+    phase.shape = own.shape;
+    phase.amount = static_cast<double>((own.blocks - workgroup + all - 1) / all);
+    return step == 0;
+  }
+
+ private:
+  const OfRank& of(program::Rank rank) const { return ranks_[ranks_.size() == 1 ? 0 : rank]; }
+  std::vector<OfRank> ranks_;
+  std::int64_t resident_;
+};
+
+program::WorkgroupResources times(program::WorkgroupResources one, std::int64_t together) {
+  one.threads *= together;
+  one.lds = one.lds * static_cast<double>(together);
+  return one;
+}
+
+double operations(const CodecSpec& codec, const StageSpec& stage, double ratio) {
+  return stage.operations + stage.operations_per_bit * static_cast<double>(codec.value_bits) / ratio;
+}
+
+// Of the fused kernel the geometry is that of compression, which holds more.
+const StageSpec& geometry(const CodecSpec& codec, Work work) {
+  return work == Work::decompress ? codec.decompress : codec.compress;
+}
+
+// Small workgroups are simulated as one of so many side by side, as long as a CU holds as many of them then.
+std::int64_t gathered(const builder::Builder& build, const program::WorkgroupResources& one) {
+  constexpr std::int64_t most_threads = 512;
+  const std::int64_t resident = builder::resident_workgroups(build, one);
+  std::int64_t most = 1;
+  for (std::int64_t together = 2; together * one.threads <= most_threads; together *= 2)
+    if (builder::resident_workgroups(build, times(one, together)) * together == resident) most = together;
+  return most;
+}
+
+// A unit of work is a block of each workgroup.
+program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, const machine::GpuSpec& gpu,
+                             std::int64_t together = 1) {
+  const StageSpec& stage = geometry(codec, work);
+  const double plain = stage.block.value * static_cast<double>(together);
+  const double values = plain * 8 / static_cast<double>(codec.value_bits);
+  program::PhaseShape shape;
+  shape.threads = stage.threads * together;
+  shape.in_order = true;
+  shape.pipelined = false;  // loads its block, works on it, stores it
+  double clocks = 0;        // of a thread that has one value
+  const auto add = [&](const StageSpec& one, bool from_plain) {
+    shape.read += plain * one.extra_read + (from_plain ? plain : plain / ratio);
+    shape.write += plain * one.extra_write + (from_plain ? plain / ratio : plain);
+    shape.flop += flop_of_operation * values * operations(codec, one, ratio);
+    clocks += operations(codec, one, ratio) * one.cycles;
+  };
+  if (work != Work::compress) add(codec.decompress, false);
+  if (work == Work::decompress_reduce_compress) {
+    shape.write -= plain;  // stays in registers
+    shape.flop += values;  // the sum
+  }
+  if (work != Work::decompress) add(codec.compress, true);
+  shape.name = work == Work::compress     ? "compress"
+               : work == Work::decompress ? "decompress"
+                                          : "decompress and compress";
+  shape.in_flight = Bytes{shape.read};
+  const double each = std::ceil(values / static_cast<double>(shape.threads));
+  shape.pause = Time::from_seconds(each * clocks / gpu.compute.clock.value);
+  return shape;
+}
+
+}  // namespace
+
+program::Kernel make_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
+                            const std::vector<Part>& parts, const std::string& name) {
+  const StageSpec& stage = geometry(codec, work);
+  program::Kernel kernel;
+  kernel.name = name;
+  const program::WorkgroupResources one{stage.threads, stage.registers_per_thread, stage.lds, 1};
+  const std::int64_t together = gathered(build, one);
+  kernel.resources = times(one, together);
+  const double block = stage.block.value * static_cast<double>(together);
+  std::map<double, std::uint16_t> shapes;  // by ratio
+  std::vector<BlocksBody::OfRank> ranks;
+  for (const Part& part : parts) {
+    const auto [known, fresh] = shapes.try_emplace(part.ratio, static_cast<std::uint16_t>(shapes.size()));
+    if (fresh) kernel.shapes.push_back(shape_of(codec, work, part.ratio, build.gpu(), together));
+    ranks.push_back({known->second, static_cast<std::int64_t>(std::ceil(part.bytes / block))});
+  }
+  const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build, kernel.resources));
+  kernel.body = std::make_shared<BlocksBody>(std::move(ranks), resident);
+  return kernel;
+}
+
+Bytes compressed(const Part& part) { return Bytes{std::ceil(part.bytes / part.ratio)}; }
+
+double seconds(const CodecSpec& codec, Work work, const Part& part, const machine::GpuSpec& gpu) {
+  const program::PhaseShape shape = shape_of(codec, work, part.ratio, gpu);
+  const double blocks = std::ceil(part.bytes / geometry(codec, work).block.value);
+  return shape.pause.seconds() + blocks * std::max((shape.read + shape.write) / gpu.hbm.bandwidth.value,
+                                                   shape.flop / gpu.compute.vector_fp32.value);
+}
+
+double memory_of(const CodecSpec& codec, const Part& part, std::int64_t streams) {
+  return part.bytes * (1 + 1 / part.ratio + codec.workspace * static_cast<double>(streams));
+}
+
+}  // namespace moire::codec

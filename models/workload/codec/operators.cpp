@@ -1,0 +1,106 @@
+// Kernels of a codec, alone: their time against the size is the codec's curve on a GPU.
+#include "models/workload/codec/operators.hpp"
+
+#include <fmt/format.h>
+
+#include "models/workload/codec/kernels.hpp"
+
+namespace moire::codec {
+
+namespace {
+
+struct AloneSpec {
+  Bytes bytes;
+  std::int64_t chunks = 1;
+  CodecSpec codec;
+
+  // Whole bytes, all of them together `bytes`.
+  Part part(std::int64_t chunk) const {
+    const double each = std::ceil(bytes.value / static_cast<double>(chunks));
+    return {std::clamp(bytes.value - each * static_cast<double>(chunk), 0.0, each), codec.ratio_of(chunk)};
+  }
+};
+struct CompressSpec : AloneSpec {
+  static void describe(config::Describer<CompressSpec>& d);
+};
+struct DecompressSpec : AloneSpec {
+  static void describe(config::Describer<DecompressSpec>& d);
+};
+struct FusedSpec : AloneSpec {
+  static void describe(config::Describer<FusedSpec>& d);
+};
+
+template <class Spec>
+void describe_alone(config::Describer<Spec>& d, const char* name, const char* meaning) {
+  d.component(name, meaning);
+  d.field("bytes", &Spec::bytes, "Plain bytes at every rank").positive().example("64 MiB");
+  d.field("chunks", &Spec::chunks, "Kernels that follow each other, each with a part of the bytes")
+      .range(1, 1024)
+      .or_default();
+  d.field("codec", &Spec::codec, "The codec, a file of configs/codecs").example("../codecs/zfp.yaml");
+}
+
+void CompressSpec::describe(config::Describer<CompressSpec>& d) {
+  describe_alone(d, "compress", "Every rank compresses what lies in its memory.");
+}
+void DecompressSpec::describe(config::Describer<DecompressSpec>& d) {
+  describe_alone(d, "decompress", "Every rank decompresses what lies in its memory.");
+}
+void FusedSpec::describe(config::Describer<FusedSpec>& d) {
+  describe_alone(
+      d, "decompress_reduce_compress",
+      "Every rank decompresses what has come, adds what it has and compresses the sum, in one kernel: a step "
+      "of a compressed reduction.");
+}
+
+template <class Spec, Work work>
+void append(builder::Builder& build, const Spec& spec, const char* name) {
+  const std::string own = build.unique(name);
+  for (std::int64_t chunk = 0; chunk < spec.chunks; ++chunk) {
+    const Part part = spec.part(chunk);
+    if (part.bytes <= 0) break;
+    if (spec.codec.call.ps > 0) build.queue.operations.emplace_back(program::Delay{own + ".call", spec.codec.call});
+    build.queue.operations.emplace_back(make_kernel(build, spec.codec, work, {part}, own));
+  }
+}
+
+template <class Spec>
+std::optional<config::Problem> check(const Spec& spec, const libraries::EquippedSystem& system) {
+  double bytes = 0;
+  for (std::int64_t chunk = 0; chunk < spec.chunks; ++chunk) bytes += memory_of(spec.codec, spec.part(chunk), 1);
+  const double memory = system.node.gpu.hbm.capacity.value;
+  if (bytes <= memory) return std::nullopt;
+  return config::Problem{fmt::format("plain and compressed data and workspace of {:.4g} GB do not fit the memory of "
+                                     "{:.4g} GB",
+                                     bytes * 1e-9, memory * 1e-9),
+                         "take fewer bytes"};
+}
+
+}  // namespace
+
+builder::Operator compress_operator() {
+  return builder::make_operator<CompressSpec>(
+      "compress",
+      [](builder::Builder& build, const CompressSpec& spec) {
+        append<CompressSpec, Work::compress>(build, spec, "compress");
+      },
+      check<CompressSpec>);
+}
+builder::Operator decompress_operator() {
+  return builder::make_operator<DecompressSpec>(
+      "decompress",
+      [](builder::Builder& build, const DecompressSpec& spec) {
+        append<DecompressSpec, Work::decompress>(build, spec, "decompress");
+      },
+      check<DecompressSpec>);
+}
+builder::Operator decompress_reduce_compress_operator() {
+  return builder::make_operator<FusedSpec>(
+      "decompress_reduce_compress",
+      [](builder::Builder& build, const FusedSpec& spec) {
+        append<FusedSpec, Work::decompress_reduce_compress>(build, spec, "decompress_reduce_compress");
+      },
+      check<FusedSpec>);
+}
+
+}  // namespace moire::codec

@@ -1,0 +1,12 @@
+// The operators of this folder: kernels of a codec, alone.
+#pragma once
+
+#include "models/workload/builder/operator.hpp"
+
+namespace moire::codec {
+
+builder::Operator compress_operator();
+builder::Operator decompress_operator();
+builder::Operator decompress_reduce_compress_operator();
+
+}  // namespace moire::codec
