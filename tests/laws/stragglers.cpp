@@ -45,7 +45,8 @@ Verdict judged(const Case& one, const char* kind, const std::string& what, const
                    runs};
   };
   if (after.ps() < before.ps() - small) {
-    if (after.ps() >= before.ps() * (1 - std::max(room(one), most_out_of_step)) - resolution(one, before)) return {Found::reordered};
+    if (after.ps() >= before.ps() * (1 - std::max(room(one), most_out_of_step)) - resolution(one, before))
+      return {Found::reordered};
     return broken("faster");
   }
   const double beyond = after.ps() - before.ps() - most_later;

@@ -1,3 +1,4 @@
+// Over 400 lines: what each operator is asked for, one function an operator.
 #include "tests/laws/workload.hpp"
 
 #include <fmt/format.h>
@@ -119,6 +120,18 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   if (random.one_in(2)) add("store_beside", random.of<const char*>({"true", "false"}));
   if (!scatters) add("chunks", random.of<const char*>({"1", "2", "3", "8"}));
   if (!scatters) add("communication_cus", random.of<const char*>({"1", "4", "16"}));
+}
+
+// Its products are the library's choice, and another size may have another kernel.
+void draw_transformer(Case& one, Random& random) {
+  const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
+  add("model", random.of<const char*>({"../models/llama2_70b.yaml", "../models/gpt3_175b.yaml"}));
+  add("pass", random.of<const char*>({"prefill", "decode", "training"}));
+  add("sequences", random.of<const char*>({"1", "3", "8"}));
+  add("schedule", random.of<const char*>({"bulk_synchronous", "split", "fused", "fused", "gemm"}));
+  add("rows", random.of<const char*>({"copy_engine", "copy_engine", "push", "pull"}));
+  add("tiles", random.of<const char*>({"store", "add", "pull"}));
+  if (random.one_in(2)) add("chunks", random.of<const char*>({"2", "3"}));
 }
 
 bool of_codec(const std::string& op) {
@@ -263,6 +276,7 @@ std::string Workload::text(double times) const {
   if (collective()) add("bytes_per_rank", bytes);
   if (op == "msccl" || op == "mscclpp" || op == "chunked_broadcast" || of_codec(op)) add("bytes", bytes);
   if (op == "gemm") add("k", fmt::format("{}", size));
+  if (op == "transformer") add("length", fmt::format("{}", size));
   if (op == "kernel") add("let", fmt::format("{{size: {}, slower: {}}}", size, times));
   if (op == "delay") add("time", fmt::format("{} ns", size * times));
   if (op == "embedding_all_to_all" || op == "dlrm_iteration") add("tables_per_gpu", fmt::format("{}", size));
@@ -345,6 +359,10 @@ double draw_size(const std::string& op, Size size, Random& random) {
     constexpr std::uint64_t most[] = {16, 128, 512, 2048, 8192};
     return static_cast<double>(1 + random.below(most[s]));
   }
+  if (op == "transformer") {
+    constexpr std::uint64_t most[] = {2, 16, 64, 256, 1024};
+    return static_cast<double>(1 + random.below(most[s]));
+  }
   if (op == "embedding_all_to_all" || op == "dlrm_iteration") return static_cast<double>(random.of({1, 2, 3, 8}));
   if (op == "mscclpp") return plan_unit * static_cast<double>(1 + random.below(std::uint64_t{1} << 2 * s));
   constexpr double limits[] = {1, 65, 65536, 4194304, 67108864, 1073741824};
@@ -364,6 +382,7 @@ void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   if (one.op == "stream") draw_stream(one, random);
   if (one.op == "chunked_broadcast") draw_chunked_broadcast(one, random, how);
   if (of_codec(one.op)) draw_codec(one, random);
+  if (one.op == "transformer") draw_transformer(one, random);
   if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") draw_embedding(one, random, how);
   if (one.op == "msccl") draw_msccl(one, random);
   if (one.op == "mscclpp") draw_plan(one, random);

@@ -231,6 +231,58 @@ TEST_F(SharedWay, MoreRoomInFlightLeavesALoneWorkgroupItsRate) {
   EXPECT_EQ(ends[1], 120);
 }
 
+// A CU does 5 TFLOP/s; a younger workgroup computes at half the rate of the next older one.
+class AgeTest : public ::testing::Test, public core::EventSink {
+ protected:
+  machine::SystemSpec system = [] {
+    machine::SystemSpec made = machine::example_system(1);
+    made.node.gpu.compute.younger_matrix_share = 0.5;
+    return made;
+  }();
+  core::RunLoop loop;
+  std::unique_ptr<machine::Machine> machine = machine::build_or_throw(system, loop);
+  part::Phases& runner = machine->service<part::Phases>();
+  ShapeId matrix =
+      runner.add_shape({.name = "tile", .flop = 1, .unit = program::Arithmetic::matrix_16bit, .in_flight = {}}, 0);
+  ShapeId vector =
+      runner.add_shape({.name = "sum", .flop = 1, .unit = program::Arithmetic::vector_fp32, .in_flight = {}}, 0);
+  std::map<Seat, double> ends;  // ns
+  std::function<void(Seat)> then = [this](Seat seat) { runner.leave(seat); };
+  void begin(Seat seat, ShapeId shape, double flop) { runner.start(seat, 0, 0, shape, 0, flop, *this, seat); }
+  void fire(std::uint64_t seat) override {
+    ends[static_cast<Seat>(seat)] = loop.now().ns();
+    then(static_cast<Seat>(seat));
+  }
+};
+
+TEST_F(AgeTest, TheOldestComputesFastest) {
+  begin(0, matrix, 5e6);
+  begin(1, matrix, 5e6);
+  loop.run();
+  // 2/3 and 1/3 of the CU for 1.5 us, then the younger one has all of it for its other half.
+  EXPECT_NEAR(ends.at(0), 1500, 1e-3);
+  EXPECT_NEAR(ends.at(1), 2000, 1e-3);
+}
+
+TEST_F(AgeTest, WhoTakesAPlaceIsTheYoungest) {
+  then = [this](Seat seat) {
+    runner.leave(seat);
+    if (seat == 0) begin(2, matrix, 5e6);  // the same load on the CU, but another oldest workgroup
+  };
+  begin(0, matrix, 5e6);
+  begin(1, matrix, 5e6);
+  loop.run();
+  EXPECT_NEAR(ends.at(1), 1500 + 500 * 1.5, 1e-3) << "the other half of its tile at 2/3";
+  EXPECT_NEAR(ends.at(2), 3000, 1e-3) << "the CU is never idle";
+}
+
+TEST_F(AgeTest, VectorArithmeticIsSharedEvenly) {
+  begin(0, vector, 5e6);
+  begin(1, vector, 5e6);
+  loop.run();
+  EXPECT_DOUBLE_EQ(ends.at(0), ends.at(1));
+}
+
 // The clock is 1 GHz, or 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
 class ClockTest : public ::testing::Test, public core::EventSink {
  protected:
