@@ -35,8 +35,11 @@ TEST(OverlapEfficiency, IsThePartOfTheCommunicationThatIsHidden) {
   EXPECT_EQ(result.comparison[2]->overlap_efficiency, 0.75);
   EXPECT_EQ(value_of(result.runs[0].metrics, "overlap_efficiency"), std::nullopt) << "the library itself";
   EXPECT_EQ(value_of(result.runs[1].metrics, "effective_communication_us"), std::nullopt) << "the computation itself";
-  for (const SummaryRow& row : result.summary)
-    if (row.variant == 2) EXPECT_THAT(row.overlap_efficiency, Optional(Eq(0.75)));
+  for (const SummaryRow& row : result.summary) {
+    if (row.variant == 2) {
+      EXPECT_THAT(row.overlap_efficiency, Optional(Eq(0.75)));
+    }
+  }
 }
 
 TEST(OverlapEfficiency, IsNotDefinedWhereThereIsNothingToHide) {

@@ -358,7 +358,8 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
-    if (lone.ps() <= outcome.ps() * (1 + most_out_of_step) + resolution(one, lone)) return {Found::reordered};
+    const double room = std::max(most_out_of_step, most_later(one));
+    if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone)) return {Found::reordered};
     return {Found::broken,
             "",
             fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
