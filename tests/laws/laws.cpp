@@ -206,7 +206,7 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
   if (work.op == "broadcast" || work.op == "chunked_broadcast" || work.op == "wg_trace" || work.op == "msccl" ||
-      work.op == "mscclpp")
+      work.op == "mscclpp" || work.op == "transformer")
     return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
       work.is("algorithm", "tree") || work.find("gemm.m") != nullptr)  // ranks may have unequal rows, or begin alike

@@ -138,7 +138,9 @@ void draw_own_kernel(Case& one, Random& random, Draw how) {
                                 ", {wait: {flag: f0, count: '1000 * workgroups * ranks'}}", ", {math: {}}",
                                 ", {put: {to: 0, bytes: 0, flag: f0}}", ", {for: {each: i, below: size, do: []}}"});
   auto& keys = one.work.keys;
-  keys = {{"workgroups", std::to_string(workgroups)}, {"threads", random.of<const char*>({"64", "256", "1024"})}};
+  // They wait for each other, so all must find a place, also on the GPU with the fewest CUs (48).
+  keys = {{"workgroups", std::to_string(workgroups)},
+          {"threads", random.of<const char*>({"64", "256", workgroups > 48 ? "512" : "1024"})}};
   if (random.one_in(3)) keys.push_back({"in_flight", random.of<const char*>({"4 KiB", "64 KiB"})});
   if (random.one_in(3)) keys.push_back({"lds", "16 KiB"});
   keys.push_back({"flags", writer.flags()});

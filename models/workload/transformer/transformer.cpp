@@ -45,8 +45,8 @@ void TransformerSpec::describe(config::Describer<TransformerSpec>& d) {
   using tensor_parallel::Schedule;
   d.component(
       "transformer",
-      "Layers of a dense transformer, tensor and sequence parallel over all ranks or those of `group`: attention "
-      "block and feed-forward block, forward, and backward when training.");
+      "Layers of a dense transformer, tensor and sequence parallel over all ranks or those of `group` (which may have "
+      "one rank each): attention block and feed-forward block, forward, and backward when training.");
   d.field("model", &TransformerSpec::model, "The model's shape, a file of configs/models")
       .example("../models/gpt3_175b.yaml");
   d.field("pass", &TransformerSpec::pass,
@@ -134,7 +134,9 @@ class Layer {
   }
   GemmSpec product(std::int64_t n, std::int64_t k) const { return {.m = spec_.tokens(), .n = n, .k = k}; }
 
+  // Of one rank alone a product has nothing to gather or to scatter.
   void gather(const char* name, std::int64_t n, std::int64_t k) {
+    if (ranks_ == 1) return tell_(name, product(n, k));
     AllGatherGemmSpec made;
     made.gemm = product(n, k);
     made.schedule = spec_.schedule;
@@ -145,6 +147,7 @@ class Layer {
     tell_(name, made);
   }
   void scatter(const char* name, std::int64_t n, std::int64_t k) {
+    if (ranks_ == 1) return tell_(name, product(n, k));
     GemmReduceScatterSpec made;
     made.gemm = product(n, k);
     made.schedule = spec_.schedule;
@@ -228,7 +231,8 @@ std::optional<Problem> check_transformer(const TransformerSpec& spec, const libr
   if (model.heads % ranks != 0)
     return Problem{fmt::format("{} attention heads cannot be dealt out evenly to {} ranks", model.heads, ranks),
                    "take a number of ranks that divides the heads, or a `group` of so many"};
-  if (spec.schedule == tensor_parallel::Schedule::bulk_synchronous && !spec.library && !system.software.library)
+  if (ranks > 1 && spec.schedule == tensor_parallel::Schedule::bulk_synchronous && !spec.library &&
+      !system.software.library)
     return Problem{"bulk-synchronous collectives need a library",
                    "write library: ../libraries/nccl.yaml here or in the system, or another schedule"};
   const double memory = system.node.gpu.hbm.capacity.value;

@@ -89,6 +89,15 @@ TEST(Transformer, EveryPassAndScheduleEnds) {
   }
 }
 
+TEST(Transformer, OneRankAloneHasNoCollective) {
+  const EquippedSystem system = example_equipped(1);
+  const Built built = build("pass: training, sequences: 1, length: 64", system);
+  ASSERT_EQ(built.errors, "");
+  for (const program::Operation& operation : built.program->queues.front().operations)
+    EXPECT_TRUE(std::holds_alternative<program::Kernel>(operation));
+  EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
+}
+
 // Backward: each product of the forward pass has two gradients, and attention one.
 TEST(Transformer, TrainingHasTheOperationsOfBothPasses) {
   const EquippedSystem system = example_equipped(2);
