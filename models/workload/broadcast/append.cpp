@@ -1,5 +1,5 @@
-// The program of a broadcast: streams of host threads that wait for a chunk, call the codec and post what goes on. A
-// GPU of the same node gets its chunk by a DMA engine, one of another node by the NICs.
+// The program of a broadcast: streams of host threads that wait for a chunk, call the codec and post the sends. DMA
+// engines send chunks to GPUs of the same node, NICs to those of other nodes.
 #include <fmt/format.h>
 
 #include <map>
@@ -43,7 +43,7 @@ class Maker {
   program::FlagBlock flags(const char* what) {
     const std::string array = fmt::format("{}.{}", name_, what);
     const auto raised_by = [plan = plan_, array](Rank rank, std::uint32_t chunk) {
-      // Who hands this chunk on to the rank: it is one of its turns.
+      // The rank that sends this chunk is in one of the receiver's tasks.
       for (std::int64_t turn = 0; turn < plan.turns(); ++turn) {
         const Task task = plan.task(rank, turn);
         if (task.chunk == chunk) return std::pair{task.from == program::no_rank ? rank : task.from, array};
@@ -62,7 +62,7 @@ class Maker {
     }
   }
 
-  // Ranks whose task of a turn is so; sets are shared.
+  // The ranks whose task of a turn fulfils `is`; null if there are none. Equal sets share one object.
   RankSet ranks(std::int64_t turn, const Of& is) {
     std::vector<bool> set(plan_.shape().ranks);
     for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {
@@ -87,7 +87,7 @@ class Maker {
       stream.operations.emplace_back(program::Wait{fmt::format("{}.{}", name_, what), flag(of, turn), 1, set});
   }
 
-  // A call of the codec, until the host knows that it is done.
+  // Appends a call of the codec; it ends when the host knows that the kernel has ended.
   void call(program::Queue& stream, std::int64_t turn, Work work, const Of& is) {
     const RankSet set = ranks(turn, is);
     if (!set) return;
@@ -105,7 +105,8 @@ class Maker {
     if (codec.to_host.ps > 0) stream.operations.emplace_back(program::Delay{what + "_seen", codec.to_host, set});
   }
 
-  // To everybody that the task names, one after the other; those that get it compressed, or plain.
+  // Sends a chunk to the ranks of the task's hops, one after the other: only to those that get it compressed, or only
+  // to those that get it plain.
   void send(program::Queue& stream, std::int64_t turn, bool compressed) {
     for (std::size_t number = 0;; ++number) {
       const auto hop_of = [compressed, number](const Task& task) -> const Hop* {
@@ -137,7 +138,7 @@ class Maker {
     return std::any_of(task.hops.begin(), task.hops.end(), [](const Hop& hop) { return !hop.compressed; });
   }
 
-  // Compression off or at every hop: what a rank does with a chunk is one call after the other.
+  // Compression off or at every hop: a rank waits for a chunk, calls the codec and sends, all in one stream.
   void hop(program::Queue& stream, std::int64_t turn) {
     const bool coded = spec_.compression == Compression::every_hop;
     wait(stream, turn, arrived_, "arrives", receives);
@@ -170,7 +171,7 @@ class Maker {
       stream.operations.emplace_back(program::Signal{name_ + ".plain", flag(plain_, turn), set});
   }
 
-  // Inside a node nothing is compressed: the rank that decompressed hands it on, the others as it comes.
+  // Within a node chunks are plain: the rank that decompressed one forwards it, and so do those that get it plain.
   void hand_on(program::Queue& stream, std::int64_t turn) {
     wait(stream, turn, plain_, "is_plain",
          [](Rank, const Task& task) { return task.compressed && hands_on_plain(task); });

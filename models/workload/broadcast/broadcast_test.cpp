@@ -55,7 +55,7 @@ std::string by_codec(const std::string& compression, const std::string& codec) {
   return fmt::format("compression: {}, codec: {}", compression, codec::flow(codec));
 }
 
-// --- What the program does: bytes that ranks send, chunks that they code, flags
+// --- The operations of the program: bytes sent, chunks compressed and decompressed, flags
 
 struct Walk {
   std::map<std::pair<Rank, Rank>, double> bytes;
@@ -146,7 +146,7 @@ TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
   }
 }
 
-// --- Closed forms (C chunks, P ranks, m bytes a chunk, latency a, bandwidth B, ratio r), serial stages
+// --- Closed forms of a pipeline with serial stages
 
 struct Pipeline {
   EquippedSystem system;
@@ -215,7 +215,7 @@ TEST(ChunkedBroadcast, OnceAtTheRootTakesT2) {
   }
 }
 
-// Where the codec is the slowest stage, all chunks pass through it one after the other, and the last goes all the way.
+// If the codec is the slowest stage, all chunks pass it one after the other; the last one then passes all other stages.
 TEST(ChunkedBroadcast, ASlowCodecIsTheStageThatCounts) {
   const std::string codec = codec::example_codec(4, 2000, 5);
   const Pipeline p = pipeline(5, 16, 1 << 26);
@@ -306,7 +306,7 @@ TEST(ChunkedBroadcast, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("take fewer chunks or ranks"));
 }
 
-// Every node by itself, as one node alone; and GPUs of equal number of all nodes.
+// In groups of the GPUs of a node (as fast as one node alone), and of GPUs of equal index in all nodes.
 TEST(ChunkedBroadcast, RunsInGroups) {
   const auto grouped = [](const EquippedSystem& system, const char* group) {
     config::Diagnostics diagnostics;

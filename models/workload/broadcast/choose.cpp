@@ -1,4 +1,5 @@
-// How many chunks: the closed form of the pipeline at its least, among powers of two and half way between them.
+// Chooses the number of chunks for which the closed form of the pipeline is smallest, among powers of two and the
+// numbers half way between them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -32,7 +33,7 @@ double closed_form(const BroadcastSpec& spec, const Shape& shape, const librarie
   const Plan plan(shape);
   const codec::Part part = part_of(spec, plan, 0);
   const bool coded = shape.compression != Compression::off;
-  // Of the hops that a chain takes the slowest one counts.
+  // The slowest hop of a chain determines the length of its stages.
   const auto hop = [&](bool leaves) {
     const Path path = leaves && system.node.nic ? between(*system.node.nic) : inside(gpu);
     const bool smaller = coded && (!shape.between_nodes || leaves);
@@ -50,7 +51,7 @@ double closed_form(const BroadcastSpec& spec, const Shape& shape, const librarie
   const auto chunks = static_cast<double>(shape.chunks), ranks = static_cast<double>(shape.ranks);
   double stages = chunks + ranks - 2, sends = 1;
   if (shape.algorithm == Algorithm::binomial) {
-    sends = std::bit_width(shape.ranks - 1);  // of the root, for each chunk
+    sends = std::bit_width(shape.ranks - 1);  // of the root per chunk
     stages = chunks + (sends - 1) / sends;
   }
   const double streams = static_cast<double>(spec.streams);
@@ -73,7 +74,7 @@ Plan plan_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system)
     return Plan(shape);
   }
   constexpr std::int64_t most = 1024;
-  // Of a scatter every rank has as many.
+  // With scatter_all_gather every rank gets the same number of chunks from the root.
   const std::int64_t unit = shape.algorithm == Algorithm::scatter_all_gather ? shape.ranks - 1 : 1;
   Shape best = shape;
   double least = 0;

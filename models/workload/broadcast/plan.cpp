@@ -5,8 +5,8 @@
 
 namespace moire::broadcast {
 
-// The root is in place 0, the other GPUs of its node follow, then the nodes behind it: neighbours in place are
-// neighbours in the machine.
+// Place 0 is the root, then come the other GPUs of its node, then the following nodes, so that GPUs of a node have
+// consecutive places.
 Rank Plan::rank_at(Rank place) const {
   const Rank nodes = shape_.ranks / shape_.gpus;
   const Rank node = (shape_.root / shape_.gpus + place / shape_.gpus) % nodes;
@@ -50,7 +50,8 @@ Task Plan::task(Rank rank, std::int64_t turn) const {
     for (Rank step = below / 2; step > 0; step /= 2)
       if (place + step < ranks) next.push_back(place + step);
   } else {
-    // Chunk c goes from the root to place 1 + c modulo the others, and round them. A rank hands its own chunk on first.
+    // The root sends chunk c to place 1 + c mod (ranks - 1), from where it goes around the ring of the others. A rank
+    // forwards the chunk that it got from the root first.
     const std::int64_t others = ranks - 1, round = turn / others, number = turn % others;
     const std::int64_t first = place == 0 ? number : (place - 1 + others - number) % others;
     task.chunk = round * others + first;

@@ -27,13 +27,13 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-// Every rank but the root gets every chunk once, from a rank that got it before and says so itself.
+// Every rank but the root gets every chunk once, from a rank that lists it among its hops and got the chunk before.
 TEST(Plan, EveryChunkComesToEveryRankOnce) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(fmt::format("{} ranks, {} a node, root {}, algorithm {}, {} chunks", shape.ranks, shape.gpus,
                              shape.root, static_cast<int>(shape.algorithm), shape.chunks));
     const Plan plan(shape);
-    std::map<std::pair<Rank, std::int64_t>, std::pair<Rank, bool>> sent;  // to, chunk: by whom, compressed
+    std::map<std::pair<Rank, std::int64_t>, std::pair<Rank, bool>> sent;  // (to, chunk): (from, compressed)
     std::map<std::pair<Rank, std::int64_t>, int> tasks;
     for (Rank rank = 0; rank < shape.ranks; ++rank) {
       for (std::int64_t turn = 0; turn < plan.turns(); ++turn) {
@@ -56,7 +56,7 @@ TEST(Plan, EveryChunkComesToEveryRankOnce) {
         EXPECT_EQ(task.from == program::no_rank, rank == shape.root);
         if (rank == shape.root) continue;
         EXPECT_EQ((sent.at({rank, task.chunk})), (std::pair{task.from, task.compressed}));
-        // Back to the root, never more than all ranks away.
+        // Follows the senders back to the root, without a cycle.
         int away = 0;
         for (Rank at = rank; at != shape.root; at = sent.at({at, task.chunk}).first) ASSERT_LT(++away, 100);
         if (shape.compression == Compression::every_hop) most = std::max(most, away);
@@ -80,7 +80,7 @@ TEST(Plan, BytesAreAllThereAndEven) {
   }
 }
 
-// A chain leaves every node once, wherever the root is.
+// A chain leaves every node but the last once, wherever the root is.
 TEST(Plan, AChainGoesNodeByNode) {
   for (const bool between : {false, true}) {
     Shape shape{.ranks = 12, .gpus = 4, .root = 6, .compression = Compression::root, .between_nodes = between};

@@ -1,4 +1,4 @@
-// The keys of the operator chunked_broadcast, and how many chunks it takes where nobody says.
+// The keys of the operator chunked_broadcast, and its choice of the number of chunks if none is given.
 #pragma once
 
 #include <optional>
@@ -17,22 +17,22 @@ struct BroadcastSpec {
   Compression compression = Compression::off;
   bool between_nodes = false;
   std::optional<codec::CodecSpec> codec{};
-  std::optional<std::int64_t> chunks{};  // absent: what the closed form says
+  std::optional<std::int64_t> chunks{};  // absent: chosen by the closed form
   std::int64_t streams = 1;
   static void describe(config::Describer<BroadcastSpec>& d);
 };
 
-// As it is done on a system, with its number of chunks.
+// The plan of the broadcast on a system, with its number of chunks.
 Plan plan_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system);
 codec::Part part_of(const BroadcastSpec& spec, const Plan& plan, std::int64_t chunk);
-// Chunks that ranks work on, over all ranks; more than so many take minutes.
+// Largest number of tasks (turns x ranks) that is accepted; more would take minutes to simulate.
 constexpr double most_tasks = 2e6;
 inline double tasks_of(const Plan& plan) { return static_cast<double>(plan.turns()) * plan.shape().ranks; }
-// Plain bytes over bytes of the chunks as they are compressed.
+// Plain bytes / sum of the compressed bytes of all chunks.
 double achieved_ratio(const BroadcastSpec& spec, const Plan& plan);
 
-// What a broadcast takes whose stages last as long as the slowest hop, its latency and its codec: the closed form of a
-// pipeline, seconds.
+// Estimated time of a broadcast in seconds: the closed form of a pipeline, all of whose stages are as slow as its
+// slowest hop or codec call.
 double closed_form(const BroadcastSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
 void append(builder::Builder& build, const BroadcastSpec& spec);

@@ -1,5 +1,5 @@
-// What an operator says of itself, once, in the file that has it: its name, its spec, how it is read, checked against
-// the machine and appended, and what a search may change of it. models/workload/operators lists them.
+// How an operator describes itself, in the file that implements it: its name, its spec, how it is parsed, checked
+// against the machine and appended, and which of its keys a search may vary. models/workload/operators lists them all.
 #pragma once
 
 #include <functional>
@@ -15,29 +15,30 @@
 
 namespace moire::builder {
 
-// A key of an operator that changes how its work is done, not what it does: what a search for a schedule may try.
+// A key that changes how an operator does its work but not the result. `moire advise` tries its values.
 struct Knob {
   std::string key;
   std::vector<std::string> values;
-  std::string usual;                 // what holds where the key is absent; "" where that depends
-  std::string only_key, only_value;  // it means something only with this value of another key
+  std::string usual;                 // value if the key is absent; "" if that depends on other things
+  std::string only_key, only_value;  // the key applies only if another key has this value
 };
 
-// Keys and their values, as a trace's header tells them; empty where it does not.
+// Derives keys and values of the operator from the header of a WG trace; empty if the header does not have them.
 using KeysOfTrace = std::vector<std::pair<std::string, std::string>> (*)(const program::WgTraceHeader&);
 
 struct Operator {
-  std::string name;                                // key in the scenario
-  void (*describe)(config::Catalogue&) = nullptr;  // adds its spec
-  // Parses the operator's mapping and appends its operations; false after reporting what is wrong with it.
+  std::string name;                                // its key in a scenario
+  void (*describe)(config::Catalogue&) = nullptr;  // adds its spec to the catalogue
+  // Parses the operator's mapping and appends its operations. Returns false after reporting errors.
   std::function<bool(const config::Node&, Builder&, config::Diagnostics&)> append;
   std::vector<Knob> knobs{};
-  KeysOfTrace keys_of_trace = nullptr;  // of an operator whose kernel is recorded in WG traces
-  // Of a collective: size and on_wire, for a mapping that was appended.
+  KeysOfTrace keys_of_trace = nullptr;  // set if WG traces record the operator's kernel
+  // Set for collectives: size and on_wire of a mapping that was appended; the caller fills in the place in the queue.
   std::function<Exchange(const config::Node&, const libraries::EquippedSystem&)> exchange{};
 };
 
-// Of an operator that has to tell places inside its mapping, or reads files: false after reporting what is wrong.
+// For an operator that reads files, or reports errors at places inside its mapping. `append` returns false after
+// reporting errors.
 template <class Spec>
 Operator make_operator(std::string name,
                        bool (*append)(Builder&, const Spec&, const config::Node&, config::Diagnostics&)) {
@@ -50,7 +51,7 @@ Operator make_operator(std::string name,
               }};
 }
 
-// Of an operator whose whole input is its spec: `check` says what does not fit the machine.
+// For an operator whose whole input is its spec. `check` returns what does not fit the machine.
 template <class Spec>
 Operator make_operator(std::string name, void (*append)(Builder&, const Spec&),
                        std::optional<config::Problem> (*check)(const Spec&,

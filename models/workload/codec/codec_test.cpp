@@ -82,7 +82,7 @@ Time time_of(const EquippedSystem& system, const std::string& text) {
   return built.program ? replay::run(system, *built.program).end : Time{};
 }
 
-// 400 operations a value on 1 TFLOP/s a CU: 100 ps a value on 8 CUs.
+// 400 operations (800 FLOP) per value take 100 ps on 8 CUs of 1 TFLOP/s each.
 TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
   EquippedSystem system = example_equipped(1);
   const std::string codec = fmt::format("codec: {}", flow(example_codec(4, 400, 0)));
@@ -94,7 +94,8 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
               0.02 * taken);
 }
 
-// 100 operations of 5 clocks of 1 ns each for four values of a thread, in one workgroup or in eight on each CU.
+// A block gives each thread four values of 100 operations, and an operation takes 5 clocks of 1 ns. 1 B and 2 KiB are
+// one block.
 TEST(CodecKernels, AThreadsOperationsFollowEachOther) {
   const EquippedSystem system = example_equipped(1);
   const auto taken = [&](const char* bytes) {
@@ -111,7 +112,7 @@ TEST(CodecKernels, WithoutOperationsTheyMoveBytes) {
   const auto taken = [&](const char* op) {
     return time_of(system, fmt::format("{}: {{bytes: 64 MiB, codec: {}}}", op, flow(example_codec(4, 0, 0)))).seconds();
   };
-  // 64 MiB in and 16 MiB out, or the other way round, by 8 CUs of 100 GB/s.
+  // 64 MiB are read and 16 MiB written, or vice versa, and the memory has 1 TB/s.
   EXPECT_GT(taken("compress"), 1.25 * 64 * 1048576 / 1e12);
   EXPECT_LT(taken("decompress"), taken("decompress_reduce_compress") * 1.001);
 }

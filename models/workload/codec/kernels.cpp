@@ -10,7 +10,8 @@ namespace {
 
 constexpr double flop_of_operation = 2;  // vector_fp32 counts a fused multiply-add as two
 
-// Workgroups that follow each other in one place are one, which does their blocks.
+// At most as many workgroups as the GPU holds are simulated; each processes the blocks of the workgroups that would
+// follow it in its place.
 class BlocksBody final : public program::KernelBody {
  public:
   struct OfRank {
@@ -46,12 +47,12 @@ double operations(const CodecSpec& codec, const StageSpec& stage, double ratio) 
   return stage.operations + stage.operations_per_bit * static_cast<double>(codec.value_bits) / ratio;
 }
 
-// Of the fused kernel the geometry is that of compression, which holds more.
+// The fused kernel has the geometry of compression, which needs more resources.
 const StageSpec& geometry(const CodecSpec& codec, Work work) {
   return work == Work::decompress ? codec.decompress : codec.compress;
 }
 
-// Small workgroups are simulated as one of so many side by side, as long as a CU holds as many of them then.
+// Number of small workgroups that are simulated as one large one, if this does not change how many of them a CU holds.
 std::int64_t gathered(const builder::Builder& build, const program::WorkgroupResources& one) {
   constexpr std::int64_t most_threads = 512;
   const std::int64_t resident = builder::resident_workgroups(build, one);
@@ -61,7 +62,7 @@ std::int64_t gathered(const builder::Builder& build, const program::WorkgroupRes
   return most;
 }
 
-// A unit of work is a block of each workgroup.
+// Demands of one unit of work: one block of each of `together` workgroups.
 program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, const machine::GpuSpec& gpu,
                              std::int64_t together = 1) {
   const StageSpec& stage = geometry(codec, work);
@@ -70,8 +71,8 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   program::PhaseShape shape;
   shape.threads = stage.threads * together;
   shape.in_order = true;
-  shape.pipelined = false;  // loads its block, works on it, stores it
-  double clocks = 0;        // of a thread that has one value
+  shape.pipelined = false;  // loads its block, processes it, stores it
+  double clocks = 0;        // time of a thread per value
   const auto add = [&](const StageSpec& one, bool from_plain) {
     shape.read += plain * one.extra_read + (from_plain ? plain : plain / ratio);
     shape.write += plain * one.extra_write + (from_plain ? plain / ratio : plain);

@@ -1,4 +1,4 @@
-// The kernels of a codec. Its speed follows from what a workgroup does and from the GPU that it runs on.
+// The kernels of a codec. Their speed is not a parameter; it follows from the work of a workgroup and from the GPU.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace moire::codec {
 
-// decompress_reduce_compress: decompress, add to what the rank has, and compress the sum, without a way through memory.
+// decompress_reduce_compress: decompresses, adds the rank's own data and compresses the sum, all in registers.
 enum class Work { compress, decompress, decompress_reduce_compress };
 
 struct Part {
-  double bytes = 0;  // plain
-  double ratio = 1;
+  double bytes = 0;  // uncompressed
+  double ratio = 1;  // uncompressed / compressed bytes
   bool operator==(const Part&) const = default;
 };
 
-// `parts`: of each rank, or one for all of them, who then do it each by itself. A rank without bytes has no workgroup.
+// `parts`: one per rank, or a single one that all ranks share. A rank whose part is empty has no workgroups.
 program::Kernel make_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
                             const std::vector<Part>& parts, const std::string& name);
 
-// Whole bytes that a part is compressed to.
+// Compressed size of a part, rounded up to whole bytes.
 Bytes compressed(const Part& part);
-// What a kernel takes alone on the GPU, without launch: an estimate to choose by, not what is simulated.
+// Estimated time of a kernel alone on the GPU, without its launch. Used for choices only, not in the simulation.
 double seconds(const CodecSpec& codec, Work work, const Part& part, const machine::GpuSpec& gpu);
 
-// Memory that a part takes at a rank: plain, compressed, workspaces.
+// Bytes of memory that a part needs on a rank: uncompressed and compressed data, and the workspaces of `streams`.
 double memory_of(const CodecSpec& codec, const Part& part, std::int64_t streams);
 
 }  // namespace moire::codec

@@ -1,4 +1,4 @@
-// Kernels of a codec, alone: their time against the size is the codec's curve on a GPU.
+// Operators that run only the kernels of a codec, to measure their time against the size.
 #include "models/workload/codec/operators.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ struct AloneSpec {
   std::int64_t chunks = 1;
   CodecSpec codec;
 
-  // Whole bytes, all of them together `bytes`.
+  // Chunks have whole bytes, and `bytes` in total.
   Part part(std::int64_t chunk) const {
     const double each = std::ceil(bytes.value / static_cast<double>(chunks));
     return {std::clamp(bytes.value - each * static_cast<double>(chunk), 0.0, each), codec.ratio_of(chunk)};

@@ -1,4 +1,4 @@
-// The operators of this folder: kernels of a codec, alone.
+// The operators of this folder: the kernels of a codec without communication.
 #pragma once
 
 #include "models/workload/builder/operator.hpp"

@@ -28,7 +28,7 @@ double times(double value) {
   return value * static_cast<double>(factor);
 }
 
-// Only what every machine computes to the same bits: no logarithms, no powers.
+// Defines only functions whose results are the same bits on every machine: no logarithms, no powers.
 std::shared_ptr<mu::Parser> make_parser() {
   auto parser = std::make_shared<mu::Parser>();
   parser->ClearFun();
@@ -68,7 +68,7 @@ bool is_name(std::string_view word) {
          std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || digit(c); });
 }
 
-// What muParser takes and formulas do not have: powers, assignments and text.
+// Rejects what muParser accepts but formulas do not have: powers, assignments and text.
 std::optional<config::Problem> not_taken(std::string_view text) {
   if (text.size() > longest) return config::Problem{"is too long", fmt::format("{} characters at most", longest)};
   for (std::size_t i = 0; i < text.size(); ++i) {

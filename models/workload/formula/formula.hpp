@@ -1,5 +1,5 @@
-// Formulas of a scenario: `ceil(m / 128) * ranks`, `16 KiB * (rank + 1)`. A number of arithmetic, comparisons and a few
-// functions over names; muParser (https://beltoforion.de/en/muparser) reads and evaluates them.
+// Formulas in scenarios, such as `ceil(m / 128) * ranks` or `16 KiB * (rank + 1)`: arithmetic, comparisons and a few
+// functions over names. muParser (https://beltoforion.de/en/muparser) parses and evaluates them.
 #pragma once
 
 #include <deque>
@@ -18,32 +18,32 @@ class Parser;
 
 namespace moire::formula {
 
-// A formula as it is written.
+// The text of a formula and its place in the file.
 struct FormulaText {
   std::string text;
   config::Place place;
 };
 
-// The names that formulas may use, each with a value that changes from evaluation to evaluation.
+// The names that formulas may use, each with a variable that can change between evaluations.
 class Names {
  public:
-  // Null where the name is taken or is no name; `why` says so.
+  // Returns the address of the new variable. Null, with the reason in `why`, if the name is taken or invalid.
   double* add(const std::string& name, double value, std::string& why);
-  void hide_from(std::size_t count) { visible_.resize(count); }  // those added behind the first `count`
+  void hide_from(std::size_t count) { visible_.resize(count); }  // all but the first `count`
   std::size_t count() const { return visible_.size(); }
   const std::vector<std::pair<std::string, double*>>& visible() const { return visible_; }
 
  private:
-  std::deque<double> values_;  // their addresses stay
+  std::deque<double> values_;  // deque: addresses stay valid
   std::vector<std::pair<std::string, double*>> visible_;
 };
 
 class Formula {
  public:
-  // Nothing, and the reason in `diagnostics`, where the text is no formula of these names. `key` names it in messages.
+  // Returns nothing after reporting why the text is not a formula of these names. `key` names it in messages.
   static std::optional<Formula> compile(const FormulaText& text, std::string_view key, const Names& names,
                                         config::Diagnostics& diagnostics);
-  double value() const;  // infinite or no number where it divides by zero
+  double value() const;  // infinity or NaN after a division by zero
   const config::Place& place() const { return place_; }
   const std::string& key() const { return key_; }
   bool uses(const double* name) const;

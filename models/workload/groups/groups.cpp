@@ -99,7 +99,7 @@ std::optional<Groups> Groups::read(const Grid& grid, const std::vector<std::pair
                       "sizes whose product is that, or another system.nodes");
   }
   if (diagnostics.size() > before) return std::nullopt;
-  // Of a dimension: ranks that differ in no other one.
+  // A communicator of a grid dimension has the ranks that differ in this dimension only.
   std::int64_t step = 1;
   for (const auto& [name, count] : grid) {
     std::vector<Communicator>& all = made.groups_.emplace_back(name, std::vector<Communicator>()).second;

@@ -1,5 +1,5 @@
-// Process groups: which ranks an operation runs on, and who of them communicates with whom. A group cuts ranks into
-// communicators: `tp` of a grid {tp: 8, dp: 16} has 16 communicators of 8 ranks, each with the next 7 ranks.
+// Process groups: which ranks run an operation, and which of them communicate with each other. A group divides ranks
+// into communicators: `tp` of a grid {tp: 8, dp: 16} has 16 communicators of 8 consecutive ranks each.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ using Communicator = std::vector<Rank>;  // ascending
 
 enum class By { node };
 
-// One of the keys.
+// A group of `program.groups`. Exactly one of the keys is set.
 struct GroupSpec {
   std::optional<By> by;
   std::optional<std::int64_t> size;
@@ -28,16 +28,17 @@ struct GroupSpec {
   static void describe(config::Describer<GroupSpec>& d);
 };
 
-// What any operation may say beside its operator's keys.
+// Keys that every operation may have in addition to those of its operator.
 struct MembersSpec {
   std::optional<std::string> group;
   std::optional<formula::FormulaText> where;
   static void describe(config::Describer<MembersSpec>& d);
 };
 
-using Grid = std::vector<std::pair<std::string, std::int64_t>>;  // the first varies fastest from rank to rank
+using Grid =
+    std::vector<std::pair<std::string, std::int64_t>>;  // names and sizes; the first one varies fastest with the rank
 
-// Communicators that lie alike on nodes: `gpus` of each of `nodes`.
+// Communicators of the same shape: each has `gpus` ranks on each of `nodes` nodes.
 struct Layout {
   Rank nodes = 1;
   Rank gpus = 1;
@@ -46,12 +47,12 @@ struct Layout {
 
 class Groups {
  public:
-  // Nothing, and the reasons in `diagnostics`, where one is wrong. `program` is the mapping that has them.
+  // Returns nothing after reporting errors. `program` is the YAML mapping that contains `grid` and `groups`.
   static std::optional<Groups> read(const Grid& grid, const std::vector<std::pair<std::string, GroupSpec>>& specs,
                                     const config::Node& program, Rank ranks, const part::Reach& reach,
                                     config::Diagnostics& diagnostics);
 
-  // Who takes part, by layout; nothing after reporting what is wrong.
+  // The communicators that run an operation, by layout. Returns nothing after reporting errors.
   std::optional<std::vector<Layout>> members(const MembersSpec& spec, const config::Node& operation,
                                              config::Diagnostics& diagnostics) const;
 
@@ -71,7 +72,7 @@ class Groups {
   double* rank_ = nullptr;
   double* node_ = nullptr;
   double* gpu_ = nullptr;
-  std::vector<double*> coordinates_;  // of the grid
+  std::vector<double*> coordinates_;  // of the rank in the grid
 };
 
 }  // namespace moire::groups

@@ -90,7 +90,7 @@ TEST(Groups, BetweenNodesCommunicatorsShareTheNicsThatTheirRanksShare) {
   EXPECT_NEAR(shared / time(1, "{ranks: [[0, 2]]}").us(), 2, 0.1);
 }
 
-// Relays are ranks of the communicator: what rank 1 sends to 7 goes through rank 3 and not through the second GPU.
+// PXN relays must be ranks of the communicator: messages from rank 1 to 7 go through rank 3, not the node's second GPU.
 TEST(Groups, ARelayIsOneOfTheCommunicator) {
   EquippedSystem system = example_equipped(4, 2);
   system.software.library = collective::example_channels();

@@ -16,7 +16,7 @@ using program::Program;
 
 constexpr std::uint32_t outside = UINT32_MAX;
 
-// Where the ranks and flags of a communicator's program are in the whole one.
+// Maps ranks and flags of the inner program (built for one communicator) to those of the whole program.
 class Map : public std::enable_shared_from_this<Map> {
  public:
   Map(const Layout& layout, Rank ranks, std::shared_ptr<const Program> inner)
@@ -42,8 +42,8 @@ class Map : public std::enable_shared_from_this<Map> {
   }
 
   bool has(Rank rank) const { return of_[rank] != outside; }
-  // Where communicators take each other's places, or ranks of one each other's, when all ranks go `by` on: so many
-  // places on within a communicator, the same everywhere.
+  // Adds `by` to every rank. If this maps communicators onto communicators and shifts the places within them by the
+  // same number everywhere, returns that number; otherwise nothing.
   std::optional<Rank> turned(Rank by) const {
     const auto ranks = static_cast<Rank>(of_.size());
     std::vector<std::uint32_t> to(communicators_.size(), outside);
@@ -72,8 +72,8 @@ class Map : public std::enable_shared_from_this<Map> {
  private:
   std::vector<Communicator> communicators_;
   std::shared_ptr<const Program> inner_;
-  std::vector<std::uint32_t> of_;  // each rank's communicator
-  std::vector<Rank> own_;          // and its number there
+  std::vector<std::uint32_t> of_;  // communicator of each rank
+  std::vector<Rank> own_;          // number of each rank in its communicator
   std::vector<program::FlagBlock> blocks_;
 };
 using MapPtr = std::shared_ptr<const Map>;
@@ -144,12 +144,12 @@ program::Operation lifted(const program::Operation& operation, const MapPtr& map
   return made;
 }
 
-// The machine as a communicator sees it: its GPUs of each node, and the NICs that are theirs.
+// The system for which a communicator's program is built: its GPUs of each node, and the NICs nearest to them.
 libraries::EquippedSystem seen_by(const Layout& layout, const libraries::EquippedSystem& whole) {
   libraries::EquippedSystem system = whole;
   system.nodes = layout.nodes;
   system.node.gpus = layout.gpus;
-  if (layout.gpus != whole.node.gpus) system.node.gpu.port.multicast_efficiency.reset();  // it means all GPUs of a node
+  if (layout.gpus != whole.node.gpus) system.node.gpu.port.multicast_efficiency.reset();  // needs all GPUs of a node
   if (whole.node.nics == 0) return system;
   std::set<std::int64_t> nics;
   for (Rank i = 0; i < layout.gpus; ++i) {
@@ -165,7 +165,7 @@ libraries::EquippedSystem seen_by(const Layout& layout, const libraries::Equippe
 bool append_to(const Layout& layout, builder::Builder& build, const std::function<bool(builder::Builder&)>& append) {
   const libraries::EquippedSystem system = seen_by(layout, build.system);
   const auto inner = std::make_shared<Program>(layout.nodes * layout.gpus);
-  // Names that the whole program has are taken in this one too.
+  // Reserves the names of the whole program's operations, so that unique() avoids them.
   program::Queue& taken = inner->queues.emplace_back();
   for (const program::Queue& queue : build.program.queues) {
     for (const program::Operation& operation : queue.operations)
@@ -180,7 +180,7 @@ bool append_to(const Layout& layout, builder::Builder& build, const std::functio
   if (!append(own)) return false;
   const auto map = std::make_shared<Map>(layout, build.ranks(), inner);
   map->add_flags(build.program);
-  // Ranks of the whole program whose place in their communicator has an operation; sets are shared as they were.
+  // Maps an operation's set of inner ranks to ranks of the whole program. Operations that shared a set still do.
   std::map<program::RankSet, program::RankSet> sets;
   const auto lifted_set = [&](const program::RankSet& inner_set) {
     program::RankSet& known = sets[inner_set];

@@ -1,5 +1,5 @@
-// An operation of a part of the ranks: it is built for a system of the communicator's size, and each communicator runs
-// it with its own ranks and flags. Operators know nothing of groups.
+// Runs an operation on some of the ranks. It is built for a system as large as a communicator, then mapped to the ranks
+// and flags of each communicator, so that operators need not know about groups.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace moire::groups {
 
-// Calls `append` with a builder of the layout's size, and appends what it makes to the queue of `build`, for the
-// communicators of the layout. What `append` returns.
+// Calls `append` with a builder for a system of the layout's size and appends the operations that it makes to the queue
+// of `build`, for all communicators of the layout. Returns what `append` returns.
 bool append_to(const Layout& layout, builder::Builder& build, const std::function<bool(builder::Builder&)>& append);
 
 }  // namespace moire::groups

@@ -8,7 +8,7 @@ namespace moire::libraries {
 
 namespace {
 
-constexpr Bytes word{16};  // that a thread loads and stores: nothing is cut into less
+constexpr Bytes word{16};  // widest load or store of a thread; data is not divided into smaller pieces
 
 }  // namespace
 

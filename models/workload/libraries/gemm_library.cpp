@@ -12,7 +12,7 @@ namespace moire::libraries {
 
 namespace {
 
-// "128x256" as {128, 256}; nothing where it is not so many positive numbers.
+// Parses "128x256" as {128, 256}. Returns an empty vector unless there are `wanted` numbers from 1 to 4096.
 std::vector<std::int64_t> numbers(std::string_view text, std::size_t wanted) {
   std::vector<std::int64_t> out;
   const char* at = text.data();

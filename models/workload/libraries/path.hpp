@@ -1,4 +1,4 @@
-// The profile's values by their paths, as files that are about profiles name them: channels.ll.step_overhead.
+// Paths of values in a library's profile, such as channels.ll.step_overhead, as validation and fit files write them.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 namespace moire::libraries {
 
 struct Path {
-  std::string section;  // "channels.ll"; "" at the top
+  std::string section;  // "channels.ll"; "" for the top level
   std::string key;      // "step_overhead"
 };
 Path split_path(const std::string& path);
 
-// The spec of a section; null where there is none.
+// The spec of a section; null if there is none.
 const config::Description* section_spec(const std::string& section);
 
-// The field that a path names; null where there is none.
+// The field that a path names; null if there is none.
 const config::Field* field_at(const Path& path);
 
 }  // namespace moire::libraries

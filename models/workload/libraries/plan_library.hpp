@@ -1,5 +1,5 @@
-// How a library's executor runs execution plans, in which threads load and store where they like and no FIFO lies
-// between (MSCCL++): a profile with sources, configs/libraries/mscclpp.yaml.
+// Profile of a library whose executor runs execution plans (MSCCL++): threads load from and store to any buffer,
+// without FIFOs. The values and their sources are in configs/libraries/mscclpp.yaml.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ namespace moire::libraries {
 struct PlanLibrarySpec {
   std::string name;
   std::int64_t registers_per_thread = 0;
-  Bytes lds;               // of a workgroup: its part of the plan
+  Bytes lds;               // per workgroup, for its part of the plan
   Time setup;              // in the kernel before the first operation
-  Time operation;          // to read an operation of the plan
-  Time meet;               // of the threads of a workgroup
-  Time fence;              // to make stores visible to other GPUs, stores to a peer under way
-  Time expect;             // to count the signal that is waited for
-  Bytes vector;            // of data that a thread loads at once
-  Bytes packet_data;       // of data in a packet
-  double packet_wire = 1;  // bytes of packets for one of data
-  // Ports: a host thread passes requests of threads on, inside a node to the GPU's DMA engine.
-  Time proxy_latency;  // from the request to the host thread that sees it
-  Time copy_call;      // until that thread has put a copy into the engine's queue
+  Time operation;          // time to read an operation of the plan
+  Time meet;               // barrier of the threads of a workgroup
+  Time fence;              // of a signal: until stores in flight are visible to the peer
+  Time expect;             // of a wait: time to increment the expected count of signals
+  Bytes vector;            // data that a thread loads at once
+  Bytes packet_data;       // data in a packet
+  double packet_wire = 1;  // bytes of packets per byte of data
+  // Port channels: a host thread (proxy) handles the GPU's requests; inside a node it uses the GPU's DMA engine.
+  Time proxy_latency;  // from a request until the host thread sees it
+  Time copy_call;      // time of the host thread to enqueue a copy at the engine
   static void describe(config::Describer<PlanLibrarySpec>& d);
 };
 

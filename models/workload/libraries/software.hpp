@@ -1,5 +1,5 @@
-// The software of a machine: its library of matrix products and its collective library. Files name them beside the
-// hardware (`gemm:` of a GPU, `library:` of a system), whose own specs leave them out; operators are handed both.
+// The software of a machine: its GEMM library and its collective library. YAML files name them within the hardware
+// (`gemm:` of a GPU, `library:` of a system), but the hardware specs do not contain them; operators get both.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,21 @@ namespace moire::libraries {
 
 struct SoftwareSpec {
   GemmLibrarySpec gemm{};
-  std::optional<LibrarySpec> library{};  // of collectives that name none
+  std::optional<LibrarySpec> library{};  // for collectives that name no library
 };
 
 // A machine and what is installed on it.
 struct EquippedSystem : machine::SystemSpec {
   SoftwareSpec software{};
-  std::vector<std::string> followed{};  // values that went with changed ones, for reports
+  std::vector<std::string> followed{};  // values adapted because another one was changed, for reports
 };
 
 struct EquippedGpu : machine::GpuSpec {
   GemmLibrarySpec gemm{};
 };
 
-// A system's or a GPU's file, or the same inside another file at `path`: everything that is wrong with hardware and
-// software is told at once.
+// Reads the file of a system or a GPU, or its node inside another file at `path`. Reports the errors of hardware and
+// software together.
 std::optional<EquippedSystem> read_system(const config::Node& node, config::Diagnostics& diagnostics,
                                           std::vector<config::Provenance>* provenance = nullptr, std::string path = {});
 std::optional<EquippedGpu> read_gpu(const config::Node& node, config::Diagnostics& diagnostics,

@@ -1,4 +1,4 @@
-// From the `program:` mapping of a scenario to a program.
+// Builds a program from the `program:` mapping of a scenario.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::vector<std::string> names() {
   return known;
 }
 
-// Keys of every operation, taken out of the operator's mapping.
+// Removes the keys that every operation may have (MembersSpec) from the operator's mapping and returns them.
 config::Node take_members(config::Node& mapping) {
   config::Node members = mapping;
   members.entries.clear();
@@ -52,7 +52,6 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
   build.path += "." + entry.key;
   config::Node mapping = entry.value;
   const config::Node members = take_members(mapping);
-  // Where it stands in the queue of the whole program, for ranks that take part in it.
   const auto append = [&](builder::Builder& own) {
     try {
       if (!op->append(mapping, own, diagnostics)) return false;
@@ -85,7 +84,7 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
   });
 }
 
-// "what is wrong; what would be right" at the key of a queue, or at the queue where the key is a default.
+// Reports an error at the key of a queue, or at the queue if the key is absent.
 void reject(const config::Node& queue, std::string_view key, const std::string& what, const std::string& remedy,
             config::Diagnostics& diagnostics) {
   const config::Node* node = queue.find(key);
@@ -107,7 +106,7 @@ std::optional<QueueSpec> read_queue(const std::string& name, const config::Node&
   return spec;
 }
 
-// Reservations and limits as the CUs that each queue may use. What does not fit is told at its key.
+// The CUs that each queue may use, by cu_partition (reservation) and cu_limit. Reports what does not fit at its key.
 std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& queues, const machine::GpuSpec& gpu,
                                                config::Diagnostics& diagnostics) {
   const std::int64_t all = gpu.compute.total_cus();
@@ -146,7 +145,7 @@ std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& que
   return cu::share_out(gpu.compute, wishes);
 }
 
-// Positions of the queues in the launch order; empty where it is that of the file.
+// Indices of the queues in launch order; empty if it is the order of the file.
 std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::Node& node,
                                         config::Diagnostics& diagnostics) {
   std::vector<std::string> known;

@@ -163,7 +163,7 @@ TEST(BuildProgram, AnOperatorsOwnErrorsKeepTheirPlaces) {
                     HasSubstr("missing key 'tables_per_gpu'")));
 }
 
-// What is wrong with the sizes is said at the operator, after its parameters were all read.
+// Errors about sizes are reported at the operator, after all its parameters were read.
 TEST(BuildProgram, ChecksAgainstTheMachineComeWithTheRemedy) {
   std::string odd = embedding;
   odd.replace(odd.find("64"), 2, "63");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int highest = 16;
 
-// "low", "normal" and "high" are a level below, the first and the last of the numbers.
+// Levels are 0 ("normal") to 16 ("high"); "low" is -1.
 std::optional<int> level_of(const std::string& priority) {
   if (priority == "low") return -1;
   if (priority == "normal") return 0;

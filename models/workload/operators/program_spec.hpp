@@ -1,4 +1,5 @@
-// The `program:` mapping of a scenario: queues, what each may use, and in which order they are launched.
+// The `program:` mapping of a scenario: its queues, the CUs that each may use, and the order in which they are
+// launched.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace moire::operators {
 
-// A queue written as a map; a plain list is its operations.
+// A queue that is written as a mapping. A plain list has operations only.
 struct QueueSpec {
   std::string priority = "normal";
   std::int64_t cu_partition = 0;

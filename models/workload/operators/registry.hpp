@@ -1,4 +1,4 @@
-// The operators a scenario may name: one line each in registry.cpp. Nothing else in Moire knows an operator by name.
+// The operators that a scenario may name, one line each in registry.cpp. No other code knows an operator by name.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 namespace moire::operators {
 
 const std::vector<builder::Operator>& all();
-const builder::Operator* find(std::string_view name);  // null where there is none of this name
+const builder::Operator* find(std::string_view name);  // null if there is none of this name
 
-// Specs of all operators, hardware parts and systems, for explain and the reference pages.
+// Adds the specs of all operators, hardware parts and systems, for `moire explain` and the reference pages.
 void describe(config::Catalogue& catalogue);
 
 struct BuiltProgram {
-  std::unique_ptr<program::Program> program;  // null after reporting what is wrong
+  std::unique_ptr<program::Program> program;  // null after reporting errors
   std::vector<builder::RecordedKernel> recorded;
   std::vector<builder::Exchange> exchanges;
   std::vector<std::string> notes;  // what operators decided and why
@@ -25,8 +25,7 @@ struct BuiltProgram {
 // Turns a scenario's `program:` mapping into a program for a system:
 //   program: {queues: {main: [{<operator>: {...}}, ...], other: {priority: high, operations: [...]}},
 //             order: concurrent, launch: [other, main]}
-// `traces`: those that operators replay, parsed once for all programs that are built with them. `untried`: where the
-// program is only checked (builder::Builder).
+// `traces` keeps parsed WG traces for all programs that are built with it. `untried`: see builder::Builder.
 BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
                            program::WgTraceFiles& traces, config::Diagnostics& diagnostics,
                            std::size_t* untried = nullptr);

@@ -1,4 +1,4 @@
-// Walks through a script once before it runs: its values, and flags that are awaited more often than they are raised.
+// Interprets a script once before it runs, and checks its values and that every flag is raised as often as awaited.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ class Walk {
   const program::Program& program_;
   std::vector<Rank>& raised_;
   config::Diagnostics& diagnostics_;
-  std::vector<std::int64_t> counts_;  // of each flag
+  std::vector<std::int64_t> counts_;  // how often each flag is raised
   std::map<program::FlagRef, Awaited> awaited_;
   std::uint64_t phases_ = 0;
 };

@@ -1,4 +1,4 @@
-// Over 400 lines: what becomes of each kind of step stands in one place.
+// Over 400 lines: one class compiles every kind of step.
 #include "models/workload/own/compile.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Op = Instruction::Op;
 
-constexpr std::uint32_t deepest = 16;  // loops in loops
+constexpr std::uint32_t deepest = 16;  // nesting depth of steps
 
 double element_bytes(Element element) { return element == Element::fp32 ? 4 : 2; }
 
@@ -24,7 +24,7 @@ program::Arithmetic arithmetic(Unit unit) {
   return unit == Unit::matrix ? program::Arithmetic::matrix_16bit : program::Arithmetic::vector_fp32;
 }
 
-// Stores to a peer become stores to the own memory where the peer is the rank itself, loads likewise.
+// The shape of a phase if its peer is the rank itself: accesses to the peer's memory become local ones.
 program::PhaseShape with_itself(program::PhaseShape shape) {
   shape.read += shape.peer_read;
   shape.write += shape.peer_write;
@@ -81,9 +81,9 @@ class Compiler {
     instruction.place = place;
     return instruction;
   }
-  void end(const config::Place& place) { add(Op::phase, place); }  // of kind nothing
+  void end(const config::Place& place) { add(Op::phase, place); }  // a phase of kind nothing ends the script
 
-  // Consecutive slots, the first of them under a name of the user's.
+  // Adds consecutive slots. The first one gets the name; names that begin with _ are internal.
   std::uint32_t slots(std::size_t count, const std::string& name, const config::Place& place) {
     const auto first = static_cast<std::uint32_t>(script_->slots.size());
     std::string why;
@@ -95,7 +95,7 @@ class Compiler {
     }
     return first;
   }
-  // Names are known inside of it.
+  // Names that `inside` adds are visible within it only.
   template <class Inside>
   void scope(const Inside& inside) {
     const std::size_t names = script_->names.count(), first = script_->slot_names.size();
@@ -317,7 +317,7 @@ class Compiler {
     made.first = formula(pause.times, "times", "1", place);
   }
 
-  // --- what takes no time ---
+  // --- steps that take no time ---
 
   void let(const std::vector<std::pair<std::string, FormulaText>>& values, const config::Node& node) {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -355,10 +355,10 @@ class Compiler {
     script_->instructions[enter].to = here();
   }
 
-  // Every rank meets its peers in the same order seen from itself, so that no two senders meet at one receiver: turns
-  // 1, 2, ... behind the own rank, within the node or over all ranks; of other nodes the GPUs of one after the other.
+  // Visits peers in an order that is relative to the own rank, so that no two ranks visit the same peer in one turn:
+  // the ranks that follow the own one, within the node or over all ranks; with `others`, node by node.
   void peers(const ForPeersSpec& peers, const config::Node& node, std::uint32_t depth) {
-    const std::string turn = fmt::format("_turn_{}", turns_++);  // no name of the user's
+    const std::string turn = fmt::format("_turn_{}", turns_++);  // internal: begins with _
     const auto text = [&](std::string formula) { return FormulaText{std::move(formula), node.place}; };
     const bool in_node = peers.of == Peers::node, others = peers.of == Peers::others;
     auto from = formula(text(others ? "0" : "1"), "from");

@@ -1,4 +1,4 @@
-// From the spec of a kernel to its script and the demands of its phases.
+// Compiles the spec of a custom kernel into its script and the resource demands of its phases.
 #pragma once
 
 #include <memory>
@@ -21,15 +21,15 @@ struct NamedFlags {
   program::FlagBlock block;
 };
 
-// The names that formulas of all workgroups may use, `let` included; nothing, and the reasons in `diagnostics`, where
-// one of those is wrong.
+// Names with the same value for all workgroups, those of the kernel's `let` included. Returns nothing after reporting
+// errors.
 std::optional<Names> constants_of(const OwnKernelSpec& spec, const builder::Builder& build,
                                   const program::WorkgroupResources& resources, const config::Node& node,
                                   config::Diagnostics& diagnostics);
 
-inline constexpr double most_demand = 1e18;  // of a phase, or a name
+inline constexpr double most_demand = 1e18;  // largest demand of a phase, and largest value of a `let`
 
-// What a formula of constants is, between `low` and `high`.
+// Value of a formula of constants. Returns nothing after reporting a value outside [low, high].
 std::optional<double> constant(const FormulaText& text, std::string_view key, const Names& constants, double low,
                                double high, config::Diagnostics& diagnostics);
 

@@ -1,4 +1,4 @@
-// The operator `kernel`: its flags, its script, and the check that it runs.
+// The operator `kernel`: adds its flags, compiles its script and checks it.
 #include <cmath>
 
 #include "models/workload/own/compile.hpp"
@@ -9,7 +9,7 @@ namespace moire::own {
 namespace {
 
 constexpr double most_workgroups = 1e9;
-constexpr double most_flags = 2e7;  // of all ranks
+constexpr double most_flags = 2e7;  // over all ranks
 
 bool append(builder::Builder& build, const OwnKernelSpec& spec, const config::Node& node,
             config::Diagnostics& diagnostics) {

@@ -46,7 +46,7 @@ replay::Result run(const std::string& kernel, const EquippedSystem& system = exa
   return replay::run(system, *built.program);
 }
 
-// Phases by name, in all that a metric is made of.
+// By name of a phase: what its metrics are made of.
 using Totals = std::map<std::string, std::pair<std::uint64_t, std::int64_t>>;
 Totals totals(const replay::Result& result) {
   Totals all;
@@ -72,7 +72,7 @@ std::string work(const program::PhaseShape& shape, const std::string& more) {
       shape.mixed_stores < 0 ? "" : fmt::format(", mixed_stores: {:.17g}", shape.mixed_stores), more);
 }
 
-// The fused embedding operator, its tasks in the order peer_by_peer, in formulas.
+// The fused embedding operator (task order peer_by_peer) written as a custom kernel with formulas.
 std::string embedding_kernel(const EquippedSystem& system, const kernel::EmbeddingSpec& spec) {
   program::Program program(static_cast<Rank>(system.ranks()));
   program.queues.resize(1);

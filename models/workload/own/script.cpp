@@ -34,7 +34,7 @@ std::int64_t whole(const Formula& formula, double low, double high) {
   return static_cast<std::int64_t>(value);
 }
 
-constexpr double most_values = 1e12;  // of a loop
+constexpr double most_values = 1e12;  // largest absolute value of a loop variable, a count or `times`
 
 }  // namespace
 
@@ -80,7 +80,7 @@ bool Script::next(Rank of, std::int64_t number_of_workgroup, Cursor& cursor, Pha
         cursor.at = instruction.to;
         break;
       case Instruction::Op::phase:
-        if (instruction.phase.kind == Phase::Kind::nothing) return false;  // behind the last step
+        if (instruction.phase.kind == Phase::Kind::nothing) return false;  // end of the script
         fill(instruction, of, phase);
         ++cursor.step;
         for (std::size_t i = 0; i < slots.size(); ++i) cursor.slots[i] = *slots[i];
@@ -94,7 +94,7 @@ bool Script::next(Rank of, std::int64_t number_of_workgroup, Cursor& cursor, Pha
   }
 }
 
-// Every value is checked where it is used: check() meets them all first.
+// Checks every value where it is used. check() evaluates all of them before the simulation.
 void Script::fill(const Instruction& instruction, Rank of, Phase& phase) const {
   phase = instruction.phase;
   if (instruction.second) {

@@ -1,4 +1,4 @@
-// The steps of a kernel, compiled: instructions with jumps, walked through by one workgroup after the other.
+// The compiled steps of a custom kernel: instructions with jumps, which are interpreted for every workgroup.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -25,51 +25,51 @@ using program::Rank;
 
 struct Instruction {
   enum class Op : std::uint8_t {
-    let,     // slot = first
-    enter,   // slot = first, and its bound and step; to `to` where nothing is left
-    next,    // slot += step; to `to` where something is left
-    unless,  // to `to` where first is 0
-    jump,    // to `to`
-    phase,   // time passes
+    let,     // slots[slot] = first
+    enter,   // starts a loop: slots[slot..slot + 2] = first value, bound, step; jumps to `to` if there are no values
+    next,    // adds the step; jumps to `to` if the value is below the bound
+    unless,  // jumps to `to` if first is 0
+    jump,    // jumps to `to`
+    phase,   // a phase, in which time passes; of kind nothing: the end
   };
   Op op = Op::phase;
   std::uint32_t slot = 0;
   std::uint32_t to = 0;
-  std::optional<Formula> first;   // of a phase: amount, bytes, count, times
-  std::optional<Formula> second;  // of a loop: its bound; of a phase: the peer
-  std::optional<Formula> third;   // of a loop: its step; of a phase: index of its flag
+  std::optional<Formula> first;   // value, first value of a loop, condition; of a phase: amount, bytes, count or times
+  std::optional<Formula> second;  // bound of a loop; peer of a phase
+  std::optional<Formula> third;   // step of a loop; index of a phase's flag
   std::optional<Formula> queue_pair, gate_index, gate_of;
-  Phase phase;                  // what does not depend on formulas
-  std::uint16_t own_shape = 0;  // where the peer is the rank itself
+  Phase phase;                  // members that do not depend on formulas
+  std::uint16_t own_shape = 0;  // shape used if the peer is the rank itself
   bool by_copy = false;         // a put by a DMA engine
   program::FlagBlock flag;
   program::FlagBlock gate;
   config::Place place;
 };
 
-// Where a workgroup is.
+// Position of a workgroup (or an item) in the script.
 struct Cursor {
-  std::uint32_t at = 0;    // instruction
-  std::uint32_t step = 0;  // phases it has had
+  std::uint32_t at = 0;    // next instruction
+  std::uint32_t step = 0;  // phases returned so far
   boost::container::small_vector<double, 6> slots;
 };
 
-// What is wrong with a value that a formula has got, and where.
+// An invalid value of a formula, with its place in the file.
 struct ValueError {
   config::Place place;
   config::Problem problem;
 };
 
 struct Script {
-  std::vector<Instruction> instructions;  // of a workgroup, then of an item that is taken
+  std::vector<Instruction> instructions;  // those of a workgroup, then those of an item of `take`
   std::uint32_t items_begin = 0;          // first instruction of an item
   std::uint32_t item_slot = 0;
   std::int64_t items = 0;
-  Names names;                 // that formulas know
-  std::vector<double*> slots;  // values that a cursor keeps
+  Names names;                 // names that formulas may use
+  std::vector<double*> slots;  // variables whose values each cursor keeps
   struct SlotName {
-    std::string name;         // empty: not one of the user's
-    std::uint32_t begin = 0;  // the instructions that know it
+    std::string name;         // empty: internal
+    std::uint32_t begin = 0;  // range of instructions in which the name is visible
     std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
   };
   std::vector<SlotName> slot_names;
@@ -84,17 +84,17 @@ struct Script {
 
   Cursor begin() const;
   Cursor begin_item(std::int64_t item) const;
-  // The next phase of a workgroup (or an item); false where it is over. Throws ValueError.
+  // Computes the next phase of a workgroup (or an item); false at its end. Throws ValueError.
   bool next(Rank of, std::int64_t workgroup, Cursor& cursor, Phase& phase) const;
-  // "rank 3, workgroup 7, tile 2": what the formulas of the instruction were evaluated for.
+  // "rank 3, workgroup 7, tile 2": the values for which the formulas of the instruction were evaluated last.
   std::string situation(std::uint32_t instruction) const;
 
  private:
   void fill(const Instruction& instruction, Rank of, Phase& phase) const;
 };
 
-// Walks through all of it once and reports the first value that is wrong, and waits that nobody ends. What is not
-// reported runs. `raised` gets who raises each flag last, for deadlock reports.
+// Interprets the whole script once, and reports the first invalid value and the first wait whose flag is not raised
+// often enough. `raised`: for each flag the last rank that raises it, for deadlock reports.
 void check(const Script& script, const program::Program& program, std::vector<Rank>& raised,
            config::Diagnostics& diagnostics);
 
@@ -110,7 +110,7 @@ class ScriptBody final : public program::KernelBody {
   bool walk(std::uint64_t key, Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const;
 
   std::shared_ptr<const Script> script_;
-  // Steps are asked for in order; where a workgroup was makes the next one cheap. Answers do not depend on it.
+  // Steps are normally asked for in order, so the last cursor of each workgroup is kept. Only speed depends on it.
   mutable std::unordered_map<std::uint64_t, Cursor> cursors_;
 };
 

@@ -4,7 +4,7 @@ namespace moire::own {
 
 namespace {
 
-constexpr double bytes_of_thread = 64;  // four loads of 16 B, the widest there are
+constexpr double bytes_of_thread = 64;  // default in_flight per thread: four loads of 16 B, the widest load instruction
 
 template <class Spec>
 void describe_arithmetic(config::Describer<Spec>& d) {

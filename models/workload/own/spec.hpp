@@ -1,4 +1,4 @@
-// A kernel of one's own as a scenario writes it: a grid, what a workgroup occupies, and the steps that each takes.
+// A custom kernel as written in a scenario: its grid, the resources of a workgroup, and the steps of each workgroup.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ enum class Element { fp32, fp16, bf16 };
 struct LoadSpec {
   std::string name = "load";
   FormulaText bytes;
-  std::optional<FormulaText> from;  // a rank of the node; absent: the own memory
+  std::optional<FormulaText> from;  // rank of the same node; absent: local memory
   double cache_miss = 1;
-  std::optional<Bytes> row;  // of a random access
+  std::optional<Bytes> row;  // bytes of one random access
   std::optional<Bytes> in_flight;
   bool pipelined = false;
   static void describe(config::Describer<LoadSpec>& d);
@@ -48,15 +48,16 @@ struct MathSpec {
 
 struct ReduceSpec {
   std::string name = "reduce";
-  FormulaText bytes;    // of the sum
-  FormulaText sources;  // buffers of the own memory that are added
+  FormulaText bytes;    // size of the sum
+  FormulaText sources;  // number of buffers in local memory that are added
   Element dtype = Element::fp32;
   double cache_miss = 1;
   std::optional<Bytes> in_flight;
   static void describe(config::Describer<ReduceSpec>& d);
 };
 
-// Several demands at once; all but `amount` and the peer are the same for all workgroups.
+// Overlapping loads, stores and arithmetic. Demands are per unit and the same for all workgroups; `amount` (the number
+// of units) and the peer may differ.
 struct WorkSpec {
   std::string name = "work";
   std::optional<FormulaText> amount;  // units
@@ -79,9 +80,9 @@ struct WorkSpec {
   static void describe(config::Describer<WorkSpec>& d);
 };
 
-// Of several workgroups that finish parts of a thing, the last one goes on to send.
+// Only the last of several workgroups sends: each increments a counter, and the one that lifts it to `of` goes on.
 struct LastSpec {
-  std::string counter;  // of the kernel's flags, those of the own rank
+  std::string counter;  // name among the kernel's flags; the flag is on the rank itself
   std::optional<FormulaText> index;
   FormulaText of;
   static void describe(config::Describer<LastSpec>& d);
@@ -165,7 +166,7 @@ struct IfSpec {
   static void describe(config::Describer<IfSpec>& d);
 };
 
-// Exactly one of them.
+// Exactly one member is set.
 struct StepSpec {
   std::optional<LoadSpec> load;
   std::optional<StoreSpec> store;

@@ -1,8 +1,9 @@
-// Fused AllGather + GEMM: workgroups wait for the rows of A that their tile needs, flag by flag (Flux, section 3.2).
+// Fused AllGather + GEMM: workgroups wait for the flags of the rows of A that their tile needs (Flux, section 3.2).
 //
-// Rows come in communication tiles: by copy engines beside the kernel, or by workgroups of it that store them to the
-// peers (push) or load them from there (pull). GPUs that stores reach are neighbours. A workgroup puts the own rows to
-// the GPU of the same number among the neighbours elsewhere, which hands them on to its own.
+// Rows arrive in communication tiles (chunks), moved by copy engines while the kernel runs, or by workgroups of the
+// kernel that store them to the peers (push) or load them from there (pull). Neighbours are GPUs that can store to each
+// other. One workgroup puts a rank's rows to the GPU of the same index in every other group of neighbours, which
+// forwards them within its group.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,15 +16,15 @@ namespace {
 
 using program::Phase;
 
-// The rows of all ranks, cut into communication tiles (chunks), and how they come to a rank.
+// The rows of all ranks, divided into communication tiles (chunks), and how a rank gets them.
 struct Rows {
   RowBlocks blocks{1, 1};
-  Rank neighbours = 1;  // the rank itself is one of them
+  Rank neighbours = 1;  // size of a group of neighbours, the rank included
   std::int64_t chunks = 1;
   double row_bytes = 0;
-  std::int64_t movers = 0;  // workgroups; none: copy engines
+  std::int64_t movers = 0;  // workgroups that move rows; 0: copy engines
   bool pulled = false;
-  program::FlagBlock arrived;  // of each rank's chunks
+  program::FlagBlock arrived;  // one flag per chunk of every rank
 
   Rank ranks() const { return blocks.ranks(); }
   Rank places() const { return ranks() / neighbours; }
@@ -36,16 +37,17 @@ struct Rows {
   program::FlagRef flag(Rank rank, Rank source, std::int64_t chunk) const {
     return arrived.at(rank, static_cast<std::uint32_t>(source * chunks + chunk));
   }
-  // How often it rises: once by a copy or a put, or by each workgroup that moves.
+  // How often a flag is raised: once by a copy or a put, else once by each workgroup that moves rows.
   std::int64_t target(Rank rank, Rank source) const {
     return movers == 0 || rank % neighbours == source % neighbours ? 1 : movers;
   }
-  // Neighbour t = 1, 2, ... of a rank: r - t as a sender goes, so that rows come to r from r + 1, r + 2, ...
+  // Neighbour t = 1, 2, ... of rank r. Senders visit r - t (below), so that r gets rows from r + 1, r + 2, ... (above).
   Rank below(Rank rank, Rank t) const {
     return rank - rank % neighbours + (rank % neighbours + neighbours - t) % neighbours;
   }
   Rank above(Rank rank, Rank t) const { return rank - rank % neighbours + (rank % neighbours + t) % neighbours; }
-  // Whose rows a rank hands on: its own, then those of the ranks of its number in the places that follow.
+  // The rank whose rows a rank sends to its neighbours: itself at place 0, then the ranks of the same index in the
+  // groups that follow.
   Rank handed_on(Rank rank, Rank place) const { return (rank + place * neighbours) % ranks(); }
 };
 
@@ -79,7 +81,7 @@ class FusedBody final : public program::KernelBody {
   std::int64_t workgroups(Rank) const override { return rows_.movers + senders() + launch_.workgroups; }
   bool turns(Rank) const override { return launch_.order.turns() && rows_.blocks.rows(0) % rows_.chunks == 0; }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    // Who puts comes first: movers elsewhere wait for it, and CUs may be few.
+    // The workgroup that puts is placed first: movers of other groups wait for it, and there may be few CUs.
     if (workgroup < senders()) return send_step(rank, step, phase);
     workgroup -= senders();
     if (workgroup < rows_.movers) return rows_.pulled ? pull_step(rank, step, phase) : push_step(rank, step, phase);
@@ -116,8 +118,8 @@ class FusedBody final : public program::KernelBody {
     phase.target = rows_.target(rank, source);
   }
 
-  // A workgroup's share of the own chunks to all neighbours, one after the other, then of those that have been put
-  // here.
+  // Stores a workgroup's share of the rank's own chunks to all neighbours, one after the other, then of the chunks that
+  // other groups put here.
   bool push_step(Rank rank, std::uint32_t step, Phase& phase) const {
     const auto peers = static_cast<std::int64_t>(rows_.neighbours - 1);
     const std::int64_t part = step % 4, number = step / 4;
@@ -125,7 +127,7 @@ class FusedBody final : public program::KernelBody {
                        within = number % std::max<std::int64_t>(1, peers * rows_.chunks);
     if (peers == 0 || place >= rows_.places()) return false;
     const Rank source = rows_.handed_on(rank, static_cast<Rank>(place));
-    // Own rows peer by peer; what arrives goes to all peers as it comes.
+    // Own rows go peer by peer; a chunk that arrives goes to all peers at once.
     const std::int64_t chunk = place == 0 ? within % rows_.chunks : within / peers;
     const auto turn = static_cast<Rank>(1 + (place == 0 ? within / rows_.chunks : within % peers));
     if (rows_.bytes(source, chunk).value == 0) return true;
@@ -185,14 +187,14 @@ class FusedBody final : public program::KernelBody {
   Rows rows_;
   Time fence_;
   std::uint32_t queue_pairs_;
-  std::vector<std::vector<Needed>> needed_;  // by a row of tiles
+  std::vector<std::vector<Needed>> needed_;  // chunks needed by each row of tiles
   std::uint32_t most_needed_ = 0;
 };
 
-// Copies to every `streams`-th peer from `first` on: of the own rows, peer by peer, then of those that other nodes put
-// here, as they come.
+// Appends the copies of one stream, for every `streams`-th peer from `first` on: the rank's own rows peer by peer, then
+// the rows that other groups put here, in order of arrival.
 void append_copies(const builder::Builder& build, const Rows& rows, Rank first, Rank streams, program::Queue& stream) {
-  // Ranks whose chunk has no rows copy nothing and wait for nothing.
+  // The ranks whose chunk has rows; the others neither copy nor wait.
   const auto with_rows = [&rows](Rank place, std::int64_t chunk) {
     auto ranks = std::make_shared<std::vector<bool>>();
     for (Rank rank = 0; rank < rows.ranks(); ++rank)
@@ -239,7 +241,7 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   kernel.shapes.resize(FusedBody::shapes);
   kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;
   kernel.shapes[FusedBody::store] = launch.gemm.store;
-  constexpr double loaded_at_once = 16 * 4;  // by a thread
+  constexpr double loaded_at_once = 16 * 4;  // bytes per thread: four loads of 16 B
   for (const auto number : {FusedBody::push, FusedBody::pull}) {
     program::PhaseShape& shape = kernel.shapes[number];
     shape.pipelined = false;
@@ -262,7 +264,7 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
       build.system.node.nic ? static_cast<std::uint32_t>(build.system.node.nic->queue_pairs) : 1;
   const bool engines = spec.mover == Mover::copy_engine;
   kernel.body = std::make_shared<FusedBody>(launch, rows, build.gpu().port.fence, queue_pairs);
-  // Streams fork before the kernel and join behind it.
+  // The copy streams fork before the kernel and join after it.
   const Rank streams = engines ? std::min(static_cast<Rank>(spec.copy_streams), rows.neighbours - 1) : 0;
   std::vector<program::Queue*> copies;
   for (Rank stream = 0; stream < streams; ++stream) copies.push_back(&build.fork("copies"));

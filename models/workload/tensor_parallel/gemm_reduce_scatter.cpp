@@ -1,8 +1,8 @@
 // Fused GEMM + ReduceScatter: the epilogue of a tile sends it to the rank that owns its rows (Flux, section 3.1).
 //
-// store: to a buffer of the owner with a place for each source; a second kernel adds up what has come. add: remote
-// atomics. pull: tiles stay where they are made, and a second strand of the owner's workgroups fetches and adds them.
-// Between nodes tiles are put by the GPU.
+// store: into a buffer of the owner, which has space for every source; a second kernel sums. add: remote atomics on the
+// owner's result. pull: tiles stay in the memory of the rank that computed them, and a second strand of the owner's
+// workgroups loads and adds them. Between nodes the GPU puts the tiles through the NIC.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,11 +27,11 @@ struct Terms {
   double element = 2;
   Time fence{};
   std::uint32_t queue_pairs = 1;
-  // At the owner of a tile: how many have sent their part of it; pull: of each source whether its part is there.
+  // Flags at the owner of a tile: one per tile, raised by every source; with pull one per tile and source.
   program::FlagBlock arrived{};
 
   bool waits_inside() const { return launch.gemm.schedule != libraries::Schedule::one_tile; }
-  // Tiles of an owner are numbered as they are made: down its rows, then on to the next column.
+  // Number of a tile among those of its owner, column by column.
   std::uint32_t number_of(Rank owner, std::int64_t slot, std::int64_t column) const {
     return static_cast<std::uint32_t>(column * launch.order.slots(owner) + slot);
   }
@@ -41,9 +41,9 @@ struct Terms {
   double bytes(std::int64_t rows, std::int64_t column) const {
     return static_cast<double>(rows * launch.width(column)) * element;
   }
-  // Columns of tiles that clusters add beyond C hold nothing.
+  // Does not count columns of tiles beyond C, which exist only to fill clusters.
   std::int64_t own_tiles(Rank rank) const { return launch.order.slots(rank) * launch.whole_columns(); }
-  // Who makes the tiles of `rank` before all others; those before it follow.
+  // The rank that begins with the tiles of `rank`. Ranks with lower numbers compute them later, cyclically.
   Rank makes_first(Rank rank) const { return order == BlockOrder::own_first ? rank : rank + ranks - 1; }
   double own_bytes(Rank rank, std::int64_t tile) const {
     const std::int64_t slots = launch.order.slots(rank);
@@ -65,8 +65,8 @@ class GemmBody final : public program::KernelBody {
     return strand == 0 ? this->phase(rank, workgroup, step, phase) : fetch_step(rank, workgroup, step, phase);
   }
 
-  // Of a tile: its main loop, its stores, a fence, a flag each; with a store beside the next main loop the fence and
-  // the flags come behind that, before the buffer is needed again.
+  // For each tile: its main loop, its stores, a fence, and a flag for each piece. If stores overlap the next main loop,
+  // fence and flags follow that loop, before the next tile needs the store buffer.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     if (step == 0) {
       phase.kind = Phase::Kind::delay;
@@ -85,7 +85,7 @@ class GemmBody final : public program::KernelBody {
       return true;
     }
     --at;
-    const std::uint32_t stores = beside ? pieces + 1 : 0;  // where they begin
+    const std::uint32_t stores = beside ? pieces + 1 : 0;  // offset of the first store
     if (at >= stores && at < stores + pieces) {
       if (number < tiles) store_step(rank, terms_.launch.tile(rank, workgroup, number), at - stores, phase);
       return true;
@@ -152,8 +152,8 @@ class GemmBody final : public program::KernelBody {
     phase.queue_pair = there % terms_.queue_pairs;
   }
 
-  // add: the kernel ends when all parts of the own rows have come; its workgroups share the flags. Where workgroups
-  // have a tile each, those that wait would keep others from the CUs, so the next kernel waits.
+  // add: the kernel ends when all parts of the rank's own rows have arrived; its workgroups share the waits. With one
+  // tile per workgroup, waiting workgroups would block others from the CUs, so the next kernel (SumBody) waits instead.
   bool wait_step(Rank rank, std::int64_t workgroup, std::int64_t step, Phase& phase) const {
     if (terms_.mover != Mover::add || !terms_.waits_inside()) return false;
     const std::int64_t tile = workgroup + step * terms_.launch.workgroups;
@@ -167,7 +167,7 @@ class GemmBody final : public program::KernelBody {
     phase.target = target;
   }
 
-  // pull: the parts of a workgroup's share of the own tiles; each is waited for, fetched and added.
+  // pull: a workgroup waits for, loads and adds every part of its share of the rank's own tiles.
   bool fetch_step(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const {
     const std::int64_t own = terms_.own_tiles(rank);
     if (workgroup >= own) return false;
@@ -193,10 +193,11 @@ class GemmBody final : public program::KernelBody {
   }
 
   Terms terms_;
-  std::size_t pieces_;  // of a row of tiles, at most
+  std::size_t pieces_;  // most pieces of a row of tiles
 };
 
-// Adds up the parts of the own tiles, each as soon as all of them have come; or waits for what others add.
+// The second kernel. store: sums each of the rank's own tiles when all its parts have arrived. add: only waits for
+// them.
 class SumBody final : public program::KernelBody {
  public:
   SumBody(Terms terms, std::int64_t workgroups) : terms_(std::move(terms)), workgroups_(workgroups) {}
@@ -223,14 +224,14 @@ class SumBody final : public program::KernelBody {
 };
 
 constexpr std::int64_t sum_threads = 512;
-constexpr double bytes_per_load = 16;  // of a thread
+constexpr double bytes_per_load = 16;  // per thread
 
-// Per byte of the result.
+// Demands per byte of the result.
 program::PhaseShape sum_shape(const builder::Builder& build, const Terms& terms, double result_bytes) {
   program::PhaseShape shape;
   shape.name = "sum";
   shape.read = terms.ranks;
-  // The parts came through the own L2, which holds the last of them.
+  // The parts were written through the local L2, which still holds the most recent ones.
   const double parts = result_bytes * terms.ranks;
   shape.read_miss = 1 - memory::uniform_hit_ratio(build.gpu().l2, build.gpu().memory_side_cache, Bytes{parts});
   shape.write = 1;
@@ -244,7 +245,7 @@ program::PhaseShape sum_shape(const builder::Builder& build, const Terms& terms,
 void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name) {
   const Rank ranks = build.ranks();
   GemmSpec own = own_product(spec, ranks);
-  // Where a workgroup has one tile, its store to a peer is hidden behind the main loop of another one of its CU.
+  // With one tile per workgroup, two workgroups per CU hide the store of one behind the main loop of the other.
   if (own.schedule.value_or(build.system.software.gemm.schedule) == libraries::Schedule::one_tile)
     own.places_per_cu = 2;
   Terms terms{.launch = fused_launch(spec, own, build, 0)};
@@ -270,7 +271,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   to_peer.name = "store to peer";
   to_peer.write = 0;
   to_peer.peer_write = 1;
-  // A bulk copy out of shared memory: the CU has as much under way as it can (port.store_window_per_cu).
+  // A bulk copy from shared memory: only port.store_window_per_cu limits the bytes that a CU has in flight.
   const libraries::TileSpec& tile = terms.launch.gemm.kernel.tile;
   const double tile_bytes = static_cast<double>(tile.m * tile.n) * terms.element;
   to_peer.in_flight = Bytes{std::max(tile_bytes, store.in_flight.value)};
@@ -285,7 +286,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   program::PhaseShape& fetch = kernel.shapes[GemmBody::fetch];
   fetch.name = "fetch";
   fetch.peer_read = 1;
-  fetch.in_flight = Bytes{static_cast<double>(tile.n * tile.k) * terms.element};  // a stage of shared memory
+  fetch.in_flight = Bytes{static_cast<double>(tile.n * tile.k) * terms.element};  // one stage of shared memory
 
   const std::int64_t tiles = terms.launch.order.most_slots() * terms.launch.order.sizes().columns;
   const std::int64_t flags = spec.mover == Mover::pull ? tiles * ranks : tiles;

@@ -57,7 +57,7 @@ bool one_node(const libraries::EquippedSystem& system) {
   return static_cast<std::int64_t>(system.node.reach().peers()) + 1 == system.ranks();
 }
 
-// `buffers`: of a rank, beside its operands and its part of C.
+// `buffers`: bytes per rank in addition to its operands and its result.
 template <class Spec>
 std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedSystem& system, double buffers) {
   const auto ranks = static_cast<Rank>(system.ranks());
@@ -282,7 +282,7 @@ FusedLaunch fused_launch(const TensorParallelSpec& spec, const GemmSpec& own, co
     const std::int64_t places = builder::resident_workgroups(build, launch.gemm.resources);
     launch.workgroups = std::clamp<std::int64_t>(places - taken, 1, launch.workgroups);
   }
-  if (taken > 0) launch.gemm.resources.cluster = 1;  // those that move rows are in no cluster
+  if (taken > 0) launch.gemm.resources.cluster = 1;  // workgroups that move rows are in no cluster
   launch.store_beside = spec.store_beside.value_or(launch.gemm.store_beside);
   return launch;
 }

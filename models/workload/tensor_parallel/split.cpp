@@ -1,6 +1,6 @@
-// Overlap by splitting (TransformerEngine's user buffers): a GEMM for the rows of each rank, beside copies of the rows
-// around a ring of the node. The GEMMs of an all-gather run on two streams; those of a reduce-scatter are chained by
-// the sums.
+// Overlap by splitting (user buffers of TransformerEngine): one GEMM per rank's block of rows, concurrent with copies
+// of blocks around a ring of the node's GPUs. The GEMMs of an all-gather alternate between two streams; those of a
+// reduce-scatter run one after the other, because each partial sum needs the previous one.
 #include <fmt/format.h>
 
 #include "models/workload/kernel/stream.hpp"
@@ -10,7 +10,7 @@ namespace moire::tensor_parallel {
 
 namespace {
 
-// A flag for each step of the ring at every rank.
+// The flag of a step of the ring, at every rank.
 std::function<program::FlagRef(Rank)> at(const program::FlagBlock& flags, std::uint32_t step) {
   return [flags, step](Rank rank) { return flags.at(rank, step); };
 }
@@ -22,7 +22,7 @@ program::FlagBlock steps_of(builder::Builder& build, const std::string& name) {
                                   }});
 }
 
-// To the next rank, where it raises a flag.
+// Copies to the next rank of the ring and raises a flag there.
 void append_copy(const builder::Builder& build, program::Queue& stream, Bytes bytes, const program::FlagBlock& arrived,
                  std::uint32_t step) {
   const Rank ranks = build.ranks();
@@ -45,7 +45,7 @@ builder::Builder of_stream(const builder::Builder& build, program::Queue& stream
 
 }  // namespace
 
-// In step s rank r computes with the rows of r - s, which came from r - 1, and sends them on.
+// In step s, rank r computes with the rows of rank r - s, which it got from rank r - 1, and forwards them.
 void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
   const Rank ranks = build.ranks();
   const kernel::GemmSpec part = part_of(own_product(spec, ranks), ranks);
@@ -66,8 +66,8 @@ void append_split(builder::Builder& build, const AllGatherGemmSpec& spec) {
   build.join(second, build.unique(second.name + "_joins"));
 }
 
-// In step s rank r computes its part of the rows of r - 1 - s and adds what r - 1 has summed of them; in the last step
-// they are its own.
+// In step s, rank r computes its part of the rows of rank r - 1 - s and adds the partial sum from rank r - 1. In the
+// last step the rows are its own.
 void append_split(builder::Builder& build, const GemmReduceScatterSpec& spec) {
   const Rank ranks = build.ranks();
   const kernel::GemmSpec part = part_of(own_product(spec, ranks), ranks);

@@ -72,7 +72,7 @@ TEST(TileOrder, RanksBeginWithTheirOwnRowsOrTheNext) {
   EXPECT_FALSE(TileOrder(sizes, BlockOrder::in_order).turns());
 }
 
-// --- What the programs do
+// --- The operations of the programs
 
 struct Built {
   std::unique_ptr<program::Program> program;
@@ -90,11 +90,11 @@ Built build(const std::string& operation, const EquippedSystem& system, const st
   return built;
 }
 
-// Walks through all workgroups of all ranks, and counts what they send and how often flags rise.
+// Totals over all workgroups of all ranks: bytes sent, and how often flags are raised and awaited.
 struct Walk {
-  std::map<std::pair<Rank, Rank>, double> bytes;  // from, to: stored, put or loaded
+  std::map<std::pair<Rank, Rank>, double> bytes;  // (from, to): bytes stored, put or loaded
   std::map<program::FlagRef, std::int64_t> raised;
-  std::map<program::FlagRef, std::int64_t> awaited;  // the most that is waited for
+  std::map<program::FlagRef, std::int64_t> awaited;  // largest count that is waited for
 };
 
 Walk walk(const program::Program& program) {
@@ -160,7 +160,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Every tile is sent to the owner of its rows once, by every rank, and every wait ends.
+// Every rank sends every tile once to the owner of its rows, and every wait ends.
 TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
   for (const Case& one : cases()) {
     for (const char* mover : {"store", "add", "pull"}) {
@@ -170,7 +170,7 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
         const EquippedSystem system = example_equipped(one.gpus, one.nodes);
         const Built built =
             build(one.text("gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}", mover, beside)), system);
-        if (!built.program) {  // those with a tile each cannot pull
+        if (!built.program) {  // pull needs persistent workgroups
           EXPECT_THAT(built.errors, HasSubstr("keep others from the CUs"));
           continue;
         }
@@ -190,7 +190,7 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
   }
 }
 
-// Every rank gets the rows of every other one once, and every wait ends.
+// Every rank gets the rows of every other rank once, and every wait ends.
 TEST(AllGatherGemm, EveryRowComesOnce) {
   for (const Case& one : cases()) {
     for (const char* keys : {"chunks: 1", "chunks: 3", "mover: push, communication_cus: 3, chunks: 2",
@@ -212,7 +212,7 @@ TEST(AllGatherGemm, EveryRowComesOnce) {
   }
 }
 
-// Workgroups that others wait for are placed first, so a queue with few CUs ends too.
+// Workgroups that others wait for are placed first, so the kernel also ends on a queue with few CUs.
 TEST(AllGatherGemm, FewCusSuffice) {
   for (const char* mover : {"copy_engine", "push", "pull"}) {
     for (const Rank nodes : {1, 2, 3}) {

@@ -42,14 +42,14 @@ std::int64_t TileOrder::slot_rows(Rank owner, std::int64_t slot) const {
 }
 
 TileOrder::Tile TileOrder::at(Rank rank, std::int64_t number) const {
-  // Blocks in the order of the matrix, from where the rank begins, and round.
+  // Blocks follow cyclically from the one with which the rank begins.
   const Rank start = order_ == BlockOrder::in_order ? 0 : (rank + (order_ == BlockOrder::own_last)) % sizes_.ranks;
   const std::int64_t place = (number + begins_[start] * sizes_.columns) % tiles();
   const auto after = std::upper_bound(begins_.begin(), begins_.end() - 1, place / sizes_.columns);
   const auto block = static_cast<std::size_t>(after - begins_.begin() - 1);
   const std::int64_t within = place - begins_[block] * sizes_.columns;
   const std::int64_t rows = begins_[block + 1] - begins_[block];
-  // The last row of tiles may reach into the next block, whose rows come later.
+  // The last row of tiles may extend into the next block, whose rows come later.
   const std::int64_t whole =
       rows - (rows > 1 && begins_[block + 1] * sizes_.tile_m > blocks_.first(static_cast<Rank>(block) + 1) ? 1 : 0);
   const std::int64_t beyond = within - whole * sizes_.columns;

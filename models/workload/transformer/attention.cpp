@@ -7,13 +7,13 @@ namespace moire::transformer {
 namespace {
 
 constexpr std::int64_t threads = 256;
-constexpr std::int64_t registers = 240;       // sums of a block of queries, as FlashAttention-2 has them
-constexpr std::int64_t block = 128;           // queries of a workgroup
-constexpr std::int64_t keys_at_once = 64;     // in one of two stages of shared memory
-constexpr std::int64_t shortest_part = 256;   // keys of a workgroup where several share them
+constexpr std::int64_t registers = 240;       // per thread; accumulators of a block of queries, as in FlashAttention-2
+constexpr std::int64_t block = 128;           // queries per workgroup
+constexpr std::int64_t keys_at_once = 64;     // keys in each of two stages of shared memory
+constexpr std::int64_t shortest_part = 256;   // least keys per workgroup if several share those of a block
 constexpr double element = 2;                 // bytes
 constexpr double backward_flop = 2.5;         // five products instead of two
-constexpr double operands_of_backward = 2.5;  // outputs and their gradients beside queries, keys and values
+constexpr double operands_of_backward = 2.5;  // also reads outputs and their gradients
 
 std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 double real(std::int64_t x) { return static_cast<double>(x); }
@@ -38,18 +38,18 @@ class AttentionBody final : public program::KernelBody {
 
 AttentionWork work_of(const AttentionSpec& spec, std::int64_t places) {
   const std::int64_t sequences = over(spec.tokens, spec.queries);
-  // While decoding, the heads of queries that share keys are one block.
+  // While decoding, the query heads that share keys form one block.
   const std::int64_t shared = spec.heads / spec.kv_heads;
   const bool decoding = spec.queries == 1;
   const std::int64_t rows = decoding ? shared : spec.queries;
   const std::int64_t blocks = sequences * (decoding ? spec.kv_heads : spec.heads) * over(rows, block);
-  // Few blocks: several workgroups share the keys of one (split along the keys).
+  // If there are few blocks, several workgroups share the keys of one (split along the keys).
   const std::int64_t parts =
       std::clamp<std::int64_t>(places / blocks, 1, std::max<std::int64_t>(1, spec.context / shortest_part));
   const double seen = real(spec.context) * (spec.causal ? 0.5 : 1);
   AttentionWork work;
   work.workgroups = blocks * parts;
-  // A block is computed as a whole, however few of its rows are queries: matrix units take 16 of them at least.
+  // Whole blocks are computed, even if few of their rows are queries. Matrix units need at least 16 rows.
   const double computed = real(blocks) * std::min(real(block), real(over(rows, 16) * 16));
   const double width = real(spec.head_dim);
   work.flop = 4 * computed * seen * width;

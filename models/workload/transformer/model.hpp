@@ -1,4 +1,4 @@
-// The published shape of a dense decoder-only transformer: a file of configs/models.
+// Dimensions of a dense decoder-only transformer as published: a file of configs/models.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct ModelSpec {
   std::string description;
   std::int64_t layers = 1;
   std::int64_t hidden = 0;    // width of the residual stream
-  std::int64_t heads = 0;     // of queries
-  std::int64_t kv_heads = 0;  // of keys and of values; several heads of queries share one
+  std::int64_t heads = 0;     // query heads
+  std::int64_t kv_heads = 0;  // key and value heads; several query heads may share one
   std::int64_t head_dim = 0;
   std::int64_t ffn = 0;  // width of the feed-forward layer
-  bool gated = false;    // a gate beside the first matrix of the feed-forward layer
+  bool gated = false;    // the feed-forward layer has a gate matrix beside its first one (as SwiGLU)
   std::int64_t vocabulary = 0;
   static void describe(config::Describer<ModelSpec>& d);
 

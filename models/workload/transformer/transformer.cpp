@@ -1,6 +1,5 @@
-// One or several layers of a dense transformer under tensor and sequence parallelism (Megatron-LM, arXiv 2205.05198):
-// between the matrix products every rank has its share of the tokens, so each product begins with an all-gather or ends
-// with a reduce-scatter.
+// Layers of a dense transformer with tensor and sequence parallelism (Megatron-LM, arXiv 2205.05198). Between the GEMMs
+// every rank has its share of the tokens, so each GEMM begins with an all-gather or ends with a reduce-scatter.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -27,12 +26,12 @@ struct TransformerSpec {
   ModelSpec model;
   Pass pass = Pass::prefill;
   std::int64_t layers = 1;
-  std::int64_t sequences = 1;  // of all ranks together
-  std::int64_t length = 1;     // tokens of a sequence that are there; decoding adds one to each
+  std::int64_t sequences = 1;  // over all ranks
+  std::int64_t length = 1;     // tokens per sequence; decoding adds one to each
   double attention_efficiency = 0.7;
   tensor_parallel::Schedule schedule = tensor_parallel::Schedule::bulk_synchronous;
-  Mover rows = Mover::copy_engine;  // how rows come to a fused all-gather + GEMM
-  Mover tiles = Mover::store;       // how tiles leave a fused GEMM + reduce-scatter
+  Mover rows = Mover::copy_engine;  // how a fused all-gather + GEMM gets its rows
+  Mover tiles = Mover::store;       // how a fused GEMM + reduce-scatter sends its tiles
   std::int64_t chunks = 1;
   std::optional<bool> store_beside{};
   std::optional<libraries::LibrarySpec> library{};
@@ -90,7 +89,7 @@ void TransformerSpec::describe(config::Describer<TransformerSpec>& d) {
       .optional();
 }
 
-// The operations of one layer on one rank, in their order, told to `tell`.
+// Calls `tell` with the name and spec of every operation of one layer on one rank, in order.
 template <class Tell>
 class Layer {
  public:
@@ -108,7 +107,7 @@ class Layer {
     scatter("ffn_down", model.hidden, model.ffn);
   }
 
-  // Every all-gather turns into a reduce-scatter and the other way round; weights' gradients need no communication.
+  // Every all-gather becomes a reduce-scatter and vice versa. Gradients of weights need no communication.
   void backward() {
     const ModelSpec& model = spec_.model;
     const std::int64_t up = model.first_matrices() * model.ffn;
@@ -159,7 +158,7 @@ class Layer {
   void weights(const char* name, std::int64_t m, std::int64_t n) {
     tell_(name, GemmSpec{.m = m, .n = n, .k = spec_.tokens()});
   }
-  // Of the rank's share of the tokens: the residual sum and the norm in one pass, over so many inputs beside the sum.
+  // Residual sum and norm of the rank's share of the tokens in one pass. `inputs`: tensors read in addition to the sum.
   void norm(const char* name, int inputs) {
     const double all = bytes(over(spec_.tokens()), spec_.model.hidden);
     tell_(name, kernel::StreamSpec{.read = Bytes{all * (1 + inputs)}, .write = Bytes{all * 2}});
@@ -172,7 +171,7 @@ class Layer {
   void attention(const char* name, bool backward) {
     const ModelSpec& model = spec_.model;
     const bool decoding = spec_.pass == Pass::decode;
-    // Ranks beyond the heads of keys and values have copies of them.
+    // If there are more ranks than key and value heads, several ranks have copies of the same heads.
     tell_(name, AttentionSpec{.tokens = spec_.tokens(),
                               .context = spec_.length + (decoding ? 1 : 0),
                               .queries = decoding ? 1 : spec_.length,

@@ -23,13 +23,13 @@ TEST(Model, Gpt3HasItsPublishedParameters) {
   gpt3.head_dim = 128;
   gpt3.ffn = 49152;
   EXPECT_DOUBLE_EQ(gpt3.layer_parameters(), 12.0 * 12288 * 12288);
-  EXPECT_NEAR(gpt3.layer_parameters() * 96, 175e9, 2e9);  // embeddings are not among them
+  EXPECT_NEAR(gpt3.layer_parameters() * 96, 175e9, 2e9);  // without embeddings
 }
 
 // --- Attention
 
 TEST(Attention, OperationsAndBytesArePublishedOnes) {
-  // Two products of length x length x width a head, half of them masked.
+  // Two products of length x length x width per head, half of which is masked.
   const AttentionSpec spec{
       .tokens = 4096, .context = 2048, .queries = 2048, .heads = 12, .kv_heads = 12, .head_dim = 128};
   const AttentionWork forward = work_of(spec, 132);
@@ -98,7 +98,7 @@ TEST(Transformer, OneRankAloneHasNoCollective) {
   EXPECT_EQ(replay::run(system, *built.program).deadlock, "");
 }
 
-// Backward: each product of the forward pass has two gradients, and attention one.
+// Backward, each GEMM of the forward pass becomes two (gradients of data and of weights), and attention stays one.
 TEST(Transformer, TrainingHasTheOperationsOfBothPasses) {
   const EquippedSystem system = example_equipped(2);
   const auto operations = [&](const char* pass) {
