@@ -47,7 +47,7 @@ struct ChannelAlgorithm {
   bool (*does)(Kind kind);  // supported collectives; messages between pairs are not asked about
   std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);  // why not there; null: runs anywhere
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
-  double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the port of the busiest rank
+  double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the busiest rank's port
   // True if each channel enters and leaves a node through one NIC: what passes one rank's port then passes all NICs of
   // the node together once. False if each rank sends its traffic through its own NIC.
   bool nics_together;

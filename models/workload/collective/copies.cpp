@@ -16,7 +16,7 @@ struct Copies {
   Rank offset;
   bool wraps;
   Order order;
-  Bytes bytes;  // of one copy
+  Bytes bytes;  // size of one copy
 
   // The copy of a rank in turn 1, 2, ...; it has no bytes if the rank has nothing to do.
   Transfer at(Rank rank, Rank turn) const {

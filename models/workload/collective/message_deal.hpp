@@ -53,7 +53,7 @@ struct MessageDeal {
   double network_slot = 0;   // the same for ranks of other nodes
   std::uint32_t shares = 0;  // into which a message to a peer is cut
   std::uint32_t own_shares = 0;
-  double largest_share = 0;                       // bytes, of a message to a peer
+  double largest_share = 0;                       // bytes of the largest share of a message to a peer
   std::vector<std::vector<Batch>> work;           // by workgroup; channels without work have none
   std::vector<std::uint32_t> turns_side_by_side;  // distinct sizes of the batches, ascending
 };

@@ -362,7 +362,7 @@ TEST(MessageDeal, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
 
 // Between nodes: rounds of the library's schedule, worked out by hand from src/init.cc (ncclP2pSchedule).
 TEST(Turns, GoThroughGroupsInItsOrder) {
-  const Turns turns = Turns::of(20, 4, 8);  // 5 nodes of 4: groups 0, 1, 3, (6, 10 mod 8 =) 2, 4 (of 7, 5, 4)
+  const Turns turns = Turns::of(20, 4, 8);  // 5 nodes of 4; of 0, 1, 3, 6, 2, 7, 5, 4 (mod 8) those below 5 are groups
   EXPECT_EQ(turns.group(), 4);
   std::vector<Rank> met;
   for (Rank turn = 0; turn < 20; turn += 4) met.push_back(turns.to(1, turn));

@@ -91,7 +91,8 @@ constexpr std::uint64_t round_of_64 = std::uint64_t{64} * 16;  // bytes that 64 
 TEST(PlanKernel, APutIsALoadAStoreAndASignal) {
   const Plan plan = pair({mscclpp::signal(), mscclpp::wait(), move("put", {at("i", 0)}, {peers(1, 0)}), nop(),
                           mscclpp::signal(), mscclpp::wait()});
-  // setup; read and fence, store, poll; read and load; read and meet; read and fence, store, poll
+  // In order: setup; operation and fence, store, poll; operation and load; operation and barrier; operation and fence,
+  // store, poll.
   const Time whole = Time::from_ns(1000 + 210 + 500 + 100 + 10 + 400 + 30 + 210 + 500 + 100);
   EXPECT_EQ(run(example_equipped(2), plan, 2 * round_of_64).end, whole);
   EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end, whole);  // half of the threads have no data
@@ -109,7 +110,7 @@ TEST(PlanKernel, AGetLoadsFromThePeer) {
 TEST(PlanKernel, PacketsNeedNoSignal) {
   const Plan plan = pair({move("ppkt", {at("i", 0)}, {peers(2, 0)}), move("upkt", {at("s", 0)}, {at("o", 1)})});
   // The last packet leaves the time of a load after the first, and the poll finds it.
-  const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data a thread
+  const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data per thread
   EXPECT_EQ(result.end, Time::from_ns(1000 + 10 + 400 + 500 + 100));
   EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each sends 512 B and as many bytes of flags
 }
@@ -117,7 +118,7 @@ TEST(PlanKernel, PacketsNeedNoSignal) {
 TEST(PlanKernel, APortInANodeIsTheCopyEngineAndAThreadOfTheHost) {
   const Plan plan = pair({move("pws", {at("i", 0)}, {peers(1, 0)}, mscclpp::over_port), mscclpp::wait(0, "port")});
   constexpr std::uint64_t bytes = 112000;  // 1.12 us of the engine's 100 GB/s
-  // setup; read and fence; host; first command, bytes; next command, 8 B; poll
+  // In order: setup; operation and fence; host proxy; first command and data; next command and 8 B of semaphore; poll.
   const Time signal{80};  // 8 B
   EXPECT_EQ(run(example_equipped(2), plan, 2 * bytes).end,
             Time::from_ns(1000 + 210 + 300 + 10000 + 1120 + 2000 + 100) + signal);
@@ -198,7 +199,7 @@ constexpr double as_soon = 1 - 1e-4;
 class Laws : public ::testing::TestWithParam<const char*> {
  protected:
   Laws() : plan_(shipped(GetParam())), system_(example_equipped(plan_.ranks())) {
-    system_.node.gpu.compute.groups = {{.cus = 16, .count = 2}};  // room for 32 blocks
+    system_.node.gpu.compute.groups = {{.cus = 16, .count = 2}};  // 32 CUs: room for 32 thread blocks
     unit_ = std::uint64_t{mscclpp::message_chunks(plan_)} * plan_.alignment;
   }
   replay::Result time(std::uint64_t units) const { return run(system_, plan_, units * unit_, plan_.threads); }

@@ -2,7 +2,8 @@
 // buffers in the rank's own memory that the switch can reach. Reduce loads the sums of the rank's part over all ranks
 // from the switch, and stores them through it to the buffers of all ranks. Gather copies from these buffers to the
 // output. An all-reduce of n bytes moves n + n / ranks bytes through a port in each direction. An all-gather has no
-// scatter, a reduce-scatter has no gather.
+// scatter, since reduce loads the rank's input instead of sums. A reduce-scatter has no gather, since reduce stores to
+// the rank's output.
 #include "models/workload/collective/nvls.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ class NvlsBody final : public program::KernelBody {
     double chunk = 0;
     std::uint32_t slots = 1;
     Time setup, overhead;
-    double spread = 0;                      // of the overhead
+    double spread = 0;                      // share of the overhead by which it varies
     program::FlagBlock ready, done, freed;  // per channel: chunks ready to be summed, stored to the buffers, copied out
   };
   enum Strand : std::uint32_t { scatter, reduce, gather, strands_of_all };

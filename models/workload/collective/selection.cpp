@@ -98,7 +98,7 @@ ProtocolSpec fitted(ProtocolSpec protocol, const machine::SystemSpec& system, co
   const libraries::TreeChunkSpec& rule = *protocol.tree_chunk;
   const auto gpus = static_cast<double>(system.node.gpus);
   const double levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(system.nodes))) +
-                        gpus / 10;  // 1 + log2(nodes) + ...
+                        gpus / 10;  // NCCL's calcCollChunking: 1 + log2(nodes) + 0.1 x GPUs of a node
   double chunk = rule.most.value;
   const auto halve = [&](double wanted, const std::optional<Bytes>& least) {
     if (!least) return;

@@ -1,5 +1,5 @@
-// The overhead of a slice varies evenly within its spread, and is always the same for the same slice: splitmix64 of its
-// channel, strand and number. The rank is not hashed, so channels get out of step but ranks do not.
+// The overhead of a slice varies uniformly within its spread, and is always the same for the same slice: splitmix64 of
+// its channel, strand and number. The rank is not hashed, so channels get out of step but ranks do not.
 #pragma once
 
 #include <cmath>

@@ -80,7 +80,7 @@ class TreeProgram final : public ChannelProgram {
     if (at < children.size()) {
       const bool last = at + 1 == children.size();
       step.op = !last ? Op::recv_reduce_copy : root ? Op::recv_reduce_copy_send : Op::recv_reduce_send;
-      if (!last) step.effort = ir::Effort::nothing;  // one loop adds up what all children send
+      if (!last) step.effort = ir::Effort::nothing;  // one loop adds up the data of all children
       step.from = children[at];
       step.in = upwards(channel, at);
     } else if (at == 0 && !root) {
@@ -113,7 +113,7 @@ class TreeProgram final : public ChannelProgram {
 
   static void send_down(const std::vector<Rank>& children, std::uint32_t channel, std::uint32_t at, Step& step) {
     step.op = Op::send;
-    if (at > 0) step.effort = ir::Effort::nothing;  // one loop sends to all of them
+    if (at > 0) step.effort = ir::Effort::nothing;  // one loop sends to all children
     step.to = children[at];
     step.out = downwards(channel, at);
   }

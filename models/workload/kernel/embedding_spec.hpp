@@ -26,7 +26,7 @@ struct EmbeddingSpec {
   builder::DataType dtype = builder::DataType::fp32;
   Bytes index_bytes{8};      // of one row number; PyTorch passes int64
   double zipf_exponent = 0;  // the k-th row is read with probability ~ 1 / k^exponent; 0: all alike
-  // The kernel
+  // The embedding kernel
   std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup (task)
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;

@@ -555,7 +555,7 @@ TEST(GatherShape, RowNumbersComeBeforeRows) {
 
 TEST(FusedEmbedding, FewerWorkgroupsFitWithMoreRegisters) {
   const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 8, 32, Order::slices_in_turn};
-  EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: four on a CU of 1,024
+  EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: four workgroups on a CU of 1,024
   spec.fused_registers_per_thread = 64;
   EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 32);
   spec.fused_registers_per_thread = 72;  // three per CU
@@ -586,7 +586,7 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
       EXPECT_GE(result.end.seconds(), std::max({memory, stores, puts}));
       const double by_nic = vectors * (ranks - 1 - wired) * 256 * ranks;
       EXPECT_GE(result.traffic.put_bytes.value, by_nic);
-      if (schedule == Schedule::bulk_synchronous) continue;  // it sends credits too
+      if (schedule == Schedule::bulk_synchronous) continue;  // its All-to-All also puts credits
       EXPECT_EQ(result.traffic.put_bytes.value, by_nic);
     }
   }

@@ -163,7 +163,8 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
 
 namespace {
 
-// How long a stage is held: it is requested again only after it has arrived as a whole and has been used.
+// How long a stage keeps its buffer, which is requested again only after the stage has arrived as a whole and has been
+// used.
 Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu,
              const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());

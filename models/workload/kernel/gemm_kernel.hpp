@@ -29,7 +29,7 @@ struct TileGrid {
   TileGrid(const GemmShape& shape, const GemmKernel& kernel);
   std::int64_t rows;     // tiles along m
   std::int64_t columns;  // along n
-  std::int64_t parts;    // of k
+  std::int64_t parts;    // of k, which run as separate tiles
   std::int64_t depth;    // length of a part along k, in whole steps of the tile
   std::int64_t tiles() const { return rows * columns * parts; }
 };

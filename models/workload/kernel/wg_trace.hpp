@@ -29,8 +29,8 @@ struct WgTraceSpec {
   TraceTiming timing = TraceTiming::modelled;
   std::optional<Bytes> row;              // bytes of one random access; memory fetches whole access grains
   TraceUnit unit = TraceUnit::vector;    // only in traces of version 1
-  TraceGaps gaps = TraceGaps::left_out;  // version 2
-  bool pipelined = false;                // version 2
+  TraceGaps gaps = TraceGaps::left_out;  // only in traces of version 2
+  bool pipelined = false;                // only in traces of version 2
   double math_efficiency = 1;
   RankRule ranks = RankRule::as_recorded;
   double cache_miss = 1;      // share of the gathered bytes that no cache holds

@@ -71,8 +71,8 @@ TEST_F(WgTraceReplay, FlopsOfATaskTakeTheTimeOfTheirUnit) {
     const replay::Result result = run();
     return result.rank_end[0] - result.rank_end[1];
   };
-  EXPECT_NEAR(kernel("vector_fp32").us(), 100, 0.01);  // 1 TFLOP/s of a CU
-  EXPECT_NEAR(kernel("matrix_bf16").us(), 20, 0.01);   // 5 TFLOP/s
+  EXPECT_NEAR(kernel("vector_fp32").us(), 100, 0.01);  // at 1 TFLOP/s per CU
+  EXPECT_NEAR(kernel("matrix_bf16").us(), 20, 0.01);   // at 5 TFLOP/s per CU
 }
 
 TEST_F(WgTraceReplay, ATaskOfVersion1ThatOnlyComputesTakesItsTime) {
