@@ -11,8 +11,8 @@ namespace moire::collective {
 
 namespace {
 
-// Sums into the same place one behind the other become one pass over all their sources, if none of those behind the
-// first waits for anything and none of those before the last lets others go on (facts of the runtime).
+// The number of sources of a reduce. The runtime fuses successive reduces into one destination into one pass over all
+// their sources if none but the first waits for another thread block and none but the last lets others go on.
 std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t first) {
   const msccl::Step& head = steps[first];
   std::uint32_t sources = 1;
@@ -89,14 +89,14 @@ class AlgorithmProgram final : public ChannelProgram {
  private:
   struct Call {
     Op op = Op::none;
-    bool raises = false;  // of none; else it waits
-    bool more = false;    // for several
+    bool raises = false;  // Op::none: raises a flag; else it waits for flags
+    bool more = false;    // another wait follows; both are polled side by side
     std::uint8_t sources = 1;
     std::uint32_t semaphore = ir::no_semaphore;
-    std::uint32_t count = 0;  // chunks; of none, flags to wait for
+    std::uint32_t count = 0;  // chunks; Op::none: flags to wait for
     std::uint32_t received = 0, sent = 0;
   };
-  // Of one iteration.
+  // A thread block's calls in one iteration over the buffer.
   struct Block {
     std::uint32_t in = 0, out = 0;
     std::uint32_t flags = 0;
@@ -109,14 +109,15 @@ class AlgorithmProgram final : public ChannelProgram {
                                                     [](const msccl::Step& step) { return step.has_dependents; }));
   }
 
-  // Flags that have risen when the first one at or behind `step` has: a later one also stands for it.
+  // How often a thread block must have raised its flag for `step` to be done. Only steps with dependents raise it, so
+  // the first one of them at or after `step` counts.
   static std::uint32_t flags_until(const msccl::ThreadBlock& block, std::int32_t step) {
     std::uint32_t flags = 1;
     for (std::int32_t i = 0; i < step; ++i) flags += block.steps[static_cast<std::size_t>(i)].has_dependents ? 1 : 0;
     return flags;
   }
 
-  // The smallest number that is free at both ends.
+  // Gives each connection the smallest number that is free at both ends.
   void number_connections() {
     for (Rank rank = 0; rank < algorithm_->gpus.size(); ++rank) {
       for (const msccl::ThreadBlock& block : algorithm_->gpus[rank].blocks) {

@@ -1,4 +1,5 @@
-// An MSCCL algorithm as a channel program: a thread block is a channel, which walks through its steps call by call.
+// An MSCCL algorithm as a channel program: each thread block is a channel that walks through its steps, one call of the
+// runtime at a time.
 #pragma once
 
 #include <memory>
@@ -14,10 +15,11 @@ using ir::Op;
 using ir::Rank;
 using ir::Step;
 
-// What a library's FIFOs take of the runtime's: a chunk of the library is a call.
+// The library's FIFO in terms of the MSCCL runtime: a call moves one chunk of the protocol, and a connection holds
+// slots / slices calls.
 msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);
 
-// The algorithm keeps the rules of the format (msccl::read_xml). `bytes` of the whole buffer.
+// `algorithm` keeps the rules of the format (msccl::read_xml checks them). `bytes` is the size of the whole buffer.
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
                                                         std::uint64_t bytes, const msccl::Fifo& fifo);
 

@@ -1,5 +1,5 @@
-// MSCCL algorithms on the machine of round numbers: every call meets its other end, a ring takes what the library's own
-// ring takes, thread blocks wait for each other, full connections hold senders up.
+// MSCCL algorithms on the machine of round numbers: every call has its counterpart at the other end, a ring takes as
+// long as the library's own, thread blocks wait for each other, and full connections block their senders.
 #include "models/workload/collective/algorithm_program.hpp"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(AlgorithmProgram, EveryCallMeetsItsOtherEnd) {
     const Shared algorithm = compiled(name, "instances: 2", {2, 4});
     for (const double bytes : {65536., 4194304., 134217728.}) {
       const auto program = algorithm_program(algorithm, static_cast<std::uint64_t>(bytes), fifo);
-      // Of each connection, by both ends' rank and number: sizes of the calls in order.
+      // Per connection, identified by the ranks of both ends and its number: the sizes of its calls in order.
       std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<double>> sent, received;
       for (Rank rank = 0; rank < 8; ++rank) {
         for (std::uint32_t channel = 0; channel < program->channels_of(rank); ++channel) {
@@ -112,8 +112,8 @@ TEST(AlgorithmProgram, ACompiledRingTakesWhatTheLibrarysRingTakes) {
   }
 }
 
-// What travels for a call with LL128 is no whole number; what the network is given and what it delivers add up all the
-// same.
+// With LL128 a call puts a fractional number of bytes on the wire. What the network is given and what it delivers must
+// still add up.
 TEST(AlgorithmProgram, PartsOfBytesAreNotLostBetweenNodes) {
   libraries::LibrarySpec library = example_channels();
   library.channels->simple.wire = 1.067;
@@ -157,7 +157,8 @@ TEST(AlgorithmProgram, AThreadBlockWaitsForAnother) {
   const auto ordered = on_one_gpu({first, second});
   const double both =
       run(example_equipped(1), std::make_shared<const msccl::Algorithm>(ordered), 4 * example_chunk, library).end.us();
-  // The second copy after the first: its time again (all but setup and launch), both sides' overhead, flag and poll.
+  // The second copy follows the first: it adds its own time (without setup and launch), the overhead of both sides, and
+  // flag and poll.
   const double copy = 3 + 1.024;
   EXPECT_NEAR(both - alone, copy + 2 * 2 + 0.1 + 0.1, 0.3);
 }
@@ -168,7 +169,7 @@ TEST(AlgorithmProgram, SumsIntoOnePlaceAreOnePass) {
   msccl::ThreadBlock block;
   block.steps = {local(Op::reduce, 0, 3), local(Op::reduce, 1, 3), local(Op::reduce, 2, 3)};
   const auto fused = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
-  block.steps[1].has_dependents = true;  // others may want the sum of two
+  block.steps[1].has_dependents = true;  // others may wait for the sum of two
   const auto split = std::make_shared<const msccl::Algorithm>(on_one_gpu({block}));
   const auto passes = [&](const Shared& algorithm) {
     std::uint64_t count = 0;
@@ -214,7 +215,7 @@ TEST(AlgorithmProgram, AFullConnectionHoldsItsSenderUp) {
   EXPECT_NE(stuck.find("waits for flag algorithm.credit"), std::string::npos) << stuck;
 }
 
-// With two calls a connection, as in the runtime by default, it would hang at every size.
+// If a connection held two calls, the runtime's default, it would deadlock at every size.
 TEST(AlgorithmProgram, AFileIsProvedWithTheFifoOfItsLibrary) {
   const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "exchange.xml";
   std::ofstream(file) << msccl::to_xml(*exchange(4));

@@ -1,5 +1,5 @@
-// The algorithms of a library's channels. Each says of itself, once, in a file of its own, what it can do, what a
-// library expects of it and how its channels go; the table below lists them.
+// The algorithms that run on a library's channels. Each is defined in a file of its own, which states what it supports,
+// what a library expects of it and which steps its channels take; the table below lists them all.
 #pragma once
 
 #include <array>
@@ -25,34 +25,34 @@ using ir::Step;
 struct Work {
   const machine::SystemSpec& system;
   Kind kind;
-  double bytes;            // of a rank's input; broadcast: of the buffer
-  std::uint32_t channels;  // at most
-  double chunk;            // bytes, at most
-  double cell;             // traffic of which channels have whole numbers
-  bool copies_own = true;  // all-gather: the own share to the output
-  Rank root = 0;           // broadcast
-  bool one_nic = false;    // rings enter and leave a node by the same NIC
+  double bytes;            // input of a rank; for a broadcast, the buffer
+  std::uint32_t channels;  // upper limit
+  double chunk;            // bytes, upper limit
+  double cell;             // bytes of traffic: a channel's share is a multiple of what causes so much
+  bool copies_own = true;  // all-gather: copy the rank's own share to the output
+  Rank root = 0;           // of a broadcast
+  bool one_nic = false;    // rings enter and leave a node through the same NIC
 };
 
-// Steps that follow each other.
+// Number of steps that follow one another, within nodes and between nodes.
 struct Hops {
   double in_node = 0;
   double between = 0;
 };
 
 struct ChannelAlgorithm {
-  const char* name;  // in files
-  // What a profile expects of it; where it says nothing the library never takes it by itself.
+  const char* name;  // as written in scenarios
+  // The library's estimate of its time. Without one the library never chooses the algorithm by itself.
   std::optional<libraries::ExpectationSpec> libraries::ProtocolSpec::*expectation;
-  bool (*does)(Kind kind);  // of the collectives that are no messages
-  std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);  // why not there; null: anywhere
+  bool (*does)(Kind kind);  // supported collectives; messages between pairs are not asked about
+  std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);  // why not there; null: runs anywhere
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
-  double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the port of the busiest rank
-  // Each channel enters and leaves a node by one NIC, so what goes through a rank's port goes through all NICs of the
-  // node together. Else a rank sends what it sends through its own.
+  double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the busiest rank's port
+  // True if each channel enters and leaves a node through one NIC: what passes one rank's port then passes all NICs of
+  // the node together once. False if each rank sends its traffic through its own NIC.
   bool nics_together;
-  bool is_tree = false;  // its chunks and channels go by those of trees: no rank has a part of its own
-  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);  // null: it has a kernel of its own (nvls.hpp)
+  bool is_tree = false;  // takes the chunk sizes and channel counts of trees: no rank owns a part
+  std::shared_ptr<const ChannelProgram> (*program)(const Work& work);  // null: it has its own kernel (nvls.hpp)
 
   bool can(Kind kind, const machine::SystemSpec& system) const {
     return does(kind) && !(wrong_machine && wrong_machine(system));
@@ -61,11 +61,11 @@ struct ChannelAlgorithm {
 
 extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm, nvls_algorithm;
 
-// In the order of Algorithm, and of what a library prefers where it expects the same of two.
+// In the order of the enum Algorithm. Of two that a library expects to take the same time, it takes the earlier one.
 inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm, &recursive_algorithm,
                                        &nvls_algorithm};
 
-// Of one that is chosen.
+// `number` must be chosen(), so neither automatic nor best.
 inline const ChannelAlgorithm& algorithm_of(Algorithm number) {
   return *algorithms[static_cast<std::size_t>(number) - 1];
 }
@@ -74,11 +74,11 @@ inline const char* name_of(Algorithm number) {
   return number == Algorithm::automatic ? "auto" : algorithm_of(number).name;
 }
 
-// Of algorithms in which no rank is busier than another.
+// Bytes through a rank's port for algorithms that load all ranks equally.
 double even_traffic(Kind kind, double ranks, double bytes);
-// Steps of an algorithm that halves or doubles what it has done in each: the next whole logarithm of base 2.
+// ceil(log2(n)): the steps of an algorithm that doubles or halves its part in each step.
 double doublings(std::int64_t n);
-// An all-reduce goes the way of the others twice.
+// Passes over the ranks: an all-reduce takes two (reduce, then distribute), the others one.
 inline double ways(Kind kind) { return kind == Kind::all_reduce ? 2 : 1; }
 
 }  // namespace moire::collective

@@ -1,4 +1,4 @@
-// Channel programs by themselves: what one rank sends another one receives, and rings and trees pass through all ranks.
+// Channel programs without a machine: what one rank sends another one receives, and rings and trees visit all ranks.
 #include "models/workload/collective/algorithms.hpp"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
   EXPECT_EQ(algorithms.size(), 5u);
 }
 
-// Connections of a rank going out and coming in, by number: sizes of the chunks in order.
+// Connections by sender, receiver and number: the sizes of their chunks in order.
 using Chunks = std::map<std::tuple<Rank, Rank, std::uint32_t>, std::vector<double>>;
 
 TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
@@ -87,7 +87,8 @@ TEST(ChannelProgram, WhatIsSentIsReceivedInOrder) {
   }
 }
 
-// What no structure shows: the result is right, nothing races, nobody waits for ever, in place and out of place.
+// Proofs show what a program's structure does not: the result is right, nothing races and nobody waits for ever, in
+// place and out of place.
 TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
   int proofs = 0;
   for (const auto& [gpus, nodes] : {std::pair{2, 1}, {4, 1}, {5, 1}, {8, 1}, {2, 3}, {4, 4}, {1, 8}}) {
@@ -125,7 +126,7 @@ TEST(ChannelProgram, LibraryAlgorithmsAreProved) {
   EXPECT_GT(proofs, 500);
 }
 
-// A proof can fail: a ring in which every connection is full, a root that is another one.
+// Proofs fail where they must: for a ring in which every connection is full, and for a wrong root.
 TEST(ChannelProgram, WhatDoesNotHoldIsNotProved) {
   const libraries::EquippedSystem system = example_equipped(4);
   const auto ring = [&](Kind kind) { return ring_algorithm.program({system, kind, 1920, 1, 96, 16, true, 1}); };
@@ -137,7 +138,7 @@ TEST(ChannelProgram, WhatDoesNotHoldIsNotProved) {
   EXPECT_FALSE(proof::prove(*ring(Kind::reduce_scatter), another, 2).holds());
 }
 
-// Every rank reduces as often as the collective asks for: N - 1 sums of each byte over all ranks.
+// Over all ranks every byte is added N - 1 times, as often as the collective requires.
 TEST(ChannelProgram, SumsAreMadeOnce) {
   for (const std::int64_t gpus : {2, 4, 8}) {
     const libraries::EquippedSystem system = example_equipped(gpus);
@@ -185,7 +186,8 @@ TEST(Rings, PassThroughAllRanks) {
   }
 }
 
-// In a mesh of 8 seven rings use each of the 56 directed links once; among 4 six rings use each of 12 twice.
+// In a mesh of 8 GPUs seven rings use each of the 56 directed links once; among 4 GPUs six rings use each of the 12
+// links twice.
 TEST(Rings, OfAMeshUseAllLinksAlike) {
   for (const auto& [gpus, count, times] : {std::tuple{3, 2, 1}, {4, 6, 2}, {5, 4, 1}, {7, 6, 1}, {8, 7, 1}}) {
     const std::vector<Ring> all = rings(example_equipped(gpus, 1, link::Wiring::full_mesh));
@@ -199,7 +201,7 @@ TEST(Rings, OfAMeshUseAllLinksAlike) {
   }
 }
 
-// Each ring leaves a node through one NIC and comes in through one; over all rings every NIC has its share.
+// Each ring leaves a node through one NIC and enters it through one. All rings together load all NICs alike.
 TEST(Rings, BetweenNodesUseAllNicsAlike) {
   const std::vector<Ring> all = rings(example_equipped(4, 2));
   EXPECT_EQ(all.size(), 4);
@@ -218,7 +220,8 @@ TEST(Rings, BetweenNodesUseAllNicsAlike) {
   }
 }
 
-// With PXN a ring leaves a node through the NIC by which it enters it: the last GPU stores to the first one.
+// With PXN a ring leaves a node through the NIC by which it enters it: the last GPU of the node stores to the first
+// one.
 TEST(Rings, ByOneNicPassAllNodesAlike) {
   for (const std::int64_t nodes : {2, 3}) {
     const libraries::EquippedSystem system = example_equipped(4, nodes);
@@ -280,7 +283,7 @@ TEST(Trees, ReachAllRanksFromTheRoot) {
   EXPECT_EQ(tree_from(example_equipped(4, 3), 6).root, 6);
 }
 
-// Parents of the nodes, by hand.
+// Parents of the nodes, worked out by hand.
 TEST(Trees, AreThePairOfTheLibrary) {
   const auto parents = [](std::int64_t nodes, std::size_t number) {
     const Tree tree = trees(example_equipped(1, nodes)).at(number);
@@ -292,7 +295,7 @@ TEST(Trees, AreThePairOfTheLibrary) {
   EXPECT_THAT(parents(5, 1), ElementsAre(1, 1, 3, 0, 3)) << "shifted by one";
 }
 
-// Every node is a leaf in one of them.
+// Every node is a leaf in one tree of the pair.
 TEST(Trees, SplitTheWorkOfTheNodes) {
   for (const std::int64_t nodes : {2, 4, 6, 16}) {
     const std::vector<Tree> pair = trees(example_equipped(1, nodes));
@@ -305,7 +308,7 @@ TEST(Trees, SplitTheWorkOfTheNodes) {
 }
 
 TEST(Shares, AreWholeCells) {
-  const Shares some = deal(1000, 4, 100);  // 10 cells, 3 a channel
+  const Shares some = deal(1000, 4, 100);  // 10 cells, 3 per channel
   EXPECT_EQ(some.channels, 4);
   EXPECT_EQ(some.of(0), 300);
   EXPECT_EQ(some.of(3), 100);
@@ -316,7 +319,7 @@ TEST(Shares, AreWholeCells) {
 // --- Choice
 // ------------------------------------------------------------------------------------------------------------
 
-// NCCL's table of Hopper with its graph on 18 NVLinks: 360 GB/s.
+// NCCL's table for Hopper, with its graph on 18 NVLinks: 360 GB/s.
 libraries::ChannelsSpec nccl() {
   const auto expect = [](double start, double hop, double share) {
     libraries::ExpectationSpec made{Time::from_us(start), Time::from_us(hop), Time::from_us(10)};
@@ -347,8 +350,8 @@ libraries::EquippedSystem node_of(std::int64_t gpus) {
   return system;
 }
 
-// By hand from start + hops x hop + bytes / rate: 4 GPUs, all-gather: 8.4 + V / 141e3 = 18.6 + V / 360e3 at V = 2.36 MB
-// through the port, 787 kB a rank; all-reduce: LL to 2.49 MB, LL128 to 9.5 MB.
+// Worked out from start + hops x hop + bytes / rate. All-gather on 4 GPUs: 8.4 + V / 141e3 = 18.6 + V / 360e3 at V =
+// 2.36 MB through the port, which is 787 kB per rank. All-reduce: LL up to 2.49 MB, LL128 up to 9.5 MB.
 TEST(Selection, TakesWhatEndsFirst) {
   const auto protocol = [](std::int64_t gpus, Kind kind, double bytes) {
     return choose(nccl(), node_of(gpus), {kind, bytes}).protocol;
@@ -363,7 +366,7 @@ TEST(Selection, TakesWhatEndsFirst) {
   EXPECT_EQ(protocol(2, Kind::all_reduce, 1.8e6), Protocol::simple);
 }
 
-// Of 18 links 3 lead to the other GPUs of a mesh of 4; all 18 were counted.
+// In a mesh of 4 only 3 of 18 links lead to other GPUs; once all 18 were counted.
 TEST(Selection, CountsTheLinksThatLeadToAGpu) {
   libraries::EquippedSystem mesh = node_of(4);
   mesh.node.wiring = link::Wiring::full_mesh;
@@ -380,7 +383,7 @@ TEST(Selection, CountsTheLinksThatLeadToAGpu) {
       << "a GPU without a neighbour has its NIC";
 }
 
-// 4 rings of 20 GB/s each pass a port of 120 GB/s once more where they leave a node by the NIC by which they enter it.
+// If 4 rings of 20 GB/s leave a node by the NIC by which they enter it, they take 80 GB/s of a port of 120 GB/s.
 TEST(Selection, RingsKeepTheirNicWhereTheLinksCarryIt) {
   libraries::EquippedSystem system = example_equipped(4, 2);
   system.node.gpu.port.links = 6;

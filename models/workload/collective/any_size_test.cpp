@@ -1,5 +1,5 @@
-// Any number of bytes on any number of ranks: what a library's kernels do is asked for step by step and added up, which
-// needs no simulation; a few of the programs are run as well.
+// Any number of bytes on any number of ranks. Most tests add up the steps of a library's kernels, which needs no
+// simulation; a few of the programs are run as well.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -54,7 +54,7 @@ const std::vector<double>& sizes() {
 
 std::vector<Asked> all_asked() {
   std::vector<Asked> all;
-  std::size_t turn = 0;  // not every size on every system: they take turns
+  std::size_t turn = 0;  // sizes and systems take turns, since all combinations would take too long
   for (const auto& [nodes, gpus] : {std::pair{2, 8}, {4, 8}, {2, 1}, {3, 1}, {5, 2}, {2, 4}, {7, 3}, {1, 8}, {16, 2}}) {
     for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast, Kind::all_to_all,
                             Kind::send_recv}) {
@@ -136,7 +136,7 @@ TEST(AnySize, WhatIsAwaitedIsSentInWholeBytes) {
   EXPECT_GT(cases, 400);
 }
 
-// All bytes of the collective pass, once for each rank that has to get them, whatever the bytes and ranks are.
+// Every byte of the collective is sent once to each rank that must get it, for all numbers of bytes and ranks.
 TEST(AnySize, EveryByteIsSentAsOftenAsItHasTo) {
   const EquippedSystem rail = read("128x8xh100_rail.yaml");
   for (const auto& [nodes, gpus] : {std::pair{1, 2}, {1, 3}, {2, 4}, {3, 2}, {7, 1}, {13, 1}}) {
@@ -151,7 +151,7 @@ TEST(AnySize, EveryByteIsSentAsOftenAsItHasTo) {
         for (const std::uint32_t channels : {1U, 5U}) {
           const Work work{system, kind, bytes, channels, 32768, 4096, true, 1};
           for (const ChannelAlgorithm* algorithm : algorithms) {
-            // What does not divide is filled up to equal parts there.
+            // A recursive algorithm pads what does not divide to equal parts.
             if (algorithm == &recursive_algorithm || !algorithm->program || !algorithm->can(kind, system)) continue;
             const auto program = algorithm->program(work);
             double out = 0, in = 0;
@@ -176,7 +176,7 @@ TEST(AnySize, EveryByteIsSentAsOftenAsItHasTo) {
   }
 }
 
-// Each of these ended with a put of no bytes.
+// Each of these cases once ended with a put of no bytes.
 TEST(AnySize, RunsToItsEnd) {
   const auto runs = [](const char* name, std::int64_t nodes, Kind kind, double bytes, Method method) {
     EquippedSystem system = read(name);

@@ -17,14 +17,15 @@ using libraries::ProtocolSpec;
 using program::Phase;
 using program::PhaseShape;
 
-// A step that is part of another one's loop over the same data: what comes is added to the sum in registers, what goes
-// is still there, so it neither loads nor stores memory of its own and costs no overhead.
+// True if the step is part of another step's loop over the same data: what it receives is added to a sum in registers,
+// and what it sends is in registers already. So it neither loads nor stores the rank's own memory and has no overhead.
 bool is_part(const Step& step) { return step.effort == ir::Effort::nothing; }
 
 constexpr std::uint32_t first_of_parts = 2 * ir::ops + ir::most_sources - 1;
 
-// Shapes with a library's FIFOs: of each op, of each op whose data goes to a staging buffer, of sums of 2 and more
-// sources, of parts of loops that receive, send, and send to a staging buffer. Without: of each move.
+// The shape of a step in a kernel with FIFOs. The order of shapes is: each op; each op that sends to a staging buffer;
+// reduces of 2, 3, ... sources; parts of loops that receive, that send, and that send to a staging buffer. A kernel of
+// one-sided steps has one shape per move instead.
 std::uint16_t shape_number(const Step& step, bool staged) {
   if (is_part(step))
     return static_cast<std::uint16_t>(first_of_parts + (effect(step.op).receives ? 0 : staged ? 2 : 1));
@@ -32,7 +33,7 @@ std::uint16_t shape_number(const Step& step, bool staged) {
   return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ir::ops : 0));
 }
 
-constexpr double flag_bytes = 8;  // of a flag that travels alone: a credit, an empty slice
+constexpr double flag_bytes = 8;  // put of a flag without data: a credit or an empty slice
 
 constexpr std::array<const char*, ir::ops> names = {"nothing",
                                                     "copy",
@@ -64,17 +65,17 @@ class ChannelKernel final : public program::KernelBody {
     Time empty_slice;
     Time local_overhead;
     std::array<Time, ir::efforts> effort{};
-    // Of one-sided steps, for each move: the bytes that all threads take at once, and until they have loaded them.
+    // For each move of one-sided steps: bytes that all threads load in one round, and the latency of these loads.
     struct Round {
       double bytes = 1;
       Time latency;
-      Time seen;  // of it, what passed when the channel saw that packets had come: to look at them is to load them
+      Time seen;  // the part of the latency that polling covers: a poll of packets loads them
     };
     std::vector<Round> rounds;
-    Time host;  // from a request to the host until it has been passed on
+    Time host;  // from a request to the host proxy until it has issued it
     double spread = 0;
-    program::FlagBlock filled;  // of each connection, slices that have arrived; in lines: begun and arrived
-    program::FlagBlock credit;  // slices that the receiver has emptied
+    program::FlagBlock filled;  // per connection: slices that have arrived; with lines, begun plus arrived
+    program::FlagBlock credit;  // per connection: slices that the receiver has emptied
     program::FlagBlock order;   // semaphores of the rank
   };
 
@@ -94,11 +95,11 @@ class ChannelKernel final : public program::KernelBody {
       phase.duration = terms_.setup;
       return true;
     }
-    // Of most steps only some parts are something, and of some steps none. They are passed over as far as the program
-    // goes.
+    // Most steps use only some of their parts, and some steps use none. Parts that do nothing are skipped, up to the
+    // end of the program.
     Step step;
     std::uint32_t at = number - 1;
-    std::uint32_t known = UINT32_MAX;  // that `step` is
+    std::uint32_t known = UINT32_MAX;  // number of the step in `step`
     for (;; ++at) {
       if (at / (parts * terms_.slices) != known) {
         known = at / (parts * terms_.slices);
@@ -127,7 +128,7 @@ class ChannelKernel final : public program::KernelBody {
       return;
     }
     const ir::Effect needs = effect(step.op);
-    // A chunk too small for all its slices: the others pass empty.
+    // If a chunk is too small for all its slices, the last slices are empty.
     const double whole = std::max(std::ceil(step.bytes / terms_.slices), terms_.smallest_slice);
     const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
     if (needs.receives) {
@@ -162,28 +163,28 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // An empty slice varies as a full one does: of the same slice both take the same.
+  // The overhead of a slice deviates by the same share whether the slice is empty or full.
   Time varied(Time overhead, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number) const {
     return spread_out(overhead, terms_.spread, static_cast<std::uint32_t>(workgroup), strand, number);
   }
 
   bool reaches(Rank a, Rank b) const { return terms_.reach.stores(a, b); }
-  // The receiver sees every line as it comes, so it works while the sender does.
+  // True if the receiver sees every line as it arrives, and so works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return terms_.lines && reaches(a, b); }
 
-  // Credits go back the way that the data came.
+  // Raises a flag at `to`. A credit takes the way that its data came, so it passes the same relay.
   void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase,
             Rank relay = program::no_rank) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
     phase.proxied = true;
     phase.peer = to;
     phase.relay = relay;
-    phase.bytes = Bytes{bytes > 0 ? std::ceil(bytes) : flag_bytes};  // whole: what is sent arrives to the byte
+    phase.bytes = Bytes{bytes > 0 ? std::ceil(bytes) : flag_bytes};  // whole bytes, so that as many arrive as were sent
     phase.queue_pair = queue_pair;
     phase.flag = flag;
   }
 
-  // Queue pairs: a connection has its own, and credits for what comes do not stand behind what goes the same way.
+  // Each connection has two queue pairs, so that credits for incoming data do not queue behind outgoing data.
   static std::uint32_t data(std::uint32_t connection) { return 2 * connection; }
   static std::uint32_t credits(std::uint32_t connection) { return 2 * connection + 1; }
 
@@ -220,7 +221,8 @@ class ChannelKernel final : public program::KernelBody {
     }
   }
 
-  // A round in which some threads have nothing takes the others as long as a whole one.
+  // A last round in which some threads have nothing to load takes as long as a full one. This is the time that is
+  // missing, less what polling has covered.
   Time last_round(const Step& step) const {
     const Terms::Round& round = terms_.rounds[step.move];
     const double rounds = step.bytes / round.bytes;
@@ -256,7 +258,7 @@ class ChannelKernel final : public program::KernelBody {
   std::vector<ir::Move> moves_;
 };
 
-// "load 2, store, store to peer"
+// For example "load x2, store, store to peer".
 std::string name_of(const ir::Move& move) {
   std::string name;
   const auto add = [&name](std::uint32_t count, const char* what) {
@@ -275,7 +277,8 @@ std::string name_of(const ir::Move& move) {
   return name;
 }
 
-// For a unit of `unit` bytes of data. Between nodes what is sent goes to a staging buffer.
+// The demands of `unit` bytes of data. `staged`: what is sent goes to a staging buffer, as between nodes. `part`: the
+// step is part of another step's loop.
 PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const ChannelsSpec& channels,
                     const ProtocolSpec& protocol, double unit, double element_bytes, std::uint32_t strands) {
   const ir::Effect needs = effect(op);
@@ -301,10 +304,10 @@ PhaseShape shape_of(Op op, std::uint32_t sources, bool staged, bool part, const 
   shape.pipelined = false;  // its loops load a batch, wait for it and store it
   shape.active_threads = std::max<std::int64_t>(1, protocol.threads / strands);
   if (protocol.lines) {
-    // Lines that came are still in the cache.
+    // Lines that have arrived are still in the cache.
     const double loaded = std::max(1e-9, shape.read / unit);
     shape.read_miss = part ? 0 : loads / loaded;
-    // Further sources are loaded one after the other.
+    // Sources are loaded one after the other, so the lines of only one are in flight.
     shape.in_flight = Bytes{in_flight * (part && !needs.receives ? to_fifo : loaded) / sources};
     if (!part) shape.pause = protocol.batch_pause;
   }
@@ -315,14 +318,14 @@ Time peer_load_latency(const machine::GpuSpec& gpu) {
   return gpu.port.load_latency.value_or(gpu.port.store_latency * 2);
 }
 
-// Until the loads of a round have come, one behind the other.
+// The latency of a round's loads, which are issued one after the other.
 Time latency_of(const ir::Move& move, const machine::GpuSpec& gpu) {
   return gpu.hbm.unloaded_latency * move.loads + gpu.l2.hit_latency * move.packet_loads +
          peer_load_latency(gpu) * move.peer_loads;
 }
 
-// For a byte of data. Every thread loads a vector, waits for it, loads the next, and stores; threads do not wait for
-// each other. Packets that came are in the cache.
+// The demands of a byte of data. Every thread loads a vector, waits for it, loads the next operand, and stores at the
+// end; threads do not wait for each other. Packets that have arrived are in the cache.
 PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& library, const machine::GpuSpec& gpu,
                     std::int64_t threads, double element_bytes) {
   const double round = static_cast<double>(threads) * (move.of_packets() ? library.packet_data : library.vector).value;
@@ -336,7 +339,7 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
   if (shape.read > 0) shape.read_miss = move.loads / shape.read;
   shape.flop = move.sums / element_bytes;
   shape.threads = shape.active_threads = threads;
-  // What is in flight on the mean, so that a round takes its loads' latencies.
+  // The mean of the bytes in flight, so that a round takes the latencies of its loads.
   const double latency = latency_of(move, gpu).seconds();
   const double waiting = move.loads * gpu.hbm.unloaded_latency.seconds() +
                          packets(move.packet_loads) * gpu.l2.hit_latency.seconds() +
@@ -345,7 +348,7 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
   return shape;
 }
 
-// Flags of the program and the body, the same whatever the steps are.
+// Appends the kernel with its flags and body, which are the same for all kinds of steps.
 void append(builder::Builder& build, program::Kernel kernel, ChannelKernel::Terms terms,
             std::shared_ptr<const ChannelProgram> steps) {
   terms.reach = build.reach();
@@ -399,7 +402,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   terms.smallest_slice = protocol.smallest_slice.value;
   terms.wire = protocol.wire;
   terms.lines = protocol.lines;
-  // A whole batch, so that its pause is a whole time.
+  // With lines a unit is a whole batch: the pause of a byte would be no whole number of picoseconds.
   terms.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   terms.setup = channels.setup;
   terms.overhead = protocol.step_overhead;

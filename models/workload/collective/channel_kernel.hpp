@@ -1,5 +1,5 @@
-// Runs a channel program as a kernel: a channel is a workgroup, a chunk goes through a FIFO slice by slice, a full FIFO
-// holds its sender up until the receiver returns credits.
+// Runs a channel program as a kernel. Each channel is a workgroup; a chunk passes through a FIFO slice by slice; a
+// sender waits at a full FIFO until the receiver returns credits.
 #pragma once
 
 #include <memory>
@@ -17,19 +17,19 @@ using ir::Op;
 using ir::Rank;
 using ir::Step;
 
-// With a protocol of library.channels.
+// Appends a kernel whose steps move data through FIFOs. `protocol` is one of library.channels.
 void append_channel_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
                            const libraries::LibrarySpec& library, const libraries::ProtocolSpec& protocol,
                            double element_bytes, const std::string& name);
 
-// Of one-sided steps, by the executor of a library with so many threads a channel.
+// Appends a kernel of one-sided steps as the library's executor runs them, with `threads` threads per channel.
 void append_plan_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
                         const libraries::PlanLibrarySpec& library, std::int64_t threads, double element_bytes,
                         const std::string& name);
 program::WorkgroupResources resources_of(const libraries::PlanLibrarySpec& library, const machine::GpuSpec& gpu,
                                          std::int64_t threads);
 
-// What a workgroup of a library takes of a CU, in a grid of so many.
+// What one workgroup takes of a CU in a grid of `workgroups`: clusters are used only if the grid divides by their size.
 program::WorkgroupResources resources_of(const libraries::LibrarySpec& library, const machine::GpuSpec& gpu,
                                          std::int64_t threads, std::int64_t workgroups);
 

@@ -32,7 +32,7 @@ const LibrarySpec* library_of(const Collective& collective, const libraries::Equ
 std::optional<config::Problem> check_algorithm(const Collective& c, const machine::SystemSpec& system) {
   const Algorithm algorithm = c.method.algorithm;
   if (!chosen(algorithm) || algorithm == Algorithm::direct) return std::nullopt;
-  if (c.method.engine != Engine::cu) return std::nullopt;  // an algorithm is of engine cu; the others send directly
+  if (c.method.engine != Engine::cu) return std::nullopt;  // the other engines send directly
   if (is_message(c.kind)) {
     return config::Problem{
         fmt::format("{} goes to peers directly, not by algorithm {}", name_of(c.kind), name_of(algorithm)),
@@ -115,7 +115,7 @@ Collective with(Collective c, const Choice& choice) {
   return c;
 }
 
-// Its workgroups fit the CUs, and it is not too large to simulate.
+// True if its workgroups fit the CUs and it is not too large to simulate.
 bool can_run(const Choice& choice, const libraries::EquippedSystem& system, const Collective& c) {
   try {
     return !machine::does_not_fit(alone(system, with(c, choice)), system);
@@ -124,8 +124,8 @@ bool can_run(const Choice& choice, const libraries::EquippedSystem& system, cons
   }
 }
 
-// The candidate that ends first where the collective runs alone. One whose bytes take longer through ports and NICs
-// than the best one in all is not tried.
+// The candidate that ends first if the collective has the machine to itself. Candidates are tried in the order of their
+// lower bounds, until a bound exceeds the best time so far.
 Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& system, const Collective& c,
                const libraries::ChannelsSpec& channels, Time& soonest) {
   const auto floor = [&](const Choice& choice) {
@@ -144,7 +144,7 @@ Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& 
   return *best;
 }
 
-// Where rings leave a node through the NIC by which they enter it.
+// The choice in words. Names PXN if rings leave a node through the NIC by which they enter it.
 std::string words(const Choice& choice, const LibrarySpec& library, const machine::SystemSpec& system) {
   return words(choice) +
          (choice.algorithm == Algorithm::ring && by_one_nic(library, system) ? ", out of nodes by PXN" : "");
@@ -164,7 +164,7 @@ Choice decide(const builder::Builder& build, const Collective& c, const LibraryS
   }
   std::vector<Choice> all = candidates(channels, build.system, question);
   std::erase_if(all, [&](const Choice& choice) { return !can_run(choice, build.system, c); });
-  if (all.empty()) return usual;  // what keeps that one from running is told
+  if (all.empty()) return usual;  // the run reports what keeps it from running
   if (build.untried != nullptr) {
     *build.untried += all.size();
     return all.front();

@@ -56,10 +56,10 @@ double time_us(std::int64_t gpus, Kind kind, double bytes, Algorithm algorithm,
 }
 
 constexpr double overhead = 1;
-constexpr double way = 0.5 + 0.1;  // to the peer, poll
+constexpr double way = 0.5 + 0.1;  // store to the peer, poll
 constexpr double poll = 0.1;
 
-// Overhead and the time of an op, which is the same on all ranks: alone on its CU.
+// Overhead plus the time of an op alone on its CU, which is the same on all ranks.
 double takes(const Ran& ran, const std::string& op) {
   for (const program::PhaseTotal& phase : ran.result.operations[0].phases) {
     if (phase.name == op) return overhead + phase.mean_us();
@@ -68,13 +68,13 @@ double takes(const Ran& ran, const std::string& op) {
   return 0;
 }
 
-// From the fifth chunk on a sender looks at its credits, which are there: a poll.
+// From the fifth chunk on a sender polls its credits once; they are there already.
 double credits(std::int64_t sent) { return poll * static_cast<double>(std::max<std::int64_t>(0, sent - 4)); }
 
 // --- Times
 // ------------------------------------------------------------------------------------------------------------
 
-// Alone on a CU sending is bound by the store window, 50 B/ns; a copy loads and stores at 100 B/ns at most.
+// Alone on a CU, sending is bound by the store window to 50 B/ns; a copy loads and stores at most 100 B/ns.
 TEST(Ring, OpsTakeWhatTheirTrafficTakes) {
   const Ran ran = run(4, Kind::all_gather, chunk, Algorithm::ring);
   EXPECT_NEAR(takes(ran, "copy, send"), overhead + 2.048, 0.05);
@@ -131,8 +131,8 @@ TEST(Ring, BroadcastIsAChain) {
   }
 }
 
-// A rank that has sent a slice sends the next one while the first is on its way: of n slices each step takes n times
-// the step alone and the way is hidden.
+// A rank sends the next slice while the previous one is on its way: with n slices a step takes n times the step alone,
+// and the way is hidden.
 TEST(Ring, SlicesHideTheWay) {
   LibrarySpec sliced = example_channels();
   sliced.channels->simple.chunk = {2 * chunk};
@@ -149,8 +149,8 @@ TEST(Ring, ChannelsShareTheBytes) {
               time_us(4, Kind::all_gather, chunk, Algorithm::ring), 1e-4);
 }
 
-// Overheads of 0 to 2 us instead of 1: channels end at different times, ranks at the same, and every run is the same.
-// The sum over 64 slices sent and 64 received varies by 0.58 us x sqrt(128) = 6.5 us.
+// Overheads vary from 0 to 2 us around 1 us: channels end at different times, ranks at the same time, and every run is
+// the same. The sum over 64 slices sent and 64 received varies by 0.58 us x sqrt(128) = 6.5 us.
 TEST(Ring, OverheadsVaryFromSliceToSlice) {
   LibrarySpec varied = example_channels(2);
   varied.channels->simple.step_spread = 1;
@@ -170,7 +170,7 @@ TEST(Ring, OverheadsVaryFromSliceToSlice) {
   EXPECT_NEAR(ran.result.end.us(), even, 3 * 6.5);
 }
 
-// With one slot a sender waits for the receiver's credit: 2 chunks, 2 ranks. Both send, then both receive.
+// With one slot a sender waits for the receiver's credit. 2 chunks on 2 ranks: both send, then both receive.
 TEST(Ring, AFullFifoHoldsItsSenderUp) {
   LibrarySpec one = example_channels();
   one.channels->simple.slots = 1;
@@ -201,7 +201,7 @@ TEST(Recursive, AllGatherDoubles) {
               5 + takes(ran, "copy") - overhead + 3 * (takes(ran, "send") + way + takes(ran, "receive")), 1e-4);
 }
 
-// Steps 512 B each: 2 wavefronts wait 400 ns for a batch of loads, and 50 ns longer.
+// Steps have 512 B each: 2 wavefronts wait 400 ns for a batch of loads, and then pause for 50 ns.
 TEST(Lines, AReceiverWorksWhileTheSenderDoes) {
   LibrarySpec lines = example_channels();
   lines.channels->ll = example_lines();
@@ -225,7 +225,7 @@ double total_traffic(Kind kind, double ranks, double bytes) {
   }
 }
 
-// Each byte travels as often as the algorithm says, and all flags and credits fit: no deadlock, any size.
+// Each byte travels as often as the algorithm requires, and flags and credits match: no size deadlocks.
 TEST(Collectives, SendWhatTheirAlgorithmSends) {
   for (const auto& [gpus, nodes, wiring] : {std::tuple{2, 1, link::Wiring::nvswitch},
                                             {4, 1, link::Wiring::full_mesh},
@@ -250,7 +250,7 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
                                                    .protocol = by_lines ? Protocol::ll : Protocol::simple,
                                                    .library = library},
                                         .root = 1};
-            if (check(collective, system)) continue;  // no such algorithm
+            if (check(collective, system)) continue;  // the algorithm does not exist
             SCOPED_TRACE(std::string(name_of(kind)) + " " + name_of(algorithm) + " of " + std::to_string(bytes) +
                          " bytes on " + std::to_string(nodes) + " nodes of " + std::to_string(gpus));
             const Ran ran = run(system, collective);
@@ -261,7 +261,8 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
               data += put.bytes;
               ++puts;
             }
-            // A put is whole bytes, so it may have up to one more; of an empty slice it is the flag alone, 8 bytes.
+            // A put has whole bytes, so it may carry up to one more. An empty slice is a put of its flag alone, 8
+            // bytes.
             const double total = total_traffic(kind, ranks, bytes) * (by_lines ? 2 : 1);
             EXPECT_GE(data, total - 1e-3);
             EXPECT_LE(data, total + 8 * puts + 1e-3);
@@ -283,7 +284,6 @@ TEST(Collectives, AMessageToOnePeerIsOneTurn) {
 // --- Copies and puts
 // -------------------------------------------------------------------------------------------------------------
 
-// First command 10 us, 2 us from one copy to the next, 1 MB at 100 GB/s takes 10 us.
 // The last stages of a pipeline have nobody to send to, the first ones nobody to wait for.
 TEST(Collectives, WithoutWrapAroundTheLastRanksSendNothing) {
   for (const Engine engine : {Engine::cu, Engine::dma, Engine::nic}) {
@@ -317,7 +317,7 @@ TEST(Collectives, WithoutWrapAroundTheLastRanksSendNothing) {
   }
 }
 
-// Rings that leave a node by the NIC by which they enter it: every byte that leaves goes over the links once more.
+// If rings leave a node by the NIC by which they enter it, every byte that leaves crosses the links once more.
 TEST(Ring, LeavesANodeOverTheGpuThatHasItsNic) {
   const libraries::EquippedSystem system = example_equipped(4, 2);
   LibrarySpec library = example_channels();
@@ -338,12 +338,13 @@ TEST(Ring, LeavesANodeOverTheGpuThatHasItsNic) {
     };
     const part::Traffic by_its_own = traffic(false), by_one = traffic(true);
     EXPECT_EQ(by_one.put_bytes, by_its_own.put_bytes);
-    // Of all rings, over both ways between the nodes.
+    // For all rings, in both directions between the nodes.
     const double data = 2 * 7. * 4 * chunk * (protocol == Protocol::ll ? 2 : 1);
     EXPECT_NEAR(by_one.scale_up_bytes.value - by_its_own.scale_up_bytes.value, data, 1e-3);
   }
 }
 
+// The first command takes 10 us, 2 us pass from one copy to the next, and 1 MB at 100 GB/s takes 10 us.
 TEST(Copies, FollowEachOtherOnOneQueue) {
   const Collective gather{.kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma}};
   EXPECT_NEAR(run(example_equipped(4), gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
@@ -353,7 +354,8 @@ TEST(Copies, FollowEachOtherOnOneQueue) {
   EXPECT_NEAR(run(example_equipped(4), all).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5);
 }
 
-// One copy of a GPU at a time: streams change nothing. Three at once, each on its engine: one copy's time.
+// If a GPU runs one copy at a time, streams change nothing. If it runs three, each on its engine, they take one copy's
+// time.
 TEST(Copies, OnStreamsTakeAsManyEnginesAsThereAre) {
   Collective gather{
       .kind = Kind::all_gather, .bytes = Bytes{1e6}, .method = {.engine = Engine::dma, .streams = Streams::per_peer}};
@@ -367,7 +369,7 @@ TEST(Copies, OnStreamsTakeAsManyEnginesAsThereAre) {
   EXPECT_NEAR(run(system, gather).result.end.us(), 10 + 3 * 10 + 2 * 2, 1e-5) << "a queue is a queue";
 }
 
-// The host enqueues one after the other, 4 us each.
+// The host enqueues copies one after the other, 4 us each.
 TEST(Copies, WaitForTheHost) {
   libraries::EquippedSystem system = example_equipped(4);
   system.node.gpu.dma.peer_concurrency = 3;
@@ -377,7 +379,8 @@ TEST(Copies, WaitForTheHost) {
   EXPECT_NEAR(run(system, gather).result.end.us(), 3 * 4 + 20, 1e-5);
 }
 
-// Ascending, ranks 1 to 3 all begin at rank 0, whose port in gives each a third of 300 GB/s: no harm at 100 GB/s each.
+// In ascending order ranks 1 to 3 all begin with rank 0. At 300 GB/s its port would still give each of them 100 GB/s,
+// as much as a copy takes; at 150 GB/s they slow down.
 TEST(Copies, InAscendingOrderMeetAtReceivers) {
   libraries::EquippedSystem system = example_equipped(4);
   system.node.gpu.port.link_bandwidth = {25e9};  // 150 GB/s

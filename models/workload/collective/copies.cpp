@@ -1,4 +1,4 @@
-// By DMA engines: in turn k rank r copies to r + k.
+// Collectives by DMA engines: in turn k rank r copies to rank r + k.
 #include "models/workload/collective/collective.hpp"
 #include "models/workload/collective/shares.hpp"
 
@@ -16,9 +16,9 @@ struct Copies {
   Rank offset;
   bool wraps;
   Order order;
-  Bytes bytes;  // of one copy
+  Bytes bytes;  // size of one copy
 
-  // Of turn 1, 2, ...; nothing to do is a copy of no bytes.
+  // The copy of a rank in turn 1, 2, ...; it has no bytes if the rank has nothing to do.
   Transfer at(Rank rank, Rank turn) const {
     if (kind == Kind::send_recv) {
       if (!wraps && rank + offset >= ranks) return {rank, Bytes{}, program::no_flag};

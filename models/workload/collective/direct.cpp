@@ -1,4 +1,5 @@
-// Direct: every rank with every other, one step. Channels begin with different peers, so that all links are used.
+// Direct: every rank exchanges with every other rank in one step. Channels begin with different peers, so that all
+// links are used.
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/shares.hpp"
 
@@ -41,7 +42,7 @@ class DirectProgram final : public ChannelProgram {
     return kind_ == Kind::all_gather || (kind_ != Kind::broadcast && parts_.all_alike(ranks_));
   }
 
-  // A stage has a step for each peer; where there is only one the others are empty.
+  // A stage has one step per peer. Where one step is enough, the others are empty.
   bool step(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number, Step& step) const override {
     const std::uint32_t peers = ranks_ - 1;
     const std::uint32_t loop = number / ops_;
@@ -49,7 +50,7 @@ class DirectProgram final : public ChannelProgram {
     if (left <= 0) return false;
     step.bytes = std::min(chunk_, left);
     const std::uint32_t at = number % ops_ / peers;
-    const std::uint32_t turn = (number % peers + channel) % peers;  // less 1
+    const std::uint32_t turn = (number % peers + channel) % peers;  // counted from 0
     step.in = step.out = channel * peers + turn;
     step.from = sender(rank, step.in);
     step.to = receiver(rank, step.out);
@@ -86,7 +87,7 @@ class DirectProgram final : public ChannelProgram {
     const double begin = channel * shares_.share + number / ops_ * chunk_;
     const std::uint32_t at = number % ops_ / peers;
     const auto part_of = [&](Rank of) { return of * part_ + begin; };
-    const bool first = number % peers == 0;  // of those that are summed
+    const bool first = number % peers == 0;  // the first of the summands
     switch (kind_) {
       case Kind::all_gather:
         return {{Buffer::input, begin}, {Buffer::output, part_of(stages_[at] == Stage::own ? rank : its.from)}};
@@ -111,7 +112,7 @@ class DirectProgram final : public ChannelProgram {
   Rank root_;
   double chunk_;
   Parts parts_;
-  double part_;  // bytes from a rank's part of the whole buffer to the next one's
+  double part_;  // stride in bytes between the ranks' parts of the whole buffer
   std::vector<Stage> stages_;
   std::uint32_t ops_ = 1;
   Shares shares_;

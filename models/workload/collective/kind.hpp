@@ -7,14 +7,15 @@
 
 namespace moire::collective {
 
-using Kind = ir::Collective;  // Collective is what an operator asks for
+using Kind = ir::Collective;  // `Collective` (collective.hpp) is the whole request of an operator
 using ir::name_of;
 using ir::Protocol;
-// What they are: algorithms.hpp. `best`: the one that ends first on the machine.
+// Described in algorithms.hpp. `automatic` leaves the choice to the library; `best` simulates the candidates and takes
+// the fastest on this machine.
 enum class Algorithm : std::uint8_t { automatic, ring, tree, direct, recursive, nvls, best };
 inline bool chosen(Algorithm algorithm) { return algorithm != Algorithm::automatic && algorithm != Algorithm::best; }
 enum class Engine : std::uint8_t { cu, dma, nic };
-enum class Streams : std::uint8_t { one, per_peer };     // of copies: one queue a GPU, or one for each peer
-enum class Order : std::uint8_t { rotated, ascending };  // of peers: r + 1, r + 2, ... or 0, 1, ...
+enum class Streams : std::uint8_t { one, per_peer };     // of DMA copies: one queue per GPU, or one per peer
+enum class Order : std::uint8_t { rotated, ascending };  // of rank r's peers: r + 1, r + 2, ... or 0, 1, ...
 
 }  // namespace moire::collective

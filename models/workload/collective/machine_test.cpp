@@ -1,4 +1,5 @@
-// What a machine between nodes may be changed to: more of it is not slower, and the wire is reached, not passed.
+// Changes to the network between nodes: a better one is not slower, and collectives reach the rate of the wire but do
+// not exceed it.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -37,10 +38,10 @@ double time_us(const EquippedSystem& system, Kind kind, double bytes, Method met
   return time_of(system, {.kind = kind, .bytes = Bytes{bytes}, .method = std::move(method)}).us();
 }
 
-// Flows that share ports fairly may meet at worse times when they come faster: 2 % at most, with 8 channels and more.
-// The library's own choice goes by its tables: at 1 MiB a ring of LL128 with 16 channels at 400 Gb/s, a tree at 800,
-// and the ring with 32 channels at 1600, which takes 16.6 % longer than with 16 (18.3 % alone). `best` is there for
-// that.
+// How much longer a faster network may take. Flows that share ports fairly may coincide at worse times when they are
+// faster, which costs 2 % at most with 8 channels or more. The library's own choice follows its tables: at 1 MiB it
+// takes a ring with LL128 and 16 channels at 400 Gb/s, a tree at 800, and the ring with 32 channels at 1600, which
+// takes 16.6 % longer than with 16 (18.3 % alone). `best` avoids that.
 double meetings(const Method& method) {
   return method.algorithm == Algorithm::best ? 1.005 : method.algorithm == Algorithm::automatic ? 1.185 : 1.02;
 }
@@ -81,7 +82,7 @@ TEST(Machine, TheBestIsTakenOfAllThatSlowerNicsHave) {
   }
 }
 
-// A library's own choice, where a switch of its tables made it several times slower.
+// The library's own choice, at sizes where its tables switch; one switch once made it several times slower.
 TEST(Machine, MoreBytesAreNotFasterAndFasterNicsAreNotSlowerByTheLibrarysChoice) {
   const EquippedSystem rail = read("128x8xh100_rail.yaml", 4);
   double before = 0;
@@ -99,15 +100,14 @@ TEST(Machine, LibrariesExpectWhatAllNicsOfANodeCarry) {
   EXPECT_EQ(rings_of(channels, rail).channels, 16);
   EXPECT_EQ(rings_of(channels, with_nic(rail, 800)).channels, 32);
   EXPECT_EQ(rings_of(channels, read("2x4xh200.yaml", 2)).channels, 16) << "four rings are few and doubled";
-  // 2 x 63 / 64 of the bytes at 360 GB/s (8 rings of 45, as many as NVLinks carry, not of 48), and 1.4 x (8.4 + 112
-  // x 3.4
-  // + 14 x 14) us.
+  // 2 x 63 / 64 of the bytes at 360 GB/s (8 rings of 45 GB/s, which NVLinks carry, not of 48), plus 1.4 x (8.4 + 112 x
+  // 3.4 + 14 x 14) us.
   const double seconds = expected(*channels.simple.ring, channels, rail, Kind::all_reduce, Algorithm::ring, 1e9);
   EXPECT_NEAR(seconds * 1e6, 2e3 * 63 / 64 / 0.36 + 1.4 * (8.4 + 112 * 3.4 + 14 * 14), 1);
 }
 
-// Two rings cross two nodes in opposite directions, so credits of one go where data of the other goes. They stood in
-// its queue pair, and a lower latency met it fuller: 562.5 us instead of 543.0.
+// Two rings cross two nodes in opposite directions, so credits of one take the same way as data of the other. When they
+// shared a queue pair, a lower latency found it fuller: 562.5 us instead of 543.0.
 TEST(Machine, CreditsOfOneRingDoNotStandBehindDataOfTheOther) {
   EquippedSystem two = read("dgx2_v100.yaml", 2);
   two.node.gpus = two.node.nics = 6;
@@ -120,7 +120,7 @@ TEST(Machine, CreditsOfOneRingDoNotStandBehindDataOfTheOther) {
   EXPECT_LT(time(), before);
 }
 
-// What cannot run is no candidate of `best`: of 640 threads a workgroup has with LL128, 544 with Simple, 512 with LL.
+// `best` does not consider what cannot run: workgroups have 640 threads with LL128, 544 with Simple and 512 with LL.
 TEST(Machine, TheBestIsTakenOfWhatFits) {
   EquippedSystem four = read("4xh200.yaml", 1);
   four.node.gpu.compute.threads_per_cu = 512;
@@ -128,7 +128,7 @@ TEST(Machine, TheBestIsTakenOfWhatFits) {
   EXPECT_LE(time_us(four, Kind::all_gather, 65536, {.algorithm = Algorithm::best}), ring);
 }
 
-// A check builds every candidate and times none.
+// A check builds every candidate but simulates none of them.
 TEST(Machine, ACheckLeavesTheBestOpen) {
   const EquippedSystem rail = read("128x8xh100_rail.yaml", 4);
   program::Program program(static_cast<program::Rank>(rail.ranks()));
@@ -143,7 +143,7 @@ TEST(Machine, ACheckLeavesTheBestOpen) {
   EXPECT_EQ(program.queues[0].operations.size(), 1);
 }
 
-// 5.75 ms before, 23 of 50 GB/s: all messages of a rank went through two channels.
+// It once took 5.75 ms, at 23 of 50 GB/s, because all messages of a rank went through two channels.
 TEST(Machine, AllToAllReachesTheWire) {
   const EquippedSystem two = read("2x4xh200.yaml", 2);
   const double bytes = 64 * 1048576.;
@@ -151,7 +151,7 @@ TEST(Machine, AllToAllReachesTheWire) {
   const double time = time_us(two, Kind::all_to_all, bytes);
   EXPECT_GE(time, wire);
   EXPECT_LE(time, 1.06 * wire);
-  // Without a wire the links: of what leaves a node three of four messages pass them as well (PXN).
+  // With an unlimited wire the links are the bound: with PXN three of four messages that leave a node cross them too.
   EXPECT_LE(time_us(with_nic(two, 1e5), Kind::all_to_all, bytes), 0.32 * time);
 }
 

@@ -10,7 +10,7 @@ namespace moire::collective {
 
 namespace {
 
-constexpr double share_alignment = 4096;  // bytes
+constexpr double share_alignment = 4096;  // bytes; NCCL: ncclP2pPartBounds
 
 std::uint32_t reverse_bits(std::uint32_t value, std::uint32_t bits) {
   std::uint32_t reversed = 0;
@@ -18,7 +18,7 @@ std::uint32_t reverse_bits(std::uint32_t value, std::uint32_t bits) {
   return reversed;
 }
 
-// As many as a peer's NICs need; fewer where not all ranks would find a place.
+// Channels of a peer: as many as saturate its NICs, but halved until there are enough for all ranks.
 std::uint32_t channels_of_peer(const libraries::MessageSpec& message, const std::optional<RankNetwork>& network,
                                std::uint32_t ranks, std::uint32_t at_once, std::uint32_t channels) {
   double wanted = static_cast<double>(message.channels_per_peer);
@@ -29,7 +29,8 @@ std::uint32_t channels_of_peer(const libraries::MessageSpec& message, const std:
   return most;
 }
 
-// Few channels as long as every peer gets some side by side, more only for messages of very large shares.
+// The number of shares of a message: `usual`, or fewer so that none is below `smallest`; then doubled up to `most`
+// while shares are above `largest`.
 std::uint32_t shares_of(double bytes, std::uint32_t usual, std::uint32_t most, double smallest, double largest) {
   const double wanted = std::ceil(bytes / smallest);
   std::uint32_t shares = wanted < usual ? static_cast<std::uint32_t>(wanted) : usual;
@@ -40,7 +41,7 @@ std::uint32_t shares_of(double bytes, std::uint32_t usual, std::uint32_t most, d
 }  // namespace
 
 Turns::Turns(std::uint32_t ranks, std::uint32_t group) : group_(group) {
-  // x (x + 1) / 2 modulo a power of two meets every number once.
+  // The triangular numbers x (x + 1) / 2 modulo a power of two visit every number once.
   const std::uint32_t groups = ranks / group;
   const std::uint32_t power = std::bit_ceil(groups);
   for (std::uint32_t round = 0, ahead = 0; round < power; ++round, ahead = (ahead + round) & (power - 1)) {
@@ -78,7 +79,8 @@ MessageDeal deal_messages(const libraries::LibrarySpec& library, const Turns& tu
   const std::uint32_t most = std::min(channels_of_peer(message, network, ranks, at_once, deal.channels), deal.channels);
   std::uint32_t usual = most;
   while (usual > 1 && std::uint64_t{usual} * ranks > deal.channels) usual /= 2;
-  // Connections between nodes have no buffers for it; with several nodes those inside them go without it here, too.
+  // Connections between nodes have no buffers for low latency. Here connections within a node do without them too if
+  // there are several nodes.
   deal.low_latency =
       library.low_latency && !cut_for_network && bytes_of_message <= most * library.low_latency->threshold.value;
   deal.own_shares = shares_of(bytes_of_message, usual, most, message.smallest_share.value, message.largest_share.value);
@@ -90,13 +92,14 @@ MessageDeal deal_messages(const libraries::LibrarySpec& library, const Turns& tu
     deal.slot = message.slot.value;
     deal.shares = deal.own_shares;
   }
-  // Small messages in smaller steps, so that the wire begins sooner.
+  // Small messages use smaller slots, so that the network starts sooner.
   deal.network_slot = deal.slot;
   if (cut_for_network) deal.network_slot /= bytes_of_message < deal.slot ? 4 : bytes_of_message < 8 * deal.slot ? 2 : 1;
   deal.largest_share = share_bytes(bytes_of_message, deal.shares, 0);
 
-  // The first channels of the turns are as far from each other as they can be; with several nodes, where a peer has few
-  // channels, those of a group share them.
+  // Reversed bits put the first channels of the turns as far apart as possible. With several nodes, where a peer has
+  // few channels, the turns of a group that are served side by side share them. NCCL: ncclP2pChannelBaseForRound in
+  // src/include/channel.h.
   const auto bits = static_cast<std::uint32_t>(std::countr_zero(deal.channels));
   std::vector<std::vector<Batch>> by_channel(deal.channels);
   std::vector<std::uint32_t> epoch(deal.channels, 0);

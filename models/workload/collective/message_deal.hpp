@@ -1,4 +1,4 @@
-// How a library deals messages between pairs of ranks to channels: how many share a message, and which.
+// How a library deals messages between pairs of ranks to channels: how many channels share a message, and which ones.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,24 @@
 
 namespace moire::collective {
 
-// Who meets whom in which turn. Ranks stand in groups, which do not cross nodes; a rank meets its own group first, then
-// the groups behind it in the order 0, 1, 3, 6, 10, ... (so that those who are far apart soon meet), each from its own
-// place in the group on. What a rank sends in a turn the other one receives in the same turn; turn 0 is its own share.
+// The schedule of messages between pairs: in each turn, whom a rank sends to and whom it receives from. Ranks form
+// groups that do not cross nodes. A rank serves its own group first, then the groups 1, 3, 6, 10, ... ahead of it
+// (modulo the next power of two, so that distant groups meet early), and begins within each group at its own place. If
+// a sends to b in a turn, b receives from a in the same turn; turn 0 is the rank's own share. Source: ncclP2pSchedule
+// in NCCL's src/init.cc.
 class Turns {
  public:
-  // Behind each other: turn k is r + k and r - k.
+  // All ranks are one group: in turn k rank r sends to r + k and receives from r - k.
   explicit Turns(std::uint32_t ranks) : Turns(ranks, ranks) {}
   Turns(std::uint32_t ranks, std::uint32_t group);
-  // Of a library that serves so many peers side by side, on nodes of so many GPUs.
+  // For a library that serves `peers_at_once` peers side by side, on nodes of `gpus` GPUs.
   static Turns of(std::uint32_t ranks, std::uint32_t gpus, std::uint32_t peers_at_once);
 
   std::uint32_t to(std::uint32_t rank, std::uint32_t turn) const { return other(rank, turn, false); }
   std::uint32_t from(std::uint32_t rank, std::uint32_t turn) const { return other(rank, turn, true); }
   std::uint32_t ranks() const { return group_ * static_cast<std::uint32_t>(order_.size()); }
   std::uint32_t group() const { return group_; }
-  // Groups from the rank's own to the one that it sends to.
+  // How many groups ahead of the rank's own group the receiver's group is.
   std::uint32_t groups_ahead(std::uint32_t turn) const { return order_[turn / group_]; }
 
  private:
@@ -34,40 +36,40 @@ class Turns {
   std::vector<std::uint32_t> order_;
 };
 
-// A message of a rank to a peer, and the one that comes from the opposite peer.
+// A channel's work in one turn: a share of the message to a peer, and the same share of the one from the opposite peer.
 struct Turn {
   std::uint32_t turn = 0;
-  std::uint32_t share = 0;  // which share of it
+  std::uint32_t share = 0;  // which share of the message
   double bytes = 0;
 };
 
-// What one channel does in one batch: these turns side by side.
+// The turns that a channel serves side by side.
 using Batch = std::vector<Turn>;
 
 struct MessageDeal {
-  std::uint32_t channels = 0;  // of the library; those without work are not launched
+  std::uint32_t channels = 0;  // that the library has; only those with work are launched
   bool low_latency = false;
-  double slot = 0;           // bytes of data
-  double network_slot = 0;   // the same to a rank of another node
-  std::uint32_t shares = 0;  // of a message to a peer
+  double slot = 0;           // bytes of data in one slot of a FIFO
+  double network_slot = 0;   // the same for ranks of other nodes
+  std::uint32_t shares = 0;  // into which a message to a peer is cut
   std::uint32_t own_shares = 0;
-  double largest_share = 0;                       // bytes, of a message to a peer
-  std::vector<std::vector<Batch>> work;           // by workgroup: channels that have work
-  std::vector<std::uint32_t> turns_side_by_side;  // the sizes that batches have
+  double largest_share = 0;                       // bytes of the largest share of a message to a peer
+  std::vector<std::vector<Batch>> work;           // by workgroup; channels without work have none
+  std::vector<std::uint32_t> turns_side_by_side;  // distinct sizes of the batches, ascending
 };
 
-// The network that a rank has; without it all ranks are of one node.
+// A rank's access to the network; absent if all ranks are in one node.
 struct RankNetwork {
-  double bandwidth = 0;  // of its NICs
-  double nics = 1;       // that it has for itself
+  double bandwidth = 0;  // bytes/s of its share of the node's NICs
+  double nics = 1;       // NICs per GPU of the node; may be a fraction
 };
 
-// A message of `bytes` in each of `numbers`, ascending.
+// Deals one message of `bytes` for each turn in `numbers`, which are ascending.
 MessageDeal deal_messages(const libraries::LibrarySpec& library, const Turns& turns,
                           const std::vector<std::uint32_t>& numbers, const std::optional<RankNetwork>& network,
                           double bytes);
 
-// Whole blocks: the shares of a message, the last ones smaller or empty.
+// Bytes of share number `share` of a message. Shares are whole 4 KiB blocks; the last ones may be smaller or empty.
 double share_bytes(double bytes, std::uint32_t shares, std::uint32_t share);
 
 }  // namespace moire::collective

@@ -18,11 +18,11 @@ using program::Phase;
 using program::PhaseShape;
 using program::Rank;
 
-constexpr double credit_bytes = 8;    // the receiver's head pointer
-constexpr double flags_per_data = 2;  // low latency: bytes that travel for one of data
+constexpr double credit_bytes = 8;    // a put of the receiver's head pointer
+constexpr double flags_per_data = 2;  // low latency: bytes that travel per byte of data
 
-// A channel is a workgroup. Of the turns it serves side by side, turn i of a batch has strand 2 i to send (and to copy
-// the own share) and strand 2 i + 1 to receive.
+// Each channel is a workgroup. Turn i of a batch has strand 2 i to send (or to copy the own share) and strand 2 i + 1
+// to receive.
 class MessagesBody final : public program::KernelBody {
  public:
   struct Arguments {
@@ -31,16 +31,16 @@ class MessagesBody final : public program::KernelBody {
     part::Reach reach;
     Relays relays;
     bool staged = false;
-    bool wraps = true;  // a rank also sends to ranks before it
+    bool wraps = true;  // a rank also sends to lower ranks
     std::uint32_t slots = 0;
     std::uint32_t strands = 0;
-    std::uint32_t chunks = 0;  // of the largest share, in the smallest slots
+    std::uint32_t chunks = 0;  // slots of the smallest size that the largest share takes
     Time setup;
     Time send_overhead;
     Time receive_overhead;
-    std::vector<std::uint16_t> first_shape;  // by turns side by side
-    program::FlagBlock filled;               // slots of each share that have arrived; low latency: begun and arrived
-    program::FlagBlock credit;               // slots of each share that the receiver has emptied
+    std::vector<std::uint16_t> first_shape;  // by the number of turns side by side
+    program::FlagBlock filled;               // per share: slots arrived; low latency: begun plus arrived
+    program::FlagBlock credit;               // per share: slots that the receiver has emptied
   };
   enum Shape : std::uint16_t { store_to_peer, stage, unstage, copy_own, shapes };
 
@@ -84,7 +84,7 @@ class MessagesBody final : public program::KernelBody {
     const MessageDeal& messages = arguments_.messages;
     const double slot = reaches(rank, peer) ? messages.slot : messages.network_slot;
     const double bytes = std::min(slot, turn.bytes - chunk * slot);
-    if (bytes <= 0) return true;  // a smaller share, or larger slots
+    if (bytes <= 0) return true;  // the share takes fewer slots than the largest one
     const Turning at{turn, (turn.turn - 1) * messages.shares + turn.share, chunk, slot, bytes, first_shape};
     if (sends) {
       send_step(peer, rank, at, part, phase);
@@ -107,10 +107,10 @@ class MessagesBody final : public program::KernelBody {
   };
 
   bool reaches(Rank a, Rank b) const { return arguments_.reach.stores(a, b); }
-  // Low latency inside a node: the receiver sees every line as it comes, so it works while the sender does.
+  // True for low latency within a node: the receiver sees every line as it arrives, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return arguments_.messages.low_latency && reaches(a, b); }
 
-  // Credits go back the way that the data came.
+  // Raises a flag at `to`. A credit takes the way that its data came, so it passes the same relay.
   void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Rank relay,
             Phase& phase) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
@@ -122,7 +122,7 @@ class MessagesBody final : public program::KernelBody {
     phase.flag = flag;
   }
 
-  // Queue pairs: a connection has its own, and credits for what comes do not stand behind what goes the same way.
+  // Each share of a message has two queue pairs, so that credits for incoming data do not queue behind outgoing data.
   static std::uint32_t data(const Turning& at) { return 2 * at.turn.share; }
   static std::uint32_t credits(const Turning& at) { return 2 * at.turn.share + 1; }
 
@@ -131,7 +131,7 @@ class MessagesBody final : public program::KernelBody {
     const bool relayed = relay != program::no_rank;
     switch (part) {
       case 0:
-        if (at.chunk < arguments_.slots) return;  // a fresh FIFO has all its credits
+        if (at.chunk < arguments_.slots) return;  // an empty FIFO needs no credits
         phase.kind = Phase::Kind::wait;
         phase.flag = arguments_.credit.at(rank, at.flag);
         phase.target = at.chunk - arguments_.slots + 1;
@@ -158,7 +158,7 @@ class MessagesBody final : public program::KernelBody {
 
   void receive_step(Rank from, Rank rank, const Turning& at, std::uint32_t part, Phase& phase) const {
     const bool in_place =
-        !arguments_.messages.low_latency && !arguments_.staged && reaches(rank, from);  // the sender put it there
+        !arguments_.messages.low_latency && !arguments_.staged && reaches(rank, from);  // the sender stored it there
     const std::int64_t begun = line_by_line(rank, from) ? 2 * std::int64_t{at.chunk} + 1 : std::int64_t{at.chunk} + 1;
     switch (part) {
       case 0:
@@ -199,8 +199,8 @@ std::optional<RankNetwork> network_of(const machine::SystemSpec& system) {
   return RankNetwork{system.node.nic->payload_bandwidth().value * nics, nics};
 }
 
-// Wavefronts that copy in each direction when `turns` are served side by side. One of many is lost to an even split and
-// one to the sender's flags; few all copy.
+// Wavefronts of a turn, and those that copy in each direction, if a workgroup serves `turns` turns side by side. Of
+// more than four, one raises the sender's flags and the others are split evenly; of up to four all copy.
 struct Wavefronts {
   std::int64_t all = 0;
   std::int64_t each_way = 0;
@@ -225,7 +225,7 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
   if (low_latency) {
     const std::int64_t threads = std::min(turn.each_way * gpu.compute.wavefront, library.threads);
     const Bytes lines = part(library.low_latency->bytes_in_flight, turn.each_way);
-    // The lines of the receiver are still in its cache.
+    // The receiver's lines are still in its cache.
     shapes.push_back({.name = "send" + among,
                       .read = 1,
                       .peer_write = flags_per_data,
@@ -259,7 +259,7 @@ void add_shapes(const LibrarySpec& library, const machine::GpuSpec& gpu, bool lo
   for (std::size_t i = first; i < shapes.size(); ++i) shapes[i].issue_cost = library.copy_cost;
 }
 
-// For people: how many of the pairs between nodes go through a relay.
+// Adds a note for the user: how many pairs of ranks in different nodes use a relay.
 void tell_relays(const builder::Builder& build, const LibrarySpec& library, const Relays& relays, const Turns& turns,
                  const std::vector<std::uint32_t>& numbers, bool wraps, const std::string& name) {
   const machine::SystemSpec& system = build.system;

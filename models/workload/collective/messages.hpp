@@ -1,4 +1,5 @@
-// Messages between pairs of ranks by a library's kernel (README.md): All-to-All, and every rank to one other.
+// Messages between pairs of ranks, sent by a library's kernel (README.md): All-to-All, and send_recv, in which every
+// rank sends to one other.
 #pragma once
 
 #include <string>
@@ -10,11 +11,12 @@
 
 namespace moire::collective {
 
-// One kernel: messages of `bytes` in the turns of these numbers; without `wraps` only those to higher ranks.
+// Appends one kernel that sends messages of `bytes` in the turns `numbers`. Without `wraps` it sends only to higher
+// ranks.
 void append_messages(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, const Turns& turns,
                      const std::vector<std::uint32_t>& numbers, const std::string& name, bool wraps = true);
 
-// All turns of an All-to-All, in the order of the library.
+// Appends the kernel of an All-to-All with messages of `bytes`: all turns, in the library's order.
 void append_all_to_all(builder::Builder& build, const libraries::LibrarySpec& library, Bytes bytes, bool copies_own,
                        const std::string& name);
 std::vector<std::uint32_t> every_turn(std::uint32_t ranks);

@@ -22,8 +22,8 @@ using replay::Watcher;
 
 constexpr double slot = 102400;  // 25 blocks of 4 KiB
 
-// A channel's two wavefronts have 40 kB in flight each: alone on its CU one sends 50 B/ns (store window), 2.048 us a
-// slot, and copies 100 B/ns, 1.024 us a slot; both together half of it. 1 us of overhead at every slot.
+// A channel's two wavefronts have 40 kB in flight each. Alone on its CU one sends 50 B/ns (store window), 2.048 us per
+// slot, or copies 100 B/ns, 1.024 us per slot; together each runs at half its rate. Every slot has 1 us of overhead.
 LibrarySpec library(std::int64_t channels = 2, std::int64_t per_peer = 1, std::int64_t slots = 4) {
   LibrarySpec made;
   made.name = "example";
@@ -89,8 +89,8 @@ MessageDeal deal(const LibrarySpec& spec, Rank ranks, double bytes) { return dea
 // --- Time
 // -------------------------------------------------------------------------------------------------------------
 
-// Unstaged the receiver only polls. Setup 5; every slot costs the sender 1 + 2.048; then 0.5 store latency and 0.1
-// poll. From the fifth slot on the sender looks at its credits: 0.1 a poll.
+// Without staging the receiver only polls. Setup takes 5 us; every slot costs the sender 1 + 2.048; then come 0.5 of
+// store latency and 0.1 of polling. From the fifth slot on the sender polls its credits, 0.1 each.
 TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
   LibrarySpec direct = library();
   direct.staged = false;
@@ -101,8 +101,8 @@ TEST(Messages, UnstagedOneChannelIsPacedByItsSender) {
   }
 }
 
-// With a FIFO of one slot sender and receiver take turns, each alone on the CU: 3.048 + 0.5 + 0.1 + 2.024, and 0.5 +
-// 0.1 for the credit between.
+// With a FIFO of one slot, sender and receiver take turns, each alone on the CU: 3.048 + 0.5 + 0.1 + 2.024, and 0.5 +
+// 0.1 for the credit between them.
 TEST(Messages, AFifoOfOneSlotAlternates) {
   for (const int slots : {1, 2, 7}) {
     EXPECT_NEAR(time_us(example_equipped(2), library(2, 1, 1), slots * slot), 5 + 5.672 * slots + 0.6 * (slots - 1),
@@ -111,21 +111,22 @@ TEST(Messages, AFifoOfOneSlotAlternates) {
   }
 }
 
-// Two slots. The sender has the CU to itself for the first: 5 + 3.048. It begins the second at 9.048; from 9.648 on it
-// shares with the receiver, who then needs 2.048 and ends at 11.696. By then 51.2 kB went at 25 B/ns and 30 kB before
-// at 50; the last 21.2 kB at 50 end at 12.12. 0.6 and 2.024 for the receiver, alone.
+// Two slots. The sender has the CU to itself for the first one: 5 + 3.048. It begins the second at 9.048 and shares the
+// CU from 9.648 on with the receiver, which needs 2.048 and ends at 11.696. By then the sender has moved 30 kB at 50
+// B/ns and 51.2 kB at 25 B/ns; the last 21.2 kB at 50 B/ns end at 12.12. The receiver, alone, takes 0.6 and 2.024.
 TEST(Messages, ThreadsThatSendAndReceiveShareTheChannelsCu) {
   EXPECT_NEAR(time_us(example_equipped(2), library(), 2 * slot), 12.12 + 0.6 + 2.024, 1e-5);
 }
 
-// Loops that take twice as much of the CU: the sender, 50 B/ns, keeps to the store window; the receiver copies at 50.
+// Loops that take twice as much of the CU: the sender still reaches the 50 B/ns of the store window, while the
+// receiver's copies drop to 50 B/ns.
 TEST(Messages, LoopsMayTakeMoreOfTheCuThanPlainOnes) {
   LibrarySpec slow = library();
   slow.copy_cost = 2;
   EXPECT_NEAR(time_us(example_equipped(2), slow, slot), 5 + 3.048 + 0.6 + 1 + 2.048, 1e-5);
 }
 
-// A channel that also copies the own share: from 5 to 6.024 alone, the sender beside it for the last 0.024 at half
+// The channel also copies the own share: alone from 5 to 6.024, except that the sender shares the last 0.024 at half
 // rate.
 TEST(Messages, OneChannelServesAllTurnsSideBySide) {
   EXPECT_NEAR(time_us(example_equipped(2), library(1), slot), 5 + 1 + 0.048 + 2.024 + 0.6 + 2.024, 1e-5);
@@ -135,9 +136,9 @@ TEST(Messages, ChannelsShareAMessage) {
   EXPECT_NEAR(time_us(example_equipped(2), library(8, 4), 4 * slot), 5 + 3.048 + 0.6 + 2.024, 1e-5);
 }
 
-// One wavefront requests 2,048 B of data and waits: 400 ns and 10 ns at the CU's rate; their stores, 245 ns at most,
-// take turns with that. The receiver, twice as many bytes from the cache, is faster and ends when the last line is
-// there.
+// One wavefront requests 2,048 B of data and waits 400 ns, plus 10 ns at the CU's rate; its stores, 245 ns at most,
+// overlap with the next loads. The receiver loads twice as many bytes, but from the cache, so it is faster and ends
+// when the last line arrives.
 TEST(Messages, LowLatencyReceivesWhileItSends) {
   EXPECT_NEAR(time_us(example_equipped(2), low_latency(), 4096), 5 + 0.2 + 2 * 0.41024 + 0.5 + 0.1, 1e-2);
 }
@@ -148,12 +149,12 @@ TEST(Messages, LowLatencyEndsAtItsThreshold) {
   EXPECT_FALSE(deal(library(), 2, 1).low_latency);
 }
 
-// Between nodes: stage 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 a slot,
-// flag 0.4, then the poll and the receiver's 2.024.
+// Between nodes: staging 1 + 1.024, put 0.3, proxy 1.1, doorbell 0.2, work requests 0.02, PCIe 0.5, wire 4.096 per
+// slot, flag 0.4; then the poll and the receiver's 2.024.
 TEST(Messages, BetweenNodesAProxySendsWhatWasStaged) {
   const libraries::EquippedSystem system = example_equipped(1, 2);
   LibrarySpec apart = library();
-  apart.peers_at_once = 1;  // the own share on another channel
+  apart.peers_at_once = 1;  // puts the own share on another channel
   const Ran ran = run(system, apart, slot);
   std::vector<core::LinkId> path;
   ran.machine->service<part::Networks>().topology().route(0, 1, 0, path);
@@ -179,7 +180,7 @@ machine::NodeSpec node_of(std::int64_t gpus, std::int64_t nics) {
   return node;
 }
 
-// Who sends for rank `from` of the first of two nodes to each rank of the second.
+// The relays of rank `from` in the first of two nodes for each rank of the second.
 std::vector<Rank> relays_of(const Relays& relays, Rank from, Rank gpus, bool of_channels = false) {
   std::vector<Rank> all;
   for (Rank to = gpus; to < 2 * gpus; ++to) {
@@ -198,7 +199,7 @@ TEST(Relays, AreTheGpusThatHaveTheNicOfTheReceiversRail) {
   EXPECT_EQ(relays.of_message(0, 3), program::no_rank) << "nor in a node";
 }
 
-// NCCL gathers all messages of a NIC at its first GPU; a channel only asks for a GPU that is near the NIC.
+// NCCL gathers all messages of a NIC at its first GPU. A channel only needs a GPU that is near the NIC.
 TEST(Relays, OfASharedNicAreItsFirstGpu) {
   const Relays two(with_pxn(library()), node_of(4, 2));
   EXPECT_THAT(relays_of(two, 1, 4), testing::ElementsAre(0, 0, 2, 2));
@@ -209,7 +210,7 @@ TEST(Relays, OfASharedNicAreItsFirstGpu) {
     EXPECT_THAT(relays_of(one, from, 4), testing::ElementsAre(0, 0, 0, 0));
     EXPECT_THAT(relays_of(one, from, 4, true), testing::Each(from));
   }
-  // GPUs 0 and 1 have NIC 0, 2 has NIC 1, 3 and 4 NIC 1 and 2: what the machine itself says.
+  // As the machine assigns them, GPUs 0 and 1 have NIC 0, GPU 2 has NIC 1, GPUs 3 and 4 have NICs 1 and 2.
   const Relays uneven(with_pxn(library()), node_of(5, 3));
   EXPECT_THAT(relays_of(uneven, 4, 5), testing::ElementsAre(0, 0, 2, 2, 4));
 }
@@ -228,7 +229,7 @@ TEST(Relays, NeedDirectLinksAndALibraryThatHasThem) {
   EXPECT_FALSE(Relays(with_pxn(library()), node_of(4, 0)).any());
 }
 
-// No put crosses rails any more; what does not stay on its sender's rail is stored once more, at the relay.
+// No put crosses rails any more. What does not stay on its sender's rail is stored once more, at the relay.
 TEST(Messages, PxnStoresToTheRailAndPutsAlongIt) {
   for (const link::Wiring wiring : {link::Wiring::nvswitch, link::Wiring::full_mesh}) {
     for (const double bytes : {1., 100e3, 1234567.}) {
@@ -258,8 +259,8 @@ TEST(Messages, PxnStoresToTheRailAndPutsAlongIt) {
   }
 }
 
-// Staged at the relay: the store window lets 50 B/ns go where 100 were copied, 2.048 in place of 1.024 for a slot, and
-// the stores come 0.5 later.
+// Slots are staged at the relay: the store window lets 50 B/ns pass instead of the 100 of a copy, so a slot takes 2.048
+// instead of 1.024, and stores arrive 0.5 later.
 TEST(Messages, ARelayedSlotTakesItsStoresLonger) {
   libraries::EquippedSystem system = example_equipped(2, 2);
   const auto time = [&](const LibrarySpec& spec) {
@@ -268,7 +269,7 @@ TEST(Messages, ARelayedSlotTakesItsStoresLonger) {
   EXPECT_NEAR((time(with_pxn(library(1))) - time(library(1))).us(), 2.048 - 1.024 + 0.5, 1e-3);
 }
 
-// What the fabric between rails carries is what an All-to-All without PXN is bound by: here an eighth of the NICs'.
+// An All-to-All without PXN is bound by what the fabric carries between rails, here an eighth of what the NICs carry.
 TEST(Messages, PxnGainsWhereTheFabricIsNarrowBetweenRails) {
   libraries::EquippedSystem system = example_equipped(4, 2);
   system.fabric.emplace();
@@ -280,7 +281,7 @@ TEST(Messages, PxnGainsWhereTheFabricIsNarrowBetweenRails) {
   spec.step_overhead = Time::from_ns(100);
   const double bytes = 4e6;
   const double crossing = time_us(system, spec, bytes), along = time_us(system, with_pxn(spec), bytes);
-  // Of 4 messages of a rank to the other node 3 cross; its NIC has 4 to send.
+  // 3 of a rank's 4 messages to the other node cross rails; its NIC sends all 4.
   EXPECT_GE(crossing, 3 * bytes / (25e9 / 8) * 1e6);
   EXPECT_GE(along, 4 * bytes / 25e9 * 1e6);
   EXPECT_LE(along, 1.25 * 4 * bytes / 25e9 * 1e6);
@@ -308,7 +309,7 @@ TEST(Messages, ItsTimeHasNoLaunchInIt) {
 // --- Channels
 // -----------------------------------------------------------------------------------------------------------
 
-// NCCL 2.28 on GPUs with 18 NVLinks: src/enqueue.cc worked by hand.
+// NCCL 2.28 on GPUs with 18 NVLinks: worked out by hand from src/enqueue.cc.
 LibrarySpec nccl(std::int64_t channels) {
   LibrarySpec made = library(channels, 64, 8);
   made.peers_at_once = 8;
@@ -338,7 +339,7 @@ TEST(MessageDeal, TurnsStartOnChannelsFarApart) {
   const MessageDeal apart = deal(nccl(32), 4, 1e6);
   EXPECT_EQ(apart.work.size(), 32);
   EXPECT_EQ(apart.turns_side_by_side, std::vector<std::uint32_t>{1});
-  const MessageDeal shared = deal(nccl(8), 4, 64 * 1048576.);  // 4 channels a peer
+  const MessageDeal shared = deal(nccl(8), 4, 64 * 1048576.);  // 4 channels per peer
   EXPECT_EQ(shared.work.size(), 8);
   EXPECT_EQ(shared.turns_side_by_side, std::vector<std::uint32_t>{2});
   std::vector<std::vector<std::uint32_t>> turns;
@@ -359,9 +360,9 @@ TEST(MessageDeal, AChannelServesSoManyPeersAtOnceAndThenTheNext) {
   EXPECT_EQ(dealt.work[0][2].size(), 4);
 }
 
-// Between nodes: rounds of the library's schedule, worked by hand from src/init.cc (ncclP2pSchedule).
+// Between nodes: rounds of the library's schedule, worked out by hand from src/init.cc (ncclP2pSchedule).
 TEST(Turns, GoThroughGroupsInItsOrder) {
-  const Turns turns = Turns::of(20, 4, 8);  // 5 nodes of 4: groups 0, 1, 3, (6, 10 mod 8 =) 2, 4 (of 7, 5, 4)
+  const Turns turns = Turns::of(20, 4, 8);  // 5 nodes of 4; of 0, 1, 3, 6, 2, 7, 5, 4 (mod 8) those below 5 are groups
   EXPECT_EQ(turns.group(), 4);
   std::vector<Rank> met;
   for (Rank turn = 0; turn < 20; turn += 4) met.push_back(turns.to(1, turn));
@@ -388,7 +389,7 @@ TEST(Turns, EveryPairMeetsOnceAndAtBothEnds) {
   }
 }
 
-// Two channels for a peer of another node, four where its NIC has 50 GB/s, and never more than all find a place for.
+// A peer in another node gets two channels, or four if its NIC has 50 GB/s, but never more than leave channels for all.
 TEST(MessageDeal, ChannelsOfAPeerOfAnotherNodeByItsNic) {
   LibrarySpec between = nccl(32);
   between.network = MessageSpec{.channels_per_peer = 2,
@@ -464,7 +465,7 @@ std::string name_of(const Shape& s) {
          " a peer, " + std::to_string(s.bytes) + " bytes";
 }
 
-// What goes out of a GPU comes into another, once, and no link carries anything else.
+// What leaves a GPU arrives at another one exactly once, and no link carries anything else.
 TEST(Messages, EveryByteTravelsOnce) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
@@ -496,7 +497,7 @@ TEST(Messages, EveryByteTravelsOnce) {
   }
 }
 
-// A collective takes as many CU places as it has channels, whatever the number of its peers.
+// A collective takes as many workgroups as it has channels with work, whatever the number of its peers.
 TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));
@@ -511,7 +512,7 @@ TEST(Messages, TakesAWorkgroupForEachChannelWithWork) {
   }
 }
 
-// Every slot that is filled is announced once and no more credits return than somebody waits for.
+// Every filled slot is announced once, and no more credits return than somebody waits for.
 TEST(Messages, FlagsReachTheirFinalValues) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(name_of(shape));

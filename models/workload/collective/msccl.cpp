@@ -20,7 +20,7 @@ namespace {
 using libraries::LibrarySpec;
 using Loaded = std::shared_ptr<const msccl::Algorithm>;
 
-// Whether the library has it itself, for sizes that no file takes.
+// True if the library has this collective itself, for sizes that no file accepts.
 bool has_own(Kind kind) { return kind < Kind::send && kind != Kind::reduce; }
 
 bool divides(const msccl::Algorithm& algorithm, std::uint64_t bytes, builder::DataType dtype) {
@@ -33,7 +33,7 @@ bool takes(const msccl::Algorithm& algorithm, const MscclSpec& spec, std::uint64
          (algorithm.max_bytes == 0 || bytes <= algorithm.max_bytes) && divides(algorithm, bytes, spec.dtype);
 }
 
-// The operator's own words on what is wrong: "what; what would be right".
+// Reads or compiles the algorithm, checks it against the system, and appends its kernel.
 class Appending {
  public:
   Appending(builder::Builder& build, const MscclSpec& spec, const config::Node& node, config::Diagnostics& diagnostics)
@@ -75,8 +75,8 @@ class Appending {
     auto algorithm = msccl::read_xml(file.string(), diagnostics_);
     if (!algorithm) return nullptr;
     if (!fits(*algorithm, file.string())) return nullptr;
-    // Nobody wants the time of a wrong result. Sizes at which it hangs are told by the run. A library without the
-    // protocol is told by append(), if it comes to that.
+    // The time of an algorithm with a wrong result is of no use, so it is proved first. Sizes at which it deadlocks are
+    // reported by the run, and a library without the protocol by append().
     const libraries::ProtocolSpec* protocol = collective::protocol_of(*library_->channels, algorithm->protocol);
     const auto verdict =
         msccl::proved(*algorithm, protocol ? fifo_of(*protocol) : msccl::default_fifo(algorithm->protocol));
@@ -142,7 +142,7 @@ class Appending {
     return fall_back(all.front()->collective);
   }
 
-  // As the runtime does where no algorithm is eligible.
+  // Runs the library's own collective, as the runtime does if no algorithm is eligible.
   bool fall_back(Kind kind) {
     if (!has_own(kind))
       return fail(
@@ -165,7 +165,7 @@ class Appending {
       return fail(fmt::format("library '{}' has no protocol {}", library_->name, msccl::to_string(algorithm->protocol)),
                   "take another library, or compile the algorithm for another protocol");
     auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol));
-    // All thread blocks wait for each other, so all have to run at once.
+    // Thread blocks wait for each other, so all of them must be resident at once.
     const std::int64_t resident = builder::resident_workgroups(
         build_, resources_of(*library_, build_.gpu(), protocol->threads, steps->channels()));
     if (steps->channels() > resident)

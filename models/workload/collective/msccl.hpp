@@ -1,4 +1,5 @@
-// The operator msccl: a custom algorithm, from files or of the project's own programs, run by a library's kernel.
+// The operator msccl: a custom algorithm, read from MSCCL XML or compiled from a program that comes with Moire, run by
+// a library's kernel.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +15,16 @@ namespace moire::collective {
 
 struct MscclSpec {
   std::optional<std::filesystem::path> file;
-  std::vector<std::filesystem::path> files;  // the first one that the size selects
-  std::optional<config::Node> program;       // of models/algorithms/mscclang, by name, with its parameters
-  Bytes bytes;                               // of the whole buffer
+  std::vector<std::filesystem::path> files;  // the first one that accepts the size and place runs
+  std::optional<config::Node> program;       // one of models/algorithms/mscclang: its name and parameters
+  Bytes bytes;                               // size of the whole buffer
   builder::DataType dtype = builder::DataType::fp32;
-  bool in_place = true;                           // of files: which may be selected
+  bool in_place = true;                           // for `files`: take algorithms for in-place buffers
   std::optional<libraries::LibrarySpec> library;  // absent: the system's
   static void describe(config::Describer<MscclSpec>& d);
 };
 
-// Reads the algorithm and appends its kernel; false after reporting what is wrong with the file or the machine.
+// Reads the algorithm and appends its kernel. Returns false after reporting what is wrong with the file or the machine.
 bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::Node& node,
                   config::Diagnostics& diagnostics);
 

@@ -17,7 +17,7 @@ namespace {
 
 using mscclpp::Plan;
 
-// The operator's own words on what is wrong: "what; what would be right".
+// Reads and proves the plan, checks it against the system, and appends its kernel.
 class Appending {
  public:
   Appending(builder::Builder& build, const MscclppSpec& spec, const config::Node& node,
@@ -31,7 +31,7 @@ class Appending {
     }
     const std::optional<Plan> plan = read();
     if (!plan || !fits(*plan)) return false;
-    // Nobody wants the time of a wrong result.
+    // The time of a plan with a wrong result is of no use, so it is proved first.
     const auto found = mscclpp::proved(*plan, text_);
     for (const config::Diagnostic& error : found->sorted()) diagnostics_.error(error.place, error.what, error.remedy);
     return found->ok() && append(*plan);
@@ -58,7 +58,7 @@ class Appending {
     const double bytes = spec_.bytes.value;
     bytes_ = static_cast<std::uint64_t>(bytes);
     const std::uint64_t chunks = mscclpp::message_chunks(plan);
-    if (chunks == 0) return true;  // which the check says
+    if (chunks == 0) return true;  // the proof reports it
     const std::uint64_t unit = chunks * plan.alignment;
     if (bytes_ % unit != 0)
       return fail(fmt::format("{} B are no whole number of {} B for each of {} chunks", bytes_, plan.alignment, chunks),
@@ -74,7 +74,7 @@ class Appending {
     const std::uint32_t node = build_.reach().peers() + 1;
     auto steps = mscclpp::plan_program(plan, bytes_, node, diagnostics_);
     if (!steps) return false;
-    // All thread blocks wait for each other, so all have to run at once.
+    // Thread blocks wait for each other, so all of them must be resident at once.
     const std::int64_t resident =
         builder::resident_workgroups(build_, resources_of(spec_.library, build_.gpu(), plan.threads));
     if (steps->channels() > resident)

@@ -1,4 +1,4 @@
-// The operator mscclpp: an execution plan of MSCCL++, run thread block by thread block as its executor would.
+// The operator mscclpp: an execution plan of MSCCL++, simulated thread block by thread block as its executor runs it.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,14 @@ namespace moire::collective {
 
 struct MscclppSpec {
   std::filesystem::path plan;
-  Bytes bytes;  // of a rank's input, of an all-gather its output
+  Bytes bytes;  // a rank's input; for an all-gather, its output
   builder::DataType dtype = builder::DataType::fp32;
   libraries::PlanLibrarySpec library;
   static void describe(config::Describer<MscclppSpec>& d);
 };
 
-// Reads and proves the plan and appends its kernel; false after reporting what is wrong with it or the machine.
+// Reads the plan, proves it correct and appends its kernel. Returns false after reporting what is wrong with the plan
+// or the machine.
 bool append_mscclpp(builder::Builder& build, const MscclppSpec& spec, const config::Node& node,
                     config::Diagnostics& diagnostics);
 

@@ -1,5 +1,5 @@
-// Plans on the machine of round numbers: what one operation takes, laws that hold for every plan, and that whatever the
-// checker accepts comes to an end.
+// Plans on the machine of round numbers: the time of single operations, laws that hold for every plan, and that every
+// plan which the checker accepts ends.
 #include "models/workload/collective/mscclpp.hpp"
 
 #include <gmock/gmock.h>
@@ -81,7 +81,7 @@ replay::Result run(const libraries::EquippedSystem& system, const Plan& plan, st
   return replay::Replay(*machine, program).run();
 }
 
-// One block a GPU, a chunk a GPU, gathered in place.
+// One block and one chunk per GPU, gathered in place.
 Plan pair(const std::vector<std::string>& ops) {
   return read("pair", Example::of_two([&](int, int) { return std::vector<std::vector<std::string>>{ops}; }).text());
 }
@@ -91,10 +91,11 @@ constexpr std::uint64_t round_of_64 = std::uint64_t{64} * 16;  // bytes that 64 
 TEST(PlanKernel, APutIsALoadAStoreAndASignal) {
   const Plan plan = pair({mscclpp::signal(), mscclpp::wait(), move("put", {at("i", 0)}, {peers(1, 0)}), nop(),
                           mscclpp::signal(), mscclpp::wait()});
-  // setup; read and fence, store, poll; read and load; read and meet; read and fence, store, poll
+  // In order: setup; operation and fence, store, poll; operation and load; operation and barrier; operation and fence,
+  // store, poll.
   const Time whole = Time::from_ns(1000 + 210 + 500 + 100 + 10 + 400 + 30 + 210 + 500 + 100);
   EXPECT_EQ(run(example_equipped(2), plan, 2 * round_of_64).end, whole);
-  EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end, whole);  // half of the threads have nothing
+  EXPECT_EQ(run(example_equipped(2), plan, round_of_64).end, whole);  // half of the threads have no data
   EXPECT_EQ(run(example_equipped(2), plan, 4 * round_of_64).end, whole + Time::from_ns(400));
 }
 
@@ -108,20 +109,20 @@ TEST(PlanKernel, AGetLoadsFromThePeer) {
 
 TEST(PlanKernel, PacketsNeedNoSignal) {
   const Plan plan = pair({move("ppkt", {at("i", 0)}, {peers(2, 0)}), move("upkt", {at("s", 0)}, {at("o", 1)})});
-  // The last packet leaves a load behind the first, and whoever polls sees it.
-  const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data a thread
+  // The last packet leaves the time of a load after the first, and the poll finds it.
+  const replay::Result result = run(example_equipped(2), plan, round_of_64);  // 8 B of data per thread
   EXPECT_EQ(result.end, Time::from_ns(1000 + 10 + 400 + 500 + 100));
-  EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each sends 512 B with as many flags
+  EXPECT_EQ(result.traffic.scale_up_bytes.value, 2 * 2 * 512);  // each sends 512 B and as many bytes of flags
 }
 
 TEST(PlanKernel, APortInANodeIsTheCopyEngineAndAThreadOfTheHost) {
   const Plan plan = pair({move("pws", {at("i", 0)}, {peers(1, 0)}, mscclpp::over_port), mscclpp::wait(0, "port")});
   constexpr std::uint64_t bytes = 112000;  // 1.12 us of the engine's 100 GB/s
-  // setup; read and fence; host; first command, bytes; next command, 8 B; poll
+  // In order: setup; operation and fence; host proxy; first command and data; next command and 8 B of semaphore; poll.
   const Time signal{80};  // 8 B
   EXPECT_EQ(run(example_equipped(2), plan, 2 * bytes).end,
             Time::from_ns(1000 + 210 + 300 + 10000 + 1120 + 2000 + 100) + signal);
-  // Between events the command takes so much less.
+  // Between events the command takes less by their time.
   libraries::EquippedSystem system = example_equipped(2);
   system.node.gpu.host.event_pair = Time::from_us(4);
   EXPECT_EQ(run(system, plan, 2 * bytes).end, Time::from_ns(1000 + 210 + 300 + 6000 + 1120 + 2000 + 100) + signal);
@@ -150,7 +151,7 @@ TEST(PlanKernel, ASumLoadsFromPeersAndKeepsItsOwn) {
             Time::from_ns(1000 + 810 + 10 + 2 * 500 + 400 + 30 + 810));  // two signals and waits
 }
 
-// Rounds of a pipeline: all bytes, whatever is left for the last.
+// Pipelines run in rounds and move all bytes, whatever is left for the last round.
 TEST(PlanKernel, PipelinesMoveAllBytes) {
   const Plan plan = pair(
       {mscclpp::signal(), mscclpp::wait(),
@@ -191,13 +192,14 @@ constexpr const char* plans[] = {"tests/data/allgather_puts.plan.json",
                                  "configs/algorithms/2gpu_all_gather_port.plan.json",
                                  "configs/algorithms/8gpu_all_reduce_packets.plan.json"};
 
-// A picosecond for each step on the way; parts of blocks differ by a unit, so that their stores meet in another order.
+// Tolerance: every step may round by a picosecond, and the parts of blocks differ by a unit, which changes the order in
+// which their stores contend.
 constexpr double as_soon = 1 - 1e-4;
 
 class Laws : public ::testing::TestWithParam<const char*> {
  protected:
   Laws() : plan_(shipped(GetParam())), system_(example_equipped(plan_.ranks())) {
-    system_.node.gpu.compute.groups = {{.cus = 16, .count = 2}};  // room for 32 blocks
+    system_.node.gpu.compute.groups = {{.cus = 16, .count = 2}};  // 32 CUs: room for 32 thread blocks
     unit_ = std::uint64_t{mscclpp::message_chunks(plan_)} * plan_.alignment;
   }
   replay::Result time(std::uint64_t units) const { return run(system_, plan_, units * unit_, plan_.threads); }
@@ -229,9 +231,9 @@ TEST_P(Laws, MoreBandwidthIsNeverLater) {
   }
 }
 
-// What operations store at peers, and the semaphores that copy engines write.
+// The links carry what operations store at peers and the semaphores that copy engines write.
 TEST_P(Laws, BytesOnTheLinksAreThoseOfThePlan) {
-  constexpr std::uint64_t units = 32 * 21;  // in whole parts for all blocks that share an operation
+  constexpr std::uint64_t units = 32 * 21;  // divides into whole parts for all blocks that share an operation
   const double chunk = static_cast<double>(units * unit_ / mscclpp::message_chunks(plan_));
   double bytes = 0;
   for (const mscclpp::Gpu& gpu : plan_.gpus) {
@@ -253,9 +255,9 @@ TEST_P(Laws, BytesOnTheLinksAreThoseOfThePlan) {
 
 TEST_P(Laws, TheSameAgain) { EXPECT_EQ(time(777).end, time(777).end); }
 
-// What the checker accepts is what time can tell: no mutant that it lets pass hangs.
+// Every mutated plan that the checker accepts also ends in the simulation.
 TEST_P(Laws, WhatIsAcceptedEnds) {
-  const int mutants = plan_.gpus.size() > 4 ? 3 : 60;  // a proof of eight GPUs takes long
+  const int mutants = plan_.gpus.size() > 4 ? 3 : 60;  // the proof of a plan for eight GPUs takes long
   std::mt19937_64 random(7);
   int timed = 0;
   for (int i = 0; i < mutants; ++i) {

@@ -1,4 +1,4 @@
-// NCCL's profile against launches of NCCL 2.28 that were captured on 2 and 4 H200: grid and threads by size and limit.
+// NCCL's profile against captured launches of NCCL 2.28 on 2 and 4 H200: grid and threads by size and limit of CTAs.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -14,12 +14,12 @@ namespace {
 struct Launch {
   std::int64_t workgroups, threads;
 };
-using Launches = std::array<Launch, 7>;  // 64 KiB, 256 KiB, ... 256 MiB a rank
+using Launches = std::array<Launch, 7>;  // 64 KiB, 256 KiB, ... 256 MiB per rank
 
 struct Captured {
   Kind kind;
   std::int64_t gpus;
-  std::int64_t max_ctas;  // 0: the library's
+  std::int64_t max_ctas;  // 0: the library's own limit
   Launches launches;
 };
 

@@ -1,8 +1,9 @@
-// NVLS: every rank owns a part of the buffer. Of a channel's threads some copy the input into buffers of the own
-// memory, which the switch can reach (scatter); those of a part's owner load the sums of it over all ranks from the
-// switch and store them to the buffers of all ranks through it (reduce); some copy from there to the output (gather).
-// Through a port go n + n / ranks in each direction for an all-reduce of n bytes. An all-gather has no scatter, a
-// reduce-scatter no gather.
+// NVLS: every rank owns a part of the buffer. The threads of a channel form three groups. Scatter copies the input to
+// buffers in the rank's own memory that the switch can reach. Reduce loads the sums of the rank's part over all ranks
+// from the switch, and stores them through it to the buffers of all ranks. Gather copies from these buffers to the
+// output. An all-reduce of n bytes moves n + n / ranks bytes through a port in each direction. An all-gather has no
+// scatter, since reduce loads the rank's input instead of sums. A reduce-scatter has no gather, since reduce stores to
+// the rank's output.
 #include "models/workload/collective/nvls.hpp"
 
 #include <algorithm>
@@ -25,12 +26,12 @@ class NvlsBody final : public program::KernelBody {
     Kind kind = Kind::all_reduce;
     Rank ranks = 0;
     Parts parts;
-    Shares shares;  // of a part
+    Shares shares;  // of a rank's part
     double chunk = 0;
     std::uint32_t slots = 1;
     Time setup, overhead;
-    double spread = 0;                      // of the overhead
-    program::FlagBlock ready, done, freed;  // of a channel: chunks to sum, chunks that are there, chunks copied away
+    double spread = 0;                      // share of the overhead by which it varies
+    program::FlagBlock ready, done, freed;  // per channel: chunks ready to be summed, stored to the buffers, copied out
   };
   enum Strand : std::uint32_t { scatter, reduce, gather, strands_of_all };
 
@@ -53,7 +54,7 @@ class NvlsBody final : public program::KernelBody {
       phase.duration = terms_.setup;
       return true;
     }
-    const std::uint32_t parts = moves + terms_.ranks;  // of a chunk: wait, think, move, tell each rank
+    const std::uint32_t parts = moves + terms_.ranks;  // steps of a chunk: wait, overhead, move, a flag to each rank
     const auto channel = static_cast<std::uint32_t>(workgroup);
     const std::uint32_t loop = (number - 1) / parts, part = (number - 1) % parts;
     if (loop * terms_.chunk >= terms_.shares.of(channel)) return false;
@@ -88,8 +89,8 @@ class NvlsBody final : public program::KernelBody {
     return all;
   }
 
-  // A buffer that was used `slots` chunks ago is free where its data have been taken; who took them is who copies to
-  // the output, at the rank itself or at all of them.
+  // The first group reuses a buffer after `slots` chunks, once its data have been taken: in an all-reduce by the rank's
+  // own gather, else by the last group of every rank. The other groups wait for the group before them, of every rank.
   void wait(Rank rank, std::uint32_t channel, Strand strand, std::uint32_t loop, Phase& phase) const {
     const bool first = strand == strands_.front();
     if (first && loop < terms_.slots) return;
@@ -112,7 +113,8 @@ class NvlsBody final : public program::KernelBody {
   std::vector<Strand> strands_;
 };
 
-// The chunk of large buffers, halved once for each of these limits that the buffer is below (NCCL's calcCollChunking).
+// nvls.chunk, halved once for each of these limits that the buffer is below, down to the smallest chunk (NCCL:
+// calcCollChunking).
 double chunk_of(const NvlsSpec& nvls, double bytes, double channels_and_ranks) {
   double chunk = nvls.chunk.value;
   for (const double few : {64.0, 8.0, 2.0})
@@ -183,14 +185,15 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
 }
 
 constinit const ChannelAlgorithm nvls_algorithm{.name = "nvls",
-                                                .expectation = nullptr,  // ChannelsSpec::nvls has it
+                                                .expectation = nullptr,  // it is in ChannelsSpec::nvls
                                                 .does = [](Kind kind) { return kind != Kind::broadcast; },
                                                 .wrong_machine = wrong_machine,
                                                 .hops = [](const machine::SystemSpec&, Kind) { return Hops{}; },
                                                 .traffic =
                                                     [](Kind kind, double ranks, double bytes) {
-                                                      // In: stores of all owners and the own sums. An all-gather's are
-                                                      // the output, a reduce-scatter's the own part.
+                                                      // The busier direction of a port. An all-reduce receives the
+                                                      // stores of all owners and its own sums, an all-gather its
+                                                      // output; a reduce-scatter sends its input.
                                                       if (kind == Kind::all_gather) return ranks * bytes;
                                                       return kind == Kind::all_reduce ? bytes + bytes / ranks : bytes;
                                                     },

@@ -1,4 +1,4 @@
-// NVLS: all-reduce, reduce-scatter and all-gather in one node whose switch copies and adds.
+// NVLS (NVLink SHARP): all-reduce, reduce-scatter and all-gather in one node whose switch multicasts and sums.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace moire::collective {
 
-// `bytes` of a rank's input. The library has nvls, and the node's switch can.
+// `bytes` is a rank's input. The library's profile must have nvls, and the node's switch must support it.
 void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library, Kind kind, double bytes,
                  std::uint32_t channels, const std::string& name);
 

@@ -1,4 +1,4 @@
-// Sums and copies by the switch of 8 H100, with NCCL's profile.
+// Reductions and multicasts by the switch of 8 H100 (NVLS), with NCCL's profile.
 #include <gmock/gmock.h>
 
 #include "models/workload/collective/algorithms.hpp"
@@ -37,12 +37,13 @@ double port(const EquippedSystem& system) {
          *system.node.gpu.port.multicast_efficiency;
 }
 
-// n + n / N in each direction of an all-reduce; of an all-gather and a reduce-scatter what goes to, or comes from, all.
+// Bytes through a port: n + n / N in each direction for an all-reduce, the whole output for an all-gather, the whole
+// input for a reduce-scatter.
 TEST(Nvls, APortCarriesAllOwnersStoresAndTheOwnSums) {
   EquippedSystem system = dgx();
   libraries::ChannelsSpec& channels = *system.software.library->channels;
   channels.simple.step_overhead = {};
-  channels.nvls->channels = 64;  // 16 CUs are nearly as busy with copies as the ports are
+  channels.nvls->channels = 64;  // with 16 channels, CUs are nearly as busy with copies as the ports are
   constexpr double more = 1 << 30;
   const auto a_byte = [&](Kind kind) {
     return (us(system, kind, 2 * more) - us(system, kind, more)) * 1e-6 / more * port(system);
@@ -77,7 +78,7 @@ TEST(Nvls, MoreOfThePortIsNeverSlower) {
   }
 }
 
-// Rings with LL up to 1 MiB, then NVLS; fewer than 5 GPUs take rings.
+// NCCL takes rings with LL up to 1 MiB, then NVLS; with fewer than 5 GPUs it takes rings.
 TEST(Nvls, TheLibraryTakesItFromFiveGpusOn) {
   EquippedSystem system = dgx();
   const libraries::ChannelsSpec& channels = *system.software.library->channels;

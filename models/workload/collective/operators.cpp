@@ -1,4 +1,4 @@
-// The collectives that a scenario names.
+// The operators of a library's collectives, as scenarios name them.
 #include "models/workload/collective/operators.hpp"
 
 #include <cmath>
@@ -106,7 +106,7 @@ void describe_type(Describer<Spec>& d) {
       .or_default();
 }
 
-// A part of a byte is a byte.
+// Sizes are rounded up to whole bytes.
 Collective of(Kind kind, Bytes bytes, const Method& method) {
   return {.kind = kind, .bytes = Bytes{std::ceil(bytes.value)}, .method = method};
 }
@@ -201,8 +201,8 @@ Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
   return made;
 }
 
-// As nccl-tests reckons (doc/PERFORMANCE.md): the size is that of the largest buffer of a rank, and busbw is what has
-// to leave a rank.
+// Size and bus bandwidth as nccl-tests defines them (its doc/PERFORMANCE.md): `size` is the largest buffer of a rank,
+// and `on_wire` the share of it that has to leave a rank.
 builder::Exchange exchange_of(const Collective& c, std::int64_t ranks) {
   const auto n = static_cast<double>(ranks);
   builder::Exchange made{.size = c.bytes};
@@ -236,7 +236,7 @@ builder::Operator collective_operator(std::string name) {
         return check(collective_of(spec, system), system);
       });
   made.exchange = [](const config::Node& node, const libraries::EquippedSystem& system) {
-    config::Diagnostics told;  // when it was appended
+    config::Diagnostics told;  // errors were reported when it was appended
     return exchange_of(collective_of(*config::parse<Spec>(node, told), system), system.ranks());
   };
   made.knobs = {{"engine", {"cu", "dma"}, "cu", "", ""},

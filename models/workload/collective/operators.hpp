@@ -1,4 +1,5 @@
-// The operators of this folder: those of a library in operators.cpp, custom algorithms in msccl.cpp and mscclpp.cpp.
+// The operators of this folder. The library's collectives are defined in operators.cpp, custom algorithms in msccl.cpp
+// and mscclpp.cpp.
 #pragma once
 
 #include "models/workload/builder/operator.hpp"

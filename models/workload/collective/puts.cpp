@@ -1,5 +1,5 @@
-// By puts that workgroups issue: one per peer of another node, and stores to peers of the same node. A workgroup then
-// waits for what others send it. Nothing is staged and no host thread takes part.
+// Collectives by puts that workgroups issue: one put per peer in another node, and stores to peers in the same node.
+// Then the workgroups wait for what others send. Nothing is staged, and no host thread takes part.
 #include <algorithm>
 
 #include "models/workload/collective/collective.hpp"
@@ -13,7 +13,7 @@ using program::Phase;
 using program::Rank;
 
 constexpr std::int64_t threads = 256;
-constexpr double loads = 4;  // of 16 B, of a thread under way
+constexpr double loads = 4;  // of 16 B that a thread has in flight
 
 class PutsBody final : public program::KernelBody {
  public:
@@ -28,7 +28,7 @@ class PutsBody final : public program::KernelBody {
     double bytes = 0;  // of one message
     std::uint32_t workgroups = 1;
     bool copies_own = false;
-    program::FlagBlock arrived;  // by sender
+    program::FlagBlock arrived;  // indexed by sender
   };
   enum Shape : std::uint16_t { store, copy };
 
@@ -40,7 +40,8 @@ class PutsBody final : public program::KernelBody {
            arguments_.kind != Kind::broadcast && arguments_.wraps;
   }
 
-  // Puts first, so that NICs work while workgroups store; then all stores, cut over the workgroups; then the waiting.
+  // Puts come first, so that NICs work while workgroups store; then all stores, each divided among the workgroups; then
+  // the waits.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     const auto own = static_cast<std::uint32_t>(workgroup);
     const std::uint32_t turns = arguments_.ranks - 1;

@@ -1,4 +1,4 @@
-// Recursive halving and doubling: in step k a rank exchanges with the one whose number differs in bit k.
+// Recursive halving and doubling: in step k a rank exchanges data with the rank whose number differs in bit k.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class RecursiveProgram final : public ChannelProgram {
         part_(work.kind == Kind::all_gather ? work.bytes : cut(work.bytes, ranks_).each),
         copies_own_(work.kind == Kind::all_gather && work.copies_own) {
     const auto bits = static_cast<std::uint32_t>(std::countr_zero(ranks_));
-    // A rank's own part is what it holds of the result when it is smallest.
+    // A rank's own part, the smallest amount that is exchanged, is dealt to the channels.
     shares_ =
         deal(part_, work.channels, std::ceil(work.cell / (work.kind == Kind::all_reduce ? 2. : 1.) / ranks_ / 16) * 16);
     if (work.kind != Kind::all_gather) {
@@ -67,8 +67,8 @@ class RecursiveProgram final : public ChannelProgram {
     return false;
   }
 
-  // With one channel: with more, a rank's parts of a channel do not lie side by side. What is summed grows in the
-  // output, or, where that holds a rank's own part only, in scratch.
+  // Only for one channel: with several, the bytes of a channel are not contiguous. Partial sums are kept in the output,
+  // or in scratch if the output holds only the rank's own part (reduce-scatter).
   Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
     MOIRE_INVARIANT(shares_.channels == 1, "chunks of several channels are strided");
     if (copies_own_ && number-- == 0) return {{Buffer::input, 0}, {Buffer::output, rank * part_}};
@@ -96,7 +96,7 @@ class RecursiveProgram final : public ChannelProgram {
   struct Exchange {
     std::uint32_t bit;
     Op op;
-    bool second;  // with this rank
+    bool second;  // the second exchange with this rank
   };
 
   void add(std::uint32_t bit, Op op) {
@@ -108,8 +108,7 @@ class RecursiveProgram final : public ChannelProgram {
   Rank ranks_;
   double chunk_;
   Kind kind_;
-  double
-      part_;  // bytes of a rank's part of the whole buffer, which ends with some of nobody's where it does not divide
+  double part_;  // bytes of a rank's part of the whole buffer, which is padded to equal parts
   bool copies_own_;
   std::uint32_t bits_ = 0;
   std::vector<Exchange> exchanges_;

@@ -11,7 +11,7 @@ Relays::Relays(const libraries::LibrarySpec& library, const machine::NodeSpec& n
 
 Rank Relays::of_message(Rank from, Rank to) const {
   if (!any() || from / gpus_ == to / gpus_) return program::no_rank;
-  const Rank first = (nic_of(to) * gpus_ + nics_ - 1) / nics_;  // that has the NIC
+  const Rank first = (nic_of(to) * gpus_ + nics_ - 1) / nics_;  // the first GPU that has the NIC
   const Rank relay = from / gpus_ * gpus_ + first;
   return relay == from ? program::no_rank : relay;
 }

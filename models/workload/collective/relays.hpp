@@ -1,5 +1,5 @@
-// PXN: through whose NIC a rank sends to a rank of another node. Stores over the links of the node cost less than
-// crossing rails in the fabric.
+// PXN: the GPU through whose NIC a rank sends to a rank of another node. Storing to that GPU over the links of the node
+// costs less than crossing rails in the fabric.
 #pragma once
 
 #include "models/hardware/machine/spec.hpp"
@@ -12,16 +12,16 @@ using program::Rank;
 
 class Relays {
  public:
-  Relays() = default;  // nobody
-  // None where the library has no PXN, or where the GPUs of the node have no direct links to each other.
+  Relays() = default;  // without relays
+  // There are no relays if the library has no PXN or if the GPUs of a node have no direct links to each other.
   Relays(const libraries::LibrarySpec& library, const machine::NodeSpec& node);
 
   bool any() const { return gpus_ > 1; }
-  // The first GPU of the sender's node among those whose NIC has the number of the receiver's, or no_rank where that is
-  // the sender. Messages between pairs go there even where the sender has that NIC as well: the library gathers what
-  // goes through a NIC at one GPU.
+  // The GPU through which `from` sends a message to `to`: the first GPU of the sender's node whose NIC has the same
+  // number as the receiver's. no_rank if that is the sender, or if both are in one node. A sender that shares this NIC
+  // stores to that GPU all the same: NCCL gathers all messages of a NIC at one GPU.
   Rank of_message(Rank from, Rank to) const;
-  // The same, but a sender that has that NIC uses it.
+  // The same for a channel of a collective, except that a sender which has that NIC sends by itself.
   Rank of_channel(Rank from, Rank to) const;
 
  private:

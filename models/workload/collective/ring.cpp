@@ -1,4 +1,4 @@
-// Rings: each rank sends to the next one what it got from the one before.
+// Rings: each rank passes on to the next rank what it received from the previous one.
 #include <algorithm>
 
 #include "models/workload/collective/algorithms.hpp"
@@ -20,7 +20,7 @@ class RingProgram final : public ChannelProgram {
         parts_(cut(work.bytes, ranks_)),
         piece_bytes_(work.kind == Kind::reduce_scatter ? parts_.each : work.bytes),
         rings_(rings(work.system, work.one_nic)) {
-    // Of the bytes that are dealt, what one chunk of a loop covers, and what it makes of traffic.
+    // The bytes that are dealt to channels, and the traffic that each of them causes.
     double dealt = work.bytes, traffic = 1;
     switch (kind_) {
       case Kind::reduce_scatter:
@@ -76,7 +76,7 @@ class RingProgram final : public ChannelProgram {
     return true;
   }
 
-  // The rings do, and no piece is smaller than another one.
+  // True if the rings are symmetric under the rotation and all pieces have the same size.
   bool turns(Rank by) const override {
     if (kind_ == Kind::broadcast || (kind_ == Kind::reduce_scatter && !parts_.all_alike(ranks_))) return false;
     for (std::uint32_t channel = 0; kind_ == Kind::all_reduce && channel < shares_.channels; ++channel) {
@@ -92,8 +92,8 @@ class RingProgram final : public ChannelProgram {
     });
   }
 
-  // Step by step a rank works on the piece that the rank before it had: at first the one of its place in the ring, or,
-  // of sums, which end with that one, the one before.
+  // In each step a rank handles the piece that the previous rank handled one step earlier. An all-gather begins with
+  // the piece of the rank's own place in the ring; sums begin with the one before, so that they end with the own one.
   Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
     const std::uint32_t loop = number / ops_;
     const std::uint32_t at = number % ops_;
@@ -119,7 +119,7 @@ class RingProgram final : public ChannelProgram {
     const std::uint32_t back = kind_ == Kind::all_gather ? at : at + 1;
     return (way.position[rank] + 2 * ranks_ - back) % ranks_;
   }
-  // Of an all-reduce, what a loop covers: a piece for each rank, in words of 16 B as the library cuts them.
+  // Cuts the bytes of one loop of an all-reduce into a piece per rank, in words of 16 B as the library does.
   Parts pieces_of(double covered) const {
     Parts pieces = cut(covered, ranks_, 16);
     pieces.each = std::min(pieces.each, chunk_);
@@ -158,17 +158,17 @@ class RingProgram final : public ChannelProgram {
   double chunk_;
   bool copies_own_;
   Parts parts_;
-  double piece_bytes_;  // of all-gather and reduce-scatter: from a rank's part of the whole buffer to the next one's
+  double piece_bytes_;  // all-gather and reduce-scatter: stride between the ranks' parts of the whole buffer
   std::vector<Ring> rings_;
   std::uint32_t ops_ = 1;     // steps of a loop
   std::uint32_t pieces_ = 1;  // chunks that a loop covers
   Shares shares_;
   struct Loops {
-    std::uint32_t last = 0;  // its number
+    std::uint32_t last = 0;  // the last loop's number
     Parts whole, rest;
     const Parts& of(std::uint32_t loop) const { return loop < last ? whole : rest; }
   };
-  std::vector<Loops> loops_;  // of an all-reduce, by channel
+  std::vector<Loops> loops_;  // all-reduce only, by channel
 };
 
 Hops hops(const machine::SystemSpec& system, Kind kind) {

@@ -21,7 +21,8 @@ Ring ring_of(const std::vector<Rank>& order) {
   return ring;
 }
 
-// Rings of `n` GPUs that use every ordered pair once: n - 1 of them. They do not exist for 4 and 6.
+// Finds n - 1 rings of `n` GPUs that use every ordered pair of GPUs once: a decomposition of the complete digraph into
+// Hamiltonian cycles. It exists for all n but 4 and 6 (Tillson 1980).
 class Decomposition {
  public:
   explicit Decomposition(Rank n) : n_(n), used_(std::size_t{n} * n, false) {}
@@ -34,7 +35,7 @@ class Decomposition {
  private:
   static constexpr int patience = 2'000'000;
 
-  // A ring leaves GPU 0 by a pair of its own, so the k-th one goes to GPU k first.
+  // Each ring leaves GPU 0 by another pair, so the k-th ring goes from GPU 0 to GPU k.
   bool next_ring() {
     if (found_.size() + 1 == n_) return true;
     const auto first = static_cast<Rank>(found_.size() + 1);
@@ -76,7 +77,7 @@ class Decomposition {
   int tried_ = 0;
 };
 
-// Every order of the GPUs behind GPU 0: uses all pairs alike.
+// All orders of the GPUs that begin with GPU 0. Together they use all pairs equally often.
 std::vector<std::vector<Rank>> all_orders(Rank n) {
   std::vector<Rank> order(n);
   for (Rank i = 0; i < n; ++i) order[i] = i;
@@ -84,7 +85,7 @@ std::vector<std::vector<Rank>> all_orders(Rank n) {
   do {
     orders.push_back(order);
   } while (std::next_permutation(order.begin() + 1, order.end()));
-  // Neighbours in the list should not share pairs: from both ends in turn.
+  // Orders are taken from both ends of the list in turn, so that neighbours do not share pairs.
   std::vector<std::vector<Rank>> mixed;
   for (std::size_t i = 0; i < orders.size(); ++i)
     mixed.push_back(orders[i % 2 == 0 ? i / 2 : orders.size() - 1 - i / 2]);
@@ -99,7 +100,7 @@ std::vector<std::vector<Rank>> orders_in_node(const machine::SystemSpec& system)
   if (n == 4) return all_orders(n);
   std::vector<std::vector<Rank>> orders = Decomposition(n).find();
   if (!orders.empty()) return orders;
-  // Strides that have no factor in common with n.
+  // Rings of constant stride, for strides that have no factor in common with n.
   for (Rank stride = 1; stride < n; ++stride) {
     std::vector<Rank> order;
     Rank at = 0;
@@ -118,7 +119,7 @@ std::vector<Rank> gpus_by_nic(const machine::SystemSpec& system) {
   const auto gpus = static_cast<Rank>(system.node.gpus);
   const auto nics = static_cast<Rank>(system.node.nics);
   std::vector<Rank> used(std::max<Rank>(1, nics), 0);
-  std::vector<std::pair<Rank, Rank>> by_nic;  // how many of its NIC come before it, which GPU
+  std::vector<std::pair<Rank, Rank>> by_nic;  // GPUs of the same NIC before it, and the GPU
   for (Rank gpu = 0; gpu < gpus; ++gpu) by_nic.emplace_back(used[gpu * nics / gpus]++, gpu);
   std::sort(by_nic.begin(), by_nic.end());
   std::vector<Rank> order;

@@ -29,18 +29,18 @@ const std::optional<ExpectationSpec>& expectation_of(const ChannelsSpec& channel
   return taken ? channels.nvls->expectation : none;
 }
 
-// The first of `rates` is of the fewest nodes.
+// The rate for a number of nodes: the first of `rates` is for the fewest nodes, the last for all larger numbers.
 double of_nodes(const std::vector<BytesPerSecond>& rates, std::int64_t more_nodes, double otherwise) {
   if (rates.empty()) return otherwise;
   return rates[std::min(static_cast<std::size_t>(more_nodes), rates.size() - 1)].value;
 }
 
-// Bytes per second of a GPU's links that lead to another GPU of the node.
+// Bytes per second of those links of a GPU that lead to other GPUs of the node.
 double port(const machine::NodeSpec& node) {
   return node.gpu.port.link_bandwidth.value * static_cast<double>(machine::links_in_use(node));
 }
 
-// What the library expects of a rank's port, or, with several nodes, of the NICs.
+// The rate that the library expects of a rank's port or, with several nodes, of the NICs.
 double rate_of(const ExpectationSpec& expectation, const ChannelsSpec& channels, const machine::SystemSpec& system,
                const ChannelAlgorithm& algorithm) {
   const bool wired = port(system.node) > 0;
@@ -98,7 +98,7 @@ ProtocolSpec fitted(ProtocolSpec protocol, const machine::SystemSpec& system, co
   const libraries::TreeChunkSpec& rule = *protocol.tree_chunk;
   const auto gpus = static_cast<double>(system.node.gpus);
   const double levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(system.nodes))) +
-                        gpus / 10;  // 1 + log2(nodes) + ...
+                        gpus / 10;  // NCCL's calcCollChunking: 1 + log2(nodes) + 0.1 x GPUs of a node
   double chunk = rule.most.value;
   const auto halve = [&](double wanted, const std::optional<Bytes>& least) {
     if (!least) return;
@@ -124,13 +124,14 @@ bool through_nics(const ChannelsSpec& channels, const machine::SystemSpec& syste
   return system.nodes > 1 && channels.network && system.node.nic;
 }
 
-// As many as the library would take with these NICs or with slower ones, so that more bandwidth takes no choice away.
+// The channel counts that the library takes with these NICs or with slower ones, so that a faster NIC removes no
+// choice.
 std::set<std::int64_t> channels_up_to(const ChannelsSpec& channels, const machine::SystemSpec& system) {
   std::set<std::int64_t> counts{rings_of(channels, system).channels};
   if (!through_nics(channels, system)) return counts;
   const libraries::NetworkRingsSpec& rule = *channels.network;
   const double own = system.node.nic->bandwidth.value;
-  constexpr double most_rates = 16;  // of a NIC: it would be 800 GB/s
+  constexpr double most_rates = 16;  // of rings per NIC; with NCCL's 48 GB/s a NIC of 768 GB/s
   std::vector<double> slower{0, rule.doubled_from.value};
   for (double rates = 1; rates <= most_rates; ++rates) slower.push_back(rates * rule.rate.value);
   for (const double nic : slower)
@@ -181,7 +182,8 @@ double least_time(const ProtocolSpec& protocol, const machine::SystemSpec& syste
   if (system.nodes == 1 && port(system.node) > 0) time = travels / port(system.node);
   if (system.nodes > 1 && system.node.nic) {
     const double nics = static_cast<double>(system.node.nics) * system.node.nic->payload_bandwidth().value;
-    // Over all NICs what a rank sends by rings and trees; else of each rank what goes to other nodes.
+    // Rings and trees: what passes one rank's port passes all NICs of the node together. Others: what all ranks of the
+    // node send to other nodes.
     const double outside = algorithm.nics_together ? travels : travels * gpus * (ranks - gpus) / (ranks - 1);
     // A tree's busiest node sends to its parent and to two children, or a half of that in each of a pair of trees.
     time = std::max(time, (algorithm.is_tree ? 0.5 : 1) * outside / nics);
@@ -208,7 +210,7 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
       if (spec == nullptr) continue;
       const std::optional<ExpectationSpec>* expectation =
           &expectation_of(channels, *spec, *algorithms[i], system, question.kind);
-      // Of an algorithm that was asked for and that the library never takes by itself: as of its rings.
+      // An algorithm that was asked for but has no estimate is judged by the estimate of rings.
       if (!*expectation && asked && !nvls) expectation = &spec->ring;
       Choice choice{algorithm, protocol,
                     channels_for(*spec, *algorithms[i], system, question,
@@ -240,7 +242,7 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
 
 Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question) {
   const std::vector<Choice> all = candidates(channels, system, question, rings_of(channels, system).channels);
-  // Where the library expects nothing, the first one: of rings, or of what was asked for.
+  // Without any estimate it is the first candidate: a ring, or what was asked for.
   const auto* best = all.data();
   for (const Choice& choice : all) {
     if (choice.expected && (!best->expected || *choice.expected < *best->expected)) best = &choice;

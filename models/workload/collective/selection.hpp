@@ -1,4 +1,4 @@
-// Which algorithm, protocol and how many channels a library takes.
+// Which algorithm, which protocol and how many channels a library chooses.
 #pragma once
 
 #include <cstdint>
@@ -13,50 +13,50 @@ namespace moire::collective {
 
 struct Question {
   Kind kind;
-  double bytes;  // of a rank's input; broadcast: of the buffer
+  double bytes;  // input of a rank; for a broadcast, the buffer
   Algorithm algorithm = Algorithm::automatic;
   Protocol protocol = Protocol::automatic;
-  std::optional<std::int64_t> channels{};  // at most
+  std::optional<std::int64_t> channels{};  // upper limit
 };
 
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  std::uint32_t channels = 1;        // at most
-  std::optional<double> expected{};  // seconds, where the library expects something of it
+  std::uint32_t channels = 1;        // upper limit
+  std::optional<double> expected{};  // seconds; absent if the profile has no estimate
 };
 
-// Of a protocol as an algorithm uses it: chunk and slices.
+// The protocol as the chosen algorithm uses it: trees have chunks, slices and slots of their own.
 libraries::ProtocolSpec fitted(libraries::ProtocolSpec protocol, const machine::SystemSpec& system,
                                const Choice& choice, double bytes);
 
 const libraries::ProtocolSpec* protocol_of(const libraries::ChannelsSpec& channels, Protocol protocol);
 
-// Of the algorithms and protocols that the profile has expectations of, or of those asked for, the one that the library
-// expects to end first. Then as many channels as have their smallest share.
+// The choice that the library expects to end first, among the algorithms and protocols that the question allows and for
+// which the profile has an estimate. It has as many channels as still get the protocol's smallest share each.
 Choice choose(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question);
 
-// Of what was asked for, all that the machine can run, also with fewer channels as of slower NICs, with what the
-// library expects.
+// All choices that the question allows and the machine can run, with the library's estimates. Channel counts include
+// those that the library takes with slower NICs, so that a faster NIC removes no choice.
 std::vector<Choice> candidates(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system,
                                const Question& question);
 
-// Rings through the NICs of a node, and channels that a kernel has at most.
+// The number of rings through the NICs of a node, and the most channels that a kernel has.
 struct Rings {
   double rings = 0;
   std::int64_t channels = 0;
 };
 Rings rings_of(const libraries::ChannelsSpec& channels, const machine::SystemSpec& system);
 
-// Do they leave a node through the NIC by which they enter it? The GPU that they leave then stores to the one that has
-// it (PXN), and each ring passes the links of one GPU more.
+// True if rings leave a node through the NIC by which they enter it (PXN). The last GPU of a ring in the node then
+// stores to the GPU that has this NIC, so each ring takes the links of one more GPU.
 bool by_one_nic(const libraries::LibrarySpec& library, const machine::SystemSpec& system);
 
-// Seconds that the bytes take through ports and NICs, whoever moves them.
+// Lower bound in seconds: the time that the bytes take through ports and NICs, whoever moves them.
 double least_time(const libraries::ProtocolSpec& protocol, const machine::SystemSpec& system, Kind kind,
                   Algorithm algorithm, double bytes);
 
-// Seconds that the library expects.
+// The time that the library expects, in seconds.
 double expected(const libraries::ExpectationSpec& expectation, const libraries::ChannelsSpec& channels,
                 const machine::SystemSpec& system, Kind kind, Algorithm algorithm, double bytes);
 

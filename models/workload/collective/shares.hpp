@@ -1,4 +1,4 @@
-// How the bytes of a collective are cut into parts of the ranks and dealt to channels. All of it is whole bytes.
+// How the bytes of a collective are cut into parts for the ranks and dealt to channels. All sizes are whole bytes.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,15 +14,15 @@ namespace moire::collective {
 
 struct Shares {
   double bytes = 0;            // of all channels together
-  std::uint32_t channels = 1;  // that have some
-  double share = 0;            // of one; the last one's may be smaller
+  std::uint32_t channels = 1;  // that get any bytes
+  double share = 0;            // of one channel; the last one's may be smaller
   double of(std::uint32_t channel) const { return std::clamp(bytes - channel * share, 0.0, share); }
 };
 
-// A buffer that is cut into a part for each rank: all are as large as the first, but for the last ones, which have what
-// is left, and may have nothing.
+// A buffer that is cut into one part per rank. All parts are as large as the first, except that the last ones hold what
+// is left, which may be nothing.
 struct Parts {
-  double bytes = 0;  // of all
+  double bytes = 0;  // of all parts
   double each = 0;
   double of(std::uint32_t part) const { return std::clamp(bytes - part * each, 0.0, each); }
   bool all_alike(std::uint32_t parts) const { return parts * each == bytes; }
@@ -31,16 +31,17 @@ inline Parts cut(double bytes, std::uint32_t parts, double unit = 1) {
   return {bytes, std::ceil(std::ceil(bytes / parts) / unit) * unit};
 }
 
-// A slip in a chunk must not run for days. `pieces` is how many all ranks move together.
+// Throws core::TooLarge for too many pieces, so that a typing error in a chunk size does not make a simulation run for
+// days. `pieces` is the number that all ranks move together.
 inline void check_pieces(double pieces, const std::string& what) {
-  constexpr double most = 1e9;  // some minutes to an hour
+  constexpr double most = 1e9;  // takes minutes to an hour
   if (pieces <= most) return;
   throw core::TooLarge(
       fmt::format("all ranks together move {:.1e} {}, at most {:.0e} are simulated", pieces, what, most),
       "take larger ones in the library, or make the collective smaller");
 }
 
-// Whole cells, over at most `channels` of them.
+// Deals `bytes` to at most `channels` channels, in whole cells of `cell` bytes.
 inline Shares deal(double bytes, std::uint32_t channels, double cell) {
   const double cells = std::max(1.0, std::ceil(bytes / cell));
   const double each = std::ceil(cells / channels);

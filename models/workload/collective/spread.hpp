@@ -1,5 +1,5 @@
-// The overhead of a slice, which is not the same twice: even over its spread, and the same of the same slice
-// (splitmix64 of its number). Channels get out of step, ranks do not.
+// The overhead of a slice varies uniformly within its spread, and is always the same for the same slice: splitmix64 of
+// its channel, strand and number. The rank is not hashed, so channels get out of step but ranks do not.
 #pragma once
 
 #include <cmath>

@@ -17,7 +17,7 @@ program::Program alone(const libraries::EquippedSystem& system, const Collective
   return program;
 }
 
-// SimGrid allows one engine per process, which the run itself may need.
+// Uses the queue model of the network, because SimGrid allows one engine per process and the run itself may need it.
 Time time_of(libraries::EquippedSystem system, const Collective& collective) {
   system.network.model = machine::NetworkModel::queue;
   const program::Program program = alone(system, collective);

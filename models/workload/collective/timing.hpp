@@ -1,15 +1,15 @@
-// How long a collective takes alone on a machine: what microbenchmarks of a library measure and its profile is fitted
-// to.
+// The time of a collective that has the machine to itself, which is what microbenchmarks measure and what a library's
+// profile is fitted to.
 #pragma once
 
 #include "models/workload/collective/collective.hpp"
 
 namespace moire::collective {
 
-// Nothing but the collective.
+// A program of nothing but the collective.
 program::Program alone(const libraries::EquippedSystem& system, const Collective& collective);
 
-// By a kernel: from the start of the first workgroup to the end of the last one over all ranks; no launch in it. By
+// Kernels: from the start of the first workgroup to the end of the last one over all ranks, without the launch. DMA
 // copies: from the start of the first operation to the end of the last one.
 Time time_of(libraries::EquippedSystem system, const Collective& collective);
 

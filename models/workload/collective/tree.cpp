@@ -1,4 +1,4 @@
-// Trees: partial sums go up, the result comes down at the same time, each by its own half of a channel's threads.
+// Trees: partial sums go up while results come down. Each direction has half of a channel's threads.
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/trees.hpp"
@@ -20,7 +20,7 @@ class TreeProgram final : public ChannelProgram {
 
   std::uint32_t channels() const override { return shares_.channels; }
   std::uint32_t strands() const override { return reduces_ ? 2 : 1; }
-  // Of each channel: up from a parent's first, second, ... child, then down to it.
+  // Per channel: one connection from each child up to its parent, then one from the parent down to each child.
   std::uint32_t connections() const override { return shares_.channels * 2 * most_children; }
   Rank sender(Rank rank, std::uint32_t connection) const override {
     return other_end(rank, connection, connection % (2 * most_children) < most_children);
@@ -44,8 +44,8 @@ class TreeProgram final : public ChannelProgram {
     return true;
   }
 
-  // A sum of several children grows in the output, which the whole sum replaces later; what came down goes on from
-  // there.
+  // The partial sum of several children is kept in the output until the final sum replaces it. Results are passed on
+  // from the output.
   Places places(Rank rank, std::uint32_t channel, std::uint32_t strand, std::uint32_t number) const override {
     const double begin = channel * shares_.share + number / (2 * most_children) * chunk_;
     const std::uint32_t at = number % (2 * most_children);
@@ -72,7 +72,7 @@ class TreeProgram final : public ChannelProgram {
     return upwards(channel, place) + most_children;
   }
 
-  // The root's are followed by sending the sum down.
+  // The steps of the way up. The root then sends the sum down.
   void up(Rank rank, std::uint32_t channel, std::uint32_t at, Step& step) const {
     const Tree& own = tree(channel);
     const auto& children = own.children[rank];
@@ -80,7 +80,7 @@ class TreeProgram final : public ChannelProgram {
     if (at < children.size()) {
       const bool last = at + 1 == children.size();
       step.op = !last ? Op::recv_reduce_copy : root ? Op::recv_reduce_copy_send : Op::recv_reduce_send;
-      if (!last) step.effort = ir::Effort::nothing;  // one loop adds up what all children send
+      if (!last) step.effort = ir::Effort::nothing;  // one loop adds up the data of all children
       step.from = children[at];
       step.in = upwards(channel, at);
     } else if (at == 0 && !root) {
@@ -98,7 +98,7 @@ class TreeProgram final : public ChannelProgram {
     const Tree& own = tree(channel);
     const auto& children = own.children[rank];
     const bool root = rank == own.root;
-    if (root && reduces_) return;  // did so while it reduced
+    if (root && reduces_) return;  // the root sends it in up()
     if (at > 0 || root) {
       if (at < children.size()) send_down(children, channel, at, step);
       return;
@@ -113,7 +113,7 @@ class TreeProgram final : public ChannelProgram {
 
   static void send_down(const std::vector<Rank>& children, std::uint32_t channel, std::uint32_t at, Step& step) {
     step.op = Op::send;
-    if (at > 0) step.effort = ir::Effort::nothing;  // one loop sends to all of them
+    if (at > 0) step.effort = ir::Effort::nothing;  // one loop sends to all children
     step.to = children[at];
     step.out = downwards(channel, at);
   }

@@ -12,21 +12,23 @@ void adopt(Tree& tree, Rank parent, Rank child) {
   tree.children[parent].push_back(child);
 }
 
-// Parent of a node in the binary tree in which every second node is a leaf, every second of the others has two leaves
-// below it, and so on; node 0 is above them all.
+// Parent of a node in a binary tree of the nodes: every second node is a leaf, every second of the others has two
+// leaves below it, and so on; node 0 is the root (NCCL: ncclGetBtree in src/graph/trees.cc).
 Rank above(Rank node, Rank nodes) {
   const Rank bit = node & (0 - node);
   const Rank up = (node ^ bit) | bit << 1;
   return up < nodes ? up : node ^ bit;
 }
 
-// The other tree of a pair: its leaves are not leaves in the first one (of an odd number of nodes all but one).
+// Parent of a node in the second tree of the pair, the first one mirrored or, for an odd number of nodes, shifted by
+// one (NCCL: ncclGetDtree). Leaves of the first tree are no leaves here, except one if the number of nodes is odd.
 Rank above_in_other(Rank node, Rank nodes) {
   if (nodes % 2 == 0) return nodes - 1 - above(nodes - 1 - node, nodes);
   return (above((node + nodes - 1) % nodes, nodes) + 1) % nodes;
 }
 
-// `first` of every node's GPUs; the nodes as one of the pair of trees, numbered from `root` on.
+// A tree in which GPU order[first] of every node is the first. Nodes are numbered from `root` on and form the first or,
+// with `other`, the second tree of the pair.
 Tree make(const machine::SystemSpec& system, const std::vector<Rank>& order, Rank first, Rank root, bool other) {
   const auto gpus = static_cast<Rank>(system.node.gpus);
   const auto nodes = static_cast<Rank>(system.nodes);
@@ -49,7 +51,7 @@ Tree make(const machine::SystemSpec& system, const std::vector<Rank>& order, Ran
   return tree;
 }
 
-// Of a ring in a node, from GPU 0 on.
+// The GPUs of a ring within a node in its order, from GPU 0 on.
 std::vector<Rank> order_of(const Ring& ring) {
   std::vector<Rank> order(ring.next.size());
   for (Rank gpu = 0; gpu < order.size(); ++gpu) order[ring.position[gpu]] = gpu;

@@ -1,4 +1,4 @@
-// Trees over all ranks: a chain in each node, a pair of binary trees of the nodes.
+// Trees over all ranks: a chain of GPUs in each node, and a pair of binary trees over the nodes.
 #pragma once
 
 #include <vector>
@@ -12,17 +12,17 @@ using program::Rank;
 
 struct Tree {
   Rank root = 0;
-  std::vector<Rank> parent;                 // the root's is itself
-  std::vector<std::vector<Rank>> children;  // of a node's first GPU: the next of its chain, then those of other nodes
-  std::vector<std::uint32_t> place;         // among its parent's children
+  std::vector<Rank> parent;                 // the root is its own parent
+  std::vector<std::vector<Rank>> children;  // of a node's first GPU: the next of its chain, then GPUs of other nodes
+  std::vector<std::uint32_t> place;         // index among its parent's children
 };
 
 inline constexpr std::uint32_t most_children = 3;
 
-// A tree a channel may take, channel c the (c modulo size)-th: with several nodes each GPU of a node is its first in
-// one of them, of each of a pair of trees of the nodes: those that are leaves in one are not in the other.
+// The trees that channels take: channel c takes tree c modulo their number. With several nodes each GPU of a node is
+// the first of its node in a pair of trees, of which the leaves of one are inner nodes of the other.
 std::vector<Tree> trees(const machine::SystemSpec& system);
-// One with this root.
+// The tree of a broadcast from this root.
 Tree tree_from(const machine::SystemSpec& system, Rank root);
 
 }  // namespace moire::collective

@@ -1,4 +1,4 @@
-// Time in which a queue does nothing: what holds back the operations behind it.
+// The operator delay: time in which a queue does nothing, which holds back the operations behind it.
 #include "models/workload/kernel/operators.hpp"
 
 namespace moire::kernel {

@@ -1,5 +1,5 @@
-// One training iteration of DLRM: dense layers data-parallel, embedding tables table-parallel (paper 0's scale-out
-// study).
+// One training iteration of DLRM with data-parallel dense layers and table-parallel embeddings, as in the scale-out
+// study of arXiv 2305.06942.
 #include "models/workload/kernel/embedding_spec.hpp"
 #include "models/workload/kernel/gemm.hpp"
 #include "models/workload/kernel/operators.hpp"
@@ -13,7 +13,7 @@ struct DlrmSpec {
   EmbeddingSpec embedding;  // its schedule says whether the forward All-to-All is fused
   std::int64_t bottom_layers = 0;
   std::int64_t top_layers = 0;
-  std::int64_t width = 0;  // of every dense layer
+  std::int64_t width = 0;  // inputs and outputs of every dense layer
   builder::DataType dtype = builder::DataType::bf16;
   static void describe(config::Describer<DlrmSpec>& d);
 };
@@ -44,8 +44,8 @@ std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const libraries:
   return check_embedding(embedding, system);
 }
 
-// Bottom MLP, embedding + All-to-All, interaction, top MLP; then backward: top MLP, interaction, All-to-All of the
-// gradients, embedding update, bottom MLP, optimiser of the dense layers. One queue.
+// Forward: bottom MLP, embedding and All-to-All, interaction, top MLP. Backward: top MLP, interaction, All-to-All of
+// the gradients, embedding update, bottom MLP, optimiser of the dense layers. All of it is on one queue.
 void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   const EmbeddingSizes sizes(spec.embedding, build.ranks());
   const std::int64_t batch = sizes.samples_per_rank;
@@ -54,7 +54,7 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   };
   const GemmSpec forward{.m = batch, .n = spec.width, .k = spec.width, .dtype = spec.dtype};
   const GemmSpec weight_gradient{.m = spec.width, .n = spec.width, .k = batch, .dtype = spec.dtype};
-  const double all_vectors = sizes.bytes_per_peer.value * build.ranks();  // what a rank's samples receive of all tables
+  const double all_vectors = sizes.bytes_per_peer.value * build.ranks();  // bytes of all tables for a rank's samples
   const double dense = static_cast<double>(batch * spec.width) * builder::bytes_of(spec.dtype);
   const double gathered =
       static_cast<double>(spec.embedding.tables_per_gpu * spec.embedding.global_batch * spec.embedding.pooling) *
@@ -70,7 +70,7 @@ void append_dlrm(builder::Builder& build, const DlrmSpec& spec) {
   append_stream(build, {.read = Bytes{all_vectors + dense}, .write = Bytes{all_vectors + dense}},
                 "interaction_backward");
   collective::append(build, exchange_of(spec.embedding, sizes, build.ranks()), "gradient_all_to_all");
-  // Every gathered row is read, changed and written back (SGD; rows met twice in a batch are not merged).
+  // Every gathered row is read, changed and written back (SGD). Rows that occur twice in a batch are not merged.
   append_stream(build, {.read = Bytes{gathered}, .write = Bytes{gathered}}, "embedding_update");
   layers(spec.bottom_layers, "bottom_backward_data", forward);
   layers(spec.bottom_layers, "bottom_backward_weights", weight_gradient);

@@ -1,5 +1,5 @@
-// Bulk-synchronous: the embedding kernel writes all results to a local buffer, from which an All-to-All moves
-// them (models/workload/collective).
+// The bulk-synchronous schedule: the embedding kernel writes all results to a local buffer, from which an All-to-All
+// moves them (models/workload/collective).
 #include <algorithm>
 
 #include "models/workload/kernel/embedding_spec.hpp"
@@ -8,7 +8,7 @@ namespace moire::kernel {
 
 namespace {
 
-// One logical workgroup = one (table, block of samples), in the order of the tables.
+// A workgroup does one task: a block of samples of one table. Tasks go table by table.
 class EmbeddingBody final : public program::KernelBody {
  public:
   enum Shape : std::uint16_t { gather, first_gather };

@@ -1,9 +1,9 @@
-// Fused: one persistent kernel whose workgroups send results as they finish (paper 0, mechanism 1-5).
+// The fused schedule: one persistent kernel whose workgroups send results as they finish (arXiv 2305.06942).
 //
-// Inside a node workgroups store results straight into the peer's output; after its last task for a peer a workgroup
-// releases its stores and raises its ready flag there. Between nodes the results of a slice gather in a local buffer;
-// the workgroup that completes the slice puts it, and its flag rises at the receiver. At the end every rank's
-// workgroups poll what the rank awaits.
+// Within a node workgroups store results straight to the peer's output. After its last task for a peer a workgroup
+// releases its stores and raises its ready flag there. Between nodes the results of a slice are gathered in a local
+// buffer; the workgroup that completes the slice puts it together with a flag at the receiver. At the end the
+// workgroups of every rank poll the flags that the rank awaits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,14 +25,14 @@ class FusedEmbeddingBody final : public program::KernelBody {
     part::Reach reach;
     Order order = Order::slices_in_turn;
     std::int64_t physical = 0;  // workgroups of the persistent kernel
-    std::int64_t tasks = 0;     // logical workgroups of one destination
-    std::int64_t blocks = 0;    // of one table and destination
-    std::int64_t bags = 0;      // of a full block
+    std::int64_t tasks = 0;     // tasks for one destination
+    std::int64_t blocks = 0;    // tasks of one table and destination
+    std::int64_t bags = 0;      // samples of a full block
     std::int64_t samples = 0;   // of one destination
     std::int64_t tasks_per_slice = 1;
     double vector_bytes = 0;
     Time fence;
-    Time before_first;  // of a workgroup's tasks
+    Time before_first;  // delay before a workgroup's first task
     std::uint32_t queue_pairs = 1;
     program::FlagBlock ready;       // per source: ready workgroups (node) or arrived slices (network)
     program::FlagBlock slice_done;  // per destination and slice: finished tasks
@@ -45,9 +45,9 @@ class FusedEmbeddingBody final : public program::KernelBody {
     stage,
     store_to_peer,
     of_first
-  };  // a gather + of_first: of a first task
+  };  // for first tasks: number of a gather + of_first
 
-  // Of the lists below.
+  // Memory of the lists below, in bytes.
   static double bytes(const Arguments& a) {
     const auto physical = static_cast<double>(a.physical);
     const Rank lists = turned(a.order) ? a.reach.gpus_per_node() : a.ranks;
@@ -61,8 +61,8 @@ class FusedEmbeddingBody final : public program::KernelBody {
   std::int64_t workgroups(Rank) const override { return arguments_.physical; }
   bool turns(Rank by) const override { return turned() && by % arguments_.reach.gpus_per_node() == 0; }
 
-  // Tasks, behind the last one for each peer of the node a release and a ready flag, polling. A workgroup without any
-  // task for a peer tells it at once.
+  // A workgroup does its tasks and then polls. After its last task for a peer of the node it releases its stores and
+  // raises its ready flag there; peers for which it has no task get the flag at the start.
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     std::int64_t at = step;
     if (at-- == 0) {
@@ -79,7 +79,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
       if (at < 2 * (release.after - done)) break;
       at -= 2 * (release.after - done);
       done = release.after;
-      if (at == 0 && (done > 0 || turn == 0)) fence_step(phase);  // one for all that are told at once
+      if (at == 0 && (done > 0 || turn == 0)) fence_step(phase);  // peers that get the flag at the start share one
       if (at == 1) signal_step(rank, node + release.gpu, phase);
       if (at < 2) return true;
       at -= 2;
@@ -98,20 +98,20 @@ class FusedEmbeddingBody final : public program::KernelBody {
     std::int64_t within;  // among the destination's tasks
   };
   struct Release {
-    std::int64_t after;  // so many tasks of the workgroup
-    Rank gpu;            // of the node
+    std::int64_t after;  // number of the workgroup's tasks before it
+    Rank gpu;            // the peer's number in the node
   };
 
-  // What a rank does for another one depends on how far that is behind it alone.
+  // True if what a rank does for another one depends only on the distance between them.
   bool turned() const { return turned(arguments_.order); }
   static bool turned(Order order) { return order == Order::slices_in_turn || order == Order::peer_by_peer; }
-  // GPUs of a node have their own, and where ranks are not alike, all ranks.
+  // The number of lists: one per GPU of a node, or one per rank if ranks differ.
   Rank lists() const { return turned() ? arguments_.reach.gpus_per_node() : arguments_.ranks; }
 
-  // Of every workgroup and peer of its node, in the order in which they come.
+  // Lists for every workgroup when it releases its stores to each peer of its node, in this order.
   void list_releases() {
-    // How many of its tasks a workgroup has done when the last one for a peer is over, of rank 0. The list of another
-    // rank is the same, or the same turned so that it begins with the next rank.
+    // For rank 0: the number of tasks that a workgroup has done after its last one for each rank. The list of another
+    // rank is the same, or is rotated so that it begins with the next rank.
     std::vector<std::int64_t> last(static_cast<std::size_t>(arguments_.physical * arguments_.ranks));
     for (std::int64_t number = 0; number < arguments_.tasks * arguments_.ranks; ++number) {
       const std::int64_t at = number % arguments_.physical * arguments_.ranks + task_at(0, number).to;
@@ -134,7 +134,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     }
   }
 
-  // How many of a workgroup's tasks stand before number `end` of the list.
+  // How many of the first `end` tasks of the list are the workgroup's.
   std::int64_t tasks_before(std::int64_t workgroup, std::int64_t end) const {
     return end <= workgroup ? 0 : (end - workgroup + arguments_.physical - 1) / arguments_.physical;
   }
@@ -144,7 +144,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     switch (arguments_.order) {
       case Order::slices_in_turn:
         break;
-      case Order::peer_by_peer:  // beginning with the next rank, so that every link has one sender
+      case Order::peer_by_peer:  // begins with the next rank, so that every link has one sender
         return {(rank + 1 + static_cast<Rank>(number / arguments_.tasks)) % arguments_.ranks,
                 number % arguments_.tasks};
       case Order::by_destination:
@@ -155,7 +155,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
         return {static_cast<Rank>(block / arguments_.blocks), table * arguments_.blocks + block % arguments_.blocks};
       }
     }
-    // The peers' slices in turn, so that all links work at once, then the own tasks.
+    // The peers' slices come in turn, so that all links work at once; then come the rank's own tasks.
     if (number >= peers * arguments_.tasks) return {rank, number - peers * arguments_.tasks};
     const std::int64_t before_last = (arguments_.slices() - 1) * arguments_.tasks_per_slice;  // of one peer
     std::int64_t slice_tasks = arguments_.tasks_per_slice;
@@ -218,7 +218,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
     return std::min(arguments_.bags, arguments_.samples - task % arguments_.blocks * arguments_.bags);
   }
 
-  // Source number `index` of the remote ranks, spread over the physical workgroups.
+  // Polls the flag of remote source number `index`. Sources are spread over the physical workgroups.
   bool poll_step(Rank rank, std::int64_t index, Phase& phase) const {
     if (index >= arguments_.ranks - 1) return false;
     const Rank from = (rank + 1 + static_cast<Rank>(index)) % arguments_.ranks;
@@ -242,7 +242,8 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   kernel.resources.threads = spec.threads;
   kernel.resources.registers_per_thread = spec.fused_registers_per_thread;
   kernel.shapes.resize(FusedEmbeddingBody::of_first);
-  // Where peers take turns they meet a table together, the own rank later; else it is walked through for every rank.
+  // With slices in turn all peers read a table together, and the rank itself reads it later. by_table reads every table
+  // once; the other orders read all tables for each destination.
   Walk walk;
   walk.passes = spec.order == Order::by_table ? 1 : spec.order == Order::slices_in_turn && ranks > 1 ? 2 : ranks;
   walk.workgroups = builder::resident_workgroups(build, kernel.resources);
@@ -253,8 +254,8 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec) 
   program::PhaseShape& stage = kernel.shapes[FusedEmbeddingBody::stage];
   stage = keep;
   stage.name = "gather to slice";
-  // Stores to a peer are posted: the workgroup takes up its next task and meets them again in the release. The peers'
-  // arrive meanwhile, so every memory sees loads and stores mixed.
+  // Stores to a peer are posted: the workgroup goes on with its next task and waits for them only in the release.
+  // Stores of peers arrive meanwhile, so every memory sees loads and stores mixed.
   program::PhaseShape& gather = kernel.shapes[FusedEmbeddingBody::gather_for_peer];
   gather = gather_shape(spec, build.gpu(), "gather for peer", walk);
   const double stored = sizes.vector_bytes * keep.write_miss;

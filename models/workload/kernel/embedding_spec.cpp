@@ -12,7 +12,7 @@ namespace moire::kernel {
 
 namespace {
 constexpr double most_flags = 1e9;  // 12 GB of simulated flag memory
-constexpr double load_bytes = 16;   // of one thread: the widest load there is
+constexpr double load_bytes = 16;   // bytes of one thread's widest load
 }  // namespace
 
 void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
@@ -114,7 +114,7 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
                            fmt::format("{} would be", (spec.slice_vectors + spec.bags_per_workgroup - 1) /
                                                           spec.bags_per_workgroup * spec.bags_per_workgroup)};
   }
-  // The fused kernel's flags: one ready flag per pair of ranks and a counter per slice.
+  // The fused kernel has one ready flag per pair of ranks and a counter per slice.
   const EmbeddingSizes sizes(spec, static_cast<program::Rank>(ranks));
   const double slices = std::ceil(static_cast<double>(sizes.tasks_per_rank * spec.bags_per_workgroup) /
                                   static_cast<double>(spec.slice_vectors));
@@ -146,7 +146,7 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
 
 namespace {
 
-// The row numbers of a task come first, one load of every thread at a time.
+// The rounds in which a workgroup loads the row numbers of a task; every thread loads once per round.
 double index_loads(const EmbeddingSpec& spec) {
   const double bytes = static_cast<double>(spec.bags_per_workgroup * spec.pooling) * spec.index_bytes.value;
   return std::ceil(bytes / (static_cast<double>(spec.threads) * load_bytes));
@@ -176,8 +176,8 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
   const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
   shape.flop = pooling * static_cast<double>(spec.dim);
-  // A thread loads its batch of rows, sums it up, and loads the next. A batch has as many rows of every bag of the task
-  // as fit into `in_flight`, and the batches of a task are alike but for the last.
+  // A thread loads a batch of rows, sums them, and loads the next batch. A batch has as many rows of every bag of the
+  // task as fit into the spec's `in_flight`; the shape's is the mean over the batches of a task.
   shape.pipelined = false;
   shape.random_rows = true;
   const double rows_at_once = std::max(1.0, std::floor(spec.in_flight.value / (bags * row)));
@@ -229,7 +229,7 @@ void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& s
 
 namespace {
 
-// What the recorders of validation/h200 write into a trace's header.
+// Keys of this operator that follow from a trace's header, as the recorders of validation/h200 write it.
 std::vector<std::pair<std::string, std::string>> keys_of_trace(const program::WgTraceHeader& header) {
   std::vector<std::pair<std::string, std::string>> keys;
   const auto find = [&](std::string_view key) -> const std::string* {

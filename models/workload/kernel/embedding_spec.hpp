@@ -1,4 +1,5 @@
-// Embedding bags with an All-to-All of their results (DLRM, table-parallel to batch-parallel): paper 0.
+// Embedding bags and an All-to-All of their results (DLRM: from table-parallel to batch-parallel), after Punniyamurthy
+// et al., arXiv 2305.06942.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 namespace moire::kernel {
 
 enum class Schedule { bulk_synchronous, fused, unfused_kernel, all_to_all };
-// Of the fused kernel's tasks. Results for other ranks first, the peers slice by slice in turn or one peer after the
-// other; or as the output lies, destination by destination; or table by table, as the batch lies.
+// The order of the fused kernel's tasks. slices_in_turn and peer_by_peer do the results for other ranks first: one
+// slice for each peer in turn, or all for one peer and then all for the next. by_destination follows the layout of the
+// output, by_table that of the batch.
 enum class Order { slices_in_turn, peer_by_peer, by_destination, by_table };
 
 struct EmbeddingSpec {
@@ -22,40 +24,40 @@ struct EmbeddingSpec {
   std::int64_t dim = 0;
   std::int64_t rows_per_table = 1'000'000;
   builder::DataType dtype = builder::DataType::fp32;
-  Bytes index_bytes{8};      // of one row number: int64, as PyTorch passes them
-  double zipf_exponent = 0;  // popularity of the k-th row ~ 1 / k^exponent; 0: all alike
-  // The kernel
-  std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup
+  Bytes index_bytes{8};      // of one row number; PyTorch passes int64
+  double zipf_exponent = 0;  // the k-th row is read with probability ~ 1 / k^exponent; 0: all alike
+  // The embedding kernel
+  std::int64_t bags_per_workgroup = 8;  // output vectors of one logical workgroup (task)
   std::int64_t threads = 256;
   std::int64_t registers_per_thread = 32;
-  Bytes in_flight;     // of a workgroup, at most
-  Time start_up;       // of a workgroup of the first wave, until its first task
-  Time task_overhead;  // of a task, with nothing requested
+  Bytes in_flight;     // bytes of rows that a workgroup has requested, at most
+  Time start_up;       // from the start of a workgroup of the first wave to its first task
+  Time task_overhead;  // part of a task in which its workgroup requests nothing
   // The fused kernel
   std::int64_t fused_registers_per_thread = 72;
   Order order = Order::slices_in_turn;
   std::int64_t slice_vectors = 32;  // vectors of one put between nodes
-  std::optional<Time> fence;        // release of the stores before a ready flag; absent: the port's
-  // The bulk-synchronous one
+  std::optional<Time> fence;        // time to release the stores before a ready flag; absent: port.fence of the GPU
+  // The bulk-synchronous schedule
   collective::Engine engine = collective::Engine::cu;  // of the All-to-All
   std::optional<libraries::LibrarySpec> library;
   static void describe(config::Describer<EmbeddingSpec>& d);
 };
 
-// Output vectors, bytes and slices per rank and peer.
+// Sizes per rank and per peer.
 struct EmbeddingSizes {
   EmbeddingSizes(const EmbeddingSpec& spec, program::Rank ranks);
   std::int64_t samples_per_rank;  // of the global batch
-  std::int64_t blocks;            // logical workgroups of one (table, destination)
-  std::int64_t tasks_per_rank;    // of one destination: tables x blocks
+  std::int64_t blocks;            // tasks of one (table, destination)
+  std::int64_t tasks_per_rank;    // for one destination: tables x blocks
   double vector_bytes;
   Bytes bytes_per_peer;
 };
 
-// Its All-to-All.
+// The All-to-All of the results.
 collective::Collective exchange_of(const EmbeddingSpec& spec, const EmbeddingSizes& sizes, program::Rank ranks);
 
-// Says what is wrong with the sizes and what would be right; nothing if they fit the machine.
+// Returns what is wrong with the sizes and what would be right; nothing if they fit the machine.
 std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const libraries::EquippedSystem& system);
 
 void append_embedding_all_to_all(builder::Builder& build, const EmbeddingSpec& spec);
@@ -64,21 +66,21 @@ void append_fused_embedding(builder::Builder& build, const EmbeddingSpec& spec);
 
 // How a kernel walks through the tables of its GPU.
 struct Walk {
-  std::int64_t passes = 1;      // how often, each time with another part of the samples
-  std::int64_t workgroups = 1;  // on the GPU at once, at neighbouring tasks
+  std::int64_t passes = 1;      // times that it walks through all tables, each time for another part of the samples
+  std::int64_t workgroups = 1;  // on the GPU at once, which work on neighbouring tasks
 };
 
-// Demands of one output vector (unit of work: a vector); where the result goes is added by the caller.
+// Demands of gathering one output vector, which is the unit of work. The caller adds where the result goes.
 program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, std::string name,
                                  const Walk& walk);
 
-// Share of the results that arrive in a GPU's memory, own or peers', that it takes before the kernel ends; `gather` is
-// that of one vector.
+// Share of the results stored to a GPU's memory, its own and its peers', that the caches write back before the kernel
+// ends. `gather` is the shape of one vector.
 double results_written_back(const EmbeddingSpec& spec, const machine::GpuSpec& gpu, const program::PhaseShape& gather);
 
-// The first tasks of a GPU's workgroups go in step: all of them start up, then wait for row numbers, and nothing is
-// asked of the memory meanwhile. What precedes their rows is a delay, and the shape is of the rows alone; later tasks
-// mix, and have all of it in their shape.
+// The first tasks of a GPU's workgroups run in step: all workgroups start up and then wait for row numbers, and the
+// memory is idle meanwhile. So this time is a delay, and the shape of a first task covers its rows only. Later tasks
+// are out of step, so their shape contains all of it.
 Time before_first_rows(const EmbeddingSpec& spec, const machine::GpuSpec& gpu);
 program::PhaseShape of_first_task(program::PhaseShape gather);
 

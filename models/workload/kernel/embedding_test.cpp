@@ -34,7 +34,7 @@ std::string text(const Case& c) {
          std::to_string(c.slice) + ", order " + std::to_string(static_cast<int>(c.order));
 }
 
-// Full and short blocks, one task and many, fewer tasks than workgroups and more, slices that end short.
+// The cases have full and short blocks, one task and many, fewer and more tasks than workgroups, and short last slices.
 std::vector<Case> cases() {
   std::vector<Case> all;
   struct Place {
@@ -111,14 +111,14 @@ std::vector<Phase> steps(const program::Kernel& kernel, Rank rank, std::int64_t 
   }
 }
 
-// A task begins with its gather; stores to a peer are posted behind it.
+// True for the gather with which a task begins; the stores to a peer that follow it are posted.
 bool gathers(const Phase& phase) { return phase.kind == Phase::Kind::work && !phase.posted; }
 
 // --- What the generators make
 // -----------------------------------------------------------------------------------------
 
-// Tasks are (table, block of samples) of one destination: every destination gets as many full and short blocks as there
-// are, so every sample of every table once.
+// A task is a (table, block of samples) of one destination. Every destination gets as many full and short blocks as
+// there are, and so every sample of every table once.
 TEST(FusedEmbedding, TasksCoverEveryTableSampleAndDestinationOnce) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -189,7 +189,8 @@ std::vector<Rank> destinations(const program::Kernel& kernel, Rank rank) {
   return order;
 }
 
-// Remote first: the own tasks come last, and no peer is ever more than a slice ahead of another. Rank + 1 begins.
+// Results for other ranks come first, beginning with rank + 1, and the own tasks come last. No peer is ever more than a
+// slice ahead of another.
 TEST(FusedEmbedding, RemoteResultsComeFirstAndPeersTakeTurns) {
   for (const Case& c : cases()) {
     if (c.order != Order::slices_in_turn) continue;
@@ -244,8 +245,8 @@ TEST(FusedEmbedding, PeerByPeerAndByTableAreAsTheirNamesSay) {
   }
 }
 
-// Behind its last task for a peer of the node, and no earlier or later, a workgroup releases its stores and tells that
-// peer. Peers that it has no task for are told first, behind one release.
+// A workgroup releases its stores and tells a peer of the node directly after its last task for it. Peers for which it
+// has no task are told first, after a single release.
 TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -294,7 +295,8 @@ TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   }
 }
 
-// Every slice is put by whoever completes it; its bytes are those of its tasks, and all slices are a peer's bytes.
+// The workgroup that completes a slice puts it. Its bytes are those of its tasks, and all slices together are a peer's
+// bytes.
 TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -347,7 +349,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
   }
 }
 
-// Nobody waits for a flag that is raised less often, and every remote source is awaited once.
+// Nobody waits for more raises of a flag than there are, and every remote source is awaited once.
 TEST(FusedEmbedding, FlagsAreRaisedAsOftenAsAwaited) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -439,8 +441,8 @@ TEST(BulkEmbedding, ItsPartsAloneAreItsParts) {
   }
 }
 
-// 5 us to start, 0.4 us of the task, then two loads of 400 ns: 16 bags of 64 row numbers of 8 B are 8 KiB, twice 256
-// threads x 16 B. Whoever comes later has this in its shape.
+// Start-up takes 5 us, the overhead of the task 0.4 us, and then two loads take 400 ns each: 16 bags of 64 row numbers
+// of 8 B are 8 KiB, twice 256 threads x 16 B. Later tasks have this in their shape.
 TEST(Embedding, FirstTasksWaitInStepThenGather) {
   Case c{2, 1, link::Wiring::nvswitch, 64, 256, 16, 32, Order::peer_by_peer};
   for (const Schedule schedule : {Schedule::fused, Schedule::unfused_kernel}) {
@@ -491,7 +493,7 @@ TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
   const machine::GpuSpec gpu = machine::example_gpu();
   program::PhaseShape shape = gather_shape(spec, gpu, "gather", {});
   EXPECT_DOUBLE_EQ(shape.read, 20 * (160 + 8));
-  const double open = gpu.hbm.random_access_cost.value;  // of a row, beside its grains
+  const double open = gpu.hbm.random_access_cost.value;  // cost of opening a row, besides its grains
   EXPECT_DOUBLE_EQ(shape.read_overfetch, (192 + open) / 160);
   EXPECT_DOUBLE_EQ(shape.flop, 20 * 40);
   spec.dtype = builder::DataType::bf16;  // 80 B: two grains
@@ -499,18 +501,17 @@ TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
   EXPECT_DOUBLE_EQ(shape.read, 20 * (80 + 8));
   EXPECT_DOUBLE_EQ(shape.read_overfetch, (128 + open) / 80);
   spec.rows_per_table = 1000;
-  // 16 samples read 320 times of 1,000 rows, which fit: 1,000 (1 - e^-0.32) for the first time. Row numbers always
-  // miss.
+  // 16 samples make 320 reads of 1,000 rows, which fit in the cache: 1,000 (1 - e^-0.32) of the reads are the first of
+  // their row. Row numbers always miss.
   const double first = 1000 * (1 - std::exp(-0.32)) / 320;
   EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).read_miss, (80 * first + 8) / 88, 1e-6);
 }
 
-// Four workgroups at 8 bags of a table of 16 samples each are at two tables; the cache holds 500 of 1,000 rows for
-// each.
+// Four workgroups of 8 bags work on two tables of 16 samples at a time. The cache holds 500 of the 1,000 rows of each.
 TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   spec.rows_per_table = 1000;
-  spec.pooling = 100'000;  // long enough to forget how it began
+  spec.pooling = 100'000;  // so many reads that the cold start does not matter
   machine::GpuSpec gpu = machine::example_gpu();
   gpu.l2.capacity = {1000 * 256.};
   gpu.l2.usable_share = 1;
@@ -521,7 +522,7 @@ TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   EXPECT_NEAR(misses(4), (128 + 8.) / 264, 1e-3);
 }
 
-// 8 bags of 256 B: 16 kB have room for 8 rows of each, so 20 rows take three batches; short bags ask for less.
+// 8 bags of rows of 256 B: 16 kB hold 8 rows of each, so 20 rows take three batches. Shorter bags request less.
 TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   const machine::GpuSpec gpu = machine::example_gpu();
@@ -535,7 +536,8 @@ TEST(GatherShape, ABatchHasAsManyRowsOfEveryBagAsFit) {
   EXPECT_DOUBLE_EQ(gather_shape(spec, gpu, "gather", {}).in_flight.value, 1000);
 }
 
-// 8 bags: 20 rows each of 8 B are 1,280 B of row numbers, one load of 256 threads; of 500 rows eight.
+// 8 bags of 20 rows have 1,280 B of row numbers of 8 B, which take one load of 256 threads; bags of 500 rows take
+// eight.
 TEST(GatherShape, RowNumbersComeBeforeRows) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   const machine::GpuSpec gpu = machine::example_gpu();
@@ -553,17 +555,17 @@ TEST(GatherShape, RowNumbersComeBeforeRows) {
 
 TEST(FusedEmbedding, FewerWorkgroupsFitWithMoreRegisters) {
   const Case c{2, 1, link::Wiring::nvswitch, 64, 256, 8, 32, Order::slices_in_turn};
-  EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: four on a CU of 1,024
+  EmbeddingSpec spec = spec_of(c, Schedule::fused);  // 256 threads: four workgroups on a CU of 1,024
   spec.fused_registers_per_thread = 64;
   EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 32);
-  spec.fused_registers_per_thread = 72;  // three
+  spec.fused_registers_per_thread = 72;  // three per CU
   EXPECT_EQ(kernel_of(*program_of(system_of(c), spec)).body->workgroups(0), 24);
 }
 
 // --- What a machine makes of them
 // -------------------------------------------------------------------------------------------
 
-// No schedule beats its memory, its port or its NIC.
+// No schedule is faster than its memory, its port or its NIC allow.
 TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
   for (const Case& c : cases()) {
     for (const Schedule schedule : {Schedule::fused, Schedule::bulk_synchronous}) {
@@ -584,13 +586,14 @@ TEST(Embedding, NoShapeDeadlocksOrBeatsTheHardware) {
       EXPECT_GE(result.end.seconds(), std::max({memory, stores, puts}));
       const double by_nic = vectors * (ranks - 1 - wired) * 256 * ranks;
       EXPECT_GE(result.traffic.put_bytes.value, by_nic);
-      if (schedule == Schedule::bulk_synchronous) continue;  // it sends credits too
+      if (schedule == Schedule::bulk_synchronous) continue;  // its All-to-All also puts credits
       EXPECT_EQ(result.traffic.put_bytes.value, by_nic);
     }
   }
 }
 
-// With work for many waves the fused kernel hides the shorter of the two behind the longer, up to its tail.
+// With many waves of work the fused kernel hides the shorter of gather and communication behind the longer, except for
+// its tail.
 TEST(Embedding, FusionHidesTheCommunication) {
   for (const auto& [gpus, nodes] : {std::pair{4, 1}, {1, 2}, {2, 2}}) {
     Case c{gpus, nodes, gpus > 1 ? link::Wiring::nvswitch : link::Wiring::none, 32, 256, 8, 32, Order::slices_in_turn};

@@ -15,7 +15,7 @@ namespace moire::kernel {
 namespace {
 
 constexpr std::uint16_t main_loop = 0, store = 1;
-constexpr double sum_bytes = 4;  // of an element of C before it is rounded
+constexpr double sum_bytes = 4;  // of an element of C before it is rounded: fp32
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
@@ -35,7 +35,8 @@ class GemmBody final : public program::KernelBody {
     const std::int64_t number = (step - 1) / 2;
     const std::int64_t tile = place(workgroup) + number * launch_.workgroups;
     if (number < launch_.fixed_tiles && tile < launch_.tiles) return tile_step((step - 1) % 2, 1, phase);
-    // Behind the fixed tiles, where the last of them may be missing, comes one step: to take the others.
+    // The fixed tiles, of which the last may be missing, are followed by one step that takes further tiles from the
+    // counter.
     if (items(0) == 0 || number > launch_.fixed_tiles || (step - 1) % 2 == 1) return false;
     phase.kind = program::Phase::Kind::take;
     return true;
@@ -55,7 +56,7 @@ class GemmBody final : public program::KernelBody {
     phase.amount = tiles / real(launch_.tiles);
     return true;
   }
-  // Where a workgroup stands in the order of the fixed tiles.
+  // The position of a workgroup in the order of the fixed tiles, in which clusters are interleaved.
   std::int64_t place(std::int64_t workgroup) const {
     const std::int64_t size = launch_.kernel.cluster_size();
     const std::int64_t clusters = launch_.workgroups / size;
@@ -65,7 +66,8 @@ class GemmBody final : public program::KernelBody {
     const std::int64_t before = turn * (clusters / launch_.interleave) + std::min(turn, longer);
     return (before + cluster / launch_.interleave) * size + workgroup % size;
   }
-  // An equal share of all steps. Where it does not end with a tile, the sums so far go to whoever ends the tile.
+  // Stream-K: a workgroup does an equal share of all steps. If shares do not end with tiles, the partial sums are
+  // stored for the workgroup that finishes the tile.
   bool share_step(std::uint32_t step, program::Phase& phase) const {
     if (step > 1) return false;
     const double share = real(launch_.tiles) / real(launch_.workgroups);
@@ -76,7 +78,7 @@ class GemmBody final : public program::KernelBody {
   GemmLaunch launch_;
 };
 
-// Adds up the parts of a split k: the sums are in the cache where they fit.
+// The kernel that adds up the parts of a split k. Their sums are in the cache as far as they fit.
 program::Kernel reduction(const GemmSpec& spec, const GemmLaunch& launch) {
   constexpr std::int64_t threads = 512, most_workgroups = 512;
   const double elements = real(spec.m) * real(spec.n);
@@ -161,7 +163,8 @@ GemmKernel kernel_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
 
 namespace {
 
-// A stage is asked for again when it has arrived as a whole and was used.
+// How long a stage keeps its buffer, which is requested again only after the stage has arrived as a whole and has been
+// used.
 Time held_of(const libraries::TileSpec& tile, const GemmShape& shape, const machine::GpuSpec& gpu,
              const libraries::GemmLibrarySpec& library) {
   const auto cus = real(gpu.compute.total_cus());

@@ -1,4 +1,5 @@
-// Does the rule of configs/gemm/h200_cublaslt.yaml pick what cuBLASLt picked? traces/h200x2/gemm_kernels.csv
+// Checks that the rule of configs/gemm/h200_cublaslt.yaml picks most of the kernels that cuBLASLt picked in
+// traces/h200x2/gemm_kernels.csv.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -70,7 +71,7 @@ Agreement agreement(std::int64_t sms) {
   return count;
 }
 
-// The rule's weights were fitted to these.
+// The rule's weights were fitted to these launches.
 TEST(H200GemmChoice, PicksMostTiles) {
   const Agreement found = agreement(132);
   EXPECT_EQ(found.cases, 369);
@@ -78,14 +79,14 @@ TEST(H200GemmChoice, PicksMostTiles) {
   EXPECT_GE(found.all, 0.6 * 369);
 }
 
-// They were not fitted to those.
+// The weights were not fitted to these launches, for which cuBLASLt was told to use 124 SMs.
 TEST(H200GemmChoice, PicksMostTilesOnFewerSms) {
   const Agreement found = agreement(124);
   EXPECT_EQ(found.cases, 369);
   EXPECT_GE(found.tile, 0.65 * 369);
 }
 
-// What a kernel launches follows from its tile, cluster and split.
+// The grid of a kernel follows from its tile, cluster and split.
 TEST(H200GemmChoice, ThePersistentGridIsTheOneSeen) {
   const libraries::EquippedGpu gpu = h200();
   for (const auto& [shape, launch] : launches()) {

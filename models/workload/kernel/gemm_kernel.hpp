@@ -1,4 +1,4 @@
-// Which kernel a library takes for a matrix product, and how many of its workgroups a GPU holds.
+// Which kernel a library chooses for a matrix product, and how many of its workgroups a GPU holds.
 #pragma once
 
 #include <cstdint>
@@ -13,41 +13,41 @@ struct GemmShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  double element = 2;  // bytes
+  double element = 2;  // bytes of an element
 };
 
 struct GemmKernel {
   libraries::TileSpec tile;
   libraries::ClusterSpec cluster;
-  std::int64_t split = 1;  // parts of k
+  std::int64_t split = 1;  // number of parts of k
 
   std::int64_t cluster_size() const { return cluster.m * cluster.n; }
 };
 
-// The grid of tiles: whole clusters, so some tiles may lie outside of C.
+// The grid of tiles. It consists of whole clusters, so some tiles may lie outside C.
 struct TileGrid {
   TileGrid(const GemmShape& shape, const GemmKernel& kernel);
   std::int64_t rows;     // tiles along m
   std::int64_t columns;  // along n
-  std::int64_t parts;    // of k
-  std::int64_t depth;    // of a part: whole steps
+  std::int64_t parts;    // of k, which run as separate tiles
+  std::int64_t depth;    // length of a part along k, in whole steps of the tile
   std::int64_t tiles() const { return rows * columns * parts; }
 };
 
-// The LDS of a step is that of 16-bit elements: steps of wider ones are shorter.
+// The LDS of a stage is sized for 16-bit elements; with wider ones a stage covers less of k.
 program::WorkgroupResources resources_of(const libraries::GemmLibrarySpec& library, const GemmKernel& kernel);
 
-// Workgroups on at most `cus` CUs at once; 0 if a cluster does not fit.
+// Workgroups that at most `cus` CUs hold at once; 0 if a cluster does not fit.
 std::int64_t resident_workgroups(const machine::GpuSpec& gpu, const program::WorkgroupResources& resources,
                                  std::int64_t cus);
 
-// The kernel that the library's own costs make the cheapest on `cus` CUs (models/workload/libraries), among those that
-// agree with what is set already.
+// Parameters that are already given. choose_kernel() returns the cheapest kernel on `cus` CUs by the library's own
+// estimate (models/workload/libraries), among those that agree with them.
 struct Preset {
   const libraries::TileSpec* tile = nullptr;
   const libraries::ClusterSpec* cluster = nullptr;
   std::int64_t split = 0;
-  std::int64_t places_per_cu = 1;  // kernels of which a CU holds fewer workgroups are left out if others hold so many
+  std::int64_t places_per_cu = 1;  // kernels of which a CU holds at least so many workgroups are preferred
 };
 GemmKernel choose_kernel(const GemmShape& shape, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library,
                          std::int64_t cus, const Preset& preset = {});

@@ -15,8 +15,8 @@ namespace {
 using libraries::example_equipped;
 using ::testing::HasSubstr;
 
-// 8 CUs in 2 groups, 5 TFLOP/s a CU on the matrix units: a tile of 64 x 64 and k = 1,250 is 10.24 MFLOP, 2.048 us. Its
-// loads and stores take next to nothing.
+// 8 CUs in 2 groups, 5 TFLOP/s per CU on the matrix units: a tile of 64 x 64 with k = 1,250 has 10.24 MFLOP and takes
+// 2.048 us. Its loads and stores take next to nothing.
 libraries::EquippedSystem system(libraries::Schedule schedule = libraries::Schedule::one_tile) {
   libraries::EquippedSystem system = example_equipped(1);
   machine::GpuSpec& gpu = system.node.gpu;
@@ -29,7 +29,7 @@ libraries::EquippedSystem system(libraries::Schedule schedule = libraries::Sched
   gpu.compute.load_store_per_cu = {1e15};
   gpu.compute.bytes_in_flight_per_cu = {1e9};
   library.tiles = {"64x64x50x2"};
-  library.threads = 1024;  // a workgroup a CU
+  library.threads = 1024;  // one workgroup per CU
   library.registers_per_thread = 32;
   library.schedule = schedule;
   library.store_in_flight = {1e9};
@@ -67,15 +67,15 @@ TEST(Gemm, APartOfATileCostsAWholeOne) {
   GemmSpec spec = of(2, 4);
   spec.m -= 63;
   spec.n -= 1;
-  spec.k -= 49;  // and of a step
+  spec.k -= 49;  // and a part of a step
   EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
   spec = of(2, 4);
   spec.m += 1;
   EXPECT_NEAR(gemm_us(system(), spec), 2 * tile_us, 0.04) << "four more tiles of one row";
 }
 
-// Seven CUs are left. A workgroup of the persistent kernel finds no place and starts when another one ends; until then
-// seven do the work of eight.
+// The time of a GEMM, in times of a tile, beside a kernel that holds one of the 8 CUs. One workgroup of a persistent
+// kernel finds no place and starts when another one ends; until then seven do the work of eight.
 double beside_one(libraries::Schedule schedule, std::int64_t fixed, const GemmSpec& spec) {
   libraries::EquippedSystem beside = system(schedule);
   beside.software.gemm.fixed_tiles = fixed;
@@ -91,18 +91,18 @@ double beside_one(libraries::Schedule schedule, std::int64_t fixed, const GemmSp
 }
 
 TEST(Gemm, PersistentWorkgroupsShareWhatALateOneDoesNotDo) {
-  // 32 tiles, four waves of eight.
+  // 32 tiles are four waves of eight.
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent_stride, 0, of(4, 8)), 4 + 4, 0.1) << "it does its four alone";
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 0, of(4, 8)), 5, 0.1) << "ceil(32 / 7), and it finds none";
-  // 31 / 7: three of seven do five, the late one starts behind the others at 4 and does its own one.
+  // The seven do 31 tiles, so three of them do five. The late one starts at 4 and does its one fixed tile.
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 1, of(4, 8)), 5, 0.1);
-  // 30 / 7: two do five, the late one does two from 4 on.
+  // The seven do 30 tiles, so two of them do five. The late one starts at 4 and does its two fixed tiles.
   EXPECT_NEAR(beside_one(libraries::Schedule::persistent, 2, of(4, 8)), 6, 0.1);
   EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, of(4, 8)), 5, 0.1);
 }
 
-// 13 tiles on 8 workgroups: five of them have two. Interleaved by two these are 0, 2, 4, 6 and 1; the last one, which
-// comes late, has one, and the one before it has two.
+// 13 tiles on 8 workgroups: five workgroups have two. With an interleave of two these are 0, 2, 4, 6 and 1, so the last
+// one, which starts late, has only one.
 TEST(Gemm, FixedTilesMayBeInterleaved) {
   libraries::EquippedSystem two = system(libraries::Schedule::persistent);
   two.software.gemm.fixed_tiles = 2;
@@ -125,7 +125,7 @@ TEST(Gemm, FixedTilesMayBeInterleaved) {
 }
 
 TEST(Gemm, StreamKSharesTheStepsEqually) {
-  // 9 tiles on 8 workgroups: one wave and an eighth, not two.
+  // 9 tiles on 8 workgroups take one wave and an eighth, not two waves.
   EXPECT_NEAR(gemm_us(system(libraries::Schedule::stream_k), of(3, 3)), 9. / 8 * tile_us, 0.05);
   EXPECT_NEAR(gemm_us(system(libraries::Schedule::stream_k), of(2, 4)), tile_us, 0.02);
 }
@@ -137,7 +137,7 @@ TEST(Gemm, PartsOfKRunSideBySideAndAreAddedUp) {
   spec.split_k = 4;
   replay::Result result;
   const double us = gemm_us(split, spec, &result);
-  // 1,250 / 4 are 312.5: 7 steps of 50.
+  // A part of k has 1,250 / 4 = 312.5 elements, which take 7 steps of 50.
   EXPECT_NEAR(us, tile_us * 7 * 50 / 1250 + 1, 0.2);
   ASSERT_EQ(result.operations.size(), 2);
   EXPECT_EQ(result.operations[0].workgroups, 2 * 4);
@@ -151,11 +151,11 @@ TEST(Gemm, ClustersOfTilesReachBeyondC) {
   EXPECT_EQ(launch.tiles, 4 * 2);
   EXPECT_EQ(launch.resources.cluster, 4);
   EXPECT_NEAR(gemm_us(system(), spec), tile_us, 0.02);
-  // Seven free CUs hold one cluster of four: the second waits for it.
+  // Seven free CUs hold one cluster of four, so the second one waits for it.
   EXPECT_NEAR(beside_one(libraries::Schedule::one_tile, 0, spec), 2, 0.1);
 }
 
-// Every FLOP of the whole tiles and every byte of the operands and of C, whatever the schedule.
+// Every schedule does every FLOP of the whole tiles and moves every byte of the operands and of C.
 TEST(Gemm, DoesTheWholeWork) {
   for (const libraries::Schedule schedule : {libraries::Schedule::one_tile, libraries::Schedule::persistent,
                                              libraries::Schedule::persistent_stride, libraries::Schedule::stream_k}) {
@@ -209,17 +209,18 @@ TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
   const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
   EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).requested, 2 * 10 * 1.28e6);
   EXPECT_DOUBLE_EQ(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6);
-  // Waves of a row of tiles: ten times B, of which the cache holds half (B and a row of A: 1.408 MB).
+  // Each wave is a row of tiles, so B is read ten times. The cache holds half of it (B and a row of A: 1.408 MB).
   gpu.l2.capacity = {0.704e6};
   EXPECT_NEAR(traffic(shape, kernel, 10, 100, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2, 1);
-  // Two rows of tiles at once: B five times, of 1.536 MB.
+  // With two rows of tiles at once B is read five times; it and the rows of A are 1.536 MB.
   EXPECT_NEAR(traffic(shape, kernel, 20, 100, gpu).loaded, 2 * 1.28e6 + 4 * 1.28e6 * (1 - 0.704 / 1.536), 1);
-  // Workgroups of a wave that are far apart lose what they share: the row's A, 9 x 128 kB a wave.
+  // Workgroups of a wave that are far apart along k lose what they share: the row of A, 9 x 128 kB per wave.
   const double lost = (2 * 10 - 10 - 1) * 1.28e6 / 2;
   EXPECT_NEAR(traffic(shape, kernel, 10, 1000, gpu).loaded, 2 * 1.28e6 + 9 * 1.28e6 / 2 + lost, 1);
 }
 
-// A wave of 20 in stripes of four rows: five columns of the ten, so A twice for each; B once for each of three stripes.
+// A wave of 20 tiles covers five of the ten columns in a stripe of four rows. So A is loaded twice, and B once for each
+// of three stripes.
 TEST(GemmTraffic, StripesMayBeHigher) {
   libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {1};
@@ -238,7 +239,7 @@ TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {
   EXPECT_DOUBLE_EQ(traffic(shape, {{64, 64, 50, 1}, {2, 5}, 1}, 10, 1000, gpu).requested, (2 + 5) * 1.28e6);
 }
 
-// Memory-bound, with a cache too small for what many workgroups share: fewer of them are faster.
+// A memory-bound GEMM is faster with fewer workgroups if the cache is too small for what many of them share.
 TEST(GemmTraffic, FewerWorkgroupsMayFindMore) {
   libraries::EquippedGpu gpu = equipped_gpu();
   gpu.l2.capacity = {0.2e6};

@@ -11,12 +11,13 @@ namespace {
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
-// Elements, elements, number.
+// One side of C: its size and a tile's size in elements, and the number of tiles.
 struct Side {
   double size, tile, tiles;
 };
 
-// Tiles follow each other along `inner`, in stripes as high along `outer` as the tiles of a wave fill.
+// Bytes loaded from memory if tiles follow one another along `inner`, in stripes that are as high along `outer` as the
+// tiles of a wave fill.
 double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double wave, double requested, double k_bytes,
               double apart, const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const double whole_rows = std::ceil(wave / inner.tiles);
@@ -31,8 +32,9 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
   const double outer_bytes = outer.size * k_bytes;
   const double inner_bytes = inner.size * k_bytes;
   const double wave_side = in_column * outer.tile + in_row * inner.tile;
-  // Every operand once; the inner one for every stripe and the outer one for every wave of a stripe, unless the cache
-  // still holds it; and what the workgroups of a wave share, unless they are too far apart.
+  // Every operand is loaded once. Unless the cache still holds it, the inner one is loaded again for every stripe, and
+  // the outer one for every wave of a stripe. What the workgroups of a wave share is loaded again if they are too far
+  // apart along k.
   const double inner_again = (stripes - 1) * inner_bytes * (1 - found(inner_bytes + in_column * outer.tile * k_bytes));
   const double outer_again = (waves_of_stripe - 1) * outer_bytes * (1 - found(wave_side * k_bytes));
   const double once_a_wave = stripes * inner_bytes + waves_of_stripe * outer_bytes;
@@ -56,7 +58,7 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
                       k_bytes;
   const double along_m = loaded(columns, rows, grid, wave, traffic.requested, k_bytes, apart, gpu, library);
   const double along_n = loaded(rows, columns, grid, wave, traffic.requested, k_bytes, apart, gpu, library);
-  // Clusters go on in the direction in which they are longer; those of one tile in the one that loads less.
+  // Clusters proceed in the direction in which they are longer; kernels without clusters in the one that loads less.
   if (kernel.cluster_size() == 1) {
     traffic.loaded = std::min(along_m, along_n);
   } else {

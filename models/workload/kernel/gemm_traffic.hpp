@@ -1,5 +1,4 @@
-// What a GEMM loads out of the memory: every operand once, and again what the cache has lost by the time it is needed
-// again.
+// What a GEMM loads from memory: every operand once, and again where the cache has evicted it before its next use.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +8,11 @@
 namespace moire::kernel {
 
 struct Traffic {
-  double requested = 0;  // bytes out of the L2, by all workgroups
-  double loaded = 0;     // bytes out of the memory
+  double requested = 0;  // bytes that all workgroups request from the L2
+  double loaded = 0;     // bytes that the L2 loads from memory
 };
 
-// With `resident` workgroups on the GPU at once.
+// `resident` workgroups are on the GPU at once.
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
                      const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
 

@@ -12,9 +12,9 @@ namespace moire::kernel {
 namespace {
 
 constexpr std::int64_t threads = 256;
-constexpr double loaded_at_once = threads * 16 * 4.;  // of an array: 16 B a thread, four loads
+constexpr double loaded_at_once = threads * 16 * 4.;  // bytes of an array: four loads of 16 B per thread
 
-// Block b is workgroup b's, or that of workgroup b modulo their number.
+// Block b is done by workgroup b modulo the number of workgroups.
 class StreamBody final : public program::KernelBody {
  public:
   StreamBody(double blocks, std::int64_t workgroups)
@@ -32,7 +32,7 @@ class StreamBody final : public program::KernelBody {
 
  private:
   std::int64_t blocks_;
-  double all_;  // the last one counts as its share of a block
+  double all_;  // number of blocks; a last block that is not full counts as a fraction
   std::int64_t workgroups_;
 };
 
@@ -84,7 +84,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   shape.read = read;
   shape.write = written;
   shape.in_order = true;
-  shape.pipelined = false;  // loads a batch, waits for it, stores it
+  shape.pipelined = false;  // a batch is loaded, waited for and stored
   shape.in_flight = Bytes{read > 0 ? std::min(batch, block * read / total) : batch};
   shape.threads = threads;
   program::Kernel kernel;

@@ -9,18 +9,18 @@
 
 namespace moire::kernel {
 
-// A workgroup a block; or as many workgroups as the GPU holds, which walk over the blocks in equal steps.
+// One workgroup per block, or as many workgroups as the GPU holds, each of which takes every n-th block.
 enum class StreamSchedule { workgroup_a_block, grid_stride };
 
 struct StreamSpec {
   Bytes read{};
   Bytes write{};
-  // Instead of the two: arrays in, and one out, of so many bytes each
+  // Instead of read and write: `inputs` arrays are read and one is written, each of `bytes`
   std::int64_t inputs = 1;
   Bytes bytes{};
   StreamSchedule schedule = StreamSchedule::workgroup_a_block;
-  std::optional<Bytes> block{};      // read plus written by a workgroup
-  std::optional<Bytes> in_flight{};  // loads of a workgroup
+  std::optional<Bytes> block{};      // bytes that a workgroup reads and writes at a time
+  std::optional<Bytes> in_flight{};  // bytes that a workgroup requests before it waits
   static void describe(config::Describer<StreamSpec>& d);
 
   Bytes all_read() const { return bytes.value > 0 ? Bytes{bytes.value * static_cast<double>(inputs)} : read; }

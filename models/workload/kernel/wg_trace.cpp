@@ -22,13 +22,13 @@ constexpr double bare_flag = 8;  // bytes of a put that carries no result
 
 struct Task {
   Rank peer = 0;
-  bool last_for_peer = false;  // of its physical workgroup
+  bool last_for_peer = false;  // the last one of its physical workgroup
   TraceShapes::Use gather;
   double store = 0;
-  Time computing;  // as recorded
+  Time computing;  // recorded time
 };
 
-// What the trace says, dealt to the physical workgroups of the machine it runs on.
+// The tasks of the trace, dealt to the physical workgroups of the machine that replays it.
 struct Deal {
   Rank ranks = 0;
   TraceTiming timing = TraceTiming::modelled;
@@ -86,14 +86,14 @@ class WgTraceBody final : public program::KernelBody {
         phase.posted = true;
         return;
       case 2:
-        // What is put must be stored before, what is signalled too.
+        // Stores must be complete before the put, or before the flag is raised.
         if (task.peer == rank || (reached && !task.last_for_peer)) return;
         phase.kind = Phase::Kind::fence;
         phase.duration = deal_.fence;
         return;
       default:
         if (task.peer == rank || (reached && !task.last_for_peer)) return;
-        // Beyond the node the staged result of the task is put by its workgroup.
+        // To another node the workgroup puts the result of the task, which it has stored locally.
         phase.kind = reached ? Phase::Kind::signal : Phase::Kind::put;
         phase.bytes = Bytes{reached ? 0 : std::max(task.store, bare_flag)};
         phase.flag = deal_.ready.at(task.peer, rank);
@@ -103,7 +103,7 @@ class WgTraceBody final : public program::KernelBody {
   Deal deal_;
 };
 
-// Sums over the recorded rows, to stand beside the simulation. Stores have no row: a record tells when they were
+// Sums over the recorded rows, for comparison with the simulation. Stores are left out: a trace records when they were
 // issued, the replay when they have arrived.
 struct Recorded {
   program::PhaseTotal gather{"gather", 0, {}};
@@ -112,7 +112,7 @@ struct Recorded {
   double read = 0;
   double stored = 0;
   double flop = 0;
-  std::map<std::pair<Rank, std::uint32_t>, WgTraceRow> last;  // of each physical workgroup
+  std::map<std::pair<Rank, std::uint32_t>, WgTraceRow> last;  // the latest task of each physical workgroup
 
   void add(const WgTraceRow& row) {
     const auto count = [](program::PhaseTotal& phase, std::int64_t from, std::int64_t to) {
@@ -133,8 +133,8 @@ struct Recorded {
   }
 };
 
-// As many physical workgroups as recorded; where the machine cannot hold them all at once (they would wait for each
-// other for ever), as many as it holds, with the tasks dealt out in their recorded order.
+// Deals tasks to as many physical workgroups as recorded. If the machine cannot hold all of these at once, they would
+// wait for each other for ever; the tasks are then dealt in their recorded order to as many as it holds.
 void deal_tasks(std::vector<std::vector<Task>>& workgroups, const std::vector<std::pair<std::uint32_t, Task>>& in_order,
                 std::int64_t recorded, std::int64_t resident) {
   workgroups.resize(static_cast<std::size_t>(std::min(recorded, resident)));
@@ -154,9 +154,9 @@ void mark_last_for_peer(std::vector<Task>& tasks, Rank ranks) {
   }
 }
 
-// The first task that stands behind a wait of its workgroup; null where waits come last.
+// The first task that follows a wait of its workgroup; null if all waits come last.
 const WgTraceRow* task_behind_wait(const std::vector<WgTraceRow>& rows) {
-  std::map<std::pair<Rank, std::uint32_t>, std::int64_t> waited;  // since when
+  std::map<std::pair<Rank, std::uint32_t>, std::int64_t> waited;  // start of each workgroup's first wait
   for (const WgTraceRow& row : rows) {
     const auto before = waited.find({row.rank, row.wg});
     if (row.kind == WgTraceRow::Kind::wait) {

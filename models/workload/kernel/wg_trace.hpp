@@ -1,5 +1,5 @@
-// A kernel replayed from a workgroup trace: every recorded task gathers, computes and stores to its peer again, on the
-// machine it was recorded on or on another one.
+// Replays a kernel from a workgroup trace: every recorded task gathers, computes and stores to its peer again, on the
+// machine of the recording or on another one.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,8 @@
 namespace moire::kernel {
 
 enum class TraceTiming {
-  modelled,  // gather and stores take what the machine's models say
-  recorded,  // gather and arithmetic take the recorded time; stores and flags are modelled
+  modelled,  // the machine's models time gathers and stores
+  recorded,  // gathers and arithmetic take the recorded time; stores and flags are modelled
 };
 
 enum class TraceUnit { vector, matrix };
@@ -27,19 +27,19 @@ enum class TraceGaps { left_out, kept };
 struct WgTraceSpec {
   std::filesystem::path file;
   TraceTiming timing = TraceTiming::modelled;
-  std::optional<Bytes> row;              // of one random access, for the memory's access granularity
-  TraceUnit unit = TraceUnit::vector;    // version 1
-  TraceGaps gaps = TraceGaps::left_out;  // version 2
-  bool pipelined = false;                // version 2
+  std::optional<Bytes> row;              // bytes of one random access; memory fetches whole access grains
+  TraceUnit unit = TraceUnit::vector;    // only in traces of version 1
+  TraceGaps gaps = TraceGaps::left_out;  // only in traces of version 2
+  bool pipelined = false;                // only in traces of version 2
   double math_efficiency = 1;
   RankRule ranks = RankRule::as_recorded;
   double cache_miss = 1;      // share of the gathered bytes that no cache holds
-  std::optional<Time> fence;  // release of a workgroup's stores before its ready flag; absent: the port's
+  std::optional<Time> fence;  // time to release the stores before a ready flag; absent: port.fence of the GPU
   static void describe(config::Describer<WgTraceSpec>& d);
 };
 
-// What the phases of a trace's kernel are made of: shapes of equal demands are one. Demands are those of a byte, or of
-// a FLOP where nothing is loaded.
+// The phase shapes of a trace's kernel. Demands that differ only in amount share a shape, whose unit of work is a byte,
+// or a FLOP where nothing is loaded.
 class TraceShapes {
  public:
   struct Demand {
@@ -48,7 +48,8 @@ class TraceShapes {
     double flop = 0;
     program::Arithmetic unit = program::Arithmetic::vector_fp32;
   };
-  // The shape that `made` becomes with the demand, and how many units of it. Nothing where there are too many.
+  // Returns the shape of the demand, which is made from `made` if it is new, and how many of its units the demand is.
+  // Returns nothing if there are too many shapes.
   struct Use {
     std::uint16_t shape = 0;
     double amount = 0;
@@ -60,11 +61,12 @@ class TraceShapes {
   std::map<std::tuple<bool, program::Arithmetic, double>, std::uint16_t> known_;
 };
 
-// Appends the kernel of a trace of version 2, whose rows are the steps of workgroups.
+// Appends the kernel of a version 2 trace, whose rows are the steps of workgroups. Returns false after reporting what
+// is wrong.
 bool append_steps(builder::Builder& build, const WgTraceSpec& spec, const program::WgTrace& trace,
                   program::Kernel kernel, const config::Node& node, config::Diagnostics& diagnostics);
 
-// Reads the trace and appends its kernel; false after reporting what is wrong with the file or the machine.
+// Reads the trace and appends its kernel. Returns false after reporting what is wrong with the file or the machine.
 bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const config::Node& node,
                      config::Diagnostics& diagnostics);
 

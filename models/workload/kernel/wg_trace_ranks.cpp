@@ -16,9 +16,10 @@ TraceRanks::TraceRanks(const program::WgTrace& trace, Rank ranks, RankRule rule)
     if (row.kind == WgTraceRow::Kind::task) tasks_[row.rank].push_back(&row);
   }
   if (rule == RankRule::as_recorded) return;
-  // The first task of every workgroup, then the second: runs of tasks for one peer are whole then.
+  // Tasks are sorted into rounds: the first task of every workgroup, then the second, and so on. Tasks for one peer
+  // then form unbroken runs.
   for (auto& tasks : tasks_) {
-    std::map<std::uint32_t, std::uint32_t> done;  // by workgroup
+    std::map<std::uint32_t, std::uint32_t> done;  // tasks so far, by workgroup
     std::vector<std::pair<std::uint32_t, const WgTraceRow*>> rounds;
     for (const WgTraceRow* row : tasks) rounds.emplace_back(done[row->wg]++, row);
     std::stable_sort(rounds.begin(), rounds.end(), [](const auto& a, const auto& b) {
@@ -87,7 +88,8 @@ std::vector<WgTraceRow> TraceRanks::tasks_of(Rank rank) const {
       }
       continue;
     }
-    // A run that can be cut into parts for the new peers is; short runs go to one after the other.
+    // A run whose length the number of new peers divides is cut into a part for each of them. Tasks of other runs go to
+    // the new peers in turn.
     const std::size_t length = end - begin;
     for (std::size_t i = begin; i < end; ++i, ++seen[turn]) {
       const std::size_t part = length % times == 0 ? (i - begin) / (length / times) : seen[turn] % times;

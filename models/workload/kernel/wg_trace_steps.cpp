@@ -1,4 +1,4 @@
-// A trace of version 2: its rows are the steps of workgroups, and are taken again in their order.
+// Replays a trace of version 2: its rows are the steps of workgroups and are done in their recorded order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class Steps {
     raisers_ = std::make_shared<std::vector<Rank>>(raised_.size());
   }
 
-  // What cannot be replayed; nothing where all is well.
+  // Returns what cannot be replayed; nothing if everything can.
   std::optional<config::Problem> run(program::Program& program) {
     flags_ =
         program.add_flags({kernel_.name + ".flag", per_rank_,
@@ -120,7 +120,7 @@ class Steps {
       case Kind::work:
         return work(row, near);
       case Kind::store: {
-        // Beyond the node it is stored here first, and put when its flag is raised.
+        // For another node the data is stored locally first, and put when the flag is raised.
         if (!near) staged_[row.peer] += static_cast<double>(row.bytes);
         Phase& phase = add(Phase::Kind::work);
         phase.shape = near && row.peer != row.rank ? store_to_peer : store;
@@ -156,7 +156,7 @@ class Steps {
         return std::nullopt;
       }
       case Kind::task:
-        break;  // of version 1
+        break;  // only in version 1
     }
     return std::nullopt;
   }
@@ -200,8 +200,8 @@ class Steps {
   const program::WgTrace& trace_;
   program::Kernel& kernel_;
   std::vector<std::vector<std::vector<Phase>>> all_;
-  std::vector<Phase>* steps_ = nullptr;  // of the workgroup at hand
-  std::map<Rank, double> staged_;        // bytes for ranks beyond the node that no flag was raised for yet
+  std::vector<Phase>* steps_ = nullptr;  // of the current workgroup
+  std::map<Rank, double> staged_;        // bytes stored for ranks of other nodes that no flag has been raised for yet
   program::PhaseShape work_;
   TraceShapes shapes_;
   program::FlagBlock flags_;

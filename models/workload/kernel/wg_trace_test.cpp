@@ -71,8 +71,8 @@ TEST_F(WgTraceReplay, FlopsOfATaskTakeTheTimeOfTheirUnit) {
     const replay::Result result = run();
     return result.rank_end[0] - result.rank_end[1];
   };
-  EXPECT_NEAR(kernel("vector_fp32").us(), 100, 0.01);  // 1 TFLOP/s of a CU
-  EXPECT_NEAR(kernel("matrix_bf16").us(), 20, 0.01);   // 5 TFLOP/s
+  EXPECT_NEAR(kernel("vector_fp32").us(), 100, 0.01);  // at 1 TFLOP/s per CU
+  EXPECT_NEAR(kernel("matrix_bf16").us(), 20, 0.01);   // at 5 TFLOP/s per CU
 }
 
 TEST_F(WgTraceReplay, ATaskOfVersion1ThatOnlyComputesTakesItsTime) {
@@ -117,7 +117,7 @@ TEST_F(WgTraceReplay, BeyondTheNodeStoresArePutWithTheirFlag) {
   EXPECT_EQ(far.traffic.put_bytes, Bytes{3000});
 }
 
-// Two ranks, of which each has two tasks for the other and two for itself.
+// Two ranks, each with two tasks for the other one and two for itself.
 constexpr const char* four_tasks =
     "task,0,0,0,0,1,0,9,10,4096,0,512\ntask,0,1,1,0,1,0,9,10,4096,0,512\ntask,0,0,2,0,0,10,19,20,4096,0,512\n"
     "task,0,1,3,0,0,10,19,20,4096,0,512\ntask,1,0,0,0,0,0,9,10,4096,0,512\ntask,1,1,1,0,0,0,9,10,4096,0,512\n"
