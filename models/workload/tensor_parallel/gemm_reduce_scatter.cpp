@@ -2,7 +2,9 @@
 //
 // store: into a buffer of the owner, which has space for every source; a second kernel sums. add: remote atomics on the
 // owner's result. pull: tiles stay in the memory of the rank that computed them, and a second strand of the owner's
-// workgroups loads and adds them. Between nodes the GPU puts the tiles through the NIC.
+// workgroups loads and adds them. Between nodes: the GPUs of a node first add up their parts of a tile on the one that
+// has the owner's place in its node (its relay), which puts the sum, so that a NIC carries one sum instead of a part of
+// each GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +21,6 @@ using program::Phase;
 
 struct Terms {
   FusedLaunch launch;
-  part::Reach reach{};
   Rank ranks = 1;
   Mover mover = Mover::store;
   BlockOrder order{};
@@ -27,10 +28,27 @@ struct Terms {
   double element = 2;
   Time fence{};
   std::uint32_t queue_pairs = 1;
+  Rank neighbours = 1;  // GPUs of a node
+  // Flags at a relay: one per tile that it puts to other nodes, raised by every GPU of its node.
+  program::FlagBlock gathered{};
+  std::uint32_t most_tiles = 0;  // of one owner
   // Flags at the owner of a tile: one per tile, raised by every source; with pull one per tile and source.
   program::FlagBlock arrived{};
 
-  bool waits_inside() const { return launch.gemm.schedule != libraries::Schedule::one_tile; }
+  Rank places() const { return ranks / neighbours; }  // nodes
+  bool turns(Rank by) const { return launch.order.turns() && (places() == 1 || by % neighbours == 0); }
+  // With add: the kernel itself waits for the parts of others; else one behind it does.
+  bool ends_alone() const { return launch.gemm.schedule != libraries::Schedule::one_tile && places() == 1; }
+  // The GPU of the node of `rank` where its parts of the tiles of `owner` go: the owner, or its relay.
+  Rank target(Rank rank, Rank owner) const { return rank - rank % neighbours + owner % neighbours; }
+  // Of `relay`: the owner in the node `place` nodes on, and the flag of one of that owner's tiles.
+  Rank behind(Rank relay, Rank place) const { return (relay + place * neighbours) % ranks; }
+  program::FlagRef gathered_flag(Rank relay, Rank owner, std::uint32_t tile) const {
+    const Rank place = (owner + ranks - relay) % ranks / neighbours;
+    return gathered.at(relay, (place - 1) * most_tiles + tile);
+  }
+  // Parts that an owner adds up: those of its node, and a sum of each other node.
+  std::int64_t parts() const { return neighbours + places() - 1; }
   // Number of a tile among those of its owner, column by column.
   std::uint32_t number_of(Rank owner, std::int64_t slot, std::int64_t column) const {
     return static_cast<std::uint32_t>(column * launch.order.slots(owner) + slot);
@@ -58,7 +76,7 @@ class GemmBody final : public program::KernelBody {
   explicit GemmBody(Terms terms) : terms_(std::move(terms)), pieces_(terms_.launch.order.most_pieces()) {}
 
   std::int64_t workgroups(Rank) const override { return terms_.launch.workgroups; }
-  bool turns(Rank) const override { return terms_.launch.order.turns(); }
+  bool turns(Rank by) const override { return terms_.turns(by); }
   std::uint32_t strands(Rank) const override { return terms_.mover == Mover::pull ? 2 : 1; }
   bool strand_phase(Rank rank, std::int64_t workgroup, std::uint32_t strand, std::uint32_t step,
                     Phase& phase) const override {
@@ -107,9 +125,7 @@ class GemmBody final : public program::KernelBody {
     const auto& all = terms_.launch.order.pieces(tile.row);
     return number < all.size() && terms_.launch.width(tile.column) > 0 ? &all[number] : nullptr;
   }
-  bool stays(Rank rank, Rank owner) const {
-    return owner == rank || terms_.mover == Mover::pull || !terms_.reach.stores(rank, owner);
-  }
+  bool stays(Rank rank, Rank owner) const { return terms_.mover == Mover::pull || terms_.target(rank, owner) == rank; }
 
   void main_step(Phase& phase) const {
     phase.kind = Phase::Kind::work;
@@ -119,18 +135,18 @@ class GemmBody final : public program::KernelBody {
   void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t number, Phase& phase) const {
     const Piece* const own = piece(tile, number);
     if (own == nullptr) return;
-    const bool adds = terms_.mover == Mover::add && terms_.reach.stores(rank, own->owner);
+    const bool adds = terms_.mover == Mover::add;
     const bool here = stays(rank, own->owner);
     phase.kind = Phase::Kind::work;
     phase.shape = adds ? (here ? add : add_to_peer) : here ? store : store_to_peer;
-    phase.peer = here ? rank : own->owner;
+    phase.peer = here ? rank : terms_.target(rank, own->owner);
     phase.amount = terms_.bytes(own->rows, tile.column);
     phase.posted = terms_.launch.store_beside;
   }
   void fence_step(Rank rank, const TileOrder::Tile& tile, Phase& phase) const {
     for (std::size_t number = 0; number < pieces_; ++number) {
       const Piece* const own = piece(tile, number);
-      if (own == nullptr || (own->owner == rank && terms_.mover != Mover::pull)) continue;
+      if (own == nullptr || (stays(rank, own->owner) && terms_.mover != Mover::pull)) continue;
       phase.kind = Phase::Kind::fence;
       phase.duration = terms_.fence;
       return;
@@ -140,22 +156,17 @@ class GemmBody final : public program::KernelBody {
   void signal_step(Rank rank, const TileOrder::Tile& tile, std::size_t number, Phase& phase) const {
     const Piece* const own = piece(tile, number);
     if (own == nullptr) return;
-    phase.peer = own->owner;
     const std::uint32_t there = terms_.number_of(own->owner, own->slot, tile.column);
-    phase.flag = terms_.flag(own->owner, there, rank);
-    if (terms_.reach.stores(rank, own->owner)) {
-      phase.kind = Phase::Kind::signal;
-      return;
-    }
-    phase.kind = Phase::Kind::put;
-    phase.bytes = Bytes{terms_.bytes(own->rows, tile.column)};
-    phase.queue_pair = there % terms_.queue_pairs;
+    phase.kind = Phase::Kind::signal;
+    phase.peer = terms_.mover == Mover::pull ? own->owner : terms_.target(rank, own->owner);
+    phase.flag = phase.peer == own->owner ? terms_.flag(own->owner, there, rank)
+                                          : terms_.gathered_flag(phase.peer, own->owner, there);
   }
 
   // add: the kernel ends when all parts of the rank's own rows have arrived; its workgroups share the waits. With one
   // tile per workgroup, waiting workgroups would block others from the CUs, so the next kernel (SumBody) waits instead.
   bool wait_step(Rank rank, std::int64_t workgroup, std::int64_t step, Phase& phase) const {
-    if (terms_.mover != Mover::add || !terms_.waits_inside()) return false;
+    if (terms_.mover != Mover::add || !terms_.ends_alone()) return false;
     const std::int64_t tile = workgroup + step * terms_.launch.workgroups;
     if (tile >= terms_.own_tiles(rank)) return false;
     wait_for(rank, static_cast<std::uint32_t>(tile), rank, terms_.ranks, phase);
@@ -196,29 +207,51 @@ class GemmBody final : public program::KernelBody {
   std::size_t pieces_;  // most pieces of a row of tiles
 };
 
-// The second kernel. store: sums each of the rank's own tiles when all its parts have arrived. add: only waits for
-// them.
+// The second kernel. It sums each tile when all of its parts have arrived: first the tiles that the rank puts to other
+// nodes as their relay, then its own. With add it waits, and sums only what other nodes have put.
 class SumBody final : public program::KernelBody {
  public:
+  enum Shape : std::uint16_t { relayed, own };
+
   SumBody(Terms terms, std::int64_t workgroups) : terms_(std::move(terms)), workgroups_(workgroups) {}
-  std::int64_t workgroups(Rank rank) const override { return std::min(workgroups_, terms_.own_tiles(rank)); }
-  bool turns(Rank) const override { return terms_.launch.order.turns(); }
+  std::int64_t workgroups(Rank rank) const override { return std::min(workgroups_, tiles(rank)); }
+  bool turns(Rank by) const override { return terms_.turns(by); }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
-    const std::int64_t tile = workgroup + step / 2 * workgroups(rank);
-    if (tile >= terms_.own_tiles(rank)) return false;
-    if (step % 2 == 0) {
+    std::int64_t number = workgroup + step / 3 * workgroups(rank);
+    if (number >= tiles(rank)) return false;
+    Rank place = 1;
+    while (place < terms_.places() && number >= terms_.own_tiles(terms_.behind(rank, place)))
+      number -= terms_.own_tiles(terms_.behind(rank, place++));
+    const Rank owner = terms_.behind(rank, place);  // behind all other nodes: the rank itself
+    const bool relays = place < terms_.places();
+    const auto tile = static_cast<std::uint32_t>(number);
+    if (step % 3 == 0) {
       phase.kind = Phase::Kind::wait;
-      phase.flag = terms_.flag(rank, static_cast<std::uint32_t>(tile), rank);
-      phase.target = terms_.ranks;
-    } else if (terms_.mover == Mover::store) {
+      phase.flag = relays ? terms_.gathered_flag(rank, owner, tile) : terms_.flag(rank, tile, rank);
+      phase.target = relays ? terms_.neighbours : terms_.parts();
+    } else if (step % 3 == 1) {
+      if (terms_.mover == Mover::add && (relays || terms_.places() == 1)) return true;
       phase.kind = Phase::Kind::work;
-      phase.amount = terms_.own_bytes(rank, tile);
+      phase.shape = relays ? relayed : own;
+      phase.amount = terms_.own_bytes(owner, number);
       phase.peer = rank;
+    } else if (relays) {
+      phase.kind = Phase::Kind::put;
+      phase.peer = owner;
+      phase.bytes = Bytes{terms_.own_bytes(owner, number)};
+      phase.flag = terms_.flag(owner, tile, rank);
+      phase.queue_pair = tile % terms_.queue_pairs;
     }
     return true;
   }
 
  private:
+  std::int64_t tiles(Rank rank) const {
+    std::int64_t all = 0;
+    for (Rank place = 0; place < terms_.places(); ++place) all += terms_.own_tiles(terms_.behind(rank, place));
+    return all;
+  }
+
   Terms terms_;
   std::int64_t workgroups_;
 };
@@ -227,16 +260,17 @@ constexpr std::int64_t sum_threads = 512;
 constexpr double bytes_per_load = 16;  // per thread
 
 // Demands per byte of the result.
-program::PhaseShape sum_shape(const builder::Builder& build, const Terms& terms, double result_bytes) {
+program::PhaseShape sum_shape(const builder::Builder& build, const char* name, std::int64_t summed,
+                              double result_bytes) {
   program::PhaseShape shape;
-  shape.name = "sum";
-  shape.read = terms.ranks;
+  shape.name = name;
+  shape.read = static_cast<double>(summed);
   // The parts were written through the local L2, which still holds the most recent ones.
-  const double parts = result_bytes * terms.ranks;
+  const double parts = result_bytes * shape.read;
   shape.read_miss = 1 - memory::uniform_hit_ratio(build.gpu().l2, build.gpu().memory_side_cache, Bytes{parts});
   shape.write = 1;
   shape.pipelined = false;
-  shape.in_flight = Bytes{static_cast<double>(sum_threads) * bytes_per_load * terms.ranks};
+  shape.in_flight = Bytes{static_cast<double>(sum_threads) * bytes_per_load * shape.read};
   return shape;
 }
 
@@ -249,8 +283,8 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   if (own.schedule.value_or(build.system.software.gemm.schedule) == libraries::Schedule::one_tile)
     own.places_per_cu = 2;
   Terms terms{.launch = fused_launch(spec, own, build, 0)};
-  terms.reach = build.reach();
   terms.ranks = ranks;
+  terms.neighbours = build.reach().peers() + 1;
   terms.mover = spec.mover;
   terms.order = spec.order;
   terms.fetch = spec.fetch;
@@ -292,16 +326,23 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   const std::int64_t flags = spec.mover == Mover::pull ? tiles * ranks : tiles;
   const auto raised_by = [name = kernel.name](Rank rank, std::uint32_t) { return std::pair{rank, name}; };
   terms.arrived = build.program.add_flags({kernel.name + ".arrived", static_cast<std::uint32_t>(flags), raised_by});
+  if (terms.places() > 1) {
+    terms.most_tiles = static_cast<std::uint32_t>(tiles);
+    const std::uint32_t relayed = (terms.places() - 1) * terms.most_tiles;
+    terms.gathered = build.program.add_flags({kernel.name + ".gathered", relayed, raised_by});
+  }
   kernel.body = std::make_shared<GemmBody>(terms);
   build.queue.operations.emplace_back(std::move(kernel));
-  if (spec.mover == Mover::pull || (spec.mover == Mover::add && terms.waits_inside())) return;
+  if (spec.mover == Mover::pull || (spec.mover == Mover::add && terms.ends_alone())) return;
 
   program::Kernel sum;
   sum.name = build.unique("sum");
   sum.resources = {sum_threads, 32, Bytes{}, 1};
   const double result = terms.bytes(terms.launch.order.blocks().rows(0), 0) /
                         static_cast<double>(terms.launch.width(0)) * static_cast<double>(spec.gemm.n);
-  sum.shapes = {sum_shape(build, terms, result)};
+  // With add the parts of a node are one already.
+  const std::int64_t own_parts = spec.mover == Mover::add ? terms.places() : terms.parts();
+  sum.shapes = {sum_shape(build, "relay", terms.neighbours, result), sum_shape(build, "sum", own_parts, result)};
   const std::int64_t workgroups = spec.sum_workgroups > 0 ? spec.sum_workgroups : build.cus();
   sum.body = std::make_shared<SumBody>(terms, workgroups);
   build.queue.operations.emplace_back(std::move(sum));
