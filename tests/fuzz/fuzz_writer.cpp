@@ -62,7 +62,7 @@ ssize_t __wrap_write(int to, const void* bytes, std::size_t size) {
     if (size > 1) size = 1 + faults->random.below(size - 1);
   }
   if (const int error = error_of({ENOSPC, EIO, EFBIG, EDQUOT})) {
-    // Some of the bytes may have been taken before.
+    // A failing write may have written some of the bytes.
     if (size > 1 && faults->random.one_in(2)) (void)!__real_write(to, bytes, faults->random.below(size));
     return errno = error, -1;
   }
@@ -259,6 +259,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     keep_runs(with, file);
   }
   fs::remove(file);
-  require(fs::is_empty(folder()));  // no temporary file
+  require(fs::is_empty(folder()));  // no temporary file is left
   return 0;
 }

@@ -26,7 +26,7 @@ Harness harness_of(const char* name) {
   return nullptr;
 }
 
-constexpr std::size_t longest = 20'000;  // larger files are mutated in their first bytes only
+constexpr std::size_t longest = 20'000;  // larger files are cut to this many bytes before mutation
 
 // Copies the input to memory of exactly its size, so that sanitizers find reads beyond it.
 void feed(Harness harness, const std::string& input) {

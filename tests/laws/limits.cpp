@@ -205,11 +205,11 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
         work.keys.push_back({"peer_offset", std::to_string(own.gpus)});
         peers = 1;
       }
-      const double of_nic = static_cast<double>(own.gpus) / nics * peers;  // puts
+      const double of_nic = static_cast<double>(own.gpus) / nics * peers;  // puts per NIC
       limit = std::string("system.node.nic.") + random.of<const char*>({"bandwidth", "pcie_bandwidth", "message_rate"});
       if (limit.ends_with("message_rate")) {
         work.size = one.op == "all_to_all" ? ranks : 1;
-        seconds = 2 * of_nic / number(limit);  // data and flag
+        seconds = 2 * of_nic / number(limit);  // two messages per put: data and flag
       } else {
         // The NIC's bandwidth includes packet headers; that of PCIe is given for payload.
         seconds = of_nic * work.size * share / number(limit);

@@ -21,7 +21,7 @@ inline constexpr std::int64_t few_ranks = 16;
 
 struct Key {
   std::string name, text;
-  double ps = -1;  // value of a time, so that it can be scaled
+  double ps = -1;  // value if it is a time, so that it can be scaled; else -1
 };
 
 struct Workload {

@@ -18,7 +18,7 @@ inline Spot3 i(std::int32_t offset) { return {Buffer::input, offset}; }
 inline Spot3 o(std::int32_t offset) { return {Buffer::output, offset}; }
 inline Spot3 s(std::int32_t offset) { return {Buffer::scratch, offset}; }
 
-// A step that another depends on, or that was just made.
+// Position of a step, for dependencies of later ones.
 struct Made {
   std::int32_t gpu = 0;
   std::int32_t block = 0;
