@@ -211,15 +211,13 @@ bool symmetric(const Case& one) {
       work.op == "mscclpp")
     return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
-      work.is("algorithm", "tree") ||
-      work.find("gemm.m") != nullptr)  // ranks may have unequal rows, or all begin with the same block
+      work.is("algorithm", "tree") || work.find("gemm.m") != nullptr)  // unequal rows, or the same first block
     return false;
   // On a mesh channels use different rings, and some rings have one channel more than others.
   if (work.is("algorithm", "ring") && meshed(one.system) && !work.is("channels", "1")) return false;
-  return one.nodes == 1 ||
-         !(work.is("engine", "cu") || work.op == "kernel" || work.group == "embedding" ||
-           work.is("schedule", "bulk_synchronous") ||
-           work.is("schedule", "all_to_all"));  // rings enter a node at another GPU than they leave it
+  return one.nodes == 1 || !(work.is("engine", "cu") || work.op == "kernel" || work.group == "embedding" ||
+                             work.is("schedule", "bulk_synchronous") ||
+                             work.is("schedule", "all_to_all"));  // rings enter and leave a node at different GPUs
 }
 
 // In a reduction every rank owns a part. The parts are alike if all channels have the same number of cells of each.

@@ -77,8 +77,7 @@ class RandomExecution {
     std::size_t inner = 0;
     std::size_t progress = 0;  // within the current operation
     bool arrived = false;
-    std::set<std::size_t>
-        known;  // stores that may not have arrived: its own, and those of threads it synchronised with
+    std::set<std::size_t> known;  // stores that may be in flight: its own, and those of threads it synchronised with
   };
   struct Store {
     std::size_t address;
