@@ -1,6 +1,5 @@
 // libFuzzer: `--set` on shipped systems. The first line names a system of configs/systems, every other line is
-// PATH=VALUE. The result runs, or is refused with a place. Larger machines are not built, since fuzzers soon ask for a
-// million GPUs.
+// PATH=VALUE. The result runs, or is refused with a place. Large machines, for which fuzzers soon ask, are not built.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

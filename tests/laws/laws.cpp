@@ -57,8 +57,7 @@ bool same_kernels(const Outcome& a, const Outcome& b) {
 double most_later(const Case& one) { return one.op == "mscclpp" ? most_convoyed : most_reordered; }
 
 // Waits of kernels for copy engines, and of copies for kernels, poll with this period from the beginning of the wait.
-// If a wait begins sooner, the awaited event can fall just after a poll instead of before it, and is seen a period
-// later.
+// If a wait begins sooner, the awaited event can fall just after a poll instead of before it: up to a period later.
 double period(const Case& one) {
   return one.work.is("engine", "dma") ? number_of(one.system, "system.node.gpu.host.poll_interval", 0) : 0;
 }
@@ -157,8 +156,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   const Outcome after = simulate(large, 4 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
-  // A library divides larger data into more concurrent pieces. Only with at least twice the bytes is the work never
-  // less.
+  // A library divides larger data into more concurrent pieces. With less than twice the bytes this can save time.
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
   if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_later(one))) return {Found::reordered};

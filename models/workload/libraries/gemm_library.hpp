@@ -32,12 +32,10 @@ struct ClusterSpec {
 };
 
 // one_tile: one workgroup per tile. The others launch as many workgroups as the GPU holds: persistent workgroups take
-// tiles one by one, persistent_stride ones walk over the tiles in equal steps, and stream_k ones get equal shares of
-// all k steps.
+// tiles one by one, persistent_stride ones walk over the tiles in equal steps, stream_k ones share all k steps evenly.
 enum class Schedule { one_tile, persistent, persistent_stride, stream_k };
 
-// The library's own cost model of a kernel, by which it chooses the cheapest. It need not agree with the simulated
-// time.
+// The library's own cost model of a kernel, by which it chooses the cheapest. The simulated time may differ.
 struct ChoiceSpec {
   double small_tile = 0;  // extra arithmetic per tile side of 64, as a fraction; half as much for 128, ...
   double loads = 1;       // weight of the time to load the operands from the L2

@@ -196,8 +196,7 @@ class GemmBody final : public program::KernelBody {
   std::size_t pieces_;  // most pieces of a row of tiles
 };
 
-// The second kernel. store: sums each of the rank's own tiles when all its parts have arrived. add: only waits for
-// them.
+// The second kernel. store: sums the parts of each of the rank's own tiles once all have arrived. add: only waits.
 class SumBody final : public program::KernelBody {
  public:
   SumBody(Terms terms, std::int64_t workgroups) : terms_(std::move(terms)), workgroups_(workgroups) {}
