@@ -95,7 +95,7 @@ struct ProtocolSpec {
 
 // Number of channels with several nodes: as many rings as the NICs of a node can feed, with two channels each.
 struct NetworkRingsSpec {
-  BytesPerSecond rate;          // largest share of a NIC's bandwidth for one ring
+  BytesPerSecond rate;          // most bandwidth of a NIC that one ring gets
   BytesPerSecond doubled_from;  // at most `few` rings are doubled if a NIC has at least this bandwidth
   std::int64_t few = 0;
   // With PXN: rings leave a node by the NIC by which they enter it if all of them take at most this share of a port.
