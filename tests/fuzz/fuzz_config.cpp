@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a configuration file and one override, through to a typed spec. Nothing may crash, hang or
-// throw, and a parse that fails says why.
+// libFuzzer: reads any bytes as a configuration file and one override, up to a typed spec. Nothing may crash, hang or
+// throw, and a failed parse reports why.
 #include <cstdlib>
 #include <string>
 
@@ -55,7 +55,7 @@ struct SystemSpec {
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string input(reinterpret_cast<const char*>(data), size);
-  // What follows the last line that starts with "--set " is an override of what stands before it.
+  // The text after the last "--set " at the beginning of a line is an override of the file before it.
   const std::size_t set = input.rfind("\n--set ");
   const std::string text = input.substr(0, set);
   const config::LoadOptions options{.includes = false, .nodes = 10'000};

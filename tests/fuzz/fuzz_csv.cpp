@@ -1,4 +1,5 @@
-// libFuzzer: any bytes as a CSV table. What is taken survives being written again, what is not says why.
+// libFuzzer: reads any bytes as a CSV table. An accepted table is the same after it is written and read again; a
+// refused one has an error message.
 #include <cstdlib>
 #include <string>
 
@@ -12,7 +13,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// A line end inside a field would become a space; the table reader never lets one in but '\r'.
+// The writer turns line ends within a field into spaces. The table reader accepts only '\r' in a field.
 std::string in_a_row(std::string text) {
   for (char& c : text) c = c == '\r' ? ' ' : c;
   return text;

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a formula over three names. What is taken has a value, the same each time; what is not says
-// why.
+// libFuzzer: reads any bytes as a formula over three names. An accepted formula has the same value each time; a refused
+// one has an error message.
 #include <bit>
 #include <cmath>
 #include <cstdlib>

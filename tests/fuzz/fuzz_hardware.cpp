@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as the file of a system, a GPU, a NIC or a library, through to a machine of few GPUs. Names of
-// shipped files stand for their content, which is read once. What is refused says why.
+// libFuzzer: reads any bytes as the file of a system, a GPU, a NIC or a library, up to a machine of few GPUs. Names of
+// shipped files are replaced by their contents, which are read once. A refused file has an error message.
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -19,7 +19,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// The files that systems and GPUs name, by their names without folders.
+// The shipped files that systems and GPUs may name, by file name without folder.
 const std::map<std::string, config::Node>& shipped() {
   static const std::map<std::string, config::Node> files = [] {
     std::map<std::string, config::Node> made;
@@ -57,7 +57,7 @@ void read_system(const config::Node& tree) {
   std::vector<config::Provenance> provenance;
   const auto system = libraries::read_system(tree, diagnostics, &provenance);
   require(system.has_value() == diagnostics.ok());
-  constexpr std::int64_t most = 64;  // GPUs: a machine takes its time by them
+  constexpr std::int64_t most = 64;  // GPUs; building a machine takes time in proportion to them
   if (!system || system->nodes > most || system->node.gpus > most || system->ranks() > most) return;
   const auto machine = study::check_system(*system, tree, diagnostics);
   if (system->network.model != machine::NetworkModel::flow) require((machine != nullptr) == diagnostics.ok());
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Diagnostics diagnostics;
   auto tree = config::load_text("input.yaml", text, {}, diagnostics, {.includes = false, .nodes = 10'000});
-  if (!tree || !diagnostics.ok() || !tree->is_map()) return 0;  // what is told already is not told again
+  if (!tree || !diagnostics.ok() || !tree->is_map()) return 0;  // the YAML reader has reported the errors
   include(*tree);
   if (tree->find("node")) {
     read_system(*tree);

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a GPU's file that calibration changes. What is taken is written again in the layout of
-// configs/hardware, which is read as the same GPU and written as the same text; changed values are there.
+// libFuzzer: reads any bytes as a GPU file that calibration changes. An accepted file is written in the layout of
+// configs/hardware; read again, it gives the same GPU and the same text, and it contains the changed values.
 #include <cstdlib>
 #include <string>
 
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Diagnostics diagnostics;
   const auto tree = config::load_text("input.yaml", text, {}, diagnostics, {.includes = false, .nodes = 10'000});
-  if (!tree || !tree->is_map() || names_files(*tree)) return 0;  // files are not read here
+  if (!tree || !tree->is_map() || names_files(*tree)) return 0;  // no other files are read here
   config::Diagnostics told;
   auto file = calibrate::HardwareFile::load_text("input.yaml", text, told);
   require(file.has_value() == told.ok());

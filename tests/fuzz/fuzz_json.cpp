@@ -1,4 +1,4 @@
-// libFuzzer: any bytes as JSON. Every value that is read stands where a value can begin, a refusal says why.
+// libFuzzer: reads any bytes as JSON. The place of every value is one where a value can begin; a refusal has a message.
 #include <algorithm>
 #include <cstdlib>
 #include <string>

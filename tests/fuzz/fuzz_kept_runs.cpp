@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as the file in which a study keeps its finished runs. Nothing is taken of what is not whole, a
-// file of something else is left as it is, and what is kept after it is taken up again.
+// libFuzzer: reads any bytes as the file in which a study keeps its finished runs. Incomplete entries are ignored, a
+// file of another kind is left as it is, and a run that is kept afterwards is appended.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// libFuzzer harness of the measurements reader: any bytes. Beyond not crashing: a wrong file always says why and where,
-// a right one has sane rows and survives being written again.
+// libFuzzer: reads any bytes as measurements. An invalid file has an error message with a place; the rows of a valid
+// one have sane values and are the same after they are written and read again.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// libFuzzer harness of the MSCCL reader and checker: any bytes. Beyond not crashing: a wrong file always says why, a
-// right one keeps the rules, survives being written again, and its verdict and what is told agree.
+// libFuzzer: reads and checks any bytes as an MSCCL algorithm. An invalid file has an error message. A valid one keeps
+// the rules and is the same after it is written and read again, and the verdict agrees with the messages.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!algorithm) return 0;
   config::Diagnostics rules;
   require(msccl::check_rules(*algorithm, rules));
-  // A few digits ask for a gigabyte of chunks; the checker's limit is tested elsewhere.
+  // A few digits can ask for a gigabyte of chunks; the limit of the checker is tested elsewhere.
   if (msccl::cells_of(*algorithm) > 100'000) return 0;
   const std::string told = verdict_on(*algorithm, diagnostics);
   const auto again = msccl::read_xml_text("input", msccl::to_xml(*algorithm), rules);

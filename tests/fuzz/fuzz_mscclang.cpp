@@ -1,5 +1,6 @@
-// libFuzzer: bytes choose the operations of a program. What the language takes compiles to an algorithm that neither
-// hangs nor races, computes what the operations say one after the other, and survives being written as XML.
+// libFuzzer: the bytes choose the operations of a program. A program that the language accepts compiles to an algorithm
+// without deadlocks and races, which computes the same as the operations one after the other. Its XML stays the same
+// when it is read and written again.
 #include <cstdlib>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as an execution plan of MSCCL++, to the verdict. What is refused says why, within a screen of
-// errors.
+// libFuzzer: reads and checks any bytes as an execution plan of MSCCL++. A refused plan has error messages, but no more
+// than a screen of them.
 #include <cstdlib>
 #include <string>
 

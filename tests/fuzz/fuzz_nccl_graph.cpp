@@ -1,4 +1,4 @@
-// libFuzzer: any bytes as a graph dump of NCCL, and as a topology dump up to what is known of the machine.
+// libFuzzer: reads any bytes as a graph dump of NCCL, and as a topology dump up to the description of the machine.
 #include <cstdlib>
 #include <string>
 

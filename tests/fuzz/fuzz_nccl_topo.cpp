@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a topology dump, and as a graph dump. What is taken makes a system that Moire's own check
-// accepts; what is not says why.
+// libFuzzer: reads any bytes as a topology dump and as a graph dump of NCCL. An accepted dump makes a system that
+// Moire's own check accepts; a refused one has an error message.
 #include <cstdlib>
 #include <string>
 

@@ -1,5 +1,5 @@
-// libFuzzer: bytes choose a machine of few GPUs and an operation on it, which is simulated with all invariants. It
-// runs, is refused where it stands, or (MSCCL's algorithms that send before they receive) hangs with the reason told.
+// libFuzzer: the bytes choose a machine of few GPUs and an operation, which is simulated with all invariants. It runs,
+// is refused with a place, or (MSCCL algorithms that send before they receive) deadlocks with a report.
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace moire::laws;
-  constexpr std::size_t most_spans = 2'000;  // of a run; what is longer is cut, and ran so far
+  constexpr std::size_t most_spans = 2'000;  // longer runs are cut and count as having run
   static const std::vector<std::string> systems = system_names();
   Random random(std::string_view(reinterpret_cast<const char*>(data), size));
   const auto& operators = moire::operators::all();

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a scenario, through to its runs and their parameters. Systems are not built: a fuzzer soon
-// asks for a million GPUs.
+// libFuzzer: reads any bytes as a scenario, up to its runs and their parameters. Systems are not built, since fuzzers
+// soon ask for a million GPUs.
 #include <cstdlib>
 #include <string>
 

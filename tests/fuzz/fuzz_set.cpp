@@ -1,6 +1,5 @@
-// libFuzzer: `--set` on the schemas of what is shipped. The first line names a system of configs/systems, each other
-// one is PATH=VALUE. Whatever it says is refused at its place, or runs. Machines are kept small: a fuzzer soon asks for
-// a million GPUs.
+// libFuzzer: `--set` on shipped systems. The first line names a system of configs/systems, every other line is
+// PATH=VALUE. The result runs, or is refused with a place. Large machines, for which fuzzers soon ask, are not built.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +13,7 @@
 #include "tests/laws/random.hpp"
 #include "tests/laws/simulation.hpp"
 
-// Absent where there is no libFuzzer.
+// Null in builds without libFuzzer.
 extern "C" std::size_t LLVMFuzzerMutate(unsigned char* data, std::size_t size, std::size_t most) __attribute__((weak));
 
 namespace {
@@ -48,7 +47,7 @@ void add_paths(const config::Node& node, const std::string& path, std::vector<st
   for (std::size_t i = 0; i < node.items.size(); ++i) add_paths(node.items[i], before + std::to_string(i), out);
 }
 
-// Whether a machine that the changes ask for is small enough to be built here.
+// True if the changed machine is small enough to be built here.
 bool small(const config::Node& tree) {
   const config::Node* system = tree.find("system");
   config::Diagnostics diagnostics;
@@ -97,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   return 0;
 }
 
-// Half of the mutations take a path that there is, or a value that is worth trying.
+// Half of the mutations use an existing path or one of the values below.
 extern "C" std::size_t mutate_set(unsigned char* data, std::size_t size, std::size_t most, unsigned seed) {
   constexpr const char* values[] = {"0",      "1",    "-1",        "0.5",   "1e-9 B/s", "1e30", "9223372036854775807",
                                     "null",   "[]",   "{}",        "nan",   ".inf",     "3 B",  "0.1 B",

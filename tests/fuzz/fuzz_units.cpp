@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a quantity of each dimension, and as a path of --set. What is taken lies within the bounds of
-// its dimension, and what Moire writes of it is taken again, as the same text.
+// libFuzzer: reads any bytes as a quantity of each dimension, and as a path of --set. An accepted value is within the
+// bounds of its dimension, and Moire's own text of it is accepted again and gives the same text.
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     require(value == 0 || (std::abs(value) >= least && std::abs(value) <= most));
     const std::string written = config::format_quantity(value, dimension);
     double again = 0;
-    // Four digits or so are written, which may lie beyond a bound that the value just kept.
+    // Only about four digits are written, so the text of a value near a bound may exceed the bound.
     if (std::abs(value) > most / 1.01 || std::abs(value) < least * 1.01) continue;
     require(!config::parse_quantity(written, dimension, again));
     require(std::abs(again - value) <= 0.01 * std::abs(value));

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a validation file beside a scenario, a trace and tables of measured values, read and checked
-// with all that it names. What is refused says why.
+// libFuzzer: reads any bytes as a validation file, next to a scenario, a trace and tables of measured values, and
+// checks it with all files that it names. A refused file has an error message.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ const fs::path& folder() {
     for (const auto& file : fs::directory_iterator(support::source_dir() + "/tests/validate"))
       fs::create_symlink(file.path(), path / "validate" / file.path().filename());
     std::atexit([] { fs::remove_all(folder()); });
-    core::set_memory_limit(100e6);  // a fuzzer soon asks for a million GPUs
+    core::set_memory_limit(100e6);  // fuzzers soon ask for a million GPUs
     return path;
   }();
   return made;
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string text(reinterpret_cast<const char*>(data), size);
   config::Diagnostics parsing;
   const auto tree = config::load_text("input.yaml", text, {}, parsing, {.includes = false, .nodes = 10'000});
-  if (!tree || !tree->is_map() || !tree->find("groups")) return 0;  // the YAML reader has a harness of its own
+  if (!tree || !tree->is_map() || !tree->find("groups")) return 0;  // fuzz_config tests the YAML reader
   const fs::path file = folder() / "validate" / "input.yaml";
   std::ofstream(file, std::ios::binary) << text;
   config::Diagnostics diagnostics;

@@ -1,6 +1,6 @@
-// libFuzzer harness of the WG trace reader: any bytes, as a plain file, as a compressed one, and as the text of a
-// compressed one. Beyond not crashing: compression never changes the verdict, a right trace survives being written
-// again, a wrong one always says why.
+// libFuzzer: reads any bytes as a WG trace: as a plain file, as a compressed file, and as the text of a compressed
+// file. Compression never changes the verdict. A valid trace is the same after it is written and read again; an invalid
+// one has an error message.
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -32,7 +32,7 @@ void require(bool condition) {
 }
 
 Reading read(std::string bytes, bool compressed) {
-  // A small compressed input may stand for a very long right text; these many rows show all there is to see.
+  // A small compressed input may expand to a very long valid trace; this number of rows tests enough.
   constexpr std::size_t enough = 100'000;
   config::Diagnostics diagnostics;
   Reading reading;
@@ -78,7 +78,8 @@ std::string compressed(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
-  // Compressors cost a hundred times a small text's parsing: one input in 64, chosen by its bytes, takes them all.
+  // Compression costs a hundred times as much as parsing a small text, so only one input in 64, chosen by its bytes, is
+  // tested with it.
   const bool thorough = std::hash<std::string>{}(bytes) % 64 == 0;
   if (thorough || bytes.starts_with(zstd_magic)) read(bytes, true);
   const Reading plain = read(bytes, false);

@@ -1,6 +1,6 @@
-// libFuzzer: what writes files, on a system that fails. The bytes choose what is written and which calls of the system
-// fail, take only a part or are interrupted, and which allocation fails. Afterwards the old file is whole or the new
-// one is, the status tells which, and nothing lies beside it. The linker leads the calls here (--wrap).
+// libFuzzer: writes files while system calls fail. The bytes choose the contents, which system calls fail, are partial
+// or interrupted, and which allocation fails. Afterwards either the old or the new file is complete, the status tells
+// which, and no other file is left. The linker redirects the calls to this file (--wrap).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,15 +35,15 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// What fails, while one is there.
+// The failures to inject; none while `faults` is null.
 struct Faults {
   laws::Random random;
-  std::uint64_t allocations = 0;  // that succeed before one fails; 0: none fails
-  std::size_t errors = 0;         // that calls of the system have told
+  std::uint64_t allocations = 0;  // number of the allocation that fails; 0: none fails
+  std::size_t errors = 0;         // errors that system calls have returned
 };
 Faults* faults = nullptr;
 
-// Whether this call fails, with one of these errors.
+// Decides whether a call fails: returns one of these errors, or 0.
 int error_of(std::initializer_list<int> errors) {
   if (faults == nullptr || faults->random.below(256) < 200) return 0;
   ++faults->errors;
@@ -56,13 +56,13 @@ bool chance() { return faults != nullptr && faults->random.below(256) >= 200; }
 extern "C" {
 ssize_t __real_write(int to, const void* bytes, std::size_t size);
 ssize_t __wrap_write(int to, const void* bytes, std::size_t size) {
-  if (to == 2 && faults != nullptr) return static_cast<ssize_t>(size);  // what is told: nobody reads it here
+  if (to == 2 && faults != nullptr) return static_cast<ssize_t>(size);  // discards messages on stderr
   if (chance()) {
     if (faults->random.one_in(2)) return errno = EINTR, -1;
     if (size > 1) size = 1 + faults->random.below(size - 1);
   }
   if (const int error = error_of({ENOSPC, EIO, EFBIG, EDQUOT})) {
-    // Some of the bytes may have been taken before.
+    // A failing write may have written some of the bytes.
     if (size > 1 && faults->random.one_in(2)) (void)!__real_write(to, bytes, faults->random.below(size));
     return errno = error, -1;
   }
@@ -112,7 +112,7 @@ int __wrap_fchmod(int descriptor, mode_t mode) {
 int __real_close(int descriptor);
 int __wrap_close(int descriptor) {
   const int error = error_of({EIO});
-  const int result = __real_close(descriptor);  // Linux closes it all the same
+  const int result = __real_close(descriptor);  // Linux closes the descriptor even if close fails
   return error != 0 ? (errno = error, -1) : result;
 }
 
@@ -142,7 +142,7 @@ std::optional<std::string> content(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
-// Whether `work` ended well, while the system fails.
+// Runs `work` with failures; returns whether it succeeded.
 template <class Work>
 bool under_faults(Faults& with, const Work& work) {
   faults = &with;
@@ -214,12 +214,12 @@ void write_trace(Faults& with, const fs::path& file, const std::optional<std::st
   require(reader->ok() && read == rows);
 }
 
-// What was kept without an error is taken up; what was not is absent, and nothing is another run's.
+// Runs that were kept without an error are found again with their own results; without any error nothing else is found.
 void keep_runs(Faults& with, const fs::path& file) {
   constexpr const char* key = "00f067aa0ba902b7";
   std::array<std::string, 4> texts;
   for (std::string& text : texts) text = some_text(with.random);
-  std::array<bool, texts.size()> kept{};  // takes no memory while there is none
+  std::array<bool, texts.size()> kept{};  // not on the heap, where allocations may fail
   under_faults(with, [&] {
     study::KeptRuns runs(file, key, false);
     for (std::size_t number = 0; number < texts.size(); ++number) {
@@ -259,6 +259,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     keep_runs(with, file);
   }
   fs::remove(file);
-  require(fs::is_empty(folder()));  // no temporary file
+  require(fs::is_empty(folder()));  // no temporary file is left
   return 0;
 }

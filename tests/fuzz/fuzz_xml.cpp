@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as XML. Every element and attribute that is read leads back to its name in the text, a refusal
-// says why.
+// libFuzzer: reads any bytes as XML. The place of every element and attribute is that of its name in the text; a
+// refusal has an error message.
 #include <cstdlib>
 #include <string>
 

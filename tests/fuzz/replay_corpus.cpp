@@ -1,5 +1,5 @@
-// Feeds a harness without libFuzzer: every seed, and mutations of them from a fixed numbers' seed, so that every build
-// exercises what reads. `replay HARNESS MUTATIONS FILE`, the file lists the seeds.
+// Runs a harness without libFuzzer on every file of the seed corpus and on mutations of them from a fixed random seed,
+// so that every build tests the readers. `replay HARNESS MUTATIONS FILE`: FILE lists the seed corpus.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-// HARNESSES, of CMakeLists.txt, has HARNESS(name) for each.
+// CMakeLists.txt defines HARNESSES as HARNESS(name) for each harness.
 #define HARNESS(name) extern "C" int fuzz_##name(const unsigned char* data, std::size_t size);
 HARNESSES
 #undef HARNESS
@@ -26,9 +26,9 @@ Harness harness_of(const char* name) {
   return nullptr;
 }
 
-constexpr std::size_t longest = 20'000;  // larger files are mutated in their first bytes only
+constexpr std::size_t longest = 20'000;  // larger files are cut to this many bytes before mutation
 
-// In memory of exactly its size, so that a byte read beyond it is found.
+// Copies the input to memory of exactly its size, so that sanitizers find reads beyond it.
 void feed(Harness harness, const std::string& input) {
   const std::vector<unsigned char> bytes(input.begin(), input.end());
   harness(bytes.data(), bytes.size());

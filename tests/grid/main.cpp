@@ -1,6 +1,6 @@
-// Every shipped system x library x operator x algorithm and protocol x size x number of nodes: it runs, or is refused
-// where it stands; nothing ends as an internal error.
-//   moire_grid [EVERY [FIRST]]   every so many combinations, from the FIRST one on; all of them by default
+// Every combination of shipped system, library, operator, algorithm and protocol, size and number of nodes runs, or is
+// refused with the place of the error. None ends with an internal error.
+//   moire_grid [EVERY [FIRST]]   checks every EVERY-th combination from FIRST on; by default all of them
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -14,9 +14,9 @@
 namespace moire::laws {
 namespace {
 
-constexpr std::size_t most_spans = 20'000;  // of a run; what is longer is cut, and ran so far
+constexpr std::size_t most_spans = 20'000;  // longer runs are cut and count as having run
 
-// What an operation says beside its bytes.
+// An operation without its size.
 struct Way {
   std::string op;
   std::vector<Key> keys;
@@ -51,7 +51,7 @@ std::vector<Way> ways() {
   return all;
 }
 
-// Bytes, k of a GEMM, tables of an embedding.
+// Size of an operation: bytes, k of a GEMM, or tables of an embedding.
 double size_of(const Way& way, double bytes) {
   if (way.op == "gemm") return std::min(bytes, 8192.);
   if (way.op == "embedding_all_to_all") return std::min(bytes, 4.);
@@ -59,7 +59,7 @@ double size_of(const Way& way, double bytes) {
   return bytes;
 }
 
-// Those that have what a collective of a library needs; none: the system's own.
+// Files of collective libraries; "": the system's own.
 std::vector<std::string> libraries() {
   std::vector<std::string> names{""};
   for (const char* name : {"nccl", "rccl", "rccl_mi300x"})
@@ -99,8 +99,8 @@ int run(std::size_t every, std::size_t first) {
             if (!library.empty()) scenario.changes.push_back({"system.library", library});
             const Outcome outcome = simulate(scenario, most_spans);
             ++systems[system].of[outcome.kind];
-            // Algorithms that send before they receive hang where their FIFOs are too short, as on the GPU; the message
-            // says who.
+            // Algorithms that send before they receive deadlock if their FIFOs are too short, as on the GPU; the
+            // message names the ranks.
             const bool hangs = way.op == "msccl" && outcome.kind == Outcome::Kind::deadlocked;
             const bool held = outcome.ran() || hangs || outcome.kind == Outcome::Kind::cut ||
                               (outcome.kind == Outcome::Kind::refused && has_position(outcome.text));

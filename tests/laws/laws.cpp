@@ -15,7 +15,7 @@ namespace moire::laws {
 namespace {
 
 bool any(const std::string&) { return true; }
-// Its kernels are not chosen anew on a faster machine or for more bytes, which laws of time compare.
+// True if another machine or size does not change the choice of kernels. Laws that compare times need this.
 bool fixed(const std::string& op) { return op != "transformer"; }
 bool has_size(const std::string& op) { return op != "wg_trace" && fixed(op); }
 bool moves_bytes(const std::string& op) {
@@ -30,7 +30,7 @@ bool is_collective(const std::string& op) {
 }  // namespace
 
 Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario) {
-  // An algorithm of the user's may hang, and the report says where.
+  // A user's algorithm may deadlock; the report says where.
   if (outcome.kind == Outcome::Kind::deadlocked && (one.op == "msccl" || one.op == "mscclpp"))
     return {Found::refused, "", outcome.text, {scenario}};
   if (outcome.kind == Outcome::Kind::refused) return {Found::refused, "", outcome.text, {scenario}};
@@ -45,7 +45,7 @@ Scenario with(Scenario scenario, const std::vector<Change>& changes) {
   return scenario;
 }
 
-// Other kernels: another grid, or phases of another protocol.
+// False if the grid differs, or the phases (those of another protocol).
 bool same_kernels(const Outcome& a, const Outcome& b) {
   if (a.metric("workgroups") != b.metric("workgroups") || a.result.metrics.size() != b.result.metrics.size())
     return false;
@@ -56,13 +56,13 @@ bool same_kernels(const Outcome& a, const Outcome& b) {
 
 double most_later(const Case& one) { return one.op == "mscclpp" ? most_convoyed : most_reordered; }
 
-// Who waits for a copy engine, or such a copy for the CUs, looks once in a period since it began to wait. Where
-// something is sooner, the end waited for may come behind a look and not before it, and is seen up to a period later.
+// Waits of kernels for copy engines, and of copies for kernels, poll with this period from the beginning of the wait.
+// If a wait begins sooner, the awaited event can fall just after a poll instead of before it: up to a period later.
 double period(const Case& one) {
   return one.work.is("engine", "dma") ? number_of(one.system, "system.node.gpu.host.poll_interval", 0) : 0;
 }
 
-// --- It runs, or is refused where the user can see why
+// --- A case runs, or is refused with the place of the error
 
 bool has_place(const std::string& line) {
   if (line.starts_with("--set ") || line.find(" more errors; ") != std::string::npos) return true;
@@ -102,7 +102,7 @@ bool one_wave(const Case& one, const Outcome& outcome) {
   return outcome.metric("workgroups") <= cus * outcome.ranks;
 }
 
-// Decides how many workgroups are there at once, and who is next.
+// True for parameters that determine how many workgroups are resident, and which one is next.
 bool of_places(const std::string& name) {
   for (const char* place :
        {"cu_group.cus", "cu_array.threads_per_cu", "cu_array.workgroups_per_cu", "cu_array.registers_per_cu",
@@ -130,7 +130,7 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (!before.ran()) return not_run(one, before, base);
   const Outcome after = simulate(better, 2 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, better);
-  // With a second wave the order in which places become free decides, and what meets whom.
+  // With a second wave, the order in which workgroups end determines where and when the next ones run.
   const bool ordered = of_places(changed->name) || !moves_bytes(one.op);
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
@@ -156,7 +156,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   const Outcome after = simulate(large, 4 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
-  // A library cuts what is larger into more pieces, and moves them side by side: twice the bytes are no less work.
+  // A library divides larger data into more concurrent pieces. With less than twice the bytes this can save time.
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
   if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_later(one))) return {Found::reordered};
@@ -168,9 +168,9 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
           {small, large}};
 }
 
-// --- No more than the wire
+// --- No more than the bandwidth of the wires
 
-// Bytes that the busiest rank must receive, whatever the algorithm.
+// Bytes that the busiest rank must receive, whatever the algorithm (without sums in the switch).
 double received_at_least(const Workload& work, double ranks) {
   const double others = (ranks - 1) / ranks;
   if (work.op == "all_gather") return (ranks - 1) * work.size;
@@ -190,7 +190,7 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
   if (!one.work.collective() || one.nodes > 1 || !wired(one.system) || one.work.is("engine", "nic")) return {};
   const double wire = number_of(one.system, "system.node.gpu.port.links", 1) *
                       number_of(one.system, "system.node.gpu.port.link_bandwidth", 1);
-  // A sum in the wires would halve an all-reduce; nothing here sums in a switch.
+  // Sums in the switch would halve the bytes of an all-reduce; no generated case uses them.
   const double rate = received_at_least(one.work, outcome.ranks) / (outcome.ps() * 1e-12);
   if (rate <= wire * (1 + 1e-9)) return {};
   return {Found::broken,
@@ -199,26 +199,26 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
           {scenario}};
 }
 
-// --- Ranks that are alike
+// --- Ranks that do the same end together
 
-// Whose ranks do the same. Between nodes those of equal number in their nodes: turns of peers go by rank, so that a
-// first peer may be in the same node or in another one.
+// True if all ranks do the same; with several nodes, if ranks of equal index in their nodes do. The order of peers goes
+// by rank, so the first peer of a rank may be in the same node or in another one.
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
   if (work.op == "broadcast" || work.op == "chunked_broadcast" || work.op == "wg_trace" || work.op == "msccl" ||
       work.op == "mscclpp" || work.op == "transformer")
     return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
-      work.is("algorithm", "tree") || work.find("gemm.m") != nullptr)  // ranks may have unequal rows, or begin alike
+      work.is("algorithm", "tree") || work.find("gemm.m") != nullptr)  // unequal rows, or the same first block
     return false;
-  // Channels take other ways round a mesh, and some ways one channel more.
+  // On a mesh channels use different rings, and some rings have one channel more than others.
   if (work.is("algorithm", "ring") && meshed(one.system) && !work.is("channels", "1")) return false;
   return one.nodes == 1 || !(work.is("engine", "cu") || work.op == "kernel" || work.group == "embedding" ||
                              work.is("schedule", "bulk_synchronous") ||
-                             work.is("schedule", "all_to_all"));  // rings enter a node where they leave the other one
+                             work.is("schedule", "all_to_all"));  // rings enter and leave a node at different GPUs
 }
 
-// Of a sum every rank has a part, and they are alike where all channels have as many whole cells of each.
+// In a reduction every rank owns a part. The parts are alike if all channels have the same number of cells of each.
 Workload with_even_parts(const Case& one) {
   Workload work = one.work;
   if (work.op != "all_reduce" && work.op != "reduce_scatter") return work;
@@ -265,16 +265,16 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   if (outcome.metric("network_bytes") + 1 < outcome.metric("put_bytes") * (1 - 1e-9))
     return wrong("put and delivered", outcome.metric("put_bytes"), outcome.metric("network_bytes"));
   if (!one.work.collective()) return {};
-  // Every rank gets at least what the definition says and what it hands on for others, and without a library's FIFOs no
-  // more. The root of a broadcast
-  // needs nothing, and a leaf of a tree no sums but its own.
+  // Every rank gets at least what the definition of the collective requires, beside what it forwards for others;
+  // without a library's FIFOs it gets no more. The root of a broadcast needs nothing, and a leaf of a tree no sums but
+  // its own.
   const double needed = received_at_least(one.work, outcome.ranks) / (one.op == "all_reduce" ? 2 : 1);
-  // Shares of an All-to-All are whole bytes, all alike.
+  // All shares of an all-to-all have the same whole number of bytes.
   const double whole = one.op == "all_to_all" ? (outcome.ranks - 1) * std::ceil(one.work.size / outcome.ranks) : needed;
   const bool exact = !one.work.is("engine", "cu");
   for (std::size_t rank = one.op == "broadcast" ? 1 : 0; rank < outcome.received.size(); ++rank) {
     const double got = outcome.received[rank] - outcome.handed_on[rank];
-    if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums go on to the next rank
+    if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums are forwarded to the next rank
     if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed) && !equal(got, whole)))
       return wrong("received and needed", got, needed);
     if (exact && one.op != "broadcast" && !equal(outcome.received[rank], outcome.sent[rank]))
@@ -283,11 +283,11 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   return {};
 }
 
-// --- A slower world
+// --- All times and rates scaled
 
-// What rounding alone may make of a run: how far runs lie apart whose times are a few picoseconds longer or shorter,
-// all of them, or whose rates are by 1e-8. Who begins a little later while few share a port, and ends while many do,
-// ends later by many over few times that: in most programs that dies out, in some it grows with the steps.
+// Sensitivity of a run to rounding: the largest difference to runs in which all times are a few picoseconds longer or
+// shorter, or all rates differ by up to 1e-8. A transfer that begins slightly later while few share a port, and ends
+// while many do, ends later by a multiple of that. In most programs such differences vanish; in some they grow.
 double grown_rounding(const Case& one, const Scenario& base, const Outcome& outcome, const Cost& cost) {
   double most = 0;
   const auto beside = [&](auto&& changed) {
@@ -327,7 +327,7 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, slow);
   const double difference = std::abs(after.ps() - k * before.ps());
   if (difference <= k * rounding(before, after)) return {};
-  if (difference <= k * ties(one)) return {Found::reordered};  // a picosecond decides who is first
+  if (difference <= k * ties(one)) return {Found::reordered};  // rounding can change which message is served first
   if (difference <= 2 * k * grown_rounding(one, base, before, cost)) return {Found::reordered};
   Verdict broken{Found::broken,
                  "",
@@ -338,7 +338,7 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   return broken;
 }
 
-// --- Together is not faster than alone
+// --- No queue is faster beside another one than alone
 
 Verdict together(const Case& one, Random random, const Cost& cost) {
   Case other = one;
@@ -368,7 +368,7 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
   return {};
 }
 
-// --- One block of ranks that do the same stands for all
+// --- Folding gives the same metrics as simulating all ranks
 
 Verdict folded(const Case& one, Random random, const Cost& cost) {
   if (one.nodes == 1) return {Found::incomparable};

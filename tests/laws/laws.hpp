@@ -1,4 +1,4 @@
-// What must hold for every machine and every program. Each law draws a case of its own and says whether it is kept.
+// Laws that must hold for every machine and every program. Each law checks generated cases and returns a verdict.
 #pragma once
 
 #include <string>
@@ -14,39 +14,38 @@ inline constexpr std::size_t kinds_found = std::size(found_names);
 
 struct Verdict {
   Found found = Found::kept;
-  std::string detail{};  // of what kind the case is: the parameter that was changed
-  std::string why{};     // what was found
+  std::string detail{};  // kind of the case, such as the parameter that was changed
+  std::string why{};     // what is wrong, with numbers
   std::vector<Scenario> runs{};
 };
 
-// Where ranks or workgroups wait for each other and meet on the way, what is sooner by itself may come in another
-// order, and the whole end later: Graham's anomaly (Bounds on multiprocessing timing anomalies, 1969, allows up to a
-// factor of 2 for any work-conserving order). A machine has it as the model has. At most this much is called reordered
-// and counted by itself; more is broken. Kernels that meet nobody have no such room.
+// If ranks or workgroups wait for each other and share resources, a step that becomes faster can change the order of
+// others, and the whole can end later: Graham's anomaly (Bounds on multiprocessing timing anomalies, 1969, allows up to
+// a factor of 2 for any work-conserving order). Real machines show it too. Up to this share a case counts as reordered,
+// beyond it as broken. Kernels that share nothing have no such tolerance.
 inline constexpr double most_reordered = 0.02;
 
-// All blocks of an MSCCL++ plan store to the peers in the same order. Blocks that begin together therefore meet at one
-// port after the other; blocks that begin at different times use several ports at once and can end sooner, by this
-// share.
+// All blocks of an MSCCL++ plan store to the peers in the same order. Blocks that begin together therefore compete for
+// one port at a time; blocks that begin at different times use several ports at once and can end sooner, by this share.
 inline constexpr double most_convoyed = 0.07;
 
-// What the chunks of the network, which are larger than packets, may move a run between nodes by.
+// Largest error of a run between nodes, as a fraction, because the network serves chunks that are larger than packets.
 inline constexpr double most_unresolved = 0.1;
-// Channels that began together copy together and send together. What disturbs some of them for a while (a neighbour in the
-// memory, a slower clock) brings them out of step, so that copies of some overlap transfers of others: 2.2 % was found
+// Channels that begin together copy together and send together. A temporary disturbance of some of them (contention for
+// memory, a slower clock) brings them out of step, so that copies of some overlap transfers of others. Observed: 2.2 %
 // beside a stream of 35 MB, 2.1 % with one clock at 99 % (send_recv of 64 and 128 MiB on 4 H200).
 inline constexpr double most_out_of_step = 0.03;
 
-// How much a case may cost.
+// Limits of the cost of a case.
 struct Cost {
-  std::int64_t most_ranks = 64;  // of laws of time; few cases have more than few_ranks
+  std::int64_t most_ranks = 64;  // for strict draws; few cases have more than few_ranks
   std::size_t most_spans = 60'000;
 };
 
 struct Law {
   const char* name;
   const char* meaning;
-  int share;  // of the cases: how many parameters it draws from
+  int share;  // weight of the law among all cases
   Draw draw;
   bool (*applies)(const std::string& op);
   Verdict (*check)(const Case& one, Random random, const Cost& cost);
@@ -54,20 +53,20 @@ struct Law {
 
 const std::vector<Law>& all_laws();
 
-// Of a case that could not be judged, or that broke by itself.
+// Verdict of a case whose simulation did not run to its end.
 Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario);
 
-// Simulations round times to picoseconds, once an event, and the sharing law is solved to 1e-9: what two runs may
-// differ by without a reason, in picoseconds.
+// Numerical tolerance between two runs, in picoseconds: each event rounds its time to a picosecond, and the sharing law
+// is solved to 1e-9.
 double rounding(const Outcome& a, const Outcome& b);
 
-// Of messages that come to a port at once one is first, and the others wait for its chunk: what may decide who ends
-// last among ranks that are alike, in picoseconds.
+// Tolerance for ties, in picoseconds: of messages that reach a port at the same time one is served first, and the
+// others wait for its chunk, so ranks that do the same can end at different times.
 double ties(const Case& one);
 
-// Between nodes a port serves network.chunk at a time, one queue pair after the other, so that the end of a message may
-// be a round of chunks off, once for each message that waits for another. A NIC takes turns by the packet. One channel
-// alone shares its NIC with nobody.
+// Tolerance for network.chunk, in picoseconds. Between nodes a port serves one chunk of a queue pair at a time, where a
+// real NIC alternates between packets, so a message can end one round of chunks off for each message that waits for
+// another. A single channel does not share its NIC.
 double resolution(const Case& one, const Outcome& outcome);
 
 }  // namespace moire::laws

@@ -14,7 +14,7 @@ namespace moire::laws {
 
 namespace {
 
-// Times are named so that they stay: some go with the clock.
+// Multiplies all rates. Also sets every time to its present value, because some times otherwise follow the clock.
 Scenario with_rates(const Case& one, double factor) {
   Scenario scenario = one.scenario();
   for (const Parameter& number : numbers_of_run(one)) {
@@ -25,7 +25,7 @@ Scenario with_rates(const Case& one, double factor) {
   return scenario;
 }
 
-// Rates without end and no latencies.
+// Makes all rates practically infinite and all latencies minimal.
 void idealise(const Case& one, Scenario& scenario) {
   for (const Parameter& number : numbers_of_run(one)) {
     if (is_rate(number)) scenario.changes.push_back({number.path, number.text(number.value * 1e6)});
@@ -72,7 +72,7 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
     return std::abs(x.ps() - y.ps()) > 0.01 * y.ps() + rounding(x, y);
   };
   if (!apart(a, b)) return {};
-  // Of 1 GiB and many ranks what is left of the rates is not little yet.
+  // With 1 GiB and many ranks the transfer time at these rates may not be negligible yet.
   const Scenario fastest = with_rates(one, 25e6);
   const Outcome c = simulate(fastest, 2 * cost.most_spans);
   if (!c.ran()) return not_run(one, c, fastest);
@@ -87,23 +87,23 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
 
 namespace {
 
-// What all channels move in one round of whole chunks, in bytes of a rank: a library cuts what it moves into such
-// rounds, and a part of one may take as long as a whole one.
+// Bytes per rank that all channels move in one round of whole chunks. A library divides the data into such rounds, and
+// a partial round may take as long as a whole one.
 double round_of(const Case& one, const Outcome& few) {
   const auto number = [&](const std::string& path) { return number_of(one.system, "system.library." + path, 4096); };
   const std::string* protocol = one.work.find("protocol");
   if (!protocol) return few.ranks * number("max_channels") * number("node.slot");
-  const double channels = std::max(1.0, few.metric("workgroups"));  // of all ranks
+  const double channels = std::max(1.0, few.metric("workgroups"));  // over all ranks
   return channels * number("channels." + *protocol + ".chunk") / (one.op == "all_gather" ? few.ranks : 1);
 }
 
 }  // namespace
 
-// Of whole rounds, and of more of them until it holds: a pipeline has to fill, and messages get more channels the
-// larger they are.
+// Doubles the number of whole rounds until the time per byte is constant: a pipeline has to fill first, and larger
+// messages get more channels.
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
-  constexpr double least = 2, most = 1024;  // rounds: channels drift out of step slowly, and are faster then
-  if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // they would take too many steps
+  constexpr double least = 2, most = 1024;  // rounds; many, since channels get out of step slowly and are then faster
+  if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // too many steps to simulate
   const std::size_t most_spans = 4 * cost.most_spans;
   Case own = one;
   own.work.size = std::exp2(22);
@@ -113,7 +113,7 @@ Verdict rate_law(const Case& one, Random, const Cost& cost) {
   Verdict broken{Found::broken, one.work.find("engine") ? *one.work.find("engine") : "", "", {}};
   std::vector<double> ps;
   Workload work = one.work;
-  own.work.size = 8 * least * round;  // the network in the same pieces for all
+  own.work.size = 8 * least * round;  // so that all runs have the same network.chunk
   for (double rounds = least; rounds <= most; rounds *= 2) {
     work.size = rounds * round;
     const Scenario& scenario = broken.runs.emplace_back(own.scenario(work));
@@ -155,7 +155,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
     limit = gpu + "hbm.bandwidth";
     seconds = work.size / number(limit);
     if (random.one_in(2)) {
-      // Of every CU as many places, of every place as many blocks.
+      // Every CU has the same number of workgroups, and every workgroup the same number of blocks.
       const double block = 65536;
       const double places = std::floor(number(gpu + "compute.threads_per_cu") / 256);
       work.size = cus * places * block * static_cast<double>(4 + random.below(4));
@@ -191,7 +191,7 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
       if (limit.ends_with("link_bandwidth")) {
         const double efficiency = number(gpu + "port.copy_efficiency", number(gpu + "port.payload_efficiency"));
         const double links = number(gpu + "port.links");
-        // On a mesh each peer has links of its own, and copies of one queue follow each other.
+        // On a mesh each peer has its own links, and the copies of a queue run one after the other.
         seconds = peers * work.size * share /
                   (number(limit) * efficiency * (mesh ? number("system.node.links_per_pair") : links));
       } else {
@@ -200,18 +200,18 @@ Verdict bottleneck_law(const Case& one, Random random, const Cost& cost) {
     } else {
       if (nics == 0 || own.gpus % static_cast<std::int64_t>(nics) != 0) return {Found::incomparable};
       work.keys = {{"engine", "nic"}};
-      double peers = ranks - static_cast<double>(wired(one.system) ? own.gpus : 1);  // that take a put
+      double peers = ranks - static_cast<double>(wired(one.system) ? own.gpus : 1);  // peers that need a put
       if (one.op == "send_recv") {
         work.keys.push_back({"peer_offset", std::to_string(own.gpus)});
         peers = 1;
       }
-      const double of_nic = static_cast<double>(own.gpus) / nics * peers;  // puts
+      const double of_nic = static_cast<double>(own.gpus) / nics * peers;  // puts per NIC
       limit = std::string("system.node.nic.") + random.of<const char*>({"bandwidth", "pcie_bandwidth", "message_rate"});
       if (limit.ends_with("message_rate")) {
         work.size = one.op == "all_to_all" ? ranks : 1;
-        seconds = 2 * of_nic / number(limit);  // data and flag
+        seconds = 2 * of_nic / number(limit);  // two messages per put: data and flag
       } else {
-        // The packets' headers are on the wire; what PCIe carries is said as payload.
+        // The NIC's bandwidth includes packet headers; that of PCIe is given for payload.
         seconds = of_nic * work.size * share / number(limit);
         if (limit.ends_with("nic.bandwidth")) seconds /= number("system.node.nic.payload_efficiency", 1);
       }

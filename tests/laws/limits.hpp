@@ -1,11 +1,11 @@
-// Laws of limits: capacities without end, sizes without end, one capacity alone.
+// Laws of limits: infinite capacities, infinite sizes, and a single finite capacity.
 #pragma once
 
 #include "tests/laws/laws.hpp"
 
 namespace moire::laws {
 
-// All numbers that a run takes its time from, libraries included, where --set finds them.
+// All numbers that determine the time of a run, libraries included, with their --set paths.
 std::vector<Parameter> numbers_of_run(const Case& one);
 
 Verdict floor_law(const Case& one, Random random, const Cost& cost);

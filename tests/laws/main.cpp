@@ -1,10 +1,9 @@
-// Cases of every law, operator, system and size in turn, simulated one after the other.
+// Generates cases of every law, operator, system and size in turn, and checks them one after the other.
 //
 //   laws [CASES] [SEED] [--law NAME] [--operator NAME] [--system NAME] [--only NUMBER] [--ci OPEN_FILE] [--ranks MOST]
 //
-// The same arguments are the same cases on every machine. Without --ci the record goes to stdout, and cases that
-// open.txt knows are told as the others. With it the exit status is 1 where a case is broken that the file does not
-// list, or where one is listed that nothing broken stands for any more.
+// The same arguments give the same cases on every machine. The exit status is 1 if a case is broken. With --ci, broken
+// cases that OPEN_FILE (open.txt) lists are known and do not count, but an entry that no broken case matches does.
 #include <fmt/format.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -41,7 +40,7 @@ struct Arguments {
   bool times = false;
 };
 
-// A line of open.txt: law; operator; system; words of the report, each separated by a blank; reason.
+// A line of open.txt: law; operator; system; words of the report, separated by blanks; reason.
 struct Open {
   std::string line;
   std::array<std::string, 4> fields;
@@ -65,7 +64,7 @@ std::vector<Stratum> strata(const Arguments& arguments) {
   return all;
 }
 
-// One that visits all of `n` before it comes back.
+// A step that is coprime to `n`, so that its multiples visit all residues.
 std::uint64_t stride(std::uint64_t n) {
   std::uint64_t step = 7919;
   while (n % step == 0) step += 2;
@@ -77,7 +76,7 @@ std::uint64_t stride(std::uint64_t n) {
   return step;
 }
 
-// What is told where the process dies.
+// Report of the current case, printed if the process crashes or hangs.
 std::string current;
 void died(int signal) {
   const char* what = signal == SIGVTALRM ? "\nhangs (60 s of processor time):\n" : "\ncrashed:\n";
@@ -86,13 +85,13 @@ void died(int signal) {
   _exit(1);
 }
 
-// Of the clock on the wall a busy machine takes any amount.
+// Limits processor time, because wall-clock time depends on the load of the machine.
 void limit_processor_time(time_t seconds) {
   const itimerval limit{{0, 0}, {seconds, 0}};
   setitimer(ITIMER_VIRTUAL, &limit, nullptr);
 }
 
-// A long run may be stopped; the record is of the cases up to then.
+// A long run may be interrupted; the tables then cover the cases so far.
 volatile std::sig_atomic_t stopped = 0;
 void stop(int) { stopped = 1; }
 
@@ -116,7 +115,7 @@ Verdict checked(const Law& law, const Case& one, const Cost& cost) {
   return verdict;
 }
 
-// The same failure of something smaller.
+// Replaces a broken case by a smaller one that fails in the same way.
 void shrink(const Law& law, Case& one, Verdict& verdict, const Cost& cost) {
   const auto smaller = [&](auto change) {
     Case less = one;
@@ -209,7 +208,7 @@ int run(const Arguments& arguments) {
              .work = {}};
     const auto case_begin = Clock::now();
     Verdict verdict;
-    // A draw that is refused, or whose two runs are not comparable, says little: a few others are drawn.
+    // Draws again, a few times, if a case is refused or its two runs are not comparable.
     Random random(arguments.seed, number);
     for (int attempt = 0; attempt < 6; ++attempt) {
       const std::int64_t most_ranks = stratum.law->draw == Draw::loose ? 512

@@ -8,7 +8,7 @@ namespace moire::laws {
 
 namespace {
 
-// The steady state is found to 0.05 % of the power; the time goes with it at most.
+// Tolerance of times: the steady state is found to 0.05 % of the power, and the time changes by no larger share.
 constexpr double as_found = 2e-3;
 
 Scenario at(Scenario scenario, const std::string& point) {
@@ -31,7 +31,7 @@ Verdict operated(const Case& one, Random random, const Cost& cost) {
   std::vector<Outcome> ran;
   for (const Scenario& scenario : scenarios) {
     ran.push_back(simulate(scenario, 20 * cost.most_spans));
-    // A GPU whose power is not known, or whose clocks are others.
+    // Refused if the GPU has no power model, or other clocks.
     if (ran.back().kind == Outcome::Kind::refused) return {Found::refused};
     if (!ran.back().ran()) return not_run(one, ran.back(), scenario);
   }

@@ -5,8 +5,8 @@
 
 namespace moire::laws {
 
-// A higher clock or power limit never makes a run slower; sustained is never faster than burst, and the same to the
-// last digit where nothing has to give way; mean power is within its limits, and energy is power times time.
+// A higher clock or power limit never makes a run slower. `sustained` is never faster than `burst`, and equal to the
+// last digit if the clock is not lowered. Mean power is at most peak power, and energy is power times time.
 Verdict operated(const Case& one, Random random, const Cost& cost);
 
 }  // namespace moire::laws

@@ -1,4 +1,4 @@
-// Kernels in YAML as a user may write them: random steps of all kinds, which end.
+// Writes custom kernels in YAML as a user may: random steps of all kinds, all of whose waits end.
 #include "tests/laws/own_kernel.hpp"
 
 #include <fmt/format.h>
@@ -7,13 +7,13 @@ namespace moire::laws {
 
 namespace {
 
-// In formulas: `size` is the bytes of a rank, `slower` how much longer times are.
+// Formulas use the names `size` (bytes per rank) and `slower` (factor on times).
 class Writer {
  public:
   Writer(Random& random, int workgroups, bool stores, bool puts)
       : random_(random), workgroups_(workgroups), stores_(stores), puts_(puts) {}
 
-  // A step of `bytes`, a formula.
+  // A step on local memory; `bytes` is a formula.
   std::string local(const std::string& bytes) {
     const char* truth = either();
     switch (random_.below(7)) {
@@ -49,11 +49,11 @@ class Writer {
       return fmt::format(
           "{{for: {{each: i{0}, from: workgroup, below: '{1} * workgroups', step: workgroups, do: [{2}, {3}]}}}}",
           loops_++, pieces, first, second);
-    taken_ = true;  // one of a kernel
+    taken_ = true;  // at most one per kernel
     return fmt::format("{{take: {{each: t, below: {}, do: [{}, {}]}}}}", pieces * workgroups_, first, second);
   }
 
-  // Everybody sends and waits for what it must get.
+  // Every rank sends, and waits for what it must receive.
   std::string exchange() {
     const char* truth = either();
     const std::string flag = fmt::format("f{}", flags_++);
@@ -109,7 +109,7 @@ class Writer {
   }
 
  private:
-  static constexpr int pieces = 3;  // of a workgroup's share
+  static constexpr int pieces = 3;  // per workgroup's share
 
   const char* either() { return random_.of<const char*>({"true", "false"}); }
 
@@ -124,7 +124,7 @@ class Writer {
 
 void draw_own_kernel(Case& one, Random& random, Draw how) {
   const std::int64_t ranks = one.nodes * one.gpus;
-  // All of them have a place at once, so that they may wait for each other.
+  // Few enough that all are resident at once, so that they can wait for each other.
   const int workgroups = ranks > 64 ? 1 : ranks > 8 ? random.of({1, 2, 7}) : random.of({1, 2, 7, 16, 64});
   Writer writer(random, workgroups, one.nodes == 1 && wired(one.system), one.nodes > 1);
   std::string steps;

@@ -1,4 +1,4 @@
-// The keys of a `kernel`: steps of all kinds, drawn so that every wait ends.
+// Draws the keys of a custom `kernel`: steps of all kinds, such that every wait ends.
 #pragma once
 
 #include "tests/laws/workload.hpp"

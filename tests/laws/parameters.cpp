@@ -20,7 +20,7 @@ constexpr Direction directions[] = {
     {"node.gpus", Better::neither, "another program"},
     {"node.nics", Better::neither, "changes who shares a NIC with whom, and a library's rings"},
 
-    {"cu_group.cus", Better::more},  // every group so many times, with the arithmetic of its CUs
+    {"cu_group.cus", Better::more},  // of every group, with the arithmetic of its CUs
     {"cu_group.count", Better::neither, "as cus"},
     {"cu_group.filled_first", Better::neither, "an order, no capacity"},
     {"cu_array.wavefront", Better::neither, "a unit, no capacity"},
@@ -54,14 +54,14 @@ constexpr Direction directions[] = {
     {"hbm.bandwidth", Better::more},
     {"hbm.write_cost", Better::less},
     {"hbm.turnaround", Better::less},
-    {"hbm.turnaround_exponent", Better::more},  // of a number below 1
+    {"hbm.turnaround_exponent", Better::more},  // exponent of a number below 1
     {"hbm.turnaround_in_order", Better::less},
-    {"hbm.access_granularity", Better::less},  // by whole factors: rows need not be whole numbers of it
+    {"hbm.access_granularity", Better::less},  // only by integer factors: rows may not be multiples of it
     {"hbm.random_access_cost", Better::less},
     {"hbm.unloaded_latency", Better::less},
     {"hbm.latency_spread", Better::less},
     {"hbm.latency_growth", Better::less},
-    {"hbm.latency_exponent", Better::more},  // of a load below 1
+    {"hbm.latency_exponent", Better::more},  // exponent of a load below 1
 
     {"cache.capacity", Better::more},
     {"cache.usable_share", Better::more},
@@ -95,7 +95,7 @@ constexpr Direction directions[] = {
     {"host.enqueue", Better::less},
     {"host.kernel_start", Better::less},
     {"host.queue_gap", Better::less},
-    {"host.poll_interval", Better::less},  // by whole factors: who looks at other times may look later
+    {"host.poll_interval", Better::less},  // only by integer factors, else a poll may come later
     {"host.event_pair", Better::neither, "part of measured times, as those of copy commands, not of the machine's"},
 
     {"nic.bandwidth", Better::more},
@@ -174,7 +174,7 @@ const config::Description* spec_of(const Shape& shape) {
   return catalogue.find(shape.elsewhere);
 }
 
-// A value stands alone or beside its source.
+// The value of a node that is a plain value or a mapping of value and source.
 const config::Node& value_of(const config::Node& node) {
   const config::Node* value = config::is_sourced_form(node) ? node.find("value") : nullptr;
   return value ? *value : node;
@@ -186,11 +186,11 @@ struct Walk {
   void value(const config::Node& written, const Shape& shape, const config::Field& field, const std::string& name,
              const std::string& own_path) {
     const config::Node& node = value_of(written);
-    // --set replaces a number with its source, and only an item of a list.
+    // --set replaces a number together with its source, but only single items of a list.
     const bool within = &node != &written && !node.is_scalar();
     const std::string path = within ? own_path + ".value" : own_path;
     if (const config::Description* spec = spec_of(shape)) {
-      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: its own defaults
+      if (node.is_map() || node.is_scalar()) map(node, *spec, path);  // a scalar: all fields have defaults
     } else if (shape.form == Shape::Form::list || shape.form == Shape::Form::map) {
       for (std::size_t i = 0; i < node.items.size(); ++i)
         value(node.items[i], shape.element.front(), field, name, fmt::format("{}.{}", path, i));
@@ -203,7 +203,7 @@ struct Walk {
   }
 
   void map(const config::Node& node, const config::Description& spec, const std::string& path) {
-    if (spec.name == "power") return;  // a burst takes no time from it
+    if (spec.name == "power") return;  // does not affect the time of a burst run
     for (const config::Field& field : spec.fields) {
       const config::Node* entry = node.find(field.key);
       const std::string name = spec.name + "." + field.key, at = path + "." + field.key;
@@ -219,7 +219,7 @@ struct Walk {
   }
 };
 
-// Hardware alone: the numbers of a library are software's.
+// Names of all numbers of hardware specs; those of libraries are not included.
 void names_of(const config::Description& spec, std::set<std::string>& names) {
   for (const config::Field& field : spec.fields) {
     const Shape& shape = field.type.shape.innermost();
@@ -233,7 +233,7 @@ const Parameter* find(const std::vector<Parameter>& all, const std::string& name
   return at == all.end() ? nullptr : &*at;
 }
 
-// As they are written, without brackets.
+// The CU groups as YAML, without the outer brackets.
 std::string groups_of(const std::vector<Parameter>& all) {
   std::string text;
   for (const Parameter& one : all) {
@@ -322,7 +322,7 @@ std::optional<std::vector<Change>> made_better(const std::vector<Parameter>& all
   if (direction == nullptr || direction->better == Better::neither) return std::nullopt;
   const double better = direction->better == Better::more ? one.value * factor : one.value / factor;
   const config::Limits& limits = one.field->limits;
-  // At a limit there is no better; and a time of 0 is as good as it gets.
+  // A value at its limit, such as a time of 0, cannot get better.
   double value = std::clamp(better, limits.low, limits.high);
   if (one.whole) value = std::round(value);
   if (value == one.value) return std::nullopt;

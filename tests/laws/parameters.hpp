@@ -1,6 +1,5 @@
-// The numbers of a system, found through the descriptions of its specs, and for each the direction in which a machine
-// gets better. A parameter that the table of parameters.cpp does not know fails the test, so whoever adds one declares
-// it.
+// The numbers of a system, found through the descriptions of its specs, and the direction in which each makes a machine
+// better. The test fails for a parameter that is not in the table of parameters.cpp.
 #pragma once
 
 #include <optional>
@@ -11,44 +10,44 @@
 
 namespace moire::laws {
 
-// What a run may never get slower by.
+// The direction of a change that must never make a run slower.
 enum class Better { more, less, neither };
 
 struct Change {
-  std::string path;  // as --set has it
+  std::string path;  // as in --set
   std::string value;
 };
 
 struct Parameter {
   std::string path;  // from the scenario's root: system.node.gpu.hbm.bandwidth
-  std::string name;  // of its component: hbm.bandwidth
+  std::string name;  // component and key: hbm.bandwidth
   const config::Field* field = nullptr;
   double value = 0;  // in base units
   bool whole = false;
   config::Dimension dimension = config::Dimension::ratio;
 
-  std::string text(double value) const;  // as YAML
+  std::string text(double value) const;  // a value as YAML
 };
 
 bool is_rate(const Parameter& one);
 
-// All numbers that are written in the tree at `path`, which a spec of that description reads, or that it has by
-// default.
+// All numbers that a spec of that description has in `tree`, written or by default. `path` is where the tree is.
 std::vector<Parameter> parameters_of(const config::Node& tree, const config::Description& spec,
                                      const std::string& path);
 
-// Of a component's number, as hardware.
+// Table entry of a number of a hardware component.
 struct Direction {
   const char* name;
   Better better;
-  const char* why = "";  // neither
+  const char* why = "";  // reason, for `neither`
 };
 const Direction* direction_of(const std::string& name);
 
-// Numbers of systems that the table does not know, and entries of the table that no system has.
+// Errors: numbers of specs that are not in the table, and entries of the table without a number.
 std::vector<std::string> undeclared();
 
-// What belongs to a change for it to be one of hardware: more CUs bring their arithmetic along.
+// The changes that make `one` better by `factor`, with those that go along in hardware: more CUs have more arithmetic.
+// Nothing if it cannot get better.
 std::optional<std::vector<Change>> made_better(const std::vector<Parameter>& all, const Parameter& one, double factor);
 
 }  // namespace moire::laws

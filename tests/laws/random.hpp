@@ -1,5 +1,5 @@
-// Numbers drawn from a seed, the same on every machine (the distributions of the standard library are not), or from
-// bytes that a fuzzer chooses.
+// Random numbers from a seed, or from bytes that a fuzzer chooses. They are the same on every machine, which the
+// distributions of the standard library do not guarantee.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Random {
     z = (z ^ z >> 27) * 0x94D049BB133111EBU;
     return z ^ z >> 31;
   }
-  // The bytes first, as few of them a number as it needs; then as from a seed.
+  // Uses up the bytes first, as few per number as its range needs, then continues as from a seed.
   explicit Random(std::string_view bytes) : state_(bytes.size()), bytes_(bytes) {}
 
   std::uint64_t below(std::uint64_t n) {

@@ -15,7 +15,7 @@ namespace {
 
 struct Cut {};
 
-// What ranks send each other and when they end.
+// Records the bytes that ranks send to each other and when each rank ends.
 class Ledger final : public program::Observer {
  public:
   Ledger(Outcome& outcome, std::size_t ranks, std::size_t most) : outcome_(outcome), most_(most) {
@@ -37,7 +37,7 @@ class Ledger final : public program::Observer {
     if (!span.path.starts_with("NIC")) return;
     const bool relayed = span.relay != program::no_rank;
     moved(relayed ? span.relay : span.source, span.destination, span.bytes.value);
-    // A flag that travels alone was not stored there before.
+    // A flag without data (8 B) was not stored to the relay before.
     if (relayed && span.bytes.value > 8) outcome_.handed_on[span.relay] += span.bytes.value;
   }
   void copy(const program::CopySpan& span) override {
@@ -59,7 +59,7 @@ class Ledger final : public program::Observer {
 
 std::string folder() { return support::source_dir() + "/configs/"; }
 
-// A file's content with all that it includes.
+// The tree of a file with all its includes.
 config::Node loaded(const std::filesystem::path& file) {
   config::Diagnostics diagnostics;
   auto tree = config::load(file, {}, diagnostics);

@@ -1,4 +1,4 @@
-// One scenario, simulated in this process as a user's would be: from its YAML, through the same preparation.
+// Simulates a scenario in this process as `moire run` does: from its YAML, with the same preparation.
 #pragma once
 
 #include <string>
@@ -9,26 +9,26 @@
 
 namespace moire::laws {
 
-// What a scenario file says, and --set after it.
+// The contents of a scenario file, and --set changes.
 struct Scenario {
   std::string system;   // the name of a file of configs/systems
   std::string program;  // YAML, in flow style
   std::vector<Change> changes;
 
   std::string yaml() const;
-  std::string command() const;  // what follows `moire run FILE`
+  std::string command() const;  // arguments after `moire run FILE`
 };
 
 struct Outcome {
   enum class Kind { ran, refused, deadlocked, cut, broke };
   Kind kind = Kind::broke;
-  std::string text;  // refused: the messages; deadlocked, broke: what was said
+  std::string text;  // messages, if refused, deadlocked or broke
   study::RunResult result;
   std::vector<Time> rank_end;
-  std::vector<double> sent, received;  // payload by rank: stores to peers, copies, puts
-  std::vector<double> handed_on;       // of what it received, what its NIC sent for others
+  std::vector<double> sent, received;  // payload bytes per rank: stores to peers, copies, puts
+  std::vector<double> handed_on;       // received bytes that the rank's NIC forwarded for others (PXN)
   double ranks = 0;
-  std::size_t steps = 0;  // of workgroups, queues, copies and puts
+  std::size_t steps = 0;  // steps of workgroups and queues, copies, puts
 
   bool ran() const { return kind == Kind::ran; }
   double ps() const { return static_cast<double>(result.time.ps); }
@@ -36,15 +36,15 @@ struct Outcome {
 };
 const char* name_of(Outcome::Kind kind);
 
-// The tree of a system, read once.
+// The YAML tree of a system; it is read once.
 const config::Node& system_tree(const std::string& name);
 std::vector<std::string> system_names();
-// Its numbers and those of its libraries, before changes.
+// Numbers of the system's hardware, and the same with those of its libraries, before changes.
 const std::vector<Parameter>& hardware_of(const std::string& system);
 const std::vector<Parameter>& all_numbers_of(const std::string& system);
 
-// `most_spans`: after so many steps of workgroups, queues, copies and puts the run is cut. What is folded tells of the
-// ranks that are simulated only.
+// The run is cut after `most_spans` steps of workgroups, queues, copies and puts. With folding the per-rank results
+// cover only the ranks that are simulated.
 Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Folding folding = study::Folding::off);
 
 }  // namespace moire::laws

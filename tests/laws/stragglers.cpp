@@ -15,7 +15,7 @@ Scenario perturbed(Scenario scenario, const std::string& what) {
 
 double room(const Case& one) { return one.op == "mscclpp" ? most_convoyed : most_reordered; }
 
-// Some of `all`, or all.
+// One or two of `all` as the value of a key, or "" for all of them.
 std::string some(const char* key, std::int64_t all, Random& random) {
   const auto drawn = [&] { return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(all))); };
   const std::int64_t first = drawn(), second = drawn();
@@ -24,11 +24,10 @@ std::string some(const char* key, std::int64_t all, Random& random) {
   return fmt::format("{}: [{}], ", key, first);
 }
 
-// What a run may end later by, over its time, beside the delay. A late rank lets others do together what they did one
-// after the other before: where many share ports in turn (direct exchanges, copies, kernels of one's own) that may cost
-// up to the whole time again, Graham's bound. Rings and trees have one sender for each receiver, and a workgroup of
-// theirs sends what it has received; one of send_recv does both side by side, and its sends are slower while it
-// receives.
+// How much later a run may end in addition to the delay, as a fraction of its time. A late rank can make others compete
+// that took turns before. If many share ports in turn (direct exchanges, copies, custom kernels), this may cost up to
+// the whole time again (Graham's bound). Rings and trees have one sender per receiver, and their workgroups send what
+// they have received. Workgroups of send_recv do both at the same time, and send more slowly while they receive.
 double most_met(const Case& one) {
   const bool in_a_row = one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
                         !one.work.is("algorithm", "direct") && one.op != "all_to_all" && one.op != "send_recv";

@@ -1,4 +1,4 @@
-// Over 400 lines: what each operator is asked for, one function an operator.
+// Over 400 lines: one function per operator, which draws its keys.
 #include "tests/laws/workload.hpp"
 
 #include <fmt/format.h>
@@ -107,7 +107,7 @@ void draw_gemm(Case& one, Random& random, Draw how) {
 
 bool of_tensor_parallelism(const std::string& op) { return op == "gemm_reduce_scatter" || op == "all_gather_gemm"; }
 
-// The product's keys are those of gemm, in a mapping of its own.
+// The keys of the product are those of the operator gemm, nested under `gemm`.
 void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   draw_gemm(one, random, how);
   for (Key& key : one.work.keys) key.name = "gemm." + key.name;
@@ -122,7 +122,7 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   if (!scatters) add("communication_cus", random.of<const char*>({"1", "4", "16"}));
 }
 
-// Its products are the library's choice, and another size may have another kernel.
+// The library chooses the kernels of its products, so another size may have other kernels.
 void draw_transformer(Case& one, Random& random) {
   const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
   add("model", random.of<const char*>({"../models/llama2_70b.yaml", "../models/gpt3_175b.yaml"}));
@@ -138,7 +138,7 @@ bool of_codec(const std::string& op) {
   return op == "compress" || op == "decompress" || op == "decompress_reduce_compress";
 }
 
-// A codec as ratio, operations and clocks; its key's time is what a call and the way to the host take.
+// A codec as "ratio operations clocks". The key's time is that of a call and of the result's way to the host.
 void draw_codec(Case& one, Random& random) {
   const char* codec = random.of<const char*>({"1 100 6", "4 300 6", "8 20 0", "1.5 0 0", "2 2000 4"});
   one.work.keys.push_back({"codec", codec, random.of({0., 1'000'000., 20'000'000.})});
@@ -151,7 +151,7 @@ void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
   add("algorithm", algorithm);
   add("compression", compression);
   if (compression != "off") draw_codec(one, random);
-  // Without a number the machine decides, and another one decides otherwise.
+  // Without `chunks` their number depends on the machine, so strict cases always have it.
   if (how == Draw::strict) one.work.size = std::max(one.work.size, 16.);
   if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "3", "8", "16"}));
   if (random.one_in(3)) add("streams", random.of<const char*>({"2", "4"}));
@@ -223,10 +223,10 @@ void draw_plan(Case& one, Random& random) {
                    {"library", "../libraries/mscclpp.yaml"}};
 }
 
-// Of many ranks few bytes by few channels, or the case would be cut.
+// Largest size with many ranks; larger cases would be cut.
 constexpr double most_of_many = 4194304;
 
-// A size that a plan's units divide.
+// Sizes are multiples of this, which all units of the plans divide.
 constexpr double plan_unit = 49152;
 
 void draw_ranks(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
@@ -316,8 +316,8 @@ std::vector<Change> Case::machine() const {
   set("system.nodes", nodes);
   set("system.node.gpus", gpus);
   const auto nics = static_cast<std::int64_t>(number_of(system, "system.node.nics", 0));
-  if (nics > 0) set("system.node.nics", std::min(nics, gpus));  // else as many for a GPU as before
-  // Much traffic between nodes in coarser pieces, or a run would take minutes.
+  if (nics > 0) set("system.node.nics", std::min(nics, gpus));  // else the same number of NICs per GPU as before
+  // Heavy traffic between nodes gets larger network chunks, or a run would take minutes.
   constexpr double most_pieces = 2e5;
   const auto ranks = static_cast<double>(nodes * gpus);
   const double traffic =

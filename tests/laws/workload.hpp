@@ -1,4 +1,4 @@
-// Generated machines and programs: an operator with keys, a size, and so many nodes and GPUs.
+// Generated machines and programs: an operator with keys and a size, and numbers of nodes and GPUs.
 #pragma once
 
 #include <string>
@@ -12,29 +12,29 @@ namespace moire::laws {
 enum class Size { tiny, small, medium, large, huge };
 inline constexpr const char* size_names[] = {"tiny", "small", "medium", "large", "huge"};
 
-// How freely a case is drawn. loose: any keys and ranks, right or wrong, what the library chooses included. strict: of
-// one algorithm, protocol and tile, on a machine that fits together.
+// How freely a case is drawn. loose: any keys and ranks, valid or not, choices of the library included. strict: valid
+// cases with a fixed algorithm, protocol and tile.
 enum class Draw { loose, strict };
 
-// Most cases have so many ranks at most.
+// Most cases have at most this many ranks.
 inline constexpr std::int64_t few_ranks = 16;
 
 struct Key {
   std::string name, text;
-  double ps = -1;  // of a time
+  double ps = -1;  // value if it is a time, so that it can be scaled; else -1
 };
 
 struct Workload {
   std::string op;
   std::vector<Key> keys;
   double size = 1;         // bytes, k of a GEMM, tables of an embedding, ns of a delay
-  std::string group = {};  // a key that the keys stand below (dlrm_iteration: embedding)
+  std::string group = {};  // the key that contains all keys (dlrm_iteration: embedding)
 
   const std::string* find(const std::string& key) const;
   bool is(const std::string& key, const std::string& text) const;
   bool collective() const;
   bool sized() const { return op != "wg_trace"; }
-  std::string text(double times = 1) const;  // {op: {...}}, with its times `times` as long
+  std::string text(double times = 1) const;  // {op: {...}} with all times multiplied by `times`
 };
 
 struct Case {
@@ -44,7 +44,7 @@ struct Case {
 
   Workload work;
   std::int64_t nodes = 1, gpus = 1;
-  std::vector<Change> machine() const;  // makes the system so large
+  std::vector<Change> machine() const;  // changes that give the system these numbers of nodes and GPUs
   Scenario scenario(const Workload& workload, double times = 1) const;
   Scenario scenario() const { return scenario(work); }
 };
@@ -52,7 +52,7 @@ struct Case {
 void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks);
 double draw_size(const std::string& op, Size size, Random& random);
 
-// Of the system as it is shipped.
+// A number of a shipped system; `absent` if it has none there.
 double number_of(const std::string& system, const std::string& path, double absent);
 bool wired(const std::string& system);
 bool meshed(const std::string& system);

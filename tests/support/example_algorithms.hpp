@@ -1,4 +1,4 @@
-// For tests: small algorithms, and a short way to write others.
+// Small MSCCL algorithms for tests, and a short way to write others.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline Spot3 i(std::int32_t offset) { return {Buffer::input, offset}; }
 inline Spot3 o(std::int32_t offset) { return {Buffer::output, offset}; }
 inline Spot3 s(std::int32_t offset) { return {Buffer::scratch, offset}; }
 
-// A step that another depends on, or that was just made.
+// Position of a step, for dependencies of later ones.
 struct Made {
   std::int32_t gpu = 0;
   std::int32_t block = 0;
@@ -44,7 +44,7 @@ class Maker {
       gpu.scratch_chunks = scratch;
     }
   }
-  // The thread block of these connections, made where there is none.
+  // Index of the thread block with these connections; adds it if there is none.
   std::int32_t block(std::int32_t gpu, std::int32_t send, std::int32_t recv, std::int32_t channel = 0) {
     std::vector<ThreadBlock>& blocks = made.gpus[gpu].blocks;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -90,7 +90,7 @@ class Maker {
   }
 };
 
-// One block a GPU: chunk c starts at GPU c and goes around twice.
+// One thread block per GPU. Chunk c starts at GPU c and goes around the ring twice.
 inline Algorithm ring_all_reduce(std::int32_t n, Protocol protocol = Protocol::ll, int per_step = 1) {
   Maker maker(Collective::all_reduce, protocol, n, n * per_step, true);
   maker.buffers(n * per_step, 0, 0);
@@ -109,8 +109,8 @@ inline Algorithm ring_all_reduce(std::int32_t n, Protocol protocol = Protocol::l
   return maker.made;
 }
 
-// Every GPU sums a part that all others send it, and sends the sum to all: `per_part` chunks a part, in one step where
-// it is sent and chunk by chunk where it is added.
+// Every GPU sums one part, which all others send to it, and sends the sum to all. A part has `per_part` chunks, which
+// are sent in one step but added one by one.
 inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Protocol protocol = Protocol::simple) {
   Maker maker(Collective::all_reduce, protocol, n, n * per_part, true);
   maker.buffers(n * per_part, 0, (n - 1) * per_part);
@@ -144,7 +144,7 @@ inline Algorithm all_pairs_all_reduce(std::int32_t n, std::int32_t per_part, Pro
   return maker.made;
 }
 
-// Twice as many chunks in every round.
+// Every round sends twice as many chunks as the previous one.
 inline Algorithm recursive_doubling_all_gather(std::int32_t n, Protocol protocol = Protocol::ll) {
   Maker maker(Collective::all_gather, protocol, n, n, true);
   maker.buffers(0, n, 0);
@@ -162,7 +162,7 @@ inline Algorithm recursive_doubling_all_gather(std::int32_t n, Protocol protocol
   return maker.made;
 }
 
-// Chunks for another node are gathered by the GPU that has the receiver's place in the own node.
+// The GPU with the receiver's index gathers its node's chunks for a receiver in another node, then sends them.
 inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Protocol protocol = Protocol::simple) {
   const std::int32_t n = nodes * gpus;
   Maker maker(Collective::all_to_all, protocol, n, n, false);
@@ -205,7 +205,7 @@ inline Algorithm two_step_all_to_all(std::int32_t nodes, std::int32_t gpus, Prot
   return maker.made;
 }
 
-// Down a chain, in place of nothing: GPU 0 has it, and copies it, too.
+// A chain, out of place: GPU 0 also copies the data to its own output.
 inline Algorithm chain_broadcast(std::int32_t n, std::int32_t chunks, Protocol protocol = Protocol::simple) {
   Maker maker(Collective::broadcast, protocol, n, chunks, false);
   maker.buffers(0, chunks, 0);
@@ -224,7 +224,7 @@ inline Algorithm chain_broadcast(std::int32_t n, std::int32_t chunks, Protocol p
   return maker.made;
 }
 
-// A ring on which every GPU keeps the sum of its own part; out of place.
+// A ring in which every GPU keeps the sum of its own part; out of place.
 inline Algorithm ring_reduce_scatter(std::int32_t n, Protocol protocol = Protocol::ll128) {
   Maker maker(Collective::reduce_scatter, protocol, n, n, false);
   maker.buffers(n, 1, 0);

@@ -1,5 +1,5 @@
-// A library of round numbers for tests: on the example GPU a slice of 102,400 B takes 2.048 us to send (50 B/ns, the
-// store window) and 1.024 us to copy, alone on a CU.
+// A collective library with round numbers for tests. Alone on a CU of the example GPU, a slice of 102,400 B takes
+// 2.048 us to send (50 B/ns, limited by the store window) and 1.024 us to copy.
 #pragma once
 
 #include "models/workload/libraries/collective_library.hpp"
@@ -33,7 +33,7 @@ inline libraries::LibrarySpec example_channels(std::int64_t channels = 1) {
   return made;
 }
 
-// Lines of 8 B for each of 64 threads.
+// A protocol with flags in the lines: 64 threads with 8 B of data each.
 inline libraries::ProtocolSpec example_lines() {
   libraries::ProtocolSpec made;
   made.threads = 64;

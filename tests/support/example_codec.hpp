@@ -1,4 +1,4 @@
-// A codec for tests, as a file says it whose first line is `codec_sources`: what its kernels do is all that they take.
+// YAML of a codec for tests, for files that begin with `codec_sources`. Its kernels have no costs but their work.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@ namespace moire::codec {
 
 inline constexpr const char* codec_sources = "sources: {s: a test}\n";
 
-// Operations for each value; clocks from one to the next.
+// `operations`: per value. `cycles`: clocks from one operation of a thread to the next.
 inline std::string example_codec(double ratio, double operations = 0, double cycles = 0, double call_us = 0,
                                  double to_host_us = 0) {
   const std::string stage = fmt::format(
@@ -31,7 +31,7 @@ inline std::string example_codec(double ratio, double operations = 0, double cyc
       ratio, stage, stage, call_us, to_host_us);
 }
 
-// The same on one line, in braces.
+// Converts the lines to one line in braces (YAML flow style).
 inline std::string flow(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ',');
   return "{" + text + "}";

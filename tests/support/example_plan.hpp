@@ -1,4 +1,4 @@
-// Small plans for tests: GPUs with two memory channels, a port channel and a switch group to each other.
+// Small MSCCL++ plans for tests. Two GPUs are connected by two memory channels, a port channel and a switch group.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ inline std::string wait(int channel = 0, const std::string& type = "memory") {
 inline std::string at(const std::string& buffer, int index, int size = 1) {
   return fmt::format(R"({{"type": "{}", "index": {}, "size": {}}})", buffer, index, size);
 }
-// The peer's buffer: 0 input, 1 output, 2 scratch.
+// A buffer of the peer: 0 input, 1 output, 2 scratch.
 inline std::string peers(int buffer, int index, int size = 1) {
   return fmt::format(R"({{"buffer_id": {}, "index": {}, "size": {}}})", buffer, index, size);
 }
@@ -61,12 +61,12 @@ struct Example {
   int input_chunks = 1;
   int output_chunks = 2;
   int scratch_chunks = 2;
-  std::string more;  // of the plan: ", \"reuse_resources\": true"
+  std::string more;  // further keys of the plan: ", \"reuse_resources\": true"
   std::vector<int> semaphores;
-  // Operations of each thread block of each GPU.
+  // Operations by GPU and thread block.
   std::vector<std::vector<std::vector<std::string>>> gpus;
 
-  // Two GPUs that do the same, with the other's numbers: `blocks(gpu, peer)`.
+  // Two GPUs with the thread blocks blocks(0, 1) and blocks(1, 0).
   template <class Blocks>
   static Example of_two(Blocks blocks) {
     Example example;

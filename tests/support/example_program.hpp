@@ -1,4 +1,4 @@
-// Small programs for tests: kernels whose workgroups are lists of phases, and an observer that keeps what it sees.
+// Small programs for tests: kernels whose workgroups are lists of phases, and an observer that records all spans.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ class ListBody final : public program::KernelBody {
   Answer answer_;
 };
 
-// Workgroups of several strands: a list of phases each.
+// Workgroups have several strands, each of which is a list of phases.
 class StrandBody final : public program::KernelBody {
  public:
   using Answer = std::function<Steps(Rank, std::int64_t, std::uint32_t)>;
@@ -99,8 +99,8 @@ inline program::Phase put(Rank peer, double bytes, program::FlagRef flag) {
   return phase;
 }
 
-// Workgroups of 1,024 threads fill a CU of the example machine. Shape 0 reads, shape 1 stores to the peer; both keep
-// 40 kB in flight: 100 B/ns and, by the store window, 50 B/ns.
+// A workgroup of 1,024 threads fills a CU of the example machine. Shape 0 reads at 100 B/ns (40 kB in flight), shape 1
+// stores to the peer at 50 B/ns (limited by the store window).
 inline program::Kernel kernel(std::string name, std::int64_t workgroups, ListBody::Answer answer,
                               std::int64_t threads = 1024) {
   program::Kernel made;

@@ -1,4 +1,4 @@
-// A machine of round numbers for tests: rates and latencies whose quotients are whole picoseconds.
+// A machine with round numbers for tests: sizes / rates are whole picoseconds.
 #pragma once
 
 #include <stdexcept>
@@ -7,8 +7,8 @@
 
 namespace moire::machine {
 
-// 8 CUs in 2 groups, 1,024 threads each: one CU holds one workgroup of 1,024 threads or eight of 128.
-// Nothing costs launch time, so that a test sees what it asks for.
+// 8 CUs in 2 groups. A CU has 1,024 threads: it holds one workgroup of 1,024 threads or eight of 128.
+// Launches take no time, so that a test measures only what it sets up.
 inline GpuSpec example_gpu() {
   GpuSpec gpu;
   gpu.name = "example";
@@ -20,8 +20,8 @@ inline GpuSpec example_gpu() {
   gpu.compute.lds_per_cu = {65536};
   gpu.compute.cluster_max = 4;
   gpu.compute.clock = {1e9};
-  gpu.compute.vector_fp32 = {8e12};    // 1 TFLOP/s a CU
-  gpu.compute.matrix_16bit = {80e12};  // 5 TFLOP/s a CU with the efficiency
+  gpu.compute.vector_fp32 = {8e12};    // 1 TFLOP/s per CU
+  gpu.compute.matrix_16bit = {80e12};  // 5 TFLOP/s per CU with matrix_efficiency
   gpu.compute.matrix_efficiency = 0.5;
   gpu.compute.bytes_in_flight_per_cu = {40e3};  // 100 GB/s at the unloaded latency
   gpu.compute.load_store_per_cu = {200e9};
@@ -59,7 +59,7 @@ inline nic::NicSpec example_nic() {
   return nic;
 }
 
-// `gpus` GPUs a node; with more than one node every GPU has a NIC on one switch.
+// `gpus` GPUs per node. With more than one node (or no links) every GPU has a NIC, and all NICs are on one switch.
 inline SystemSpec example_system(std::int64_t gpus, std::int64_t nodes = 1,
                                  link::Wiring wiring = link::Wiring::nvswitch) {
   SystemSpec system;

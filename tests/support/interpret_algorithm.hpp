@@ -1,4 +1,4 @@
-// For tests: the prover's interpreter on numbers of the test's own, for algorithms whose collective states no result.
+// Runs the prover's interpreter on numbers of a test, for algorithms of collectives without a defined result.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ class Interpreter {
     return values_.cells[cell(rank, buffer, index)].value_or(0);
   }
 
-  // What the rules of the format refuse, a hang, a race or a read of nothing; "" where all is well.
+  // Returns the violated rule of the format, a deadlock, a read of unset data or races; "" if there is none.
   std::string run() {
     config::Diagnostics diagnostics;
     if (!check_rules(algorithm_, diagnostics)) return diagnostics.str();
@@ -42,7 +42,7 @@ class Interpreter {
   }
 
  private:
-  static constexpr std::uint32_t most_calls = 1024;  // of a connection: more than these programs send
+  static constexpr std::uint32_t most_calls = 1024;  // per connection; more than these programs send
 
   struct Values {
     using Value = std::uint64_t;

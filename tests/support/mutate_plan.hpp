@@ -1,4 +1,4 @@
-// Plans with a fault somewhere, for tests of what judges and of what runs them.
+// Introduces faults into plans, to test the checker and the executor.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace moire::mscclpp {
 
-// One change of an operation somewhere.
+// Changes one operation (or a semaphore) at random.
 inline void mutate(Plan& plan, std::mt19937_64& random) {
   const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   Gpu& gpu = plan.gpus[below(plan.gpus.size())];
@@ -35,7 +35,7 @@ inline void mutate(Plan& plan, std::mt19937_64& random) {
         if (!operands->empty()) (*operands)[below(operands->size())].index ^= 1;
       }
       break;
-    case 4: {  // relaxed, or no longer
+    case 4: {  // makes it relaxed, or no longer relaxed
       const std::map<OpType, OpType> other = {{OpType::signal, OpType::relaxed_signal},
                                               {OpType::relaxed_signal, OpType::signal},
                                               {OpType::wait, OpType::relaxed_wait},
@@ -43,7 +43,7 @@ inline void mutate(Plan& plan, std::mt19937_64& random) {
       if (const auto found = other.find(op.type); found != other.end()) op.type = found->second;
       break;
     }
-    case 5:  // the same nop away from all blocks of all GPUs
+    case 5:  // removes the nop at this index from all blocks of all GPUs
       for (Gpu& any : plan.gpus) {
         for (Block& one : any.blocks) {
           if (at < one.operations.size() && one.operations[at].type == OpType::nop) {

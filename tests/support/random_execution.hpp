@@ -1,5 +1,5 @@
-// For tests: runs a program on numbers, cell by cell, in a random order that its waits allow. Shares with the checker
-// how steps, memory and goal are told, and nothing of how it judges.
+// Runs a program on numbers, cell by cell, in a random order that its waits allow. It shares the representation of
+// steps, memory and goal with the prover, but not the method, so that tests can compare the two.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@ class RandomExecution {
         memory_(layout.cells()),
         links_(program.connections.size()),
         places_(program.blocks.size()) {
-    for (std::uint64_t& cell : memory_) cell = random_();  // what nobody wrote is anything
+    for (std::uint64_t& cell : memory_) cell = random_();  // memory that was not written holds arbitrary values
     for (std::int32_t g = 0; g < program.ranks(); ++g) {
       for (std::int64_t c = 0; c < goal.inputs(g); ++c) inputs_[{g, c}] = memory_[layout.cell(g, ir::Buffer::input, c)];
     }
   }
 
   End run() {
-    // Now and then a block is slow for long: this brings out what small delays do not.
+    // Some blocks are slow for many steps, which finds errors that short delays do not.
     std::set<std::size_t> slow;
     for (std::uint64_t tick = 0;; ++tick) {
       if (tick % 64 == 0) {
@@ -67,7 +67,7 @@ class RandomExecution {
  private:
   struct Place {
     std::size_t step = 0;
-    std::uint32_t cell = 0;  // of the step
+    std::uint32_t cell = 0;  // within the step
     std::int32_t published = none;
     std::vector<std::uint64_t> incoming = {};
     std::vector<std::uint64_t> outgoing = {};
@@ -84,7 +84,7 @@ class RandomExecution {
     return !(does.receives && links_[st.in].empty()) && !(does.sends && links_[st.out].size() >= slots_);
   }
 
-  // One cell. A call takes its message when it begins and gives what it sends, and the credit, when it ends.
+  // Executes one cell. A call reads its message when it begins; it sends, and returns the credit, when it ends.
   void go(std::size_t p) {
     Place& at = places_[p];
     const Step& st = step(p);

@@ -1,6 +1,5 @@
-// For tests: runs a plan thread by thread in a random order, with stores that arrive late, hosts that enter and leave
-// the call when they like, and users who overwrite their buffers afterwards. What the checker accepts must come out
-// right whatever the order.
+// Runs a plan thread by thread in a random order: stores arrive late, ranks enter and leave the call at any time, and
+// users overwrite their buffers afterwards. A plan that the checker accepts must give the right result in every order.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +65,7 @@ class RandomExecution {
   }
 
  private:
-  static constexpr std::size_t elements = 2;  // of a slice
+  static constexpr std::size_t elements = 2;  // per slice
   static constexpr std::size_t threads_of_block = 2;
 
   struct Thread {
@@ -76,9 +75,9 @@ class RandomExecution {
     std::size_t next = 0;
     std::uint32_t round = 0;
     std::size_t inner = 0;
-    std::size_t progress = 0;  // in the operation at hand
+    std::size_t progress = 0;  // within the current operation
     bool arrived = false;
-    std::set<std::size_t> known;  // stores that may be under way, its own and those it learnt of
+    std::set<std::size_t> known;  // stores that may be in flight: its own, and those of threads it synchronised with
   };
   struct Store {
     std::size_t address;
@@ -87,7 +86,7 @@ class RandomExecution {
     std::size_t thread;
     bool arrived = false;
   };
-  struct Request {  // to a proxy
+  struct Request {  // to the proxy of a port channel
     std::vector<std::size_t> from;
     std::vector<std::size_t> to;
     bool packets = false;
@@ -118,7 +117,7 @@ class RandomExecution {
   bool begin(std::size_t g) {
     if (begun_[g]) return false;
     begun_[g] = true;
-    // The user has just filled its buffers.
+    // The user fills its buffers before the call.
     const auto [first, last] = layout_.user_cells(g);
     for (std::size_t a = first * elements; a < last * elements; ++a) memory_[a] = initial_[a];
     return true;
@@ -130,7 +129,7 @@ class RandomExecution {
       if (t.gpu == g && !done(t)) return false;
     }
     for (std::size_t s = 0; s < stores_.size(); ++s) {
-      if (threads_[stores_[s].thread].gpu == g) deliver(s);  // a kernel's end waits for its stores
+      if (threads_[stores_[s].thread].gpu == g) deliver(s);  // a kernel ends after its stores have arrived
     }
     ended_[g] = true;
     const auto [first, last] = layout_.user_cells(g);
@@ -140,7 +139,7 @@ class RandomExecution {
     return true;
   }
 
-  // Stores to one place arrive in the order in which they were issued.
+  // Stores to one address arrive in the order in which they were issued.
   void deliver(std::size_t s) {
     if (stores_[s].arrived) return;
     auto& waiting = under_way_[stores_[s].address];
@@ -288,7 +287,7 @@ class RandomExecution {
     return true;
   }
 
-  // Thread i serves channel i.
+  // Thread i handles channel i (modulo the number of threads).
   bool by_channel(Thread& t, const Operation& op) {
     const std::size_t i = t.progress * threads_of_block + t.number;
     if (i >= op.channels.size()) {
@@ -364,7 +363,7 @@ class RandomExecution {
     const bool of_packets =
         std::any_of(op.sources.begin(), op.sources.end(), [](const auto& o) { return o.packets; }) ||
         std::any_of(op.destinations.begin(), op.destinations.end(), [](const auto& o) { return o.packets; });
-    // Elements of this thread: every other one; of packets those of the other thread.
+    // A thread handles every other element; for packets, the elements of the other thread.
     const std::size_t parity = of_packets ? 1 - t.number : t.number;
     const std::size_t transfers = pairs(op.type) ? op.sources.size() : 1;
     std::size_t place = t.progress;
@@ -439,7 +438,7 @@ class RandomExecution {
   std::vector<std::uint64_t> initial_;
   std::vector<Thread> threads_;
   std::vector<Store> stores_;
-  std::map<std::size_t, std::vector<std::size_t>> issued_;  // by each thread; some have arrived
+  std::map<std::size_t, std::vector<std::size_t>> issued_;  // by thread; some have arrived already
   std::map<std::size_t, std::deque<std::size_t>> under_way_;
   std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, std::uint64_t> signals_;
   std::map<std::pair<std::size_t, std::uint32_t>, std::deque<std::set<std::size_t>>> device_;

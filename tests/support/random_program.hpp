@@ -1,5 +1,5 @@
-// For tests: programs that nobody would write, but that mean something, and whether thread blocks compute what their
-// operations say, one after the other, whatever the replication.
+// Random valid programs of the language, and a check that the compiled thread blocks compute the same as the operations
+// executed one after the other, for any replication.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace moire::mscclang::testing {
 
 class RandomProgram {
  public:
-  // `random` gives any number below its argument.
+  // `random` returns a number below its argument.
   explicit RandomProgram(std::function<std::uint32_t(std::uint32_t)> random) : random_(std::move(random)) {
     Options options{.name = "random", .collective = ir::Collective::custom, .ranks = pick(2, 5), .in_place = false};
     options.instances = pick(1, 3);
@@ -66,7 +66,7 @@ class RandomProgram {
     const Placement placement{.channel = one_channel_ ? 0 : pick(0, 4) == 0 ? pick(0, 2) : -1};
     try {
       if (pick(0, 1) == 0) {
-        // A chain, which is what gets fused.
+        // A chain of operations, which the compiler can fuse.
         Chunk chunk = *from;
         for (std::int32_t hops = pick(1, 4); hops > 0; --hops) {
           const std::int32_t to = pick(0, program_->options().ranks - 1);
@@ -80,17 +80,17 @@ class RandomProgram {
       } else if (const auto into = any(count)) {
         into->reduce(*from, placement);
       }
-    } catch (const ProgramError&) {  // outside a buffer, over itself: the next will do
+    } catch (const ProgramError&) {  // outside a buffer, or onto itself: skips this operation
     }
   }
 
   std::function<std::uint32_t(std::uint32_t)> random_;
-  bool one_channel_ = false;  // everything meets on channel 0
+  bool one_channel_ = false;  // all operations use channel 0
   std::optional<Program> program_;
   Buffer scratch_;
 };
 
-// A chunk of the program lies in `factor` chunks of the algorithm, `copies` times.
+// A chunk of the program corresponds to `factor` chunks of the algorithm in each of `copies` copies.
 struct Scale {
   std::int32_t factor = 1;
   std::int32_t copies = 1;
@@ -102,7 +102,7 @@ inline Scale scale_of(const Program& program, const msccl::Algorithm& algorithm)
   return scale;
 }
 
-// What differs or goes wrong; "" where nothing does.
+// Returns the first difference or error; "" if there is none.
 inline std::string compare(const Program& program, const msccl::Algorithm& algorithm) {
   const Scale scale = scale_of(program, algorithm);
   Interpreter run(algorithm);

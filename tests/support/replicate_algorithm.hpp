@@ -1,11 +1,11 @@
-// For tests: an algorithm run in several instances, each on channels and chunks of its own.
+// Replicates an algorithm for tests: several instances, each with its own channels and chunks.
 #pragma once
 
 #include "models/algorithms/msccl/algorithm.hpp"
 
 namespace moire::msccl {
 
-// Each instance has a part of every buffer, right for collectives whose chunks are all alike (all-reduce).
+// Each instance gets a part of every buffer. Valid only for collectives whose chunks are all alike (all-reduce).
 inline Algorithm replicated(const Algorithm& one, std::int32_t instances) {
   Algorithm all = one;
   all.channels = one.channels * instances;

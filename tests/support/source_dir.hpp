@@ -1,4 +1,4 @@
-// The root of the checkout that the tests run in: shipped configurations and test data are read from there.
+// The root of the checkout, from which tests read shipped configurations and test data.
 #pragma once
 
 #include <string>

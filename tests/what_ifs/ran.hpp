@@ -1,4 +1,4 @@
-// A scenario of one operation on a shipped machine, with changes, as `moire run` has it.
+// Runs a scenario of one operation on a shipped machine, with changes, as `moire run` does.
 #pragma once
 
 #include <string>

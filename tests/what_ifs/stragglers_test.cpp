@@ -1,4 +1,4 @@
-// Runs in which a part is slow or a rank late.
+// Runs with a slow part or a late rank.
 #include <gmock/gmock.h>
 
 #include "tests/what_ifs/ran.hpp"
@@ -53,9 +53,9 @@ TEST(Stragglers, OthersWaitForTheLateOne) {
   EXPECT_EQ(late.metric(0, "all_reduce_rank_wait_min_us"), 0);
   EXPECT_NEAR(late.metric(0, "all_reduce_rank_wait_max_us"), 100, 1e-6);
   EXPECT_NEAR(late.metric(0, "all_reduce_rank_wait_mean_us"), 100 * 7 / 8.0, 1e-6);
-  EXPECT_LE(late.time_us(), 1.02 * even.time_us() + 100);  // what is reordered may take (docs/explanation/laws.md)
+  EXPECT_LE(late.time_us(), 1.02 * even.time_us() + 100);  // 2 %: tolerance for reordering (docs/explanation/laws.md)
   EXPECT_GT(late.time_us(), 100);
-  // Of tensor parallel groups only its own waits.
+  // With groups, only the group of the late rank waits.
   const std::string groups = "all_reduce: {bytes_per_rank: 1 MiB, group: node}";
   const Ran own = run("2x4xh200.yaml", groups, "perturb: {start: [{ranks: [3], delay: {value: 100 us}}]}\n",
                       {"program.groups={node: {by: node}}"});

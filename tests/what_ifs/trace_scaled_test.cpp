@@ -1,4 +1,4 @@
-// A trace on more ranks against the operator that generates its kernel for them.
+// Compares a trace that is scaled to more ranks with the operator that generates the same kernel for as many.
 #include <gtest/gtest.h>
 
 #include "tests/what_ifs/ran.hpp"

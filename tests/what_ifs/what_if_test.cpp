@@ -1,4 +1,5 @@
-// What architects change, one step off what was measured. Each was wrong once: the comment says what came out then.
+// Changes that architects make, one step away from measured machines. Each test failed once; its comment has the wrong
+// results of that time.
 #include <gmock/gmock.h>
 
 #include "tests/what_ifs/ran.hpp"
@@ -19,7 +20,7 @@ Sets with_nic(const std::string& gigabits, const std::string& nodes) {
   return {"system.nodes=" + nodes, "system.node.nic.bandwidth=" + gigabits + " Gb/s", fast_pcie};
 }
 
-// All of these ended with "internal error: nic.cpp: a put needs a byte and a sink" after `check` had said ok.
+// All of these ended with "internal error: nic.cpp: a put needs a byte and a sink" although `check` accepted them.
 TEST(WhatIf, CollectivesBetweenNodesTakeAnySize) {
   const auto runs = [](const std::string& system, const std::string& operation, const Sets& sets = {}) {
     const Ran ran = run(system, operation, "", sets);
@@ -57,7 +58,7 @@ TEST(WhatIf, AFasterNicNeverSlowsAnAllReduce) {
   falls("128 KiB", "4", {"100", "200", "400"});
 }
 
-// Links without limit took 1 GiB on 4 H200 from 5.0 to 13.45 ms.
+// Links without limit raised the time of 1 GiB on 4 H200 from 5.0 to 13.45 ms.
 TEST(WhatIf, LinksWithoutLimitNeverSlowAnAllReduce) {
   const Ran ran = run("4xh200.yaml", collective("all_reduce", "1 GiB"),
                       "sweep: {system.node.gpu.port.link_bandwidth: [26.5625 GB/s, 100 GB/s, 100000 GB/s]}\n");
@@ -75,7 +76,7 @@ TEST(WhatIf, MoreBytesAreNeverFaster) {
   EXPECT_LT(time("64 MiB"), time("128 MiB"));
 }
 
-// Twice the SMs took an all-reduce alone from 1,302 to 1,404 us.
+// Twice the SMs raised the time of an all-reduce alone from 1,302 to 1,404 us.
 TEST(WhatIf, MoreSmsNeverSlowAnAllReduce) {
   const Ran ran = run("4xh200.yaml", collective("all_reduce", "256 MiB"),
                       "sweep: {system.node.gpu.compute.groups.2.count: [5, 10, 14]}\n");
@@ -84,7 +85,7 @@ TEST(WhatIf, MoreSmsNeverSlowAnAllReduce) {
   EXPECT_GE(ran.time_us(1), ran.time_us(2));
 }
 
-// 1.7, 1.98 and 2.5 GHz once took 1,255, 1,431 and 1,790 us: the matrix clock stayed.
+// 1.7, 1.98 and 2.5 GHz took 1,255, 1,431 and 1,790 us, because the matrix rate did not follow the clock.
 TEST(WhatIf, AHigherClockNeverSlowsAGemm) {
   const Ran ran = run("4xh200.yaml", gemm, "sweep: {system.node.gpu.compute.clock: [1.7 GHz, 1.98 GHz, 2.5 GHz]}\n");
   ASSERT_EQ(ran.errors, "");
@@ -100,7 +101,7 @@ TEST(WhatIf, APowerLimitThatStaysKeepsAGemmAsItIs) {
   const Ran ran = run("4xh200.yaml", gemm, "sweep: {system.node.gpu.compute.clock: [1.7 GHz, 1.98 GHz, 2.5 GHz]}\n",
                       {"system.node.gpu.compute.matrix_clock=1.7 GHz"});
   ASSERT_EQ(ran.errors, "");
-  for (const std::size_t faster : {1, 2})  // clocks are kept in steps of 1 %, and loads go with the clock
+  for (const std::size_t faster : {1, 2})  // clocks change in steps of 1 %, and loads depend on the clock
     EXPECT_NEAR(ran.metric(faster, "time_us"), ran.metric(0, "time_us"), 0.015 * ran.metric(0, "time_us"));
 }
 
@@ -111,7 +112,7 @@ TEST(WhatIf, MoreCusNeverSlowAGemm) {
   EXPECT_GE(ran.metric(1, "time_us"), ran.metric(2, "time_us"));
 }
 
-// Half of the GPUs once had 7 / 3 of the links a pair.
+// With half of the GPUs, every pair had 7 / 3 of the links.
 TEST(WhatIf, HalfOfAMeshHasTheLinksItHadBefore) {
   const Ran ran = run("8xmi300x.yaml", "all_to_all: {bytes_per_peer: 64 MiB, engine: dma, streams: per_peer}",
                       "sweep: {system.node.gpus: [4, 8]}\n");

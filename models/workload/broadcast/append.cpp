@@ -182,7 +182,7 @@ class Maker {
 
   builder::Builder& build_;
   const BroadcastSpec& spec_;
-  std::shared_ptr<const BroadcastSpec> shared_spec_ = std::make_shared<const BroadcastSpec>(spec_);  // of the program
+  std::shared_ptr<const BroadcastSpec> shared_spec_ = std::make_shared<const BroadcastSpec>(spec_);  // for callbacks
   Plan plan_;
   std::string name_;
   program::FlagBlock arrived_, coded_, plain_;

@@ -112,7 +112,7 @@ double achieved_ratio(const BroadcastSpec& spec, const Plan& plan) {
 builder::Operator chunked_broadcast_operator() {
   auto made = builder::make_operator<BroadcastSpec>("chunked_broadcast", append, check);
   made.exchange = [](const config::Node& node, const libraries::EquippedSystem& system) {
-    config::Diagnostics told;  // when it was appended
+    config::Diagnostics told;  // unused: append has reported all errors
     const auto spec = *config::parse<BroadcastSpec>(node, told);
     const Plan plan = plan_of(spec, system);
     builder::Exchange exchange{.size = spec.bytes};

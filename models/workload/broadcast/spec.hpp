@@ -31,8 +31,8 @@ inline double tasks_of(const Plan& plan) { return static_cast<double>(plan.turns
 // Plain bytes / sum of the compressed bytes of all chunks.
 double achieved_ratio(const BroadcastSpec& spec, const Plan& plan);
 
-// Estimated time of a broadcast in seconds: the closed form of a pipeline, all of whose stages are as slow as its
-// slowest hop or codec call.
+// Estimated time of a broadcast in seconds: the closed form of a pipeline with equal stages, whose length follows from
+// the slowest hop and the codec calls.
 double closed_form(const BroadcastSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
 void append(builder::Builder& build, const BroadcastSpec& spec);

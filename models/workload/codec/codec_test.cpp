@@ -94,8 +94,7 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
               0.02 * taken);
 }
 
-// A block gives each thread four values of 100 operations, and an operation takes 5 clocks of 1 ns. 1 B and 2 KiB are
-// one block.
+// A block (2 KiB) gives each thread four values of 100 operations; an operation takes 5 clocks of 1 ns.
 TEST(CodecKernels, AThreadsOperationsFollowEachOther) {
   const EquippedSystem system = example_equipped(1);
   const auto taken = [&](const char* bytes) {

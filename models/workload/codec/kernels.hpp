@@ -10,7 +10,8 @@
 
 namespace moire::codec {
 
-// decompress_reduce_compress: decompresses, adds the rank's own data and compresses the sum, all in registers.
+// decompress_reduce_compress: decompresses, adds the rank's own data and compresses the sum, without intermediate
+// results in memory.
 enum class Work { compress, decompress, decompress_reduce_compress };
 
 struct Part {

@@ -35,8 +35,8 @@ struct MembersSpec {
   static void describe(config::Describer<MembersSpec>& d);
 };
 
-using Grid =
-    std::vector<std::pair<std::string, std::int64_t>>;  // names and sizes; the first one varies fastest with the rank
+// Names and sizes of the dimensions; the first one varies fastest with the rank.
+using Grid = std::vector<std::pair<std::string, std::int64_t>>;
 
 // Communicators of the same shape: each has `gpus` ranks on each of `nodes` nodes.
 struct Layout {

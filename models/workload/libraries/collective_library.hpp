@@ -22,8 +22,7 @@ struct MessageSpec {
   Bytes slot;                          // size of one slot of the FIFO between two ranks
   Bytes smallest_share;                // bytes per channel: fewer channels are used rather than smaller shares
   Bytes largest_share;                 // bytes per channel: more channels are used rather than larger shares
-  // Between nodes: rate of one channel. A peer gets more channels if the GPU's NICs are faster than channels_per_peer
-  // channels.
+  // Between nodes: rate of one channel. A peer gets more than channels_per_peer channels if the GPU's NICs are faster.
   std::optional<BytesPerSecond> channel_rate{};
   static void describe(config::Describer<MessageSpec>& d);
 };
@@ -69,8 +68,7 @@ struct TreeChunkSpec {
   static void describe(config::Describer<TreeChunkSpec>& d);
 };
 
-// How a channel moves data: in chunks, which are divided into slices. A slice fills a slot of the FIFO between two
-// ranks.
+// How a channel moves data: in chunks, divided into slices, each of which takes a slot of the FIFO between two ranks.
 struct ProtocolSpec {
   std::int64_t threads = 0;                   // per workgroup (channel)
   Bytes chunk;                                // bytes of data in one step of an algorithm
@@ -97,11 +95,10 @@ struct ProtocolSpec {
 
 // Number of channels with several nodes: as many rings as the NICs of a node can feed, with two channels each.
 struct NetworkRingsSpec {
-  BytesPerSecond rate;          // largest share of a NIC's bandwidth for one ring
+  BytesPerSecond rate;          // most bandwidth of a NIC that one ring gets
   BytesPerSecond doubled_from;  // at most `few` rings are doubled if a NIC has at least this bandwidth
   std::int64_t few = 0;
-  // With PXN: rings leave a node by the NIC by which they enter it if all of them need at most this share of a GPU's
-  // port.
+  // With PXN: rings leave a node by the NIC by which they enter it if all of them take at most this share of a port.
   double port_share = 0;
   static void describe(config::Describer<NetworkRingsSpec>& d);
 };

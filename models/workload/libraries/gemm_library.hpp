@@ -32,12 +32,10 @@ struct ClusterSpec {
 };
 
 // one_tile: one workgroup per tile. The others launch as many workgroups as the GPU holds: persistent workgroups take
-// tiles one by one, persistent_stride ones walk over the tiles in equal steps, and stream_k ones get equal shares of
-// all k steps.
+// tiles one by one, persistent_stride ones walk over the tiles in equal steps, stream_k ones share all k steps evenly.
 enum class Schedule { one_tile, persistent, persistent_stride, stream_k };
 
-// The library's own cost model of a kernel, by which it chooses the cheapest. It need not agree with the simulated
-// time.
+// The library's own cost model of a kernel, by which it chooses the cheapest. The simulated time may differ.
 struct ChoiceSpec {
   double small_tile = 0;  // extra arithmetic per tile side of 64, as a fraction; half as much for 128, ...
   double loads = 1;       // weight of the time to load the operands from the L2
@@ -63,11 +61,10 @@ struct GemmLibrarySpec {
   std::optional<std::int64_t> registers_per_thread;  // absent: 1.5 per accumulator, plus 32
   Bytes lds;                                         // per workgroup, without the stages
   Schedule schedule = Schedule::one_tile;
-  std::int64_t fixed_tiles =
-      1;  // persistent: tiles assigned to a workgroup by its number; it takes the rest from a counter
-  std::int64_t interleave = 1;  // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
-  double main_loop = 1;         // fraction of the GPU's matrix rate that the main loop reaches
-  Time start_up;                // from a workgroup's start until its pipeline is full
+  std::int64_t fixed_tiles = 1;  // persistent: tiles given to a workgroup by its number; it takes others from a counter
+  std::int64_t interleave = 1;   // i: clusters 0, i, 2 i, ... get the first fixed tiles, then 1, i + 1, ...
+  double main_loop = 1;          // fraction of the GPU's matrix rate that the main loop reaches
+  Time start_up;                 // from a workgroup's start until its pipeline is full
   Bytes store_in_flight{16 * 1024.0};
   bool store_beside = false;     // the store of a tile overlaps the next tile's main loop
   std::int64_t k_spread = 1024;  // distance in k between the first and last workgroup of a wave

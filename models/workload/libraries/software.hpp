@@ -18,7 +18,7 @@ struct SoftwareSpec {
   std::optional<LibrarySpec> library{};  // for collectives that name no library
 };
 
-// A machine and what is installed on it.
+// A machine with its software.
 struct EquippedSystem : machine::SystemSpec {
   SoftwareSpec software{};
   std::vector<std::string> followed{};  // values adapted because another one was changed, for reports

@@ -1,5 +1,4 @@
-// The `program:` mapping of a scenario: its queues, the CUs that each may use, and the order in which they are
-// launched.
+// The `program:` mapping of a scenario: its queues, the CUs that each may use, and their launch order.
 #pragma once
 
 #include <cstdint>

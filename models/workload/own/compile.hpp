@@ -21,8 +21,7 @@ struct NamedFlags {
   program::FlagBlock block;
 };
 
-// Names with the same value for all workgroups, those of the kernel's `let` included. Returns nothing after reporting
-// errors.
+// Names with the same value for all workgroups, including the kernel's `let`. Returns nothing after reporting errors.
 std::optional<Names> constants_of(const OwnKernelSpec& spec, const builder::Builder& build,
                                   const program::WorkgroupResources& resources, const config::Node& node,
                                   config::Diagnostics& diagnostics);

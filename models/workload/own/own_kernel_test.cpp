@@ -231,7 +231,7 @@ TEST(OwnKernel, MathTakesItsFlopsAtTheRateOfTheCu) {
     const replay::Result result = run("        {threads: 1024, workgroups: 1, steps: [{math: " + math + "}]}\n");
     return totals(result).at("math").second;
   };
-  EXPECT_EQ(time("{flop: 1e9}"), 2'000'000'000);  // two ranks, 1 TFLOP/s a CU
+  EXPECT_EQ(time("{flop: 1e9}"), 2'000'000'000);  // ps: 1 ms on each of two ranks, at 1 TFLOP/s per CU
   EXPECT_EQ(time("{flop: 5e9, unit: matrix, dtype: bf16}"), 2'000'000'000);
 }
 
@@ -252,7 +252,7 @@ TEST(OwnKernel, TilesFromACounterGoToWhoeverIsFree) {
       "{take: "
       "{each: tile, below: 10, do: [{math: {flop: 5e6 + tile * 0}}]}}]}\n";
   const replay::Result result = run(kernel);
-  EXPECT_EQ(totals(result).at("math").first, 20);  // of two ranks
+  EXPECT_EQ(totals(result).at("math").first, 20);  // on two ranks
   EXPECT_LT(result.end, Time::from_us(60));
 }
 

@@ -127,7 +127,7 @@ class FusedBody final : public program::KernelBody {
                        within = number % std::max<std::int64_t>(1, peers * rows_.chunks);
     if (peers == 0 || place >= rows_.places()) return false;
     const Rank source = rows_.handed_on(rank, static_cast<Rank>(place));
-    // Own rows go peer by peer; a chunk that arrives goes to all peers at once.
+    // Own rows go peer by peer; a chunk from another group goes to all peers before the next chunk.
     const std::int64_t chunk = place == 0 ? within % rows_.chunks : within / peers;
     const auto turn = static_cast<Rank>(1 + (place == 0 ? within / rows_.chunks : within % peers));
     if (rows_.bytes(source, chunk).value == 0) return true;
@@ -192,7 +192,7 @@ class FusedBody final : public program::KernelBody {
 };
 
 // Appends the copies of one stream, for every `streams`-th peer from `first` on: the rank's own rows peer by peer, then
-// the rows that other groups put here, in order of arrival.
+// the rows that other groups put here, chunk by chunk.
 void append_copies(const builder::Builder& build, const Rows& rows, Rank first, Rank streams, program::Queue& stream) {
   // The ranks whose chunk has rows; the others neither copy nor wait.
   const auto with_rows = [&rows](Rank place, std::int64_t chunk) {

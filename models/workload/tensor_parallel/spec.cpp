@@ -154,7 +154,7 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
   d.field("mover", &GemmReduceScatterSpec::mover,
           "Fused: how a tile comes to its owner. store: workgroups store it into a buffer there, and a second kernel "
           "adds up; add: they add it to the owner's result; pull: a second strand of the workgroups loads the tiles "
-          "of peers and adds them up. Between nodes tiles are put, whatever is said here")
+          "of peers and adds them up. Between nodes one GPU of a node puts the sum of the node's parts")
       .choices({{"store", Mover::store}, {"add", Mover::add}, {"pull", Mover::pull}})
       .or_default();
   d.field("sum_workgroups", &GemmReduceScatterSpec::sum_workgroups,

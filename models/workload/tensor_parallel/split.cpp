@@ -1,6 +1,6 @@
 // Overlap by splitting (user buffers of TransformerEngine): one GEMM per rank's block of rows, concurrent with copies
 // of blocks around a ring of the node's GPUs. The GEMMs of an all-gather alternate between two streams; those of a
-// reduce-scatter run one after the other, because each partial sum needs the previous one.
+// reduce-scatter are on one stream, with the sums between them.
 #include <fmt/format.h>
 
 #include "models/workload/kernel/stream.hpp"

@@ -11,8 +11,7 @@ namespace moire::tensor_parallel {
 using program::Rank;
 
 // The block of rows that a rank computes first; the others follow cyclically. own_first: rank r begins with block r;
-// own_last: with block r + 1 (the swizzle of Flux, arXiv 2406.06858, section 4); in_order: all ranks begin with block
-// 0.
+// own_last: with block r + 1 (the swizzle of Flux, arXiv 2406.06858, section 4); in_order: all begin with block 0.
 enum class BlockOrder : std::uint8_t { own_first, own_last, in_order };
 
 // Divides the m rows of a matrix among ranks: block r is [floor(r m / ranks), floor((r + 1) m / ranks)).

@@ -15,7 +15,7 @@ struct AttentionSpec {
   std::int64_t heads = 0;    // of one rank
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
-  double efficiency = 1;  // share of the matrix rate of a tuned GEMM
+  double efficiency = 1;  // fraction of a tuned GEMM's matrix rate
   bool causal = true;
   bool backward = false;  // computes gradients of queries, keys and values; recomputes the scores
 };

@@ -47,7 +47,7 @@ TEST(Attention, DecodingLoadsTheCacheOnceForQueriesThatShareIt) {
       .tokens = 64, .context = 4096, .queries = 1, .heads = 8, .kv_heads = 1, .head_dim = 128, .causal = false};
   const AttentionWork work = work_of(spec, 132);
   EXPECT_DOUBLE_EQ(work.loaded, 64.0 * 8 * 128 * 2 + 64.0 * 4096 * 2 * 128 * 2);
-  EXPECT_EQ(work.workgroups, 64 * 2);  // 64 sequences do not fill 132 places: two workgroups share the keys of one
+  EXPECT_EQ(work.workgroups, 64 * 2);  // 64 blocks for 132 resident workgroups: two share a block's keys
 }
 
 // --- The layers
@@ -105,7 +105,7 @@ TEST(Transformer, TrainingHasTheOperationsOfBothPasses) {
     const Built built = build(fmt::format("pass: {}, schedule: gemm, sequences: 1, length: 64", pass), system);
     return built.program->queues.front().operations.size();
   };
-  EXPECT_EQ(operations("prefill"), 4 + 1 + 3);  // products, attention, norms and activation
+  EXPECT_EQ(operations("prefill"), 4 + 1 + 3);  // GEMMs, attention, norms and activation
   EXPECT_EQ(operations("training"), 8 + 8 + 1 + 3);
 }
 
