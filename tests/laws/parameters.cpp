@@ -70,7 +70,8 @@ constexpr Direction directions[] = {
     {"cache.line", Better::neither, "long lines help neighbours and cost rows read at random"},
 
     {"dma.engines", Better::more},
-    {"dma.peer_concurrency", Better::more},
+    {"dma.peer_concurrency", Better::neither,
+     "copies side by side all arrive late, one after the other most arrive sooner"},
     {"dma.bandwidth", Better::more},
     {"dma.first_command", Better::less},
     {"dma.next_command", Better::less},
