@@ -61,7 +61,9 @@ build_programs() { # TARGET...
   architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader -i 0 | tr -d '. ')
   case $architecture in '' | *[!0-9]*) architecture=90 ;; esac
   mkdir -p "$build" "$out" || exit 2
-  if ! { cmake -S "$here/.." -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES="$architecture" &&
+  # shellcheck disable=SC2086  # `configure`: further options of cmake, or none
+  if ! { cmake -S "$here/.." -B "$build" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CUDA_ARCHITECTURES="$architecture" ${configure:-} &&
     cmake --build "$build" -j --target "$@" microbench_machine; } >"$log" 2>&1; then
     grep -iE 'error|fatal|NCCL|cublasLt|no rule' "$log" >&2
     exit 1

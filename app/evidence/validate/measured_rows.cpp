@@ -384,10 +384,10 @@ class Rows {
     return good;
   }
 
-  // Reads a cell that holds a map or a list.
+  // Reads a cell that holds a map or a list. Files that it names are relative to the table's folder.
   bool read_as_yaml(Node& value) {
     Diagnostics own;
-    const auto tree = config::load_text(value.place.str(), value.text, {}, own, {.includes = false});
+    const auto tree = config::load_text(value.place.str(), value.text, {}, own);
     for (const config::Diagnostic& error : own.sorted()) diagnostics_.error(value.place, error.what, error.remedy);
     if (!tree || !own.ok()) return false;
     const Place place = value.place;
@@ -397,6 +397,7 @@ class Rows {
     return true;
   }
   static void stand_at(const Place& place, Node& node) {
+    if (node.top) return;  // the content of a file
     node.place = place;
     for (Node& item : node.items) stand_at(place, item);
     for (Node::Entry& entry : node.entries) {
