@@ -54,6 +54,13 @@ bool same_kernels(const Outcome& a, const Outcome& b) {
   return true;
 }
 
+// True if a larger message is sent in another form, with at most three quarters of the bytes on the wire for each byte of
+// data: messages between pairs change by themselves from LL (flags take half of the bytes) to Simple.
+bool other_protocol(const Outcome& before, const Outcome& after, double more) {
+  const auto wire = [](const Outcome& o) { return o.metric("scale_up_bytes") + o.metric("network_bytes"); };
+  return wire(after) <= 0.75 * more * wire(before) && wire(before) > 0;
+}
+
 double most_later(const Case& one) { return one.op == "mscclpp" ? most_convoyed : most_reordered; }
 
 // Waits of kernels for copy engines, and of copies for kernels, poll with this period from the beginning of the wait.
@@ -156,6 +163,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   const Outcome after = simulate(large, 4 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
+  if (other_protocol(before, after, more.size / one.work.size)) return {Found::incomparable};
   // A library divides larger data into more concurrent pieces. With less than twice the bytes this can save time.
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
