@@ -15,7 +15,7 @@ inline std::string example_codec(double ratio, double operations = 0, double cyc
                                  double to_host_us = 0) {
   const std::string stage = fmt::format(
       "{{threads: {{value: 128, source: s}}, registers_per_thread: {{value: 32, source: s}}, block: {{value: 2 KiB, "
-      "source: s}}, operations: {{value: {}, source: s}}, cycles: {{value: {}, source: s}}}}",
+      "source: s}}, operations: {{value: [{}], source: s}}, cycles: {{value: {}, source: s}}}}",
       operations, cycles);
   return fmt::format(
       "name: example\n"

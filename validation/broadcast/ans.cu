@@ -2,6 +2,8 @@
 #include "codec.hpp"
 
 #ifdef WITH_DIETGPU
+#include <cassert>
+
 #include "cuda_check.hpp"
 #include "dietgpu/float/GpuFloatCodec.h"
 #include "dietgpu/utils/StackDeviceMemory.h"

@@ -59,6 +59,12 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
       .or_default();
   d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second to all CUs together").positive();
   d.field("hit_latency", &CacheSpec::hit_latency, "Latency of a load that hits").positive();
+  d.field("add_cost", &CacheSpec::add_cost,
+          "Bandwidth that additions in the cache take (atomics without a result), over that of reading the same "
+          "sectors of "
+          "32 B; 2: a read and a write")
+      .range(1, 100)
+      .or_default();
   d.field("line", &CacheSpec::line, "Bytes of a line, which come from memory together").positive().or_default();
   d.field(
        "in_groups", &CacheSpec::in_groups,

@@ -38,6 +38,7 @@ struct CacheSpec {
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
+  double add_cost = 2;     // bandwidth that an addition in the cache takes, over that of reading its sectors
   bool in_groups = false;  // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
 

@@ -99,9 +99,10 @@ class Maker {
       const Task task = plan_.task(rank, turn);
       parts.push_back((*set)[rank] ? part_of(spec_, plan_, task.chunk) : codec::Part{0, codec.ratio_of(0)});
     }
-    program::Kernel kernel = codec::make_kernel(build_, codec, work, parts, what);
-    kernel.ranks = set;
-    stream.operations.emplace_back(std::move(kernel));
+    for (program::Kernel& kernel : codec::make_kernels(build_, codec, work, parts, what)) {
+      kernel.ranks = set;
+      stream.operations.emplace_back(std::move(kernel));
+    }
     if (codec.to_host.ps > 0) stream.operations.emplace_back(program::Delay{what + "_seen", codec.to_host, set});
   }
 

@@ -40,6 +40,30 @@ TEST(CodecSpec, TellsWhatDoesNotGoTogether) {
   EXPECT_THAT(errors("value: 4, source: s}", "value: 0, source: s}"), HasSubstr("codec.yaml:"));
 }
 
+TEST(CodecSpec, CountsLieBetweenTheirEntries) {
+  StageSpec stage;
+  stage.operations = {100};
+  EXPECT_EQ(stage.operations_at(8), 100) << "one for all codes";
+  EXPECT_EQ(stage.l2_adds_at(8), 0);
+  stage.bits = {4, 8, 16};
+  stage.operations = {100, 200, 600};
+  stage.l2_adds = {1, 2, 4};
+  EXPECT_EQ(stage.operations_at(2), 100);
+  EXPECT_EQ(stage.operations_at(6), 150);
+  EXPECT_EQ(stage.operations_at(8), 200);
+  EXPECT_EQ(stage.operations_at(32), 600);
+  EXPECT_EQ(stage.l2_adds_at(12), 3);
+  std::string told;
+  std::string text = example_codec(4);
+  text.replace(text.find("operations: {value: [0]"), 23,
+               "bits: {value: [8, 4], source: s}, operations: {value: [1, 2]");
+  read(text, told);
+  EXPECT_THAT(told, HasSubstr("sort the entries"));
+  text.replace(text.find("[1, 2]"), 6, "[1]");
+  read(text, told);
+  EXPECT_THAT(told, HasSubstr("one entry for each of bits"));
+}
+
 TEST(CodecSpec, RatiosAreDrawnOrRecorded) {
   CodecSpec codec;
   codec.ratio = 1.5;
@@ -92,6 +116,34 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
   system.node.gpu.compute.vector_fp32 = {16e12};
   EXPECT_NEAR(time_of(system, fmt::format("compress: {{bytes: 16 MiB, {}}}", codec)).seconds(), taken / 2,
               0.02 * taken);
+}
+
+// Half a sector per value: 64 MiB take 268 MB of additions, each as much of the cache's bandwidth as 3 reads.
+TEST(CodecKernels, AdditionsTakeTheCache) {
+  EquippedSystem system = example_equipped(1);
+  std::string codec = example_codec(4);
+  codec.replace(codec.find("operations:"), 0, "l2_adds: {value: [0.5], source: s}, ");
+  const std::string work = fmt::format("compress: {{bytes: 64 MiB, codec: {}}}", flow(codec));
+  system.node.gpu.l2.bandwidth = {0.5e12};
+  system.node.gpu.l2.add_cost = 3;
+  const double plain = 64 * 1048576.;
+  const double taken = time_of(system, work).seconds();
+  EXPECT_NEAR(taken, (plain + plain / 4 * 0.5 * 32 * 3 + plain / 4) / 0.5e12, 0.05 * taken);
+  system.node.gpu.l2.add_cost = 1;
+  EXPECT_LT(time_of(system, work).seconds(), 0.6 * taken);
+}
+
+TEST(CodecKernels, SmallKernelsComeBefore) {
+  const EquippedSystem system = example_equipped(1);
+  std::string codec = example_codec(4);
+  const auto taken = [&](const char* op) {
+    return time_of(system, fmt::format("{}: {{bytes: 1 MiB, codec: {}}}", op, flow(codec)));
+  };
+  const Time without = taken("compress");
+  codec.replace(codec.find("operations:"), 0, "prepare: {value: 30 us, source: s}, ");
+  const Time gap = system.node.gpu.host.queue_gap;
+  EXPECT_GE(taken("compress"), without + Time::from_us(30));
+  EXPECT_LE(taken("compress"), without + Time::from_us(30) + gap + Time::from_us(2));
 }
 
 // A block (2 KiB) gives each thread four values of 100 operations; an operation takes 5 clocks of 1 ns.

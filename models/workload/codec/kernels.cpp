@@ -43,9 +43,25 @@ program::WorkgroupResources times(program::WorkgroupResources one, std::int64_t 
   return one;
 }
 
-double operations(const CodecSpec& codec, const StageSpec& stage, double ratio) {
-  return stage.operations + stage.operations_per_bit * static_cast<double>(codec.value_bits) / ratio;
-}
+constexpr double sector = 32;  // bytes
+
+// The small kernels before the main one: one workgroup that holds its place for their time.
+class PrepareBody final : public program::KernelBody {
+ public:
+  PrepareBody(Time time, std::vector<bool> ranks) : time_(time), ranks_(std::move(ranks)) {}
+  std::int64_t workgroups(program::Rank rank) const override { return ranks_[ranks_.size() == 1 ? 0 : rank] ? 1 : 0; }
+  bool turns(program::Rank) const override { return ranks_.size() == 1; }
+  bool by_itself() const override { return ranks_.size() == 1; }
+  bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+    phase.kind = program::Phase::Kind::delay;
+    phase.duration = time_;
+    return step == 0;
+  }
+
+ private:
+  Time time_;
+  std::vector<bool> ranks_;
+};
 
 // The fused kernel has the geometry of compression, which needs more resources.
 const StageSpec& geometry(const CodecSpec& codec, Work work) {
@@ -73,11 +89,14 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   shape.in_order = true;
   shape.pipelined = false;  // loads its block, processes it, stores it
   double clocks = 0;        // time of a thread per value
+  double added = 0;         // bytes of sectors in the L2
+  const double bits = static_cast<double>(codec.value_bits) / ratio;
   const auto add = [&](const StageSpec& one, bool from_plain) {
     shape.read += plain * one.extra_read + (from_plain ? plain : plain / ratio);
     shape.write += plain * one.extra_write + (from_plain ? plain / ratio : plain);
-    shape.flop += flop_of_operation * values * operations(codec, one, ratio);
-    clocks += operations(codec, one, ratio) * one.cycles;
+    shape.flop += flop_of_operation * values * one.operations_at(bits);
+    clocks += one.operations_at(bits) * one.cycles;
+    added += values * one.l2_adds_at(bits) * sector;
   };
   if (work != Work::compress) add(codec.decompress, false);
   if (work == Work::decompress_reduce_compress) {
@@ -89,6 +108,12 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
                : work == Work::decompress ? "decompress"
                                           : "decompress and compress";
   shape.in_flight = Bytes{shape.read};
+  // Additions are made in the L2: bandwidth of it is all that they take.
+  if (const double bytes = added * gpu.l2.add_cost; bytes > 0) {
+    shape.read_miss = shape.read / (shape.read + bytes);
+    shape.read += bytes;
+    shape.in_flight = Bytes{shape.read};
+  }
   const double each = std::ceil(values / static_cast<double>(shape.threads));
   shape.pause = Time::from_seconds(each * clocks / gpu.compute.clock.value);
   return shape;
@@ -96,7 +121,9 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
 
 }  // namespace
 
-program::Kernel make_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
+namespace {
+
+program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
                             const std::vector<Part>& parts, const std::string& name) {
   const StageSpec& stage = geometry(codec, work);
   program::Kernel kernel;
@@ -117,13 +144,38 @@ program::Kernel make_kernel(const builder::Builder& build, const CodecSpec& code
   return kernel;
 }
 
+Time prepare(const CodecSpec& codec, Work work) {
+  return work == Work::decompress ? codec.decompress.prepare
+         : work == Work::compress ? codec.compress.prepare
+                                  : codec.compress.prepare + codec.decompress.prepare;
+}
+
+}  // namespace
+
+std::vector<program::Kernel> make_kernels(const builder::Builder& build, const CodecSpec& codec, Work work,
+                                          const std::vector<Part>& parts, const std::string& name) {
+  std::vector<program::Kernel> kernels;
+  if (const Time time = prepare(codec, work); time.ps > 0) {
+    std::vector<bool> ranks;
+    for (const Part& part : parts) ranks.push_back(part.bytes > 0);
+    program::Kernel small;
+    small.name = name + ".prepare";
+    small.resources = {32, 32, Bytes{}, 1};
+    small.body = std::make_shared<PrepareBody>(time, std::move(ranks));
+    kernels.push_back(std::move(small));
+  }
+  kernels.push_back(main_kernel(build, codec, work, parts, name));
+  return kernels;
+}
+
 Bytes compressed(const Part& part) { return Bytes{std::ceil(part.bytes / part.ratio)}; }
 
 double seconds(const CodecSpec& codec, Work work, const Part& part, const machine::GpuSpec& gpu) {
   const program::PhaseShape shape = shape_of(codec, work, part.ratio, gpu);
   const double blocks = std::ceil(part.bytes / geometry(codec, work).block.value);
-  return shape.pause.seconds() + blocks * std::max((shape.read + shape.write) / gpu.hbm.bandwidth.value,
-                                                   shape.flop / gpu.compute.vector_fp32.value);
+  return prepare(codec, work).seconds() + shape.pause.seconds() +
+         blocks * std::max({(shape.read * shape.read_miss + shape.write) / gpu.hbm.bandwidth.value,
+                            shape.read / gpu.l2.bandwidth.value, shape.flop / gpu.compute.vector_fp32.value});
 }
 
 double memory_of(const CodecSpec& codec, const Part& part, std::int64_t streams) {

@@ -20,13 +20,14 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// `parts`: one per rank, or a single one that all ranks share. A rank whose part is empty has no workgroups.
-program::Kernel make_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
-                            const std::vector<Part>& parts, const std::string& name);
+// The kernels of a call, one after the other: what prepares it, if anything does, and the codec's own. `parts`: one per
+// rank, or a single one that all ranks share. A rank whose part is empty has no workgroups.
+std::vector<program::Kernel> make_kernels(const builder::Builder& build, const CodecSpec& codec, Work work,
+                                          const std::vector<Part>& parts, const std::string& name);
 
 // Compressed size of a part, rounded up to whole bytes.
 Bytes compressed(const Part& part);
-// Estimated time of a kernel alone on the GPU, without its launch. Used for choices only, not in the simulation.
+// Estimated time of a call alone on the GPU, without its launches. Used for choices only, not in the simulation.
 double seconds(const CodecSpec& codec, Work work, const Part& part, const machine::GpuSpec& gpu);
 
 // Bytes of memory that a part needs on a rank: uncompressed and compressed data, and the workspaces of `streams`.

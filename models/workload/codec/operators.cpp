@@ -59,8 +59,8 @@ void append(builder::Builder& build, const Spec& spec, const char* name) {
   for (std::int64_t chunk = 0; chunk < spec.chunks; ++chunk) {
     const Part part = spec.part(chunk);
     if (part.bytes <= 0) break;
-    if (spec.codec.call.ps > 0) build.queue.operations.emplace_back(program::Delay{own + ".call", spec.codec.call});
-    build.queue.operations.emplace_back(make_kernel(build, spec.codec, work, {part}, own));
+    for (program::Kernel& kernel : make_kernels(build, spec.codec, work, {part}, own))
+      build.queue.operations.emplace_back(std::move(kernel));
   }
 }
 

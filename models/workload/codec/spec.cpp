@@ -1,5 +1,8 @@
 #include "models/workload/codec/spec.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "models/hardware/perturb/distribution.hpp"
 #include "sim/config/spec.hpp"
 
@@ -13,11 +16,20 @@ void StageSpec::describe(config::Describer<StageSpec>& d) {
   d.field("lds", &StageSpec::lds, "LDS of a workgroup").or_default();
   d.field("block", &StageSpec::block, "Plain bytes of a workgroup; a part of a block takes what a whole one does")
       .positive();
+  d.field(
+       "bits", &StageSpec::bits,
+       "Bits of a value's code for which operations and l2_adds have an entry each, ascending; linear in between, and "
+       "constant beyond. Without bits there is one entry for all codes")
+      .range(0.1, 64)
+      .example("[4, 8, 16]")
+      .or_default();
   d.field("operations", &StageSpec::operations,
-          "Vector operations (one lane, one instruction) for each value; one counts as two FLOP of vector_fp32")
-      .range(0, 1e6);
-  d.field("operations_per_bit", &StageSpec::operations_per_bit, "The same for each bit of a value's code")
+          "Instructions of a lane for each value; one counts as two FLOP of vector_fp32")
       .range(0, 1e6)
+      .example("[400]");
+  d.field("l2_adds", &StageSpec::l2_adds, "Sectors of 32 B for each value to which the kernel adds in the L2 (atomics)")
+      .range(0, 1e3)
+      .example("[1.5]")
       .or_default();
   d.field("cycles", &StageSpec::cycles, "Clocks from an operation of a thread to its next one, which waits for it")
       .range(0, 1000);
@@ -28,7 +40,36 @@ void StageSpec::describe(config::Describer<StageSpec>& d) {
   d.field("extra_write", &StageSpec::extra_write, "The same of bytes written: an output cleared before it is filled")
       .range(0, 100)
       .or_default();
+  d.field("prepare", &StageSpec::prepare,
+          "Time of the small kernels that a call runs before, one after the other: clearing the output, statistics, "
+          "prefix sums")
+      .or_default();
+  d.check([](const StageSpec& s) -> std::optional<config::Problem> {
+    const std::size_t entries = std::max<std::size_t>(1, s.bits.size());
+    if (s.operations.size() != entries || (!s.l2_adds.empty() && s.l2_adds.size() != entries))
+      return config::Problem{"operations and l2_adds do not have one entry for each of bits",
+                             "write as many numbers, one without bits"};
+    if (!std::is_sorted(s.bits.begin(), s.bits.end(), std::less_equal<>()))
+      return config::Problem{"bits do not ascend", "sort the entries"};
+    return std::nullopt;
+  });
 }
+
+namespace {
+
+double at(const std::vector<double>& bits, const std::vector<double>& values, double code_bits) {
+  if (values.empty()) return 0;
+  const auto above = std::lower_bound(bits.begin(), bits.end(), code_bits);
+  if (bits.empty() || above == bits.begin()) return values.front();
+  if (above == bits.end()) return values.back();
+  const auto i = static_cast<std::size_t>(above - bits.begin());
+  return values[i - 1] + (values[i] - values[i - 1]) * (code_bits - bits[i - 1]) / (bits[i] - bits[i - 1]);
+}
+
+}  // namespace
+
+double StageSpec::operations_at(double code_bits) const { return at(bits, operations, code_bits); }
+double StageSpec::l2_adds_at(double code_bits) const { return at(bits, l2_adds, code_bits); }
 
 void CodecSpec::describe(config::Describer<CodecSpec>& d) {
   d.component("codec", "A compressor that runs on the GPU: a file of configs/codecs.");

@@ -24,12 +24,18 @@ struct StageSpec {
   std::int64_t threads = 128;  // of a workgroup
   std::int64_t registers_per_thread = 32;
   Bytes lds;
-  Bytes block{4096};              // plain bytes per workgroup
-  double operations = 0;          // vector operations per value
-  double operations_per_bit = 0;  // additional vector operations per bit of the value's code
-  double cycles = 6;              // latency: clocks from an operation of a thread to its next one
-  double extra_read = 0;          // bytes of workspace read and written per plain byte
+  Bytes block{4096};  // plain bytes per workgroup
+  // Bits of a value's code for which the next two were counted, ascending; empty: they have one entry for all codes.
+  std::vector<double> bits;
+  std::vector<double> operations{0};  // instructions of a lane per value
+  std::vector<double> l2_adds;        // sectors of 32 B per value to which the kernel adds in the L2 (atomics)
+  double cycles = 6;                  // latency: clocks from an operation of a thread to its next one
+  double extra_read = 0;              // bytes of workspace read and written per plain byte
   double extra_write = 0;
+  Time prepare;  // small kernels before it, one after the other: clearing its output, statistics, prefix sums
+  // Of a code with so many bits a value: linear between the entries, constant beyond them.
+  double operations_at(double code_bits) const;
+  double l2_adds_at(double code_bits) const;
   static void describe(config::Describer<StageSpec>& d);
 };
 
