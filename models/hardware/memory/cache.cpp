@@ -43,6 +43,7 @@ class Popularity {
     for (const Group& group : groups_) sum += group.rows * group.share * std::exp(-group.share * reads);
     return sum;
   }
+  double most() const { return groups_.front().share; }  // of all reads, to the most popular row
 
  private:
   struct Group {
@@ -99,6 +100,12 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
   // `stay` reads.
   const double misses = table.distinct(stay) + (in_a_row - stay) * table.growth(stay);
   return std::clamp(1 - misses / in_a_row, 0.0, 1.0);
+}
+
+double popular_extra(const CacheSpec& l2, const TableReads& reads) {
+  const double most = Popularity(reads.rows, reads.zipf_exponent).most();
+  const double at_once = std::clamp(reads.tables_at_once, 1.0, static_cast<double>(reads.tables));
+  return most / at_once * (l2.popular_cost - 1);
 }
 
 }  // namespace moire::memory

@@ -109,7 +109,8 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
     peer_moves(use.peer);
   }
   const Capacities& own = of(use.rank, use.queue);
-  if (shape.read + shape.write > 0) spec.demands.push_back({own.l2, shape.read + shape.write});
+  const double cached = shape.read + shape.write + shape.l2_extra;
+  if (cached > 0) spec.demands.push_back({own.l2, cached});
   const double moved =
       shape.read * shape.read_miss * shape.read_overfetch + shape.write * shape.write_miss * hbm_.write_cost;
   if (moved > 0) spec.demands.push_back({own.hbm, moved * turn});

@@ -65,6 +65,12 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
           "32 B; 2: a read and a write")
       .range(1, 100)
       .or_default();
+  d.field("popular_cost", &CacheSpec::popular_cost,
+          "Bandwidth that a byte of the row which most read takes, over that of another byte: its lines lie in few "
+          "slices. 1: "
+          "not measured")
+      .range(1, 1000)
+      .or_default();
   d.field("line", &CacheSpec::line, "Bytes of a line, which come from memory together").positive().or_default();
   d.field(
        "in_groups", &CacheSpec::in_groups,

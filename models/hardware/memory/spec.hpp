@@ -38,8 +38,9 @@ struct CacheSpec {
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
-  double add_cost = 2;     // bandwidth that an addition in the cache takes, over that of reading its sectors
-  bool in_groups = false;  // every group of CUs has its own cache; the values are sums over groups
+  double add_cost = 2;      // bandwidth that an addition in the cache takes, over that of reading its sectors
+  double popular_cost = 1;  // bandwidth of a byte of the most popular row, over that of another byte
+  bool in_groups = false;   // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
 
   // The same cache at `share` of the GPU's clock, including values that follow it (memory::declaration).

@@ -108,12 +108,7 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
                : work == Work::decompress ? "decompress"
                                           : "decompress and compress";
   shape.in_flight = Bytes{shape.read};
-  // Additions are made in the L2: bandwidth of it is all that they take.
-  if (const double bytes = added * gpu.l2.add_cost; bytes > 0) {
-    shape.read_miss = shape.read / (shape.read + bytes);
-    shape.read += bytes;
-    shape.in_flight = Bytes{shape.read};
-  }
+  shape.l2_extra = added * gpu.l2.add_cost;
   const double each = std::ceil(values / static_cast<double>(shape.threads));
   shape.pause = Time::from_seconds(each * clocks / gpu.compute.clock.value);
   return shape;
@@ -174,8 +169,9 @@ double seconds(const CodecSpec& codec, Work work, const Part& part, const machin
   const program::PhaseShape shape = shape_of(codec, work, part.ratio, gpu);
   const double blocks = std::ceil(part.bytes / geometry(codec, work).block.value);
   return prepare(codec, work).seconds() + shape.pause.seconds() +
-         blocks * std::max({(shape.read * shape.read_miss + shape.write) / gpu.hbm.bandwidth.value,
-                            shape.read / gpu.l2.bandwidth.value, shape.flop / gpu.compute.vector_fp32.value});
+         blocks * std::max({(shape.read + shape.write) / gpu.hbm.bandwidth.value,
+                            (shape.read + shape.write + shape.l2_extra) / gpu.l2.bandwidth.value,
+                            shape.flop / gpu.compute.vector_fp32.value});
 }
 
 double memory_of(const CodecSpec& codec, const Part& part, std::int64_t streams) {

@@ -175,6 +175,7 @@ program::PhaseShape gather_shape(const EmbeddingSpec& spec, const machine::GpuSp
                                                    static_cast<double>(spec.global_batch)};
   const double row_hits = memory::table_hit_ratio(gpu.l2, gpu.memory_side_cache, reads);
   shape.read_miss = (pooling * row * (1 - row_hits) + indices) / shape.read;
+  shape.l2_extra = pooling * row * memory::popular_extra(gpu.l2, reads);
   shape.flop = pooling * static_cast<double>(spec.dim);
   // A thread loads a batch of rows, sums them, and loads the next batch. A batch has as many rows of every bag of the
   // task as fit into the spec's `in_flight`; the shape's is the mean over the batches of a task.
