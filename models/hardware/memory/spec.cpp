@@ -61,14 +61,12 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
   d.field("hit_latency", &CacheSpec::hit_latency, "Latency of a load that hits").positive();
   d.field("add_cost", &CacheSpec::add_cost,
           "Bandwidth that additions in the cache take (atomics without a result), over that of reading the same "
-          "sectors of "
-          "32 B; 2: a read and a write")
+          "sectors; 2: a read and a write")
       .range(1, 100)
       .or_default();
   d.field("popular_cost", &CacheSpec::popular_cost,
-          "Bandwidth that a byte of the row which most read takes, over that of another byte: its lines lie in few "
-          "slices. 1: "
-          "not measured")
+          "Bandwidth that a byte of a table's most popular row takes, over that of another byte, since the row lies in "
+          "few slices of the cache; 1: not measured")
       .range(1, 1000)
       .or_default();
   d.field("line", &CacheSpec::line, "Bytes of a line, which come from memory together").positive().or_default();

@@ -26,6 +26,7 @@ void StageSpec::describe(config::Describer<StageSpec>& d) {
   d.field("operations", &StageSpec::operations,
           "Instructions of a lane for each value; one counts as two FLOP of vector_fp32")
       .range(0, 1e6)
+      .range(0, 1e6)
       .example("[400]");
   d.field("l2_adds", &StageSpec::l2_adds, "Sectors of 32 B for each value to which the kernel adds in the L2 (atomics)")
       .range(0, 1e3)
