@@ -42,7 +42,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec = {}, EndpointId period = 0);
 
   void send(const Message& message) override;
-  // Equal once everything is delivered (to the last bit if messages have whole bytes).
+  // Equal once everything is delivered; exactly equal if all messages have whole bytes.
   Bytes injected() const override { return injected_; }
   Bytes delivered() const override { return delivered_; }
   std::vector<LinkUse> use() const override;

@@ -33,7 +33,7 @@ double closed_form(const BroadcastSpec& spec, const Shape& shape, const librarie
   const Plan plan(shape);
   const codec::Part part = part_of(spec, plan, 0);
   const bool coded = shape.compression != Compression::off;
-  // The slowest hop of a chain determines the length of its stages.
+  // All stages of a chain take as long as its slowest hop.
   const auto hop = [&](bool leaves) {
     const Path path = leaves && system.node.nic ? between(*system.node.nic) : inside(gpu);
     const bool smaller = coded && (!shape.between_nodes || leaves);
