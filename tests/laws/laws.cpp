@@ -229,6 +229,11 @@ bool symmetric(const Case& one) {
 // In a reduction every rank owns a part. The parts are alike if all channels have the same number of cells of each.
 Workload with_even_parts(const Case& one) {
   Workload work = one.work;
+  if (work.chunked_ring()) {
+    const double unit = static_cast<double>(one.nodes * one.gpus) * std::stod(*work.find("chunks"));
+    work.size = std::ceil(work.size / unit) * unit;
+    return work;
+  }
   if (work.op != "all_reduce" && work.op != "reduce_scatter") return work;
   const std::string* channels = work.find("channels");
   const double unit =
@@ -256,6 +261,16 @@ Verdict alike(const Case& one, Random, const Cost& cost) {
 
 // --- What is sent is received
 
+// Bytes that the ranks of a ring send to the next one: each share goes round it, plain or compressed.
+std::optional<double> sent_round(const Case& one, double ranks) {
+  const Workload& work = one.work;
+  if (!work.chunked_ring() || work.is("between_nodes", "true")) return std::nullopt;
+  const std::string* codec = work.find("codec");
+  const double ratio = codec != nullptr ? std::stod(*codec) : 1;  // its first number
+  const double times = work.op == "chunked_all_gather" ? ranks : work.op == "chunked_all_reduce" ? 2 : 1;
+  return (ranks - 1) * times * work.size / ratio;
+}
+
 Verdict conserved(const Case& one, Random, const Cost& cost) {
   const Scenario scenario = one.scenario();
   const Outcome outcome = simulate(scenario, cost.most_spans);
@@ -272,6 +287,11 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   if (!equal(sent, counted)) return wrong("sent and counted", sent, counted);
   if (outcome.metric("network_bytes") + 1 < outcome.metric("put_bytes") * (1 - 1e-9))
     return wrong("put and delivered", outcome.metric("put_bytes"), outcome.metric("network_bytes"));
+  if (const std::optional<double> round = sent_round(one, outcome.ranks)) {
+    // Each compressed chunk is rounded up to bytes.
+    const double most = *round + 2 * outcome.ranks * outcome.ranks * std::stod(*one.work.find("chunks"));
+    if (sent < *round * (1 - 1e-9) || sent > most) return wrong("sent round the ring", sent, *round);
+  }
   if (!one.work.collective()) return {};
   // Every rank gets at least what the definition of the collective requires, beside what it forwards for others;
   // without a library's FIFOs it gets no more. The root of a broadcast needs nothing, and a leaf of a tree no sums but

@@ -159,6 +159,24 @@ void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
   if (how == Draw::loose && random.one_in(3)) add("root", random.of<const char*>({"1", "5", "77"}));
 }
 
+bool of_chunked_ring(const std::string& op) {
+  return one_of(op, {"chunked_all_gather", "chunked_reduce_scatter", "chunked_all_reduce"});
+}
+
+void draw_chunked_ring(Case& one, Random& random, Draw how) {
+  const auto add = [&one](const char* key, std::string text) { one.work.keys.push_back({key, std::move(text)}); };
+  const bool sums_only = one.op == "chunked_reduce_scatter" && how == Draw::strict;
+  const std::string compression = random.of<const char*>({"off", "every_hop", sums_only ? "every_hop" : "root"});
+  add("compression", compression);
+  if (compression != "off") draw_codec(one, random);
+  // Without `chunks` their number depends on the machine, so strict cases always have it. A share has a byte for each.
+  const double shares = one.op == "chunked_all_gather" ? 1 : static_cast<double>(one.nodes * one.gpus);
+  if (how == Draw::strict) one.work.size = std::max(one.work.size, 16 * shares);
+  if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "2", "3", "16"}));
+  if (random.one_in(3)) add("streams", random.of<const char*>({"2", "4"}));
+  if (compression == "every_hop" && random.one_in(2)) add("between_nodes", "true");
+}
+
 void draw_stream(Case& one, Random& random) {
   one.work.keys.clear();
   switch (random.below(4)) {
@@ -267,13 +285,15 @@ bool Workload::collective() const {
   return one_of(op, {"all_gather", "all_reduce", "reduce_scatter", "all_to_all", "broadcast", "send_recv"});
 }
 
+bool Workload::chunked_ring() const { return of_chunked_ring(op); }
+
 std::string Workload::text(double times) const {
   std::string inner;
   const auto add = [&inner](const std::string& key, const std::string& value) {
     inner += fmt::format("{}{}: {}", inner.empty() ? "" : ", ", key, value);
   };
   const std::string bytes = fmt::format("{} B", size);
-  if (collective()) add("bytes_per_rank", bytes);
+  if (collective() || chunked_ring()) add("bytes_per_rank", bytes);
   if (op == "msccl" || op == "mscclpp" || op == "chunked_broadcast" || of_codec(op)) add("bytes", bytes);
   if (op == "gemm") add("k", fmt::format("{}", size));
   if (op == "transformer") add("length", fmt::format("{}", size));
@@ -321,11 +341,12 @@ std::vector<Change> Case::machine() const {
   constexpr double most_pieces = 2e5;
   const auto ranks = static_cast<double>(nodes * gpus);
   const double traffic =
-      work.size * ranks * (op == "all_gather" || op == "broadcast" || op == "chunked_broadcast" ? ranks : 2);
+      work.size * ranks *
+      (one_of(op, {"all_gather", "broadcast", "chunked_broadcast", "chunked_all_gather"}) ? ranks : 2);
   double chunk = number_of(system, "system.network.chunk", 4096);
-  const bool coarser = nodes > 1 &&
-                       (work.collective() || op == "msccl" || op == "kernel" || op == "chunked_broadcast") &&
-                       traffic / chunk > most_pieces;
+  const bool exchanges =
+      work.collective() || work.chunked_ring() || one_of(op, {"msccl", "kernel", "chunked_broadcast"});
+  const bool coarser = nodes > 1 && exchanges && traffic / chunk > most_pieces;
   while (coarser && traffic / chunk > most_pieces) chunk *= 2;
   if (coarser) changes.push_back({"system.network.chunk", fmt::format("{} B", chunk)});
   if (number_of(system, "system.fabric.torus.dimensions.0", 0) > 0) {
@@ -381,6 +402,7 @@ void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   if (of_tensor_parallelism(one.op)) draw_tensor_parallel(one, random, how);
   if (one.op == "stream") draw_stream(one, random);
   if (one.op == "chunked_broadcast") draw_chunked_broadcast(one, random, how);
+  if (of_chunked_ring(one.op)) draw_chunked_ring(one, random, how);
   if (of_codec(one.op)) draw_codec(one, random);
   if (one.op == "transformer") draw_transformer(one, random);
   if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") draw_embedding(one, random, how);

@@ -33,6 +33,7 @@ struct Workload {
   const std::string* find(const std::string& key) const;
   bool is(const std::string& key, const std::string& text) const;
   bool collective() const;
+  bool chunked_ring() const;
   bool sized() const { return op != "wg_trace"; }
   std::string text(double times = 1) const;  // {op: {...}} with all times multiplied by `times`
 };

@@ -65,7 +65,7 @@ class PrepareBody final : public program::KernelBody {
 
 // The fused kernel has the geometry of compression, which needs more resources.
 const StageSpec& geometry(const CodecSpec& codec, Work work) {
-  return work == Work::decompress ? codec.decompress : codec.compress;
+  return work == Work::decompress || work == Work::decompress_reduce ? codec.decompress : codec.compress;
 }
 
 // Number of small workgroups that are simulated as one large one, if this does not change how many of them a CU holds.
@@ -99,14 +99,14 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
     added += values * one.l2_adds_at(bits) * sector;
   };
   if (work != Work::compress) add(codec.decompress, false);
-  if (work == Work::decompress_reduce_compress) {
-    shape.write -= plain;  // stays in registers
-    shape.flop += values;  // the sum
-  }
-  if (work != Work::decompress) add(codec.compress, true);
-  shape.name = work == Work::compress     ? "compress"
-               : work == Work::decompress ? "decompress"
-                                          : "decompress and compress";
+  if (work == Work::decompress_reduce) shape.read += plain;  // the rank's own data
+  if (work == Work::decompress_reduce_compress) shape.write -= plain;  // stays in registers
+  if (work == Work::decompress_reduce || work == Work::decompress_reduce_compress) shape.flop += values;  // the sum
+  if (work == Work::compress || work == Work::decompress_reduce_compress) add(codec.compress, true);
+  shape.name = work == Work::compress            ? "compress"
+               : work == Work::decompress        ? "decompress"
+               : work == Work::decompress_reduce ? "decompress and add"
+                                                 : "decompress and compress";
   shape.in_flight = Bytes{shape.read};
   shape.l2_extra = added * gpu.l2.add_cost;
   const double each = std::ceil(values / static_cast<double>(shape.threads));
@@ -140,9 +140,8 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
 }
 
 Time prepare(const CodecSpec& codec, Work work) {
-  return work == Work::decompress ? codec.decompress.prepare
-         : work == Work::compress ? codec.compress.prepare
-                                  : codec.compress.prepare + codec.decompress.prepare;
+  if (work == Work::compress) return codec.compress.prepare;
+  return codec.decompress.prepare + (work == Work::decompress_reduce_compress ? codec.compress.prepare : Time{});
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 
 namespace moire::codec {
 
-// decompress_reduce_compress: decompresses, adds the rank's own data and compresses the sum, without intermediate
-// results in memory.
-enum class Work { compress, decompress, decompress_reduce_compress };
+// decompress_reduce: decompresses, adds the rank's own data and stores the sum. decompress_reduce_compress: compresses
+// the sum, too, without intermediate results in memory.
+enum class Work { compress, decompress, decompress_reduce, decompress_reduce_compress };
 
 struct Part {
   double bytes = 0;  // uncompressed

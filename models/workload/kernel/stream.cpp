@@ -73,6 +73,10 @@ void StreamSpec::describe(config::Describer<StreamSpec>& d) {
 void append_stream(builder::Builder& build, const StreamSpec& spec) { append_stream(build, spec, "stream"); }
 
 void append_stream(builder::Builder& build, const StreamSpec& spec, const std::string& name) {
+  build.queue.operations.emplace_back(stream_kernel(build, spec, build.unique(name)));
+}
+
+program::Kernel stream_kernel(const builder::Builder& build, const StreamSpec& spec, std::string name) {
   const double read = spec.all_read().value, written = spec.all_written().value;
   const double total = read + written;
   const bool arrays = spec.bytes.value > 0;
@@ -88,7 +92,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
   shape.in_flight = Bytes{read > 0 ? std::min(batch, block * read / total) : batch};
   shape.threads = threads;
   program::Kernel kernel;
-  kernel.name = build.unique(name);
+  kernel.name = std::move(name);
   kernel.resources = {threads, 32, Bytes{}, 1};
   kernel.shapes.push_back(shape);
   const auto count = static_cast<std::int64_t>(std::ceil(total / block));
@@ -96,7 +100,7 @@ void append_stream(builder::Builder& build, const StreamSpec& spec, const std::s
                                       ? std::min(count, builder::resident_workgroups(build, kernel.resources))
                                       : count;
   kernel.body = std::make_shared<StreamBody>(total / block, workgroups);
-  build.queue.operations.emplace_back(std::move(kernel));
+  return kernel;
 }
 
 builder::Operator stream_operator() {

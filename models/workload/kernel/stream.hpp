@@ -27,6 +27,7 @@ struct StreamSpec {
   Bytes all_written() const { return bytes.value > 0 ? bytes : write; }
 };
 
+program::Kernel stream_kernel(const builder::Builder& build, const StreamSpec& spec, std::string name);
 void append_stream(builder::Builder& build, const StreamSpec& spec);
 void append_stream(builder::Builder& build, const StreamSpec& spec, const std::string& name);
 

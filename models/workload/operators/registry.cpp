@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/workload/broadcast/operators.hpp"
+#include "models/workload/chunked/operators.hpp"
 #include "models/workload/codec/operators.hpp"
 #include "models/workload/collective/operators.hpp"
 #include "models/workload/kernel/operators.hpp"
@@ -24,7 +24,10 @@ const std::vector<builder::Operator>& all() {
       collective::all_to_all_operator(),
       collective::broadcast_operator(),
       collective::send_recv_operator(),
-      broadcast::chunked_broadcast_operator(),
+      chunked::chunked_broadcast_operator(),
+      chunked::chunked_all_gather_operator(),
+      chunked::chunked_reduce_scatter_operator(),
+      chunked::chunked_all_reduce_operator(),
       codec::compress_operator(),
       codec::decompress_operator(),
       codec::decompress_reduce_compress_operator(),

@@ -1,9 +1,9 @@
-#include "models/workload/broadcast/plan.hpp"
+#include "models/workload/chunked/plan.hpp"
 
 #include <algorithm>
 #include <bit>
 
-namespace moire::broadcast {
+namespace moire::chunked {
 
 // Place 0 is the root, then come the other GPUs of its node, then the following nodes, so that GPUs of a node have
 // consecutive places.
@@ -24,13 +24,44 @@ bool Plan::compressed(Rank from, Rank to) const {
   return !shape_.between_nodes || from / shape_.gpus != to / shape_.gpus;
 }
 
+std::int64_t Plan::chunks() const {
+  return shape_.chunks * (shape_.collective == Collective::broadcast ? 1 : shape_.ranks);
+}
+
 std::int64_t Plan::turns() const {
+  if (shape_.collective == Collective::all_reduce) return chunks() + (shape_.ranks - 1) * shape_.chunks;
+  if (shape_.collective != Collective::broadcast) return chunks();
   if (shape_.algorithm != Algorithm::scatter_all_gather) return shape_.chunks;
   const std::int64_t others = shape_.ranks - 1;
   return (shape_.chunks + others - 1) / others * others;
 }
 
 Task Plan::task(Rank rank, std::int64_t turn) const {
+  return shape_.collective == Collective::broadcast ? broadcast_task(rank, turn) : ring_task(rank, turn);
+}
+
+// In step t of an all-gather rank r passes on share r - t, which is its own in step 0. A reduction has the same steps one
+// share behind (r - 1 - t), so that its last one, in which a rank only receives, completes the rank's own share; an
+// all-gather of the sums follows in an all-reduce, whose first step is the last one of the reduction.
+Task Plan::ring_task(Rank rank, std::int64_t turn) const {
+  const std::int64_t ranks = shape_.ranks, step = turn / shape_.chunks;
+  const bool sums = shape_.collective != Collective::all_gather;
+  const std::int64_t behind = step + (sums ? 1 : 0);
+  const std::int64_t share = (rank + 2 * ranks - behind) % ranks;
+  Task task;
+  task.chunk = share * shape_.chunks + turn % shape_.chunks;
+  if (bytes(task.chunk) == 0) return {};
+  const auto next = static_cast<Rank>((rank + 1) % ranks);
+  if (step > 0) {
+    task.from = static_cast<Rank>((rank + ranks - 1) % ranks);
+    task.compressed = compressed(task.from, rank);
+    task.partial = sums && step < ranks;
+  }
+  if (turn + shape_.chunks < turns()) task.hops = {{next, compressed(rank, next), sums && step + 1 < ranks}};
+  return task;
+}
+
+Task Plan::broadcast_task(Rank rank, std::int64_t turn) const {
   const Rank place = place_of(rank), ranks = shape_.ranks;
   Task task;
   task.chunk = turn;
@@ -69,21 +100,43 @@ Task Plan::task(Rank rank, std::int64_t turn) const {
     task.from = rank_at(from);
     task.compressed = compressed(task.from, rank);
   }
-  for (const Rank to : next) task.hops.push_back({rank_at(to), compressed(rank, rank_at(to))});
+  for (const Rank to : next) task.hops.push_back({rank_at(to), compressed(rank, rank_at(to)), false});
   return task;
 }
 
 std::int64_t Plan::bytes(std::int64_t chunk) const {
-  return shape_.bytes / shape_.chunks + (chunk < shape_.bytes % shape_.chunks ? 1 : 0);
+  std::int64_t share = shape_.bytes, number = chunk;
+  if (shape_.collective == Collective::all_gather) number = chunk % shape_.chunks;
+  if (shape_.collective == Collective::reduce_scatter || shape_.collective == Collective::all_reduce) {
+    number = chunk % shape_.chunks;
+    share = shape_.bytes / shape_.ranks + (chunk / shape_.chunks < shape_.bytes % shape_.ranks ? 1 : 0);
+  }
+  return share / shape_.chunks + (number < share % shape_.chunks ? 1 : 0);
 }
 
 std::int64_t Plan::passes() const {
   if (shape_.compression == Compression::off) return 0;
-  if (shape_.compression == Compression::root) return shape_.between_nodes && shape_.gpus == shape_.ranks ? 0 : 1;
+  const bool root = shape_.compression == Compression::root;
+  if (shape_.collective != Collective::broadcast) {
+    // The reduction compresses at every hop, and the last rank of it once more for the gather.
+    if (root) return shape_.collective == Collective::all_gather ? 1 : shape_.ranks;
+    std::int64_t all = 0, most = 0;
+    const auto counts = [this](Rank from) { return compressed(from, (from + 1) % shape_.ranks) ? 1 : 0; };
+    for (Rank rank = 0; rank < shape_.ranks; ++rank) all += counts(rank);
+    // A gather from a rank does not take the hop to it, and a reduction to a rank not the hop from it.
+    for (Rank rank = 0; rank < shape_.ranks; ++rank) {
+      std::int64_t taken = 0;
+      if (shape_.collective != Collective::reduce_scatter) taken += all - counts((rank + shape_.ranks - 1) % shape_.ranks);
+      if (shape_.collective != Collective::all_gather) taken += all - counts(rank);
+      most = std::max(most, taken);
+    }
+    return most;
+  }
+  if (root) return shape_.between_nodes && shape_.gpus == shape_.ranks ? 0 : 1;
   if (shape_.algorithm != Algorithm::binomial) return shape_.ranks - 1;
   int most = 0;
   for (Rank place = 1; place < shape_.ranks; ++place) most = std::max(most, std::popcount(place));
   return most;
 }
 
-}  // namespace moire::broadcast
+}  // namespace moire::chunked

@@ -1,99 +1,18 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <map>
 #include <random>
 
-#include "models/workload/operators/registry.hpp"
+#include "tests/support/chunked_program.hpp"
 #include "tests/support/example_codec.hpp"
-#include "tests/support/example_equipped.hpp"
-#include "tests/support/example_program.hpp"
 
-namespace moire::broadcast {
+namespace moire::chunked {
 namespace {
 
-using libraries::EquippedSystem;
-using libraries::example_equipped;
-using program::Phase;
-using program::Rank;
 using ::testing::HasSubstr;
-
-struct Built {
-  std::unique_ptr<program::Program> program;
-  std::vector<std::string> notes;
-  std::string errors;
-};
-
-Built build(const std::string& operations, const EquippedSystem& system) {
-  config::Diagnostics diagnostics;
-  const auto root = config::load_text(
-      "t.yaml", codec::codec_sources + fmt::format("queues: {{main: [{}]}}\n", operations), {}, diagnostics);
-  Built built;
-  program::WgTraceFiles traces;
-  if (root) {
-    auto made = operators::build_program(*root, system, traces, diagnostics);
-    built.program = std::move(made.program);
-    built.notes = std::move(made.notes);
-  }
-  built.errors = diagnostics.str();
-  return built;
-}
-
-replay::Result run(const std::string& operations, const EquippedSystem& system) {
-  const Built built = build(operations, system);
-  EXPECT_EQ(built.errors, "");
-  if (!built.program) return {};
-  replay::Result result = replay::run(system, *built.program);
-  EXPECT_EQ(result.deadlock, "");
-  return result;
-}
 
 std::string broadcast(double bytes, const std::string& keys) {
   return fmt::format("{{chunked_broadcast: {{bytes: {} B, {}}}}}", bytes, keys);
-}
-std::string by_codec(const std::string& compression, const std::string& codec) {
-  return fmt::format("compression: {}, codec: {}", compression, codec::flow(codec));
-}
-
-// --- The operations of the program: bytes sent, chunks compressed and decompressed, flags
-
-struct Walk {
-  std::map<std::pair<Rank, Rank>, double> bytes;
-  std::map<Rank, int> compressed, decompressed;  // kernels with workgroups
-  std::map<program::FlagRef, std::int64_t> raised, awaited;
-};
-
-Walk walk(const program::Program& program) {
-  Walk all;
-  for (const program::Queue& queue : program.queues) {
-    for (const program::Operation& operation : queue.operations) {
-      for (Rank rank = 0; rank < program.ranks(); ++rank) {
-        if (!program::runs_on(operation, rank)) continue;
-        if (const auto* copy = std::get_if<program::Copy>(&operation)) {
-          const program::Transfer transfer = copy->transfer(rank);
-          EXPECT_NE(transfer.peer, rank);
-          EXPECT_GE(transfer.bytes.value, 1);
-          all.bytes[{rank, transfer.peer}] += transfer.bytes.value;
-          ++all.raised[transfer.flag];
-        } else if (const auto* wait = std::get_if<program::Wait>(&operation)) {
-          all.awaited[wait->flag(rank)] = std::max(all.awaited[wait->flag(rank)], wait->target);
-        } else if (const auto* signal = std::get_if<program::Signal>(&operation)) {
-          ++all.raised[signal->flag(rank)];
-        } else if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
-          double blocks = 0;
-          for (std::int64_t w = 0; w < kernel->body->workgroups(rank); ++w) {
-            Phase phase;
-            for (std::uint32_t step = 0; kernel->body->phase(rank, w, step, phase); ++step, phase = {})
-              blocks += phase.amount;
-          }
-          EXPECT_GE(blocks, 1);
-          EXPECT_EQ(blocks, std::floor(blocks));
-          ++(kernel->name.find("decompress") != std::string::npos ? all.decompressed : all.compressed)[rank];
-        }
-      }
-    }
-  }
-  return all;
 }
 
 TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
@@ -120,21 +39,17 @@ TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
     for (Rank rank = 0; rank < ranks; ++rank) {
       double received = 0;
       for (const auto& [pair, sent] : all.bytes) received += pair.second == rank ? sent : 0;
-      const bool plain = !coded || (between && (all.decompressed.find(rank) == all.decompressed.end()));
+      const bool plain = !coded || (between && all.count(rank, "decompress") == 0);
       const double want = rank == root ? 0 : plain ? bytes : bytes / 2;
       EXPECT_NEAR(received, want, plain ? 0 : static_cast<double>(chunks));
-      const auto of = [rank](const std::map<Rank, int>& kernels) {
-        const auto at = kernels.find(rank);
-        return at == kernels.end() ? 0 : at->second;
-      };
       if (rank != root && !plain) {
-        EXPECT_EQ(of(all.decompressed), chunks);
+        EXPECT_EQ(all.count(rank, "decompress"), chunks);
       }
       if (compression == "root") {
-        EXPECT_EQ(of(all.compressed), rank == root && (!between || nodes > 1) ? chunks : 0);
+        EXPECT_EQ(all.count(rank, "compress"), rank == root && (!between || nodes > 1) ? chunks : 0);
       }
       if (rank == root) {
-        EXPECT_EQ(of(all.decompressed), 0);
+        EXPECT_EQ(all.count(rank, "decompress"), 0);
       }
     }
     const replay::Result result = replay::run(system, *built.program);
@@ -147,30 +62,6 @@ TEST(ChunkedBroadcast, EveryChunkComesAndIsDecodedOnce) {
 }
 
 // --- Closed forms of a pipeline with serial stages
-
-struct Pipeline {
-  EquippedSystem system;
-  double chunks, ranks, chunk, latency, rate = 25e9;
-  double hops() const { return chunks + ranks - 2; }
-  double hop(double ratio = 1) const { return latency + chunk / ratio / rate; }
-};
-
-Pipeline pipeline(Rank ranks, std::int64_t chunks, double bytes) {
-  Pipeline made{example_equipped(1, ranks), static_cast<double>(chunks), static_cast<double>(ranks),
-                bytes / static_cast<double>(chunks), 0};
-  core::RunLoop loop;
-  const auto machine = machine::build_or_throw(made.system, loop);
-  std::vector<core::LinkId> path;
-  const core::Topology& topology = machine->service<part::Networks>().topology();
-  topology.route(0, 1, 0, path);
-  made.latency = 300e-9 + 800e-9 + 300e-9 + 200e-9 + 20e-9 + 500e-9 + 400e-9;  // of the example's NIC
-  for (const core::LinkId link : path) made.latency += topology.links()[link].latency.seconds();
-  return made;
-}
-
-double alone(const EquippedSystem& system, const char* op, double bytes, const std::string& codec) {
-  return run(fmt::format("{{{}: {{bytes: {} B, codec: {}}}}}", op, bytes, codec::flow(codec)), system).end.seconds();
-}
 
 TEST(ChunkedBroadcast, PlainTakesT0) {
   for (const Rank ranks : {2, 3, 8}) {
@@ -340,4 +231,4 @@ TEST(ChunkedBroadcast, TwoBehindEachOtherAndBesideAKernel) {
 }
 
 }  // namespace
-}  // namespace moire::broadcast
+}  // namespace moire::chunked

@@ -1,0 +1,289 @@
+// The program of a chunked collective: streams of host threads that wait for a chunk, call the codec and post the sends.
+// DMA engines send chunks to GPUs of the same node, NICs to those of other nodes.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "models/workload/chunked/spec.hpp"
+#include "models/workload/kernel/stream.hpp"
+
+namespace moire::chunked {
+
+namespace {
+
+using codec::Work;
+using program::FlagRef;
+using program::RankSet;
+
+enum class Call { decompress, reduce, decompress_reduce, decompress_reduce_compress, compress };
+
+const char* name_of(Call call) {
+  constexpr const char* names[] = {"decompress", "reduce", "decompress_reduce", "decompress_reduce_compress",
+                                   "compress"};
+  return names[static_cast<std::size_t>(call)];
+}
+
+// The codec's work; none is the sum of plain data.
+std::optional<Work> work_of(Call call) {
+  constexpr std::optional<Work> works[] = {Work::decompress, std::nullopt, Work::decompress_reduce,
+                                           Work::decompress_reduce_compress, Work::compress};
+  return works[static_cast<std::size_t>(call)];
+}
+
+class Maker {
+ public:
+  Maker(builder::Builder& build, const ChunkedSpec& spec, Plan plan, const std::string& name)
+      : build_(build), spec_(spec), plan_(std::move(plan)), name_(build.unique(name)) {
+    arrived_ = flags("arrived");
+    if (spec.compression != Compression::root) return;
+    coded_ = flags("coded");
+    if (spec.between_nodes) plain_ = flags("plain");
+  }
+
+  void append() {
+    if (spec_.compression == Compression::root) {
+      on_streams("encode", [this](program::Queue& stream, std::int64_t turn) { encode(stream, turn); });
+      on_streams("send", [this](program::Queue& stream, std::int64_t turn) { send_compressed(stream, turn); });
+      on_streams("decode", [this](program::Queue& stream, std::int64_t turn) { decode(stream, turn); });
+      if (spec_.between_nodes)
+        on_streams("hand_on", [this](program::Queue& stream, std::int64_t turn) { hand_on(stream, turn); });
+    } else {
+      on_streams("hops", [this](program::Queue& stream, std::int64_t turn) { hop(stream, turn); });
+    }
+    for (program::Queue* stream : streams_) build_.join(*stream, name_);
+  }
+
+ private:
+  using Of = std::function<bool(Rank, const Task&)>;
+
+  program::FlagBlock flags(const char* what) {
+    const std::string array = fmt::format("{}.{}", name_, what);
+    const auto raised_by = [plan = plan_, array](Rank rank, std::uint32_t arrival) {
+      // The rank that sends this chunk is in one of the receiver's tasks.
+      for (std::int64_t turn = 0; turn < plan.turns(); ++turn) {
+        const Task task = plan.task(rank, turn);
+        if (task.chunk >= 0 && plan.arrival(task.chunk, task.partial) == arrival)
+          return std::pair{task.from == program::no_rank ? rank : task.from, array};
+      }
+      return std::pair{rank, array};
+    };
+    return build_.program.add_flags({array, static_cast<std::uint32_t>(plan_.arrivals()), raised_by});
+  }
+
+  void on_streams(const char* what, const std::function<void(program::Queue&, std::int64_t)>& append_turn) {
+    for (std::int64_t s = 0; s < std::min(spec_.streams, plan_.turns()); ++s) {
+      program::Queue& stream = build_.fork(fmt::format("{}{}", what, s));
+      stream.by_host = true;
+      streams_.push_back(&stream);
+      for (std::int64_t turn = s; turn < plan_.turns(); turn += spec_.streams) append_turn(stream, turn);
+    }
+  }
+
+  // The ranks whose task of a turn fulfils `is`; null if there are none. Equal sets share one object.
+  RankSet ranks(std::int64_t turn, const Of& is) {
+    std::vector<bool> set(plan_.shape().ranks);
+    for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {
+      const Task task = plan_.task(rank, turn);
+      set[rank] = task.chunk >= 0 && is(rank, task);
+    }
+    if (std::find(set.begin(), set.end(), true) == set.end()) return nullptr;
+    RankSet& known = sets_[set];
+    if (!known) known = std::make_shared<const std::vector<bool>>(std::move(set));
+    return known;
+  }
+
+  std::function<FlagRef(Rank)> flag(const program::FlagBlock& of, std::int64_t turn) const {
+    return [plan = plan_, of, turn](Rank rank) {
+      const Task task = plan.task(rank, turn);
+      return of.at(rank, task.chunk < 0 ? 0 : static_cast<std::uint32_t>(plan.arrival(task.chunk, task.partial)));
+    };
+  }
+
+  void wait(program::Queue& stream, std::int64_t turn, const program::FlagBlock& of, const char* what, const Of& is) {
+    if (const RankSet set = ranks(turn, is))
+      stream.operations.emplace_back(program::Wait{fmt::format("{}.{}", name_, what), flag(of, turn), 1, set});
+  }
+
+  // Appends a call of the codec, or of the kernel that adds plain data; it ends when the host knows that the kernel has
+  // ended.
+  void call(program::Queue& stream, std::int64_t turn, Call which, const Of& is) {
+    const RankSet set = ranks(turn, is);
+    if (!set) return;
+    const std::string what = fmt::format("{}.{}", name_, name_of(which));
+    const auto work = work_of(which);
+    const Time before = work ? spec_.codec->call : Time{}, after = work ? spec_.codec->to_host : Time{};
+    if (before.ps > 0) stream.operations.emplace_back(program::Delay{what + "_call", before, set});
+    std::vector<codec::Part> parts;
+    double most = 0;
+    for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {
+      const Task task = plan_.task(rank, turn);
+      const codec::Part none{0, spec_.codec ? spec_.codec->ratio_of(0) : 1};
+      parts.push_back((*set)[rank] ? part_of(spec_, plan_, task.chunk) : none);
+      most = std::max(most, parts.back().bytes);
+    }
+    std::vector<program::Kernel> kernels;
+    if (work) {
+      // What all ranks do alike is told once.
+      if (std::equal(parts.begin() + 1, parts.end(), parts.begin())) parts.resize(1);
+      kernels = codec::make_kernels(build_, *spec_.codec, *work, parts, what);
+    } else {
+      // Chunks of a turn differ by a byte; the kernel takes the largest.
+      const kernel::StreamSpec sum{.inputs = 2, .bytes = Bytes{most}, .schedule = kernel::StreamSchedule::grid_stride};
+      kernels.push_back(kernel::stream_kernel(build_, sum, what));
+    }
+    for (program::Kernel& kernel : kernels) {
+      kernel.ranks = set;
+      stream.operations.emplace_back(std::move(kernel));
+    }
+    if (after.ps > 0) stream.operations.emplace_back(program::Delay{what + "_seen", after, set});
+  }
+
+  bool is_possible(Call which) const {
+    const bool coded = spec_.compression != Compression::off;
+    const Collective collective = plan_.shape().collective;
+    const bool sums = collective == Collective::reduce_scatter || collective == Collective::all_reduce;
+    if (which == Call::compress || which == Call::decompress) return coded;
+    if (which == Call::reduce) return sums && (!coded || spec_.between_nodes);
+    return sums && coded;
+  }
+
+  // Appends the calls that turn what has arrived into what leaves and, but for partial sums, into what the rank keeps.
+  void calls(program::Queue& stream, std::int64_t turn, const Of& is) {
+    for (const Call which : {Call::decompress, Call::reduce, Call::decompress_reduce, Call::decompress_reduce_compress,
+                             Call::compress}) {
+      if (!is_possible(which)) continue;
+      call(stream, turn, which, [&](Rank rank, const Task& task) {
+        if (!is(rank, task)) return false;
+        const bool coded = hands_on_compressed(task);
+        // A sum of which the rank decompresses a copy later is not stored before.
+        const bool fused = task.partial && task.compressed && coded &&
+                           (spec_.compression == Compression::root || task.hops.front().partial);
+        switch (which) {
+          case Call::decompress:
+            return task.compressed && !task.partial;
+          case Call::reduce:
+            return !task.compressed && task.partial;
+          case Call::decompress_reduce:
+            return task.compressed && task.partial && !fused;
+          case Call::decompress_reduce_compress:
+            return fused;
+          case Call::compress:
+            return coded && !fused;
+        }
+        return false;
+      });
+    }
+  }
+
+  // Sends a chunk to the ranks of the task's hops, one after the other: only those hops that satisfy `is`.
+  void send(program::Queue& stream, std::int64_t turn, const std::function<bool(const Hop&)>& is) {
+    for (std::size_t number = 0;; ++number) {
+      const auto hop_of = [is, number](const Task& task) -> const Hop* {
+        std::size_t at = 0;
+        for (const Hop& hop : task.hops)
+          if (is(hop) && at++ == number) return &hop;
+        return nullptr;
+      };
+      const RankSet set = ranks(turn, [&](Rank, const Task& task) { return hop_of(task) != nullptr; });
+      if (!set) return;
+      const auto transfer = [plan = plan_, spec = shared_spec_, arrived = arrived_, turn, hop_of](Rank rank) {
+        const Task task = plan.task(rank, turn);
+        const Hop* const hop = hop_of(task);
+        if (hop == nullptr) return program::Transfer{rank, Bytes{}, program::no_flag};
+        const codec::Part part = part_of(*spec, plan, task.chunk);
+        const auto arrival = static_cast<std::uint32_t>(plan.arrival(task.chunk, hop->partial));
+        return program::Transfer{hop->to, hop->compressed ? codec::compressed(part) : Bytes{part.bytes},
+                                 arrived.at(hop->to, arrival)};
+      };
+      stream.operations.emplace_back(program::Copy{name_ + ".send", transfer, {}, set});
+    }
+  }
+
+  static bool receives(Rank, const Task& task) { return task.from != program::no_rank; }
+  static bool hands_on(Rank, const Task& task) { return !task.hops.empty(); }
+  static bool hands_on_compressed(const Task& task) {
+    return std::any_of(task.hops.begin(), task.hops.end(), [](const Hop& hop) { return hop.compressed; });
+  }
+  static bool hands_on_plain(const Task& task) {
+    return std::any_of(task.hops.begin(), task.hops.end(), [](const Hop& hop) { return !hop.compressed; });
+  }
+
+  // The task is a step of a reduction, whose result is compressed anew or stays here.
+  static bool passes_partial(const Task& task) { return !task.hops.empty() && task.hops.front().partial; }
+  // The chunk that goes round compressed is made in this task: the rank's own, or the last of its sums.
+  static bool begins(Rank rank, const Task& task) {
+    return (!receives(rank, task) || task.partial) && hands_on_compressed(task) && !passes_partial(task);
+  }
+
+  // Compression off or at every hop: a rank waits for a chunk, calls the codec and sends, all in one stream.
+  void hop(program::Queue& stream, std::int64_t turn) {
+    wait(stream, turn, arrived_, "arrives", receives);
+    calls(stream, turn, [](Rank, const Task&) { return true; });
+    send(stream, turn, [](const Hop&) { return true; });
+  }
+
+  // Compression at the root: a reduction is hop by hop, and its last hop or the rank's own chunk begins the rest.
+  void encode(program::Queue& stream, std::int64_t turn) {
+    const auto is = [](Rank rank, const Task& task) { return begins(rank, task) || passes_partial(task); };
+    wait(stream, turn, arrived_, "arrives",
+         [is](Rank rank, const Task& task) { return is(rank, task) && receives(rank, task); });
+    calls(stream, turn, is);
+    send(stream, turn, [](const Hop& hop) { return hop.partial; });
+    if (const RankSet set = ranks(turn, begins))
+      stream.operations.emplace_back(program::Signal{name_ + ".coded", flag(coded_, turn), set});
+  }
+
+  void send_compressed(program::Queue& stream, std::int64_t turn) {
+    wait(stream, turn, coded_, "codes", begins);
+    wait(stream, turn, arrived_, "arrives", [](Rank rank, const Task& task) {
+      return receives(rank, task) && !task.partial && hands_on_compressed(task);
+    });
+    send(stream, turn, [](const Hop& hop) { return hop.compressed && !hop.partial; });
+  }
+
+  void decode(program::Queue& stream, std::int64_t turn) {
+    // The rank that made a sum decompresses it, too, so that all ranks have the same digits.
+    const auto made = [](Rank rank, const Task& task) { return task.partial && begins(rank, task); };
+    const auto is = [](Rank, const Task& task) { return task.compressed && !task.partial; };
+    wait(stream, turn, coded_, "codes", made);
+    wait(stream, turn, arrived_, "arrives", is);
+    call(stream, turn, Call::decompress,
+         [&](Rank rank, const Task& task) { return made(rank, task) || is(rank, task); });
+    if (!spec_.between_nodes) return;
+    if (const RankSet set = ranks(turn, [](Rank, const Task& task) { return task.compressed && hands_on_plain(task); }))
+      stream.operations.emplace_back(program::Signal{name_ + ".plain", flag(plain_, turn), set});
+  }
+
+  // Within a node chunks are plain: the rank that decompressed one forwards it, and so do those that get it plain.
+  void hand_on(program::Queue& stream, std::int64_t turn) {
+    wait(stream, turn, plain_, "is_plain",
+         [](Rank, const Task& task) { return task.compressed && hands_on_plain(task); });
+    wait(stream, turn, arrived_, "arrives",
+         [](Rank rank, const Task& task) { return receives(rank, task) && !task.compressed; });
+    send(stream, turn, [](const Hop& hop) { return !hop.compressed; });
+  }
+
+  builder::Builder& build_;
+  const ChunkedSpec& spec_;
+  std::shared_ptr<const ChunkedSpec> shared_spec_ = std::make_shared<const ChunkedSpec>(spec_);  // for callbacks
+  Plan plan_;
+  std::string name_;
+  program::FlagBlock arrived_, coded_, plain_;
+  std::vector<program::Queue*> streams_;
+  std::map<std::vector<bool>, RankSet> sets_;
+};
+
+}  // namespace
+
+void append(builder::Builder& build, const ChunkedSpec& spec, const Plan& plan, const std::string& name) {
+  if (!spec.chunks && build.notes != nullptr) {
+    const std::int64_t chunks = plan.shape().chunks;
+    const bool shares = plan.shape().collective != Collective::broadcast;
+    build.notes->push_back(fmt::format("{} of {:.0f} B: {} chunk{}{}, for which the closed form says {:.4g} us", name,
+                                       spec.bytes.value, chunks, chunks == 1 ? "" : "s", shares ? " a share" : "",
+                                       closed_form(spec, plan.shape(), build.system) * 1e6));
+  }
+  Maker(build, spec, plan, name).append();
+}
+
+}  // namespace moire::chunked

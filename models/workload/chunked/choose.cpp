@@ -1,0 +1,174 @@
+// Chooses the number of chunks for which the closed form of the pipeline is smallest, among powers of two and the
+// numbers half way between them.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "models/workload/chunked/spec.hpp"
+
+namespace moire::chunked {
+
+namespace {
+
+struct Path {
+  double latency;  // of a message, seconds
+  double busy;     // part of it in which no other message goes
+  double rate;     // bytes per second
+};
+
+Path inside(const machine::GpuSpec& gpu) {
+  const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
+  return {(gpu.host.enqueue + gpu.dma.first_command).seconds(),
+          gpu.dma.first_command.seconds() / static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
+          std::min(gpu.dma.bandwidth.value, links)};
+}
+
+Path between(const nic::NicSpec& nic) {
+  const Time fixed = nic.wqe_build + nic.proxy_latency + nic.proxy_time + nic.doorbell + nic.pcie_latency +
+                     nic.latency * 2 + nic.flag_latency;
+  const double busy = 2 / nic.message_rate.value;
+  return {fixed.seconds() + busy, busy, std::min(nic.pcie_bandwidth.value, nic.wire_bandwidth().value)};
+}
+
+// Seconds of a hop, and of the codec's or the sum's kernels with what the host adds to a call.
+struct Costs {
+  const ChunkedSpec& spec;
+  const Shape& shape;
+  const libraries::EquippedSystem& system;
+  codec::Part part = part_of(spec, Plan(shape), 0);
+
+  Path path(bool leaves) const {
+    return leaves && system.node.nic ? between(*system.node.nic) : inside(system.node.gpu);
+  }
+  bool coded(bool leaves) const {
+    return shape.compression != Compression::off && (!shape.between_nodes || leaves);
+  }
+  double wire(bool leaves) const {
+    return (coded(leaves) ? codec::compressed(part).value : part.bytes) / path(leaves).rate;
+  }
+  double hop(bool leaves) const { return path(leaves).latency + wire(leaves); }
+  // What streams cannot do side by side: the engine or NIC, and the host's enqueueing of a copy and `kernels`.
+  double alone(bool leaves, int kernels) const {
+    return std::max(path(leaves).busy + wire(leaves), (1 + kernels) * system.node.gpu.host.enqueue.seconds());
+  }
+  double call(codec::Work work) const {
+    const machine::GpuSpec& gpu = system.node.gpu;
+    return (gpu.host.enqueue + gpu.host.kernel_start + spec.codec->call + spec.codec->to_host).seconds() +
+           codec::seconds(*spec.codec, work, part, gpu);
+  }
+  double sum() const {
+    const machine::GpuSpec& gpu = system.node.gpu;
+    return (gpu.host.enqueue + gpu.host.kernel_start).seconds() + 3 * part.bytes / gpu.hbm.bandwidth.value;
+  }
+  // Which kinds of hop there are: within a node, to another one.
+  std::vector<bool> kinds() const {
+    const bool wired = system.node.reach().peers() > 0;
+    std::vector<bool> all;
+    if (shape.ranks > shape.gpus || !wired) all.push_back(true);
+    if (shape.gpus > 1 && wired) all.push_back(false);
+    return all;
+  }
+};
+
+// All ranks work side by side, so a ring takes as long as one rank's hops, one after the other, over the slowest kind
+// of hop. Streams share what they can do side by side.
+double ring_form(const Costs& costs) {
+  const Shape& shape = costs.shape;
+  const auto chunks = static_cast<double>(shape.chunks), hops = (static_cast<double>(shape.ranks) - 1) * chunks;
+  const double streams = std::min(static_cast<double>(costs.spec.streams), chunks);
+  double reduces = 0, gathers = 0, around = 0;
+  for (const bool leaves : costs.kinds()) {
+    const bool coded = costs.coded(leaves);
+    const double hop = costs.hop(leaves);
+    const double sums = coded ? costs.call(codec::Work::decompress_reduce_compress) : costs.sum();
+    reduces = std::max({reduces, (hop + sums) / streams, costs.alone(leaves, 1)});
+    if (!coded) {
+      gathers = std::max({gathers, hop / streams, costs.alone(leaves, 0)});
+      continue;
+    }
+    const double compress = costs.call(codec::Work::compress), decompress = costs.call(codec::Work::decompress);
+    if (shape.compression == Compression::root) {
+      gathers = std::max({gathers, hop / streams, costs.alone(leaves, 1), decompress / streams});
+      around = compress + decompress;
+    } else {
+      gathers = std::max({gathers, (compress + hop + decompress) / streams, costs.alone(leaves, 2)});
+    }
+  }
+  double seconds = around;
+  if (shape.collective != Collective::all_gather) seconds += hops * reduces;
+  if (shape.collective != Collective::reduce_scatter) seconds += hops * gathers;
+  return seconds;
+}
+
+}  // namespace
+
+double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system) {
+  const Costs costs{spec, shape, system};
+  if (shape.collective != Collective::broadcast) return ring_form(costs);
+  const bool coded = shape.compression != Compression::off;
+  // All stages of a chain take as long as its slowest hop.
+  double slowest = 0, compress = 0, decompress = 0;
+  for (const bool leaves : costs.kinds()) slowest = std::max(slowest, costs.hop(leaves));
+  if (coded) {
+    compress = costs.call(codec::Work::compress);
+    decompress = costs.call(codec::Work::decompress);
+  }
+  const auto chunks = static_cast<double>(shape.chunks), ranks = static_cast<double>(shape.ranks);
+  double stages = chunks + ranks - 2, sends = 1;
+  if (shape.algorithm == Algorithm::binomial) {
+    sends = std::bit_width(shape.ranks - 1);  // of the root per chunk
+    stages = chunks + (sends - 1) / sends;
+  }
+  const double streams = static_cast<double>(spec.streams);
+  if (shape.compression == Compression::every_hop)
+    return stages * (compress + sends * slowest + decompress) / std::min(streams, chunks);
+  return compress + stages * std::max({sends * slowest, compress / streams, decompress / streams}) + decompress;
+}
+
+Shape shape_of(const ChunkedSpec& spec, Collective collective, const libraries::EquippedSystem& system) {
+  Shape shape;
+  shape.ranks = static_cast<Rank>(system.ranks());
+  shape.gpus = static_cast<Rank>(system.node.gpus);
+  shape.collective = collective;
+  shape.compression = spec.compression;
+  shape.between_nodes = spec.between_nodes;
+  shape.bytes = static_cast<std::int64_t>(std::ceil(spec.bytes.value));
+  return shape;
+}
+
+Shape shape_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system) {
+  Shape shape = shape_of(spec, Collective::broadcast, system);
+  shape.root = static_cast<Rank>(spec.root);
+  shape.algorithm = spec.algorithm;
+  return shape;
+}
+
+Plan plan_of(const ChunkedSpec& spec, const Shape& of, const libraries::EquippedSystem& system) {
+  Shape shape = of;
+  shape.chunks = 1;
+  const std::int64_t bytes = Plan(shape).bytes(0);  // of the buffer, or of the largest share
+  if (spec.chunks) {
+    shape.chunks = *spec.chunks;
+    return Plan(shape);
+  }
+  constexpr std::int64_t most = 1024;
+  // With scatter_all_gather every rank gets the same number of chunks from the root.
+  const bool deals = shape.collective == Collective::broadcast && shape.algorithm == Algorithm::scatter_all_gather;
+  const std::int64_t unit = deals ? shape.ranks - 1 : 1;
+  Shape best = shape;
+  double least = 0;
+  for (std::int64_t power = 1; power <= most; power *= 2) {
+    for (const std::int64_t count : {power, power + power / 2}) {
+      shape.chunks = std::min(count * unit, bytes);
+      if (shape.chunks > 1 && tasks_of(Plan(shape)) > most_tasks) continue;
+      const double time = closed_form(spec, shape, system);
+      if (least > 0 && time >= least) continue;
+      least = time;
+      best = shape;
+    }
+    if (power * unit >= bytes || power * unit > most) break;
+  }
+  return Plan(best);
+}
+
+}  // namespace moire::chunked

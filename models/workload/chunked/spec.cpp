@@ -1,0 +1,245 @@
+#include "models/workload/chunked/spec.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/workload/chunked/operators.hpp"
+#include "models/workload/collective/collective.hpp"
+#include "sim/core/failure.hpp"
+
+namespace moire::chunked {
+
+namespace {
+
+using config::Problem;
+
+const char* name_of(Collective collective) {
+  constexpr const char* names[] = {"chunked_broadcast", "chunked_all_gather", "chunked_reduce_scatter",
+                                   "chunked_all_reduce"};
+  return names[static_cast<std::size_t>(collective)];
+}
+
+Shape shape_for(const BroadcastSpec& spec, const libraries::EquippedSystem& system) { return shape_of(spec, system); }
+template <class Spec>
+Shape shape_for(const Spec& spec, const libraries::EquippedSystem& system) {
+  return shape_of(spec, Spec::collective, system);
+}
+
+// Bytes of the largest buffer of a rank.
+double buffer_of(const Shape& shape) {
+  return static_cast<double>(shape.bytes) * (shape.collective == Collective::all_gather ? shape.ranks : 1);
+}
+
+std::optional<Problem> check_shape(const ChunkedSpec& spec, const Shape& shape,
+                                   const libraries::EquippedSystem& system) {
+  const Rank ranks = shape.ranks;
+  if (ranks < 2) return Problem{"a collective needs at least 2 ranks", "raise system.nodes or system.node.gpus"};
+  if (shape.root >= ranks)
+    return Problem{fmt::format("there is no rank {}", shape.root), fmt::format("the last one is {}", ranks - 1)};
+  if (system.node.reach().peers() + 1 < ranks && (system.node.nics == 0 || !system.fabric))
+    return Problem{"ranks that stores do not reach need NICs and a fabric between them",
+                   "write system.node.nics and system.fabric, or take one node with links"};
+  // The largest share is that of rank 0.
+  Shape whole = shape;
+  whole.chunks = 1;
+  const std::int64_t share = Plan(whole).bytes(0);
+  if (spec.chunks && *spec.chunks > share)
+    return Problem{fmt::format("{} chunks of {} B have no byte each", *spec.chunks, share),
+                   "take fewer chunks, or leave chunks out"};
+  if (auto problem = collective::check_memory(Bytes{buffer_of(shape)}, system)) return problem;
+  if (spec.compression != Compression::off && spec.streams > spec.codec->streams)
+    return Problem{fmt::format("{} streams, and codec '{}' has workspaces for {}", spec.streams, spec.codec->name,
+                               spec.codec->streams),
+                   fmt::format("write streams: {}", spec.codec->streams)};
+  const Plan plan = plan_of(spec, shape, system);
+  if (tasks_of(plan) > most_tasks)
+    return Problem{fmt::format("{} ranks hand on {} chunks, {:.1e} in all; at most {:.0e} are simulated", ranks,
+                               plan.turns(), tasks_of(plan), most_tasks),
+                   "take fewer chunks or ranks"};
+  if (spec.compression != Compression::off) {
+    const codec::Part chunk = part_of(spec, plan, 0);
+    const double memory = buffer_of(shape) * (1 + 1 / achieved_ratio(spec, plan)) +
+                          spec.codec->workspace * chunk.bytes * static_cast<double>(2 * spec.streams);
+    if (memory > system.node.gpu.hbm.capacity.value)
+      return Problem{fmt::format("{:.4g} GB plain and compressed with workspaces do not fit the memory of {:.4g} GB",
+                                 memory * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
+                     "make the collective smaller"};
+  }
+  return std::nullopt;
+}
+
+template <class Spec>
+builder::Operator chunked_operator() {
+  auto made = builder::make_operator<Spec>(
+      name_of(Spec::collective),
+      [](builder::Builder& build, const Spec& spec) {
+        append(build, spec, plan_of(spec, shape_for(spec, build.system), build.system), name_of(Spec::collective));
+      },
+      [](const Spec& spec, const libraries::EquippedSystem& system) {
+        return check_shape(spec, shape_for(spec, system), system);
+      });
+  made.exchange = [](const config::Node& node, const libraries::EquippedSystem& system) {
+    config::Diagnostics told;  // unused: append has reported all errors
+    const auto spec = *config::parse<Spec>(node, told);
+    const Plan plan = plan_of(spec, shape_for(spec, system), system);
+    const double ranks = plan.shape().ranks;
+    // As nccl-tests defines it: the largest buffer of a rank, and the share of it that has to leave a rank.
+    builder::Exchange exchange{.size = Bytes{buffer_of(plan.shape())}};
+    if (Spec::collective != Collective::broadcast)
+      exchange.on_wire = (Spec::collective == Collective::all_reduce ? 2 : 1) * (ranks - 1) / ranks;
+    if (spec.codec) {
+      const std::int64_t passes = plan.passes();
+      exchange.stated.emplace_back("<operation>_ratio", achieved_ratio(spec, plan));
+      exchange.stated.emplace_back("<operation>_lossy_hops", spec.codec->error_bound ? static_cast<double>(passes) : 0);
+      exchange.stated.emplace_back("<operation>_error_bound", spec.codec->error_after(passes));
+    }
+    return exchange;
+  };
+  made.knobs = {{"chunks", {"1", "4", "16", "64", "256"}, "", "", ""}, {"streams", {"1", "2", "4"}, "1", "", ""}};
+  return made;
+}
+
+std::optional<Problem> check_codec(const ChunkedSpec& s) {
+  if (s.compression == Compression::off && s.codec)
+    return Problem{"a codec stands beside compression off", "write compression: root or every_hop, or leave codec out"};
+  if (s.compression != Compression::off && !s.codec)
+    return Problem{"compression by which codec is not said", "write codec: ../codecs/zfp.yaml"};
+  return std::nullopt;
+}
+
+template <class Spec>
+void describe_codec(config::Describer<Spec>& d) {
+  d.field("codec", &Spec::codec, "The codec, a file of configs/codecs").optional();
+}
+
+template <class Spec>
+void describe_streams(config::Describer<Spec>& d) {
+  d.field("streams", &Spec::streams,
+          "Host streams for each kind of work: chunks that a rank sends, codes or decodes side by side; 1: a chunk is "
+          "sent when the one before it has arrived")
+      .range(1, 64)
+      .or_default();
+}
+
+template <class Spec>
+void describe_ring(config::Describer<Spec>& d, const char* bytes, const char* compression) {
+  d.field("bytes_per_rank", &Spec::bytes, bytes).positive().example("64 MiB");
+  auto field = d.field("compression", &Spec::compression, compression);
+  if (Spec::collective == Collective::reduce_scatter)
+    field.choices({{"off", Compression::off}, {"every_hop", Compression::every_hop}});
+  else
+    field.choices({{"off", Compression::off}, {"every_hop", Compression::every_hop}, {"root", Compression::root}});
+  field.or_default();
+  d.field("between_nodes", &Spec::between_nodes,
+          "With compression every_hop: only hops to another node are compressed. (Each part of a collective over nodes "
+          "and within them may also be an operator with a `group` of its own.)")
+      .or_default();
+  describe_codec(d);
+  d.field("chunks", &Spec::chunks,
+          "Chunks of each rank's share; absent: the number for which the closed form of the ring is least")
+      .range(1, 1 << 16)
+      .optional();
+  describe_streams(d);
+  d.check([](const Spec& s) -> std::optional<Problem> {
+    if (auto problem = check_codec(s)) return problem;
+    if (s.between_nodes && s.compression != Compression::every_hop)
+      return Problem{"between_nodes is of compression every_hop",
+                     "write compression: every_hop, or leave between_nodes out"};
+    return std::nullopt;
+  });
+}
+
+}  // namespace
+
+void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
+  d.component(
+      "chunked_broadcast",
+      "Every rank gets the buffer of one of them, in chunks that host threads hand on from rank to rank (GPU-aware "
+      "MPI), plain or compressed: once at the root, or at every hop.");
+  d.field("bytes", &BroadcastSpec::bytes, "Bytes of the buffer").positive().example("64 MiB");
+  d.field("root", &BroadcastSpec::root, "Rank that has it at the beginning").range(0, 1 << 20).or_default();
+  d.field("algorithm", &BroadcastSpec::algorithm,
+          "chain: every rank hands on to the next one, node by node; binomial: those that have a chunk send it to half "
+          "of the others; scatter_all_gather: the root deals the chunks out, and they go round the other ranks")
+      .choices({{"chain", Algorithm::chain},
+                {"binomial", Algorithm::binomial},
+                {"scatter_all_gather", Algorithm::scatter_all_gather}})
+      .or_default();
+  d.field("compression", &BroadcastSpec::compression,
+          "off; every_hop: each sender compresses a chunk and each receiver decompresses it, call by call; root: the "
+          "root compresses it once, the others hand on what came and decompress it beside")
+      .choices({{"off", Compression::off}, {"every_hop", Compression::every_hop}, {"root", Compression::root}})
+      .or_default();
+  d.field("between_nodes", &BroadcastSpec::between_nodes,
+          "With compression root and a chain: chunks are compressed between nodes only; one GPU of each node "
+          "decompresses them and hands them on in its node")
+      .or_default();
+  describe_codec(d);
+  d.field("chunks", &BroadcastSpec::chunks,
+          "Chunks of the buffer; absent: the number for which the closed form of the pipeline is least")
+      .range(1, 1 << 16)
+      .optional();
+  describe_streams(d);
+  d.check([](const BroadcastSpec& s) -> std::optional<Problem> {
+    if (auto problem = check_codec(s)) return problem;
+    if (s.between_nodes && (s.compression != Compression::root || s.algorithm != Algorithm::chain))
+      return Problem{"between_nodes is of a chain with compression root",
+                     "write algorithm: chain and compression: root, or leave between_nodes out"};
+    return std::nullopt;
+  });
+}
+
+void AllGatherSpec::describe(config::Describer<AllGatherSpec>& d) {
+  d.component("chunked_all_gather",
+              "Every rank gets the inputs of all ranks, round a ring in chunks that host threads hand on (GPU-aware "
+              "MPI), plain or compressed: once by the rank whose input it is, or at every hop.");
+  describe_ring(d, "Input of a rank; its output is that of all ranks",
+                "off; every_hop: each sender compresses a chunk and each receiver decompresses it, call by call; root: "
+                "each rank compresses its own input once, the others hand on what came and decompress it beside");
+}
+
+void ReduceScatterSpec::describe(config::Describer<ReduceScatterSpec>& d) {
+  d.component("chunked_reduce_scatter",
+              "Inputs are summed over the ranks, and every rank keeps its share of the sum; round a ring in chunks "
+              "that host threads hand on, plain or compressed.");
+  describe_ring(d, "Input of a rank; its output is one share of it",
+                "off; every_hop: a rank compresses its input, those after it decompress what comes, add theirs and "
+                "compress the sum in one kernel, and the last one decompresses and adds. A partial sum changes at "
+                "every hop, so it cannot be compressed once");
+}
+
+void AllReduceSpec::describe(config::Describer<AllReduceSpec>& d) {
+  d.component("chunked_all_reduce",
+              "Inputs are summed over the ranks, and every rank gets the sum: a chunked_reduce_scatter and a "
+              "chunked_all_gather of the sums, chunk by chunk.");
+  describe_ring(d, "Input of a rank, and its output",
+                "off; every_hop: as of the two parts; root: the reduction compresses at every hop, and the rank that "
+                "completes a sum compresses it in the same kernel, once: all others hand on what came, and all ranks "
+                "decompress it beside");
+}
+
+codec::Part part_of(const ChunkedSpec& spec, const Plan& plan, std::int64_t chunk) {
+  return {static_cast<double>(plan.bytes(chunk)), spec.codec ? spec.codec->ratio_of(chunk) : 1};
+}
+
+double achieved_ratio(const ChunkedSpec& spec, const Plan& plan) {
+  double plain = 0, bytes = 0;
+  for (std::int64_t chunk = 0; chunk < plan.chunks(); ++chunk) {
+    const codec::Part part = part_of(spec, plan, chunk);
+    plain += part.bytes;
+    bytes += codec::compressed(part).value;
+  }
+  return plain / bytes;
+}
+
+builder::Operator chunked_broadcast_operator() {
+  builder::Operator made = chunked_operator<BroadcastSpec>();
+  made.knobs.push_back({"algorithm", {"chain", "binomial", "scatter_all_gather"}, "chain", "", ""});
+  return made;
+}
+builder::Operator chunked_all_gather_operator() { return chunked_operator<AllGatherSpec>(); }
+builder::Operator chunked_reduce_scatter_operator() { return chunked_operator<ReduceScatterSpec>(); }
+builder::Operator chunked_all_reduce_operator() { return chunked_operator<AllReduceSpec>(); }
+
+}  // namespace moire::chunked
