@@ -168,6 +168,28 @@ TEST(CodecKernels, WithoutOperationsTheyMoveBytes) {
   EXPECT_LT(taken("decompress"), taken("decompress_reduce_compress") * 1.001);
 }
 
+// What one block asks of memory and arithmetic: the fused kernels keep what is between in registers.
+TEST(CodecKernels, AStepOfAReductionReadsAndStoresWhatItHasTo) {
+  std::string told;
+  const CodecSpec codec = read(example_codec(4, 10), told);  // blocks of 2 KiB, 512 values
+  const EquippedSystem system = example_equipped(1);
+  program::Program program(1);
+  program::Queue& queue = program.queues.emplace_back();
+  const builder::Builder build{system, program, queue};
+  const auto expect = [&](Work work, double read, double write, double flop) {
+    const program::PhaseShape shape = make_kernel(build, codec, work, {{65536, 4}}, "k").shapes.at(0);
+    const double blocks = static_cast<double>(shape.threads) / 128;  // several small workgroups stand for one
+    EXPECT_EQ(shape.read, blocks * read) << shape.name;
+    EXPECT_EQ(shape.write, blocks * write) << shape.name;
+    EXPECT_EQ(shape.flop, blocks * flop) << shape.name;
+  };
+  const double coding = 512 * 10 * 2;
+  expect(Work::compress, 2048, 512, coding);
+  expect(Work::decompress, 512, 2048, coding);
+  expect(Work::decompress_reduce, 512 + 2048, 2048, coding + 512);
+  expect(Work::decompress_reduce_compress, 512 + 2048, 512, 2 * coding + 512);
+}
+
 TEST(CodecKernels, PartsOfAnOperationTakeAsLongOneByOne) {
   const EquippedSystem system = example_equipped(2);
   const std::string codec = flow(example_codec(4, 100, 5));
