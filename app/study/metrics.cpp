@@ -113,10 +113,11 @@ const std::vector<MetricInfo>& metric_infos() {
          "Of an operation in parts, such as the chunks of a broadcast: what a rank spends in all of its parts, mean "
          "over "
          "ranks that have them"},
-        {"<operation>_ratio", "Of a compressed broadcast: plain bytes over compressed ones, over all chunks"},
-        {"<operation>_lossy_hops", "Of the same: most lossy codings one after the other that a byte goes through"},
+        {"<operation>_ratio", "Of a compressed collective: plain bytes over compressed ones, over all chunks"},
+        {"<operation>_lossy_hops", "Of the same: most lossy codings one after the other that a value goes through"},
         {"<operation>_error_bound",
-         "Of the same: largest error over the largest value after so many, by the codec's stated bound"},
+         "Of the same: largest error after so many, by the codec's stated bound, over the largest value; of a sum over "
+         "the sum of the ranks' largest values"},
         {"<operation>_algbw_gb_per_s",
          "Of a collective, as nccl-tests: its size over its time (first begin to last end). The size is that of a "
          "rank's buffer, of all_gather's output"},

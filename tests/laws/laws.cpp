@@ -61,8 +61,6 @@ bool other_protocol(const Outcome& before, const Outcome& after, double more) {
   return wire(after) <= 0.75 * more * wire(before) && wire(before) > 0;
 }
 
-double most_later(const Case& one) { return one.op == "mscclpp" ? most_convoyed : most_reordered; }
-
 // Waits of kernels for copy engines, and of copies for kernels, poll with this period from the beginning of the wait.
 // If a wait begins sooner, the awaited event can fall just after a poll instead of before it: up to a period later.
 double period(const Case& one) {
@@ -142,7 +140,7 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
   const bool meets = moves_bytes(one.op) || of_places(changed->name);
-  if (meets && after.ps() <= before.ps() * (1 + most_later(one))) return {Found::reordered};
+  if (meets && after.ps() <= before.ps() * (1 + most_reordered_of(one))) return {Found::reordered};
   if (after.ps() <= before.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
   return {Found::broken,
           changed->name,
@@ -167,7 +165,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   // A library divides larger data into more concurrent pieces. With less than twice the bytes this can save time.
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
-  if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_later(one))) return {Found::reordered};
+  if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_reordered_of(one))) return {Found::reordered};
   if (before.ps() <= after.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
   return {Found::broken,
           one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
@@ -386,7 +384,7 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
-    const double room = std::max(most_out_of_step, most_later(one));
+    const double room = std::max(most_out_of_step, most_reordered_of(one));
     if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone)) return {Found::reordered};
     return {Found::broken,
             "",
@@ -420,6 +418,11 @@ Verdict folded(const Case& one, Random random, const Cost& cost) {
 }
 
 }  // namespace
+
+double most_reordered_of(const Case& one) {
+  if (one.op == "mscclpp") return most_convoyed;
+  return one.work.hosted() ? most_hosted : most_reordered;
+}
 
 double ties(const Case& one) {
   if (one.nodes == 1) return 0;

@@ -63,6 +63,8 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   const Outcome b = simulate(faster, 2 * cost.most_spans);
   if (!b.ran()) return not_run(one, b, faster);
   if (slow.metric("workgroups") != a.metric("workgroups")) return {Found::incomparable};
+  if (one.work.hosted() && a.ps() > slow.ps() + rounding(a, slow) && a.ps() <= slow.ps() * (1 + most_hosted))
+    return {Found::reordered};
   if (a.ps() > slow.ps() + rounding(a, slow))
     return {Found::broken,
             "faster rates",

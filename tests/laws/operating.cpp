@@ -39,7 +39,7 @@ Verdict operated(const Case& one, Random random, const Cost& cost) {
     return Verdict{
         Found::broken, by_clock ? "clock" : "power limit", why, {plain, scenarios[0], scenarios[1], scenarios[2]}};
   };
-  const double room = one.op == "mscclpp" ? most_convoyed : most_reordered;
+  const double room = most_reordered_of(one);
   bool met = false;
   const auto faster = [&](const Outcome& slow, const Outcome& fast) {
     if (slow.ps() >= fast.ps() * (1 - as_found) - rounding(slow, fast)) return false;

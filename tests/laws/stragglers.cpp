@@ -13,8 +13,6 @@ Scenario perturbed(Scenario scenario, const std::string& what) {
   return scenario;
 }
 
-double room(const Case& one) { return one.op == "mscclpp" ? most_convoyed : most_reordered; }
-
 // One or two of `all` as the value of a key, or "" for all of them.
 std::string some(const char* key, std::int64_t all, Random& random) {
   const auto drawn = [&] { return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(all))); };
@@ -31,7 +29,7 @@ std::string some(const char* key, std::int64_t all, Random& random) {
 double most_met(const Case& one) {
   const bool in_a_row = one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
                         !one.work.is("algorithm", "direct") && one.op != "all_to_all" && one.op != "send_recv";
-  return in_a_row ? room(one) : 1;
+  return in_a_row ? most_reordered_of(one) : 1;
 }
 
 Verdict judged(const Case& one, const char* kind, const std::string& what, const Outcome& before, const Outcome& after,
@@ -44,7 +42,7 @@ Verdict judged(const Case& one, const char* kind, const std::string& what, const
                    runs};
   };
   if (after.ps() < before.ps() - small) {
-    if (after.ps() >= before.ps() * (1 - std::max(room(one), most_out_of_step)) - resolution(one, before))
+    if (after.ps() >= before.ps() * (1 - std::max(most_reordered_of(one), most_out_of_step)) - resolution(one, before))
       return {Found::reordered};
     return broken("faster");
   }

@@ -286,6 +286,9 @@ bool Workload::collective() const {
 }
 
 bool Workload::chunked_ring() const { return of_chunked_ring(op); }
+bool Workload::hosted() const {
+  return (chunked_ring() || op == "chunked_broadcast") && (is("compression", "root") || find("streams") != nullptr);
+}
 
 std::string Workload::text(double times) const {
   std::string inner;

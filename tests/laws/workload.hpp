@@ -34,6 +34,7 @@ struct Workload {
   bool is(const std::string& key, const std::string& text) const;
   bool collective() const;
   bool chunked_ring() const;
+  bool hosted() const;  // a host thread of a rank serves several streams
   bool sized() const { return op != "wg_trace"; }
   std::string text(double times = 1) const;  // {op: {...}} with all times multiplied by `times`
 };

@@ -1,5 +1,5 @@
-// What tests of chunked collectives share: programs made of operators, counts of what their operations do, and the times
-// of the stages that closed forms are made of.
+// What tests of chunked collectives share: programs made of operators, counts of what their operations do, and the
+// times of the stages that closed forms are made of.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// The program of a chunked collective: streams of host threads that wait for a chunk, call the codec and post the sends.
-// DMA engines send chunks to GPUs of the same node, NICs to those of other nodes.
+// The program of a chunked collective: streams of host threads that wait for a chunk, call the codec and post the
+// sends. DMA engines send chunks to GPUs of the same node, NICs to those of other nodes.
 #include <fmt/format.h>
 
 #include <map>
@@ -149,8 +149,8 @@ class Maker {
 
   // Appends the calls that turn what has arrived into what leaves and, but for partial sums, into what the rank keeps.
   void calls(program::Queue& stream, std::int64_t turn, const Of& is) {
-    for (const Call which : {Call::decompress, Call::reduce, Call::decompress_reduce, Call::decompress_reduce_compress,
-                             Call::compress}) {
+    for (const Call which :
+         {Call::decompress, Call::reduce, Call::decompress_reduce, Call::decompress_reduce_compress, Call::compress}) {
       if (!is_possible(which)) continue;
       call(stream, turn, which, [&](Rank rank, const Task& task) {
         if (!is(rank, task)) return false;

@@ -40,9 +40,7 @@ struct Costs {
   Path path(bool leaves) const {
     return leaves && system.node.nic ? between(*system.node.nic) : inside(system.node.gpu);
   }
-  bool coded(bool leaves) const {
-    return shape.compression != Compression::off && (!shape.between_nodes || leaves);
-  }
+  bool coded(bool leaves) const { return shape.compression != Compression::off && (!shape.between_nodes || leaves); }
   double wire(bool leaves) const {
     return (coded(leaves) ? codec::compressed(part).value : part.bytes) / path(leaves).rate;
   }

@@ -40,8 +40,8 @@ Task Plan::task(Rank rank, std::int64_t turn) const {
   return shape_.collective == Collective::broadcast ? broadcast_task(rank, turn) : ring_task(rank, turn);
 }
 
-// In step t of an all-gather rank r passes on share r - t, which is its own in step 0. A reduction has the same steps one
-// share behind (r - 1 - t), so that its last one, in which a rank only receives, completes the rank's own share; an
+// In step t of an all-gather rank r passes on share r - t, which is its own in step 0. A reduction has the same steps
+// one share behind (r - 1 - t), so that its last one, in which a rank only receives, completes the rank's own share; an
 // all-gather of the sums follows in an all-reduce, whose first step is the last one of the reduction.
 Task Plan::ring_task(Rank rank, std::int64_t turn) const {
   const std::int64_t ranks = shape_.ranks, step = turn / shape_.chunks;
@@ -126,7 +126,8 @@ std::int64_t Plan::passes() const {
     // A gather from a rank does not take the hop to it, and a reduction to a rank not the hop from it.
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
       std::int64_t taken = 0;
-      if (shape_.collective != Collective::reduce_scatter) taken += all - counts((rank + shape_.ranks - 1) % shape_.ranks);
+      if (shape_.collective != Collective::reduce_scatter)
+        taken += all - counts((rank + shape_.ranks - 1) % shape_.ranks);
       if (shape_.collective != Collective::all_gather) taken += all - counts(rank);
       most = std::max(most, taken);
     }

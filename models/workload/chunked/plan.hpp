@@ -11,9 +11,9 @@ namespace moire::chunked {
 using program::Rank;
 
 enum class Collective { broadcast, all_gather, reduce_scatter, all_reduce };
-// Of a broadcast; the other collectives are rings. chain: every rank forwards to the next one. binomial: a tree in which
-// the root sends each chunk to log2(ranks) others, which forward it in their subtrees. scatter_all_gather: the root
-// distributes the chunks over the others, among which they then go around a ring.
+// Of a broadcast; the other collectives are rings. chain: every rank forwards to the next one. binomial: a tree in
+// which the root sends each chunk to log2(ranks) others, which forward it in their subtrees. scatter_all_gather: the
+// root distributes the chunks over the others, among which they then go around a ring.
 enum class Algorithm { chain, binomial, scatter_all_gather };
 // every_hop: each sender compresses and each receiver decompresses. root: only the rank at which a chunk begins (the
 // root of a broadcast, the owner of a share) compresses; the others forward the compressed chunk and decompress a copy.
@@ -64,9 +64,7 @@ class Plan {
 
   // Each rank has a flag for every arrival: of a chunk's partial sum, and of the chunk that is passed on as it is.
   std::int64_t arrivals() const { return chunks() * (shape_.collective == Collective::all_reduce ? 2 : 1); }
-  std::int64_t arrival(std::int64_t chunk, bool partial) const {
-    return chunk + (partial ? arrivals() - chunks() : 0);
-  }
+  std::int64_t arrival(std::int64_t chunk, bool partial) const { return chunk + (partial ? arrivals() - chunks() : 0); }
 
  private:
   Rank rank_at(Rank place) const;

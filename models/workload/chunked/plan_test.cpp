@@ -187,8 +187,7 @@ TEST(RingPlan, EveryRankEndsWithEveryContributionOnce) {
       for (std::int64_t chunk = 0; chunk < plan.chunks(); ++chunk) {
         const auto owner = static_cast<Rank>(chunk / shape.chunks);
         const auto at = symbols.kept.find({rank, chunk});
-        const bool wanted =
-            plan.bytes(chunk) > 0 && (shape.collective != Collective::reduce_scatter || rank == owner);
+        const bool wanted = plan.bytes(chunk) > 0 && (shape.collective != Collective::reduce_scatter || rank == owner);
         ASSERT_EQ(at != symbols.kept.end(), wanted) << "rank " << rank << ", chunk " << chunk;
         if (!wanted) continue;
         coded = std::max(coded, at->second.coded);

@@ -99,7 +99,7 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
     added += values * one.l2_adds_at(bits) * sector;
   };
   if (work != Work::compress) add(codec.decompress, false);
-  if (work == Work::decompress_reduce) shape.read += plain;  // the rank's own data
+  if (work == Work::decompress_reduce) shape.read += plain;            // the rank's own data
   if (work == Work::decompress_reduce_compress) shape.write -= plain;  // stays in registers
   if (work == Work::decompress_reduce || work == Work::decompress_reduce_compress) shape.flop += values;  // the sum
   if (work == Work::compress || work == Work::decompress_reduce_compress) add(codec.compress, true);
