@@ -16,7 +16,7 @@ namespace {
 
 bool any(const std::string&) { return true; }
 // True if another machine or size does not change the choice of kernels. Laws that compare times need this.
-bool fixed(const std::string& op) { return op != "transformer"; }
+bool fixed(const std::string& op) { return op != "transformer" && op != "data_parallel_step"; }
 bool has_size(const std::string& op) { return op != "wg_trace" && fixed(op); }
 bool moves_bytes(const std::string& op) {
   return op != "gemm" && op != "stream" && op != "delay" && !op.ends_with("compress");
@@ -212,7 +212,7 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
 bool symmetric(const Case& one) {
   const Workload& work = one.work;
   if (work.op == "broadcast" || work.op == "chunked_broadcast" || work.op == "wg_trace" || work.op == "msccl" ||
-      work.op == "mscclpp" || work.op == "transformer")
+      work.op == "mscclpp" || work.op == "transformer" || work.op == "data_parallel_step")
     return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
       work.is("algorithm", "tree") || work.find("gemm.m") != nullptr)  // unequal rows, or the same first block

@@ -134,6 +134,30 @@ void draw_transformer(Case& one, Random& random) {
   if (random.one_in(2)) add("chunks", random.of<const char*>({"2", "3"}));
 }
 
+// As of a transformer, the size is the length of sequences.
+void draw_data_parallel(Case& one, Random& random) {
+  const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
+  const bool sharded = random.one_in(2);
+  const std::string by = random.of<const char*>({"by: library", "by: host", "by: host, streams: 2"});
+  const std::string codec = codec::flow(codec::example_codec(4, 20, 6));
+  const bool coded = by != "by: library" && random.one_in(2);
+  const std::string how = coded ? fmt::format(", compression: every_hop, codec: {}", codec) : "";
+  // Small, since a published model's gradients are cut: 720,896 parameters a layer.
+  add("model",
+      "{layers: {value: 3, source: s}, hidden: {value: 256, source: s}, heads: {value: 8, source: s}, kv_heads: "
+      "{value: "
+      "4, source: s}, head_dim: {value: 32, source: s}, ffn: {value: 1024, source: s}}");
+  add("layers", random.of<const char*>({"1", "2", "3"}));
+  add("sequences", random.of<const char*>({"1", "2"}));
+  add("optimiser", sharded ? "sharded" : "plain");
+  add("bucket", random.of<const char*>({"200 KiB", "1 MiB", "25 MiB"}));
+  add("overlap", random.of<const char*>({"true", "true", "false"}));
+  add("gradients", fmt::format("{{{}{}}}", by, how));
+  if (sharded)
+    add("parameters", fmt::format("{{{}{}, collective: {}}}", by, how,
+                                  random.of<const char*>({"all_gather", "all_gather", "broadcast"})));
+}
+
 bool of_codec(const std::string& op) {
   return op == "compress" || op == "decompress" || op == "decompress_reduce_compress";
 }
@@ -299,7 +323,7 @@ std::string Workload::text(double times) const {
   if (collective() || chunked_ring()) add("bytes_per_rank", bytes);
   if (op == "msccl" || op == "mscclpp" || op == "chunked_broadcast" || of_codec(op)) add("bytes", bytes);
   if (op == "gemm") add("k", fmt::format("{}", size));
-  if (op == "transformer") add("length", fmt::format("{}", size));
+  if (op == "transformer" || op == "data_parallel_step") add("length", fmt::format("{}", size));
   if (op == "kernel") add("let", fmt::format("{{size: {}, slower: {}}}", size, times));
   if (op == "delay") add("time", fmt::format("{} ns", size * times));
   if (op == "embedding_all_to_all" || op == "dlrm_iteration") add("tables_per_gpu", fmt::format("{}", size));
@@ -343,12 +367,13 @@ std::vector<Change> Case::machine() const {
   // Heavy traffic between nodes gets larger network chunks, or a run would take minutes.
   constexpr double most_pieces = 2e5;
   const auto ranks = static_cast<double>(nodes * gpus);
+  constexpr double gradients = 4e6;  // of data_parallel_step
   const double traffic =
-      work.size * ranks *
+      (work.op == "data_parallel_step" ? gradients : work.size) * ranks *
       (one_of(op, {"all_gather", "broadcast", "chunked_broadcast", "chunked_all_gather"}) ? ranks : 2);
   double chunk = number_of(system, "system.network.chunk", 4096);
-  const bool exchanges =
-      work.collective() || work.chunked_ring() || one_of(op, {"msccl", "kernel", "chunked_broadcast"});
+  const bool exchanges = work.collective() || work.chunked_ring() ||
+                         one_of(op, {"msccl", "kernel", "chunked_broadcast", "data_parallel_step"});
   const bool coarser = nodes > 1 && exchanges && traffic / chunk > most_pieces;
   while (coarser && traffic / chunk > most_pieces) chunk *= 2;
   if (coarser) changes.push_back({"system.network.chunk", fmt::format("{} B", chunk)});
@@ -383,7 +408,7 @@ double draw_size(const std::string& op, Size size, Random& random) {
     constexpr std::uint64_t most[] = {16, 128, 512, 2048, 8192};
     return static_cast<double>(1 + random.below(most[s]));
   }
-  if (op == "transformer") {
+  if (op == "transformer" || op == "data_parallel_step") {
     constexpr std::uint64_t most[] = {2, 16, 64, 256, 1024};
     return static_cast<double>(1 + random.below(most[s]));
   }
@@ -408,6 +433,7 @@ void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   if (of_chunked_ring(one.op)) draw_chunked_ring(one, random, how);
   if (of_codec(one.op)) draw_codec(one, random);
   if (one.op == "transformer") draw_transformer(one, random);
+  if (one.op == "data_parallel_step") draw_data_parallel(one, random);
   if (one.op == "embedding_all_to_all" || one.op == "dlrm_iteration") draw_embedding(one, random, how);
   if (one.op == "msccl") draw_msccl(one, random);
   if (one.op == "mscclpp") draw_plan(one, random);

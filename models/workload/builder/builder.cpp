@@ -25,7 +25,7 @@ program::Queue& Builder::stream(const std::string& name) const {
   made.name = fmt::format("{}.{}", queue.name, name);
   made.priority = queue.priority;
   made.cus = queue.cus;
-  made.stream_of = program.number_of(queue);
+  made.stream_of = program.family(program.number_of(queue));
   return program.queues.emplace_back(std::move(made));
 }
 
@@ -40,12 +40,15 @@ std::function<program::FlagRef(program::Rank)> event_of(const Builder& build, co
 
 program::Queue& Builder::fork(const std::string& name) const {
   program::Queue& made = stream(name);
-  if (queue.operations.empty()) return made;
+  if (!queue.operations.empty()) follow(made, name);
+  return made;
+}
+
+void Builder::follow(program::Queue& made, const std::string& name) const {
   const std::string event = unique(name + "_may_begin");
   const auto begin = event_of(*this, event);
   queue.operations.emplace_back(program::Signal{event, begin});
   made.operations.emplace_back(program::Wait{unique(name + "_begins"), begin});
-  return made;
 }
 
 void Builder::join(program::Queue& made, const std::string& name) const {

@@ -56,9 +56,10 @@ struct Builder {
   // Adds a stream whose operations run concurrently with those of the queue. It starts with the program; flags order
   // it against the queue, or fork and join do.
   program::Queue& stream(const std::string& name) const;
-  // fork: a stream that starts when the queue has finished what it holds so far. join: the queue waits, in an operation
-  // named `name`, for the end of the stream.
+  // fork: a stream that starts when the queue has finished what it holds so far. follow: a stream waits for that. join:
+  // the queue waits, in an operation named `name`, for the end of the stream.
   program::Queue& fork(const std::string& name) const;
+  void follow(program::Queue& stream, const std::string& name) const;
   void join(program::Queue& stream, const std::string& name) const;
   // A name that no operation of the program has yet: "embedding", then "embedding#2". Operations to which an operator
   // gives the same name are reported as one.

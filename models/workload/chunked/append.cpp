@@ -33,7 +33,7 @@ std::optional<Work> work_of(Call call) {
 class Maker {
  public:
   Maker(builder::Builder& build, const ChunkedSpec& spec, Plan plan, const std::string& name)
-      : build_(build), spec_(spec), plan_(std::move(plan)), name_(build.unique(name)) {
+      : build_(build), spec_(spec), plan_(std::move(plan)), name_(name) {
     arrived_ = flags("arrived");
     if (spec.compression != Compression::root) return;
     coded_ = flags("coded");

@@ -31,8 +31,9 @@ double buffer_of(const Shape& shape) {
   return static_cast<double>(shape.bytes) * (shape.collective == Collective::all_gather ? shape.ranks : 1);
 }
 
-std::optional<Problem> check_shape(const ChunkedSpec& spec, const Shape& shape,
-                                   const libraries::EquippedSystem& system) {
+}  // namespace
+
+std::optional<Problem> check(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system) {
   const Rank ranks = shape.ranks;
   if (ranks < 2) return Problem{"a collective needs at least 2 ranks", "raise system.nodes or system.node.gpus"};
   if (shape.root >= ranks)
@@ -69,15 +70,18 @@ std::optional<Problem> check_shape(const ChunkedSpec& spec, const Shape& shape,
   return std::nullopt;
 }
 
+namespace {
+
 template <class Spec>
 builder::Operator chunked_operator() {
   auto made = builder::make_operator<Spec>(
       name_of(Spec::collective),
       [](builder::Builder& build, const Spec& spec) {
-        append(build, spec, plan_of(spec, shape_for(spec, build.system), build.system), name_of(Spec::collective));
+        append(build, spec, plan_of(spec, shape_for(spec, build.system), build.system),
+               build.unique(name_of(Spec::collective)));
       },
       [](const Spec& spec, const libraries::EquippedSystem& system) {
-        return check_shape(spec, shape_for(spec, system), system);
+        return check(spec, shape_for(spec, system), system);
       });
   made.exchange = [](const config::Node& node, const libraries::EquippedSystem& system) {
     config::Diagnostics told;  // unused: append has reported all errors

@@ -7,6 +7,7 @@
 #include "models/workload/builder/builder.hpp"
 #include "models/workload/chunked/plan.hpp"
 #include "models/workload/codec/kernels.hpp"
+#include "sim/config/problem.hpp"
 
 namespace moire::chunked {
 
@@ -42,6 +43,10 @@ Shape shape_of(const ChunkedSpec& spec, Collective collective, const libraries::
 Shape shape_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system);
 Plan plan_of(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
+// What the machine cannot do of it, and what would be right.
+std::optional<config::Problem> check(const ChunkedSpec& spec, const Shape& shape,
+                                     const libraries::EquippedSystem& system);
+
 codec::Part part_of(const ChunkedSpec& spec, const Plan& plan, std::int64_t chunk);
 // Largest number of tasks (turns x ranks) that is accepted; more would take minutes to simulate.
 constexpr double most_tasks = 2e6;
@@ -53,6 +58,7 @@ double achieved_ratio(const ChunkedSpec& spec, const Plan& plan);
 // and the codec calls.
 double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
+// Collectives that are given the same name are told as one.
 void append(builder::Builder& build, const ChunkedSpec& spec, const Plan& plan, const std::string& name);
 
 }  // namespace moire::chunked

@@ -35,6 +35,7 @@ const std::vector<builder::Operator>& all() {
       tensor_parallel::gemm_reduce_scatter_operator(),
       tensor_parallel::all_gather_gemm_operator(),
       transformer::transformer_operator(),
+      transformer::data_parallel_step_operator(),
       kernel::stream_operator(),
       kernel::delay_operator(),
       kernel::wg_trace_operator(),

@@ -1,4 +1,4 @@
-// The operator of this folder.
+// The operators of this folder.
 #pragma once
 
 #include "models/workload/builder/operator.hpp"
@@ -6,5 +6,6 @@
 namespace moire::transformer {
 
 builder::Operator transformer_operator();
+builder::Operator data_parallel_step_operator();
 
 }  // namespace moire::transformer
