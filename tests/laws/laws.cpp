@@ -54,8 +54,8 @@ bool same_kernels(const Outcome& a, const Outcome& b) {
   return true;
 }
 
-// True if a larger message is sent in another form, with at most three quarters of the bytes on the wire for each byte of
-// data: messages between pairs change by themselves from LL (flags take half of the bytes) to Simple.
+// True if a larger message is sent in another form, with at most three quarters of the bytes on the wire for each byte
+// of data: messages between pairs change by themselves from LL (flags take half of the bytes) to Simple.
 bool other_protocol(const Outcome& before, const Outcome& after, double more) {
   const auto wire = [](const Outcome& o) { return o.metric("scale_up_bytes") + o.metric("network_bytes"); };
   return wire(after) <= 0.75 * more * wire(before) && wire(before) > 0;

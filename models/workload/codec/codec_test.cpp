@@ -177,7 +177,7 @@ TEST(CodecKernels, AStepOfAReductionReadsAndStoresWhatItHasTo) {
   program::Queue& queue = program.queues.emplace_back();
   const builder::Builder build{system, program, queue};
   const auto expect = [&](Work work, double read, double write, double flop) {
-    const program::PhaseShape shape = make_kernel(build, codec, work, {{65536, 4}}, "k").shapes.at(0);
+    const program::PhaseShape shape = make_kernels(build, codec, work, {{65536, 4}}, "k").back().shapes.at(0);
     const double blocks = static_cast<double>(shape.threads) / 128;  // several small workgroups stand for one
     EXPECT_EQ(shape.read, blocks * read) << shape.name;
     EXPECT_EQ(shape.write, blocks * write) << shape.name;
