@@ -53,14 +53,14 @@ CommandLine parse(int argc, char** argv) {
   }
   if (!good || c.grid.empty()) {
     std::fprintf(stderr,
-                 "usage: %s --grid GRID.csv [--out DIR] [--gpus 2..8] [--repetitions N] [--trace NAME,NAME,...]\n",
+                 "usage: %s --grid GRID.csv [--out DIR] [--gpus 1..8] [--repetitions N] [--trace NAME,NAME,...]\n",
                  argv[0]);
     std::exit(2);
   }
   int present = 0;
   CUDA_CHECK(cudaGetDeviceCount(&present));
-  if (c.ranks < 2 || c.ranks > kMaxRanks || c.ranks > present || c.repetitions < 1) {
-    std::fprintf(stderr, "%d GPUs asked for, %d present, 2..%d possible\n", c.ranks, present, kMaxRanks);
+  if (c.ranks < 1 || c.ranks > kMaxRanks || c.ranks > present || c.repetitions < 1) {
+    std::fprintf(stderr, "%d GPUs asked for, %d present, 1..%d possible\n", c.ranks, present, kMaxRanks);
     std::exit(2);
   }
   return c;
