@@ -47,8 +47,8 @@ class Search {
     }
     const auto unending = [](const study::RunResult& result) { return !result.deadlock.empty(); };
     if (unending(tried.front().result) || std::any_of(next, next + (space.two_queues() ? 2 : 0), unending)) {
-      diagnostics.error(bare_.tree.find("program")->place, "the queues do not end as they are written",
-                        "'moire run' says who waits for whom");
+      diagnostics.error(bare_.tree.find("program")->place, "the program does not end with its schedule as written",
+                        "'moire run' shows who waits for whom");
       return false;
     }
     for (std::uint32_t queue = 0; queue < space.queues() && space.two_queues(); ++queue) {
@@ -178,7 +178,7 @@ class Search {
     };
     const auto shares = study::unpacked<std::vector<Share>>(study::run_in_child(simulated, [] {}).text);
     std::vector<Stretch> stretches = {{"both queues run", Time{}, first.end, {}},
-                                      {last.name + " goes on", first.end, last.end, {}}};
+                                      {last.name + " continues alone", first.end, last.end, {}}};
     for (const Share& one : shares) stretches[one.window].busy.emplace_back(one.kind, one.share);
     if (first.end == last.end) stretches.pop_back();
     for (Stretch& stretch : stretches) {

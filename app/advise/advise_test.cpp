@@ -66,7 +66,7 @@ TEST(Space, OneQueueHasTheKeysOfItsOperators) {
   EXPECT_THAT(names(made), Contains("schedule split"));
   EXPECT_THAT(names(made), Contains("order own_last, chunks 2"));
   EXPECT_THAT(names(made), Not(Contains("schedule split, chunks 2")));
-  EXPECT_THAT(errors("advise: {cu_limit: [4]}\n", fused), HasSubstr("'advise.cu_limit' is about two queues"));
+  EXPECT_THAT(errors("advise: {cu_limit: [4]}\n", fused), HasSubstr("'advise.cu_limit' needs two queues"));
 }
 
 TEST(Advise, OneQueueIsRankedByTime) {
@@ -112,7 +112,8 @@ TEST(Space, WhatChangesNothingIsNotTried) {
 
 TEST(Space, WhatCannotBeSaysWhy) {
   const Space made = space("advise: {cu_partition: [9]}\n");
-  EXPECT_THAT(made.left_out, Contains(HasSubstr("9 CUs reserved: 9 CUs are reserved up to here, tiny GPU has 8")));
+  EXPECT_THAT(made.left_out,
+              Contains(HasSubstr("9 CUs reserved: the reservations so far need 9 CUs, but tiny GPU has 8")));
 }
 
 TEST(Space, AValueAsWrittenIsNoChange) {
@@ -129,8 +130,8 @@ TEST(Space, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(errors("advise: {engine: dma}\n"), HasSubstr("'advise.engine' is 'dma', not a list"));
   EXPECT_THAT(errors("advise: {launch: [com]}\n"), HasSubstr("'advise.launch' names no queue: 'com'"));
   EXPECT_THAT(errors("advise: 4\n"), HasSubstr("'advise' is '4', not a map"));
-  EXPECT_THAT(errors("sweep: {system.node.gpus: [2, 4]}\n"), HasSubstr("advice is for one point"));
-  EXPECT_THAT(errors("", computation), HasSubstr("no operator of the only queue has a key that a search may change"));
+  EXPECT_THAT(errors("sweep: {system.node.gpus: [2, 4]}\n"), HasSubstr("needs a single point"));
+  EXPECT_THAT(errors("", computation), HasSubstr("the only queue has no operator with a key that can be varied"));
 }
 
 class AdviceTest : public testing::Test {

@@ -58,7 +58,7 @@ std::vector<std::pair<std::string, Time>> largest_parts(const study::QueueBlame&
 
 std::string lost_text(const study::QueueBlame& queue, Time lost, Time run) {
   const auto parts = largest_parts(queue, run);
-  if (parts.empty()) return fmt::format("{} ends as it does alone", queue.queue);
+  if (parts.empty()) return fmt::format("{} ends when it would end alone", queue.queue);
   std::vector<std::string> list;
   for (const auto& [name, time] : parts) list.push_back(fmt::format("{} {:.2f}", name, time.us()));
   return fmt::format("{} ends {:.2f} us {} than alone: {}", queue.queue, std::abs(lost.us()),
@@ -92,8 +92,8 @@ report::Table tried_table(const Advice& advice) {
   if (std::any_of(advice.tried.begin(), advice.tried.end(),
                   [](const Tried& one) { return one.fraction_of_ideal.value_or(0) > 1; }))
     table.footnotes.emplace_back(
-        "more than 100 % of ideal: the ideal is the longest of the queues alone as the scenario has them, and such a "
-        "schedule makes that queue faster");
+        "more than 100 % of ideal: the ideal is the longest of the queues alone, with the settings in the scenario, "
+        "and this schedule makes that queue faster");
   for (const std::string& reason : advice.space.left_out) table.footnotes.push_back("left out: " + reason);
   return table;
 }
@@ -125,15 +125,15 @@ std::string best_text(const Advice& advice) {
     say(fmt::format("{}: {}", config::join(set.path, "."), text_of(set.value)));
   if (advice.best() != 0) say(against(time, advice.tried.front().result.time) + " as written");
   if (advice.space.two_queues()) {
-    say(fmt::format("{} one after the other ({})", against(time, advice.serial), shown(in_us(advice.serial))));
+    say(fmt::format("{} running one after the other ({})", against(time, advice.serial), shown(in_us(advice.serial))));
     say(fmt::format("{} the ideal ({})", against(time, advice.ideal), shown(in_us(advice.ideal))));
   }
   if (advice.as_good() > 1)
-    say(fmt::format("{} within {} of it",
+    say(fmt::format("{} within {} of the best",
                     advice.as_good() == 2 ? "1 other is" : fmt::format("{} others are", advice.as_good() - 1),
                     shown(share(good_enough))));
   if (const auto next = advice.next())
-    say(fmt::format("the next one, {}, takes {} more", advice.tried[*next].schedule.name,
+    say(fmt::format("the next best, {}, takes {} more", advice.tried[*next].schedule.name,
                     shown(share(advice.over_best(*next)))));
   return config::join(lines, "\n");
 }
@@ -145,11 +145,11 @@ std::string rules_text(const Advice& advice) {
     if (!chosen) return;
     const Tried& one = advice.tried[*chosen];
     const double over = change(one.result.time, advice.tried[advice.best()].result.time);
-    lines.push_back(fmt::format("  {}: {}, {} ({} over the best)", words, one.schedule.name,
+    lines.push_back(fmt::format("  {}: {}, {} ({} against the best)", words, one.schedule.name,
                                 shown(in_us(one.result.time)), shown(report::signed_share(over))));
   };
-  rule("launch in ascending number of workgroups", advice.by_workgroups);
-  rule("split by the larger of both alone", advice.by_split);
+  rule("launch the queues by ascending number of workgroups", advice.by_workgroups);
+  rule("reserve CUs so that the longer of both queues alone is shortest", advice.by_split);
   return lines.size() == 1 ? "" : config::join(lines, "\n");
 }
 

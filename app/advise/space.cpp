@@ -56,8 +56,9 @@ class SpaceReader {
 
   std::optional<Space> read() {
     if (!scenario_.axes.empty()) {
-      diagnostics_.error(scenario_.tree.find("sweep")->place, "advice is for one point, and this scenario has axes",
-                         "take 'sweep' out (--set sweep=null) and set the values");
+      diagnostics_.error(scenario_.tree.find("sweep")->place,
+                         "'moire advise' needs a single point, but this scenario has a sweep",
+                         "remove 'sweep' (--set sweep=null) and set the values");
       return std::nullopt;
     }
     const auto prepared = preparer_.prepare(with_schedules(scenario_, {}), {}, diagnostics_);
@@ -80,9 +81,10 @@ class SpaceReader {
       queues_.push_back({entry.key, &node, node.is_map() ? node.find("operations") : &node});
     }
     if (queues_.size() > 2) {
-      diagnostics_.error(queues.place,
-                         fmt::format("advice is for two queues beside each other, and there are {}", queues_.size()),
-                         "write the computation in one queue and the communication in another");
+      diagnostics_.error(
+          queues.place,
+          fmt::format("'moire advise' compares two queues that run at the same time, but there are {}", queues_.size()),
+          "write the computation in one queue and the communication in another");
       return false;
     }
     for (std::size_t q = 0; q < queues_.size(); ++q) {
@@ -96,8 +98,8 @@ class SpaceReader {
     }
     if (queues_.size() == 1) {
       if (!queues_[0].knobs) {
-        diagnostics_.error(queues.place, "no operator of the only queue has a key that a search may change",
-                           "write the computation in one queue and the communication in another, or take an operator "
+        diagnostics_.error(queues.place, "the only queue has no operator with a key that can be varied",
+                           "write the computation in one queue and the communication in another, or use an operator "
                            "with a schedule, such as all_gather_gemm");
         return false;
       }
@@ -178,8 +180,7 @@ class SpaceReader {
     for (const char* key : {"launch", "priority", "cu_partition", "cu_limit"}) {
       const config::Node* there = node->find(key);
       if (there == nullptr || queues_.size() == 2) continue;
-      diagnostics_.error(there->place, fmt::format("'advise.{}' is about two queues, and there is one", key),
-                         "take it out");
+      diagnostics_.error(there->place, fmt::format("'advise.{}' needs two queues, but there is one", key), "remove it");
     }
     return diagnostics_.ok();
   }
@@ -373,27 +374,25 @@ class SpaceReader {
 }  // namespace
 
 void AdviseSpec::describe(config::Describer<AdviseSpec>& d) {
-  d.component(
-      "advise",
-      "What `moire advise` may change in a scenario of two queues, or of one whose operators have schedule keys. "
-      "Besides these keys, which are about two queues, it takes the schedule keys of the operators in use (engine, "
-      "channels, mover, chunks), each a list of values to try. A key that is absent has its default values; with an "
-      "empty list it stays as written.");
+  d.component("advise",
+              "What `moire advise` may change in a scenario of two queues, or of one queue whose operators have "
+              "schedule keys. Besides the keys below, which need two queues, it accepts the schedule keys of the "
+              "operators in use (engine, channels, mover, chunks), each with a list of values to try. A missing key "
+              "has its default values; with an empty list it stays as written.");
   d.field("launch", &AdviseSpec::launch, "Queues that may be launched first; absent: both")
       .example("[comm, compute]")
       .optional();
-  d.field("priority", &AdviseSpec::priority, "Priorities of the queue that communicates; absent: normal and high")
+  d.field("priority", &AdviseSpec::priority, "Priorities of the communicating queue; absent: normal and high")
       .example("[normal, high]")
       .optional();
-  d.field(
-       "cu_partition", &AdviseSpec::cu_partition,
-       "CUs reserved for the queue that communicates; absent: from compute.partition_step, doubled up to half of the "
-       "CUs")
+  d.field("cu_partition", &AdviseSpec::cu_partition,
+          "CUs reserved for the communicating queue; absent: multiples of compute.partition_step, doubled up to half "
+          "of the CUs")
       .range(0, 4096)
       .example("[8, 16, 32]")
       .optional();
   d.field("cu_limit", &AdviseSpec::cu_limit,
-          "CUs that the other queue is kept to; absent: partition_step fewer than all, with engines that use no CU")
+          "CUs to which the other queue is limited; absent: all but partition_step, if the engine uses no CUs")
       .range(0, 4096)
       .example("[124]")
       .optional();

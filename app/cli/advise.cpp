@@ -42,19 +42,18 @@ int advise(const AdviseArguments& arguments) {
 
 void add_advise(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<AdviseArguments>();
-  CLI::App* command =
-      app.add_subcommand("advise", "Search the schedules of a scenario of one or two queues: the fastest, and why");
-  command->add_option("FILE", arguments->file, "The scenario; its variants are not looked at")
-      ->required()
-      ->type_name("");
+  CLI::App* command = app.add_subcommand(
+      "advise", "Search the schedules of a scenario of one or two queues for the fastest, and explain it");
+  command->add_option("FILE", arguments->file, "The scenario; its variants are ignored")->required()->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
   add_format(*command, arguments->output);
   add_out(*command, arguments->output, "<scenario>.advice");
   command
-      ->add_option("-j,--jobs", arguments->jobs,
-                   "Schedules simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->add_option(
+          "-j,--jobs", arguments->jobs,
+          "Number of schedules simulated at the same time; default: the number of processors. Does not change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command->callback([arguments, &action] { action = [arguments] { return advise(*arguments); }; });

@@ -109,34 +109,35 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Fit a GPU's hardware file, or a library's profile, to measurements");
   command
-      ->add_option("MEASUREMENTS", arguments->files,
-                   "What validation/collect wrote; several files of one kind of GPU are joined, the first one's header "
-                   "counts. Or one validation file (.yaml) with 'fit', to whose cases --library is fitted")
+      ->add_option(
+          "MEASUREMENTS", arguments->files,
+          "Files written by validation/collect. Several files of one kind of GPU are joined, and the header of the "
+          "first one applies. Alternatively one validation file (.yaml) with 'fit', to whose cases --library is fitted")
       ->required()
       ->type_name("");
   command
       ->add_option("--hardware", arguments->hardware,
-                   "The GPU to start from; what nothing measured stays as it is there. Not for a validation file")
+                   "The GPU to start from; values that were not measured are kept. Not for a validation file")
       ->type_name("FILE");
   command
       ->add_option("--library", arguments->library,
-                   "Fit this collective library's profile instead; the hardware file is taken as it stands")
+                   "Fit the profile of this collective library instead; the hardware file is used unchanged")
       ->type_name("FILE");
   command
       ->add_option("--out", arguments->out,
-                   "Write what was fitted there, also over an old one; without it and --format it goes to stdout")
+                   "Write the result to this file, replacing an old one; without it and without --format the result "
+                   "goes to stdout")
       ->check(a_name())
       ->type_name("FILE");
-  add_format(*command, arguments->output, "Print what was found; csv has every point or case: ");
+  add_format(*command, arguments->output, "Print the fitted values; csv has every point or case: ");
   command
-      ->add_option("--wiring", arguments->wiring,
-                   "How the GPUs reach each other: nvswitch (the default), full_mesh, pcie")
+      ->add_option("--wiring", arguments->wiring, "How the GPUs are connected: nvswitch (the default), full_mesh, pcie")
       ->check(CLI::IsMember({"nvswitch", "full_mesh", "pcie"}))
       ->type_name("WIRING");
   command
       ->add_option("-j,--jobs", arguments->jobs,
-                   "Cases of a validation file simulated side by side; the machine's processors if nothing is said. "
-                   "Changes no result")
+                   "Number of cases of a validation file simulated at the same time; default: the number of "
+                   "processors. Does not change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command->callback([arguments, command, &action] {

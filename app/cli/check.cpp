@@ -42,15 +42,15 @@ std::uint64_t parse_bytes(const std::string& text) {
   if (const auto problem = config::parse_quantity(text, bytes)) throw CLI::ValidationError("--bytes", problem->str());
   constexpr double most = 1e15;
   if (!(bytes.value >= 1) || bytes.value > most || bytes.value != std::floor(bytes.value))
-    throw CLI::ValidationError("--bytes", "is " + text + "; 1 B to 1 PB, a whole number of bytes");
+    throw CLI::ValidationError("--bytes", "is " + text + ", but must be an integer number of bytes from 1 B to 1 PB");
   return static_cast<std::uint64_t>(bytes.value);
 }
 
 // Mentions candidates of `algorithm: best`: check builds them, only a run times them.
 std::string untried(const study::Preparer& preparer) {
   if (preparer.untried() == 0) return {};
-  return fmt::format("; 'algorithm: best' has {} candidate{}, checked here and timed by the run", preparer.untried(),
-                     preparer.untried() == 1 ? "" : "s");
+  return fmt::format("; 'algorithm: best' has {} candidate{}, which are checked here and timed by the run",
+                     preparer.untried(), preparer.untried() == 1 ? "" : "s");
 }
 
 // A million workgroup steps take about a second to simulate.
@@ -166,9 +166,9 @@ std::string check_yaml(const std::string& file, const std::vector<std::string>& 
   if (kind && *kind == FileKind::scenario)
     return check_scenario(study::scenario_of(file, std::move(*tree), std::move(overrides), diagnostics), diagnostics);
   if (kind) return check_kind(*kind, *tree, diagnostics);
-  diagnostics.error(tree->place, "cannot tell what this file is by its top-level keys",
-                    "a scenario has system and program, a validation groups, a system nodes and node, a GPU compute "
-                    "and hbm; see 'moire explain'");
+  diagnostics.error(tree->place, "the top-level keys do not show what kind of file this is",
+                    "a scenario has system and program, a validation file groups, a system nodes and node, a GPU "
+                    "compute and hbm; see 'moire explain'");
   return {};
 }
 
@@ -189,7 +189,7 @@ std::string check_topology(const std::string& file, config::Diagnostics& diagnos
   }
   const auto topology = importing::read_nccl_topology(file, *text, diagnostics);
   if (!topology) return {};
-  return fmt::format("NCCL topology dump, {} GPU{}; 'moire import nccl-topo' makes a system of it",
+  return fmt::format("NCCL topology dump, {} GPU{}; 'moire import nccl-topo' converts it into a system",
                      topology->gpus.size(), topology->gpus.size() == 1 ? "" : "s");
 }
 
@@ -235,9 +235,9 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Validate files of any kind without simulating them");
   command
       ->add_option("FILE", arguments->files,
-                   "Scenarios, validations, systems, GPUs, NICs, collective and GEMM libraries, WG traces, "
-                   "measurements, NCCL topology and graph dumps, MSCCL algorithms and MSCCL++ plans (1 where one is "
-                   "wrong, races or hangs)")
+                   "Scenarios, validation files, systems, GPUs, NICs, collective and GEMM libraries, WG traces, "
+                   "measurements, NCCL topology and graph dumps, MSCCL algorithms and MSCCL++ plans (exit status 1 if "
+                   "an algorithm or plan gives a wrong result, races or deadlocks)")
       ->required()
       ->type_name("");
   command->add_option("--set", arguments->sets, "Change a value first, path=value; may be repeated")
@@ -246,8 +246,8 @@ void add_check(CLI::App& app, Action& action) {
   command
       ->add_option_function<std::string>(
           "--bytes", [arguments](const std::string& text) { arguments->bytes = parse_bytes(text); },
-          "Whether algorithms end with a buffer of this size, as '64 MiB'; that of all ranks' parts together for "
-          "all-gather, reduce-scatter and all-to-all")
+          "Check whether algorithms end with a buffer of this size, like '64 MiB'; for all-gather, reduce-scatter and "
+          "all-to-all, of the parts of all ranks together")
       ->type_name("SIZE");
   command->add_option("--format", arguments->format, "table (the default) or json")
       ->check(CLI::IsMember({"table", "json"}))

@@ -21,7 +21,8 @@ std::string size_text(std::uint64_t bytes) {
 std::string plural(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 std::string result_text(const proof::Result& result, const msccl::Algorithm& algorithm) {
-  if (!result.stated) return fmt::format("unchecked ({} asks for nothing)", msccl::to_string(algorithm.collective));
+  if (!result.stated)
+    return fmt::format("unchecked ({} does not define a result)", msccl::to_string(algorithm.collective));
   return result.correct() ? "correct" : "wrong";
 }
 
@@ -30,10 +31,10 @@ std::string deadlock_text(const msccl::Verdict& verdict, const msccl::Algorithm&
   if (deadlock.never()) return "never";
   if (deadlock.always()) return "at every size";
   std::string text =
-      fmt::format("above {}, where a call carries {} or less and a connection holds {} calls",
+      fmt::format("above {}, if a call carries at most {} and a connection holds {} calls",
                   size_text(*deadlock.above_bytes), plural(deadlock.chunks_per_call_le, "chunk"), verdict.fifo.calls);
   if (algorithm.max_bytes > 0 && algorithm.max_bytes <= *deadlock.above_bytes)
-    text += fmt::format("; the file is for {} at most", size_text(algorithm.max_bytes));
+    text += fmt::format("; the file is for at most {}", size_text(algorithm.max_bytes));
   return text;
 }
 
@@ -44,8 +45,8 @@ Found found_in(const msccl::Algorithm& algorithm, const msccl::Verdict& verdict)
                                             msccl::to_string(algorithm.protocol),
                                             plural(static_cast<std::uint64_t>(algorithm.channels), "channel"),
                                             plural(static_cast<std::uint64_t>(algorithm.chunks), "chunk"))},
-                 {"thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks)},
-                 {"steps", fmt::format("{}, at most {} a thread block", counts.steps, counts.most_steps)},
+                 {"thread blocks", fmt::format("{}, at most {} per GPU", counts.blocks, counts.most_blocks)},
+                 {"steps", fmt::format("{}, at most {} per thread block", counts.steps, counts.most_steps)},
                  {"connections", std::to_string(counts.connections)}};
   for (const msccl::PatternVerdict& p : verdict.patterns)
     found.emplace_back(p.pattern == msccl::CallPattern::in_place ? "in place" : "out of place",

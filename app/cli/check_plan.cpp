@@ -44,7 +44,8 @@ bool inside_call(const mscclpp::Verdict& verdict) {
 std::string result_of(const mscclpp::Plan& plan, const mscclpp::Verdict& verdict) {
   if (verdict.has(Fault::Kind::deadlock)) return "unchecked (deadlock)";
   if (verdict.has(Fault::Kind::wrong) || verdict.has(Fault::Kind::unwritten)) return "wrong";
-  if (!verdict.states_result) return fmt::format("unchecked ({} asks for nothing)", msccl::to_string(plan.collective));
+  if (!verdict.states_result)
+    return fmt::format("unchecked ({} does not define a result)", msccl::to_string(plan.collective));
   return "correct";
 }
 
@@ -64,12 +65,12 @@ Checked checked_of(const std::string& file, const mscclpp::Plan& plan, const msc
       file, shown_kind, verdict.faults.empty(),
       {{"collective", fmt::format("{}, {} rank{}, {}, {}", collective, plan.ranks(), plan.ranks() == 1 ? "" : "s",
                                   protocol, plan.in_place ? "in place" : "out of place")},
-       {"thread blocks", fmt::format("{}, at most {} a GPU", counts.blocks, counts.most_blocks)},
-       {"operations", fmt::format("{}, at most {} a thread block", counts.operations, counts.most_operations)},
+       {"thread blocks", fmt::format("{}, at most {} per GPU", counts.blocks, counts.most_blocks)},
+       {"operations", fmt::format("{}, at most {} per thread block", counts.operations, counts.most_operations)},
        {"result", result},
        {"races", !races                 ? "none"
                  : inside_call(verdict) ? "yes"
-                                        : "with what follows the call"},
+                                        : "with accesses after the call"},
        {"deadlock", deadlock ? "yes" : "never"}},
       {{"name", plan.name},
        {"schema", plan.schema},

@@ -45,7 +45,7 @@ int unknown_kind(const CLI::App& command, const std::vector<std::string>& words)
     kinds.push_back(kind->get_name());
   const std::string& name = command.get_name();
   if (words.empty()) {
-    process::tell("moire: nothing to {}; kinds: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
+    process::tell("moire: {} needs a kind: {}; see 'moire {} --help'\n", name, config::join(kinds), name);
   } else {
     process::tell("moire: unknown kind {}; {}; see 'moire {} --help'\n", config::in_quotes(words.front()),
                   config::suggestion(words.front(), kinds, "kinds"), name);
@@ -83,12 +83,14 @@ struct LogArguments {
 
 // Log options may precede the command or follow it.
 void add_log(CLI::App& app, LogArguments& arguments) {
-  app.add_option("--log-level", arguments.level,
-                 "Tell what the program decides: off, error, warn, info, debug; off if nothing is said, info with "
-                 "--log-file")
+  app.add_option(
+         "--log-level", arguments.level,
+         "Log the decisions of the program: off, error, warn, info, debug; default: off, or info with --log-file")
       ->check(CLI::IsMember({"off", "error", "warn", "info", "debug"}))
       ->type_name("LEVEL");
-  app.add_option("--log-file", arguments.file, "Tell it there, not on stderr")->check(a_name())->type_name("FILE");
+  app.add_option("--log-file", arguments.file, "Write the log to this file instead of stderr")
+      ->check(a_name())
+      ->type_name("FILE");
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->fallthrough();
     for (CLI::App* kind : command->get_subcommands([](const CLI::App*) { return true; })) kind->fallthrough();
@@ -105,7 +107,7 @@ void add_memory_limit(CLI::App& app) {
              throw CLI::ValidationError("--memory-limit", problem->str());
            core::set_memory_limit(bytes.value);
          },
-         "Refuse runs that need more memory than this, as '8 GB'; what the machine has to spare if nothing is said")
+         "Refuse runs that need more memory than this, like '8 GB'; default: the memory that the machine has available")
       ->type_name("SIZE");
 }
 
@@ -172,7 +174,7 @@ int run_command_line(int argc, char** argv) {
     process::tell("moire: interrupted\n");
     return by_signal + interrupted.signal;
   } catch (const std::bad_alloc&) {
-    process::tell("moire: this needs more memory than there is; simulate fewer ranks\n");
+    process::tell("moire: this needs more memory than is available; simulate fewer ranks\n");
     return bad_input;
   } catch (const std::exception& bug) {
     return report_bug(bug.what(), argc, argv);

@@ -45,7 +45,7 @@ int compile(const CompileArguments& arguments) {
   if (entry == nullptr) {
     std::vector<std::string> names;
     for (const ProgramEntry& each : programs()) names.push_back(each.name);
-    if (arguments.name.empty()) throw core::RunFailure("no program; 'moire compile --list' lists them");
+    if (arguments.name.empty()) throw core::RunFailure("no program is named; 'moire compile --list' lists them");
     throw core::RunFailure(fmt::format("unknown program {}; {}", config::in_quotes(arguments.name),
                                        config::suggestion(arguments.name, names, "programs")));
   }
@@ -71,14 +71,13 @@ int compile(const CompileArguments& arguments) {
 void add_compile(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App* command = app.add_subcommand("compile", "Write a collective program as MSCCL XML");
-  command->add_option("NAME", arguments->name, "A program that comes with Moire; --list lists them")->type_name("");
+  command->add_option("NAME", arguments->name, "A program included in Moire; --list lists them")->type_name("");
   command
-      ->add_option(
-          "--set", arguments->sets,
-          "A parameter, gpus_per_node=4; 'moire explain NAME' lists them; 1 node of 8 GPUs where nothing is said")
+      ->add_option("--set", arguments->sets,
+                   "A parameter, like gpus_per_node=4; 'moire explain NAME' lists them; default: 1 node of 8 GPUs")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command->add_option("--out", arguments->out, "Write it there; without it, it goes to stdout")
+  command->add_option("--out", arguments->out, "Write the result to this file; without it, it goes to stdout")
       ->check(a_name())
       ->type_name("FILE");
   command->add_flag("--list", arguments->list, "List the programs");

@@ -79,17 +79,17 @@ report::Table follows_table() {
 }
 
 const std::string_view about_follows =
-    "A change of the value on the right (--set, an axis, a variant) takes the one on the left along, in proportion to "
-    "what the file says, unless the left one is changed as well. compute.cus and compute.group_count are those of "
-    "compute.groups.";
+    "If the value on the right is changed (--set, an axis, a variant), the value on the left is scaled with it, in "
+    "proportion to the file, unless the left one is changed as well. compute.cus and compute.group_count are computed "
+    "from compute.groups.";
 
 std::string follows_text() {
-  return fmt::format("Values that go with others. {}\n\n{}", about_follows, report::text_of(follows_table()));
+  return fmt::format("Values that scale with others. {}\n\n{}", about_follows, report::text_of(follows_table()));
 }
 
 std::string follows_markdown() {
   std::string out = fmt::format(
-      "\n## Values that go with others\n\n{}\n\n| value | goes with | because |\n|---|---|---|\n", about_follows);
+      "\n## Values that scale with others\n\n{}\n\n| value | scales with | because |\n|---|---|---|\n", about_follows);
   for (const auto& row : follows_table().rows)
     out += fmt::format("| `{}` | `{}` | {} |\n", shown(row[0]), shown(row[1]), shown(row[2]));
   return out;
@@ -151,7 +151,7 @@ std::string search(const config::Catalogue& catalogue, const std::string& word) 
   }
   if (found.rows.empty()) return {};
   const std::string more = left_out == 0 ? "" : fmt::format("and {} more; a longer word finds fewer\n", left_out);
-  return fmt::format("No component is called {}. What mentions it:\n\n{}{}", config::in_quotes(word),
+  return fmt::format("No component is called {}. It is mentioned in:\n\n{}{}", config::in_quotes(word),
                      report::text_of(found), more);
 }
 
@@ -175,9 +175,10 @@ std::vector<std::string> words_of_names(const config::Catalogue& catalogue) {
 int explain(const std::string& topic) {
   const config::Catalogue catalogue = everything();
   if (topic.empty()) {
-    process::print(fmt::format(
-        "{}\nmoire explain COMPONENT, COMPONENT.KEY, operators or metrics tells more; any other WORD is looked for.\n",
-        catalogue.list()));
+    process::print(
+        fmt::format("{}\nmoire explain COMPONENT, COMPONENT.KEY, operators or metrics gives details; any other WORD is "
+                    "searched for.\n",
+                    catalogue.list()));
     return done;
   }
   if (topic == "metrics") {
@@ -203,7 +204,7 @@ int explain(const std::string& topic) {
     const std::vector<std::string> words = words_of_names(catalogue);
     const auto near = config::nearest(lower(topic), words);
     diagnostics = {};
-    diagnostics.error({}, "nothing is called or mentions " + config::in_quotes(topic),
+    diagnostics.error({}, "no component, key, metric or text contains " + config::in_quotes(topic),
                       near ? fmt::format("did you mean '{}'?", *near)
                            : "'moire explain' lists the components, 'moire explain metrics' the metrics");
   }
@@ -223,7 +224,7 @@ void add_explain(CLI::App& app, Action& action) {
   command
       ->add_option(
           "TOPIC", arguments->topic,
-          "COMPONENT, COMPONENT.KEY, operators, metrics, or any word to look for; none: the list of components")
+          "COMPONENT, COMPONENT.KEY, operators, metrics, or any word to search for; without it: the list of components")
       ->type_name("");
   command->add_option("--markdown", arguments->markdown, "Write the reference pages of all components into DIR")
       ->check(a_name())

@@ -23,7 +23,7 @@ void write_file(process::OutputFile& file, const std::string& text) {
 void make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw core::RunFailure(fmt::format("cannot make the folder '{}': {}", folder, error.message()));
+  if (error) throw core::RunFailure(fmt::format("cannot create the folder '{}': {}", folder, error.message()));
 }
 
 CLI::Validator a_name() {

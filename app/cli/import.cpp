@@ -29,10 +29,11 @@ int import_file(const Importer& importer, const Arguments& arguments) {
     return bad_input;
   }
   for (const std::string& note : imported->notes) process::tell("{}: note: {}\n", arguments.file, note);
-  if (arguments.out.empty()) {
-    process::print(imported->yaml);
-  } else {
+  process::print(imported->table);
+  if (!arguments.out.empty()) {
     write_file(arguments.out, imported->yaml);
+  } else if (imported->table.empty()) {
+    process::print(imported->yaml);
   }
   return done;
 }
@@ -49,9 +50,9 @@ void add_importer(const Importer& importer, CLI::App& import, Action& action) {
     added->type_name(option.type);
   }
   command
-      ->add_option("--out", arguments->out,
-                   "Write the system file there, also over an old one. Without it it goes to stdout, with paths that "
-                   "start at the current folder")
+      ->add_option_function<std::string>(
+          "--out", [arguments](const std::string& file) { arguments->given["--out"] = arguments->out = file; },
+          importer.out)
       ->check(a_name())
       ->type_name("FILE");
   command->callback(
@@ -61,7 +62,7 @@ void add_importer(const Importer& importer, CLI::App& import, Action& action) {
 }  // namespace
 
 void add_import(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("import", "Make files of Moire from files of other tools");
+  CLI::App* command = app.add_subcommand("import", "Convert files of other tools into files of Moire");
   command->require_subcommand(1);
   for (const Importer& importer : importing::importers()) add_importer(importer, *command, action);
 }

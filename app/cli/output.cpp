@@ -24,7 +24,7 @@ std::vector<std::string> names() {
 CLI::Option* add_format(CLI::App& command, Output& output, const std::string& help) {
   std::vector<std::string> list = names();
   if (help.empty()) list.front() += " (the default)";
-  return command.add_option("--format", output.formats, help + config::join(list) + ", or several joined by commas")
+  return command.add_option("--format", output.formats, help + config::join(list) + ", or several separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(names()))

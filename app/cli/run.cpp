@@ -71,8 +71,8 @@ int run(const RunArguments& arguments) {
     options.kept =
         &kept.emplace(fs::path(arguments.output.out) / (scenario.name + ".runs"), key_of(arguments), arguments.resume);
     if (arguments.resume) {
-      process::tell("{} of {} runs are taken up{}\n", kept->known(), scenario.runs(),
-                    kept->known() == 0 ? "; none was kept of these inputs, options and this Moire" : "");
+      process::tell("{} of {} runs are reused{}\n", kept->known(), scenario.runs(),
+                    kept->known() == 0 ? "; no run with these inputs, options and this version of Moire was kept" : "");
     }
   }
   const study::StudyResult result = study::run_study(*prepared, options);
@@ -92,36 +92,37 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("FILE", arguments->file, "The scenario")->required()->type_name("");
   command
       ->add_option("--set", arguments->sets,
-                   "Change a value, path=value; may be repeated, the last one of a path counts")
+                   "Change a value, path=value; may be repeated, the last change of a path applies")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
   add_format(*command, arguments->output);
   auto* out = add_out(*command, arguments->output, "<scenario>");
   command
       ->add_option("--timeline", arguments->timeline,
-                   "Write a Perfetto trace; with several runs each to a file of its own, its name put before the "
+                   "Write a Perfetto trace; with several runs, each run has its own file, with its name before the "
                    "extension: out.pftrace, out.fused.pftrace")
       ->check(a_name())
       ->type_name("FILE");
   command
-      ->add_option("-j,--jobs", arguments->jobs,
-                   "Runs simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->add_option(
+          "-j,--jobs", arguments->jobs,
+          "Number of runs simulated at the same time; default: the number of processors. Does not change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command
       ->add_flag("--resume", arguments->resume,
-                 "Take up a study that was interrupted or failed: runs that the same command finished, with the same "
-                 "inputs, are not simulated again")
+                 "Continue a study that was interrupted or failed: runs that the same command has finished with the "
+                 "same inputs are not simulated again")
       ->needs(out);
   command
       ->add_option("--fold", arguments->folding,
-                   "Simulate one block of nodes where all blocks do the same: auto (the default), off, or require, "
-                   "which refuses other runs and says why. Changes no result")
+                   "Simulate one block of nodes if all blocks do the same: auto (the default), off, or require, which "
+                   "refuses other runs and gives the reason. Does not change results")
       ->transform(CLI::CheckedTransformer(std::map<std::string, study::Folding>{
           {"auto", study::Folding::automatic}, {"off", study::Folding::off}, {"require", study::Folding::require}}))
       ->type_name("auto|off|require");
   command->add_flag("--progress", arguments->progress,
-                    "Say on stderr every ten seconds how far it is, also where that is no terminal");
+                    "Report the progress on stderr every ten seconds, even if stderr is not a terminal");
   command->add_flag("--stats", arguments->stats, "Events, events per second and peak memory of each run, on stderr");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

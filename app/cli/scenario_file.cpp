@@ -12,8 +12,8 @@ namespace {
 void reject(const std::string& file, FileKind kind, const config::Place& place, config::Diagnostics& diagnostics) {
   diagnostics.error(place, fmt::format("this is a {}, not a scenario", to_string(kind)),
                     kind == FileKind::validation
-                        ? fmt::format("run it by 'moire validate {}'", file)
-                        : fmt::format("'moire check {}' validates it; a scenario names a system and a program", file));
+                        ? fmt::format("run it with 'moire validate {}'", file)
+                        : fmt::format("'moire check {}' checks it; a scenario names a system and a program", file));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ bool is_a_validation(const std::string& file, config::Diagnostics& diagnostics) 
   const auto kind = tree ? kind_of(*tree) : std::nullopt;
   if (!kind || kind == FileKind::validation) return true;
   diagnostics.error(tree->place, fmt::format("this is a {}, not a validation file", to_string(*kind)),
-                    fmt::format("'moire {} {}' takes it; a validation file has groups",
+                    fmt::format("use 'moire {} {}'; a validation file has groups",
                                 kind == FileKind::scenario ? "run" : "check", file));
   return false;
 }
@@ -103,17 +103,18 @@ int validate_files(const ValidateArguments& arguments) {
 
 void add_validate(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ValidateArguments>();
-  CLI::App* command =
-      app.add_subcommand("validate", "Simulate measured cases: measured, simulated, error; 1 where a limit is passed");
+  CLI::App* command = app.add_subcommand("validate",
+                                         "Simulate measured cases and print measured value, simulated value and error; "
+                                         "exit status 1 if a limit is exceeded");
   command
-      ->add_option(
-          "FILE", arguments->files,
-          "The validation file; of several, one table of all groups, those first that make up most of all errors")
+      ->add_option("FILE", arguments->files,
+                   "The validation file; for several, one table of all groups, beginning with those that contribute "
+                   "most to the sum of errors")
       ->required()
       ->type_name("");
   command
       ->add_option("--set", arguments->sets,
-                   "Change a value, path=value; system.* and program.* in every scenario, all else in FILE")
+                   "Change a value, path=value; system.* and program.* in every scenario, everything else in FILE")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
   auto* format = add_format(*command, arguments->output);
@@ -122,19 +123,20 @@ void add_validate(CLI::App& app, Action& action) {
                      ->check(a_name())
                      ->type_name("FILE.html");
   command
-      ->add_option("-j,--jobs", arguments->jobs,
-                   "Cases simulated side by side; the machine's processors if nothing is said. Changes no result")
+      ->add_option(
+          "-j,--jobs", arguments->jobs,
+          "Number of cases simulated at the same time; default: the number of processors. Does not change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command
       ->add_flag("--predict", arguments->predict,
-                 "Print what is simulated as a table that 'expected' may name; measured values are not read")
+                 "Print the simulated values as a table that 'expected' may name; measured values are not read")
       ->excludes(format)
       ->excludes(out)
       ->excludes(report);
   command->callback([arguments, &action] {
     if (arguments->files.size() > 1 && (arguments->predict || !arguments->report.empty()))
-      throw CLI::ValidationError("--predict and --report are about one validation file");
+      throw CLI::ValidationError("--predict and --report need exactly one validation file");
     action = [arguments] { return validate_files(*arguments); };
   });
 }

@@ -13,8 +13,9 @@
 namespace moire::importing {
 
 struct Imported {
-  std::string yaml;
-  std::vector<std::string> notes;  // what the result lacks or changes compared with the file; also in the YAML
+  std::string yaml = {};
+  std::vector<std::string> notes = {};  // what the result lacks or changes compared with the file; also in the YAML
+  std::string table = {};               // for people, on stdout; the YAML then goes to --out only
 };
 
 struct Option {
@@ -23,19 +24,21 @@ struct Option {
   std::string meaning;
   std::vector<std::string> choices{};  // empty: any text
 };
-using Given = std::map<std::string, std::string>;  // the options given, by name
+using Given = std::map<std::string, std::string>;  // the options given, by name; --out, too
 
 struct Importer {
   std::string name;
   std::string meaning;
   std::string file;  // the file that it reads
   std::vector<Option> options;
+  std::string out;  // what --out does
   // Paths in the result are relative to `out_folder`. Returns nothing and reports why if the file cannot be converted.
   std::optional<Imported> (*run)(const std::string& file, const Given& given, const std::filesystem::path& out_folder,
                                  config::Diagnostics& diagnostics);
 };
 
 Importer nccl_topo_importer();
+Importer tensor_importer();
 
 std::vector<Importer> importers();
 

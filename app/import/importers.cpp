@@ -2,6 +2,6 @@
 
 namespace moire::importing {
 
-std::vector<Importer> importers() { return {nccl_topo_importer()}; }
+std::vector<Importer> importers() { return {nccl_topo_importer(), tensor_importer()}; }
 
 }  // namespace moire::importing

@@ -11,16 +11,19 @@ namespace moire::importing {
 namespace {
 
 constexpr std::string_view a100_40g =
-    "the file is of the 80 GB version, whose memory is larger and 31 % faster (2,039 instead of 1,555 GB/s)";
+    "the file describes the 80 GB version, whose memory is larger and 31 % faster (2,039 instead of 1,555 GB/s)";
 constexpr std::string_view a100_40g_pcie =
-    "the file is of the 80 GB version, whose memory is larger and 24 % faster (1,935 instead of 1,555 GB/s)";
+    "the file describes the 80 GB version, whose memory is larger and 24 % faster (1,935 instead of 1,555 GB/s)";
 constexpr std::string_view mi250 =
-    "one die of it is a GPU here, and the file is of the MI210, which is such a die with 104 CUs and three links";
+    "each of its dies is a GPU here, and the file describes the MI210, which is such a die with 104 CUs and three "
+    "links";
 
 constexpr std::array known_gpus = {
-    KnownGpu{nvidia, 0x1db1, "V100 SXM2 16 GB", "v100_sxm2.yaml", GpuForm::module, "the file is of the 32 GB version"},
+    KnownGpu{nvidia, 0x1db1, "V100 SXM2 16 GB", "v100_sxm2.yaml", GpuForm::module,
+             "the file describes the 32 GB version"},
     KnownGpu{nvidia, 0x1db5, "V100 SXM2 32 GB", "v100_sxm2.yaml", GpuForm::module, ""},
-    KnownGpu{nvidia, 0x1df5, "V100 SXM2 16 GB", "v100_sxm2.yaml", GpuForm::module, "the file is of the 32 GB version"},
+    KnownGpu{nvidia, 0x1df5, "V100 SXM2 16 GB", "v100_sxm2.yaml", GpuForm::module,
+             "the file describes the 32 GB version"},
     KnownGpu{nvidia, 0x1db8, "V100 SXM3 32 GB", "v100_sxm2.yaml", GpuForm::module, ""},
     KnownGpu{nvidia, 0x1db4, "V100 PCIe 16 GB", "", GpuForm::card, ""},
     KnownGpu{nvidia, 0x1db6, "V100 PCIe 32 GB", "", GpuForm::card, ""},
@@ -62,14 +65,15 @@ struct ByArchitecture {
   KnownGpu gpu;
 };
 constexpr std::array by_architecture = {
-    ByArchitecture{"gfx942",
-                   304,
-                   {amd, 0, "MI300X", "mi300x.yaml", GpuForm::module,
-                    "told by architecture and CUs alone, which the MI325X shares: its memory is larger and faster"}},
+    ByArchitecture{
+        "gfx942",
+        304,
+        {amd, 0, "MI300X", "mi300x.yaml", GpuForm::module,
+         "it is identified by architecture and CUs alone, which the MI325X shares, whose memory is larger and faster"}},
     ByArchitecture{"gfx90a",
                    104,
                    {amd, 0, "MI210 or a die of an MI250", "mi210.yaml", GpuForm::module,
-                    "told by architecture and CUs alone; the file is of the MI210, with three links"}},
+                    "it is identified by architecture and CUs alone; the file describes the MI210, with three links"}},
     ByArchitecture{"gfx90a", 110, {amd, 0, "die of an MI250X", "mi210.yaml", GpuForm::module, mi250}},
     ByArchitecture{"gfx908", 120, {amd, 0, "MI100", "", GpuForm::card, ""}},
 };
@@ -135,13 +139,14 @@ KnownNic known_nic(std::int64_t megabits, const std::string& name, const PciDevi
   if (!name.starts_with("mlx5_") && !(pci && pci->vendor == mellanox)) return {};
   const bool connectx7 = pci && pci->vendor == mellanox && pci->device == 0x1021;
   const bool ethernet = pci && pci->pci_class >> 8 == 0x0200;
-  constexpr std::string_view infiniband = "the file is of an InfiniBand NIC, this one is Ethernet: longer headers";
+  constexpr std::string_view infiniband =
+      "the file describes an InfiniBand NIC, but this one is Ethernet, with longer headers";
   switch (megabits) {
     case 400000:
       return {"ndr400.yaml", ethernet ? infiniband : ""};
     case 200000:
       if (connectx7)
-        return {"cx7_200.yaml", ethernet ? "" : "the file is of Ethernet (RoCE v2), this NIC is InfiniBand"};
+        return {"cx7_200.yaml", ethernet ? "" : "the file describes Ethernet (RoCE v2), but this NIC is InfiniBand"};
       return {"hdr200.yaml", ethernet ? infiniband : ""};
     case 100000:
       return {"edr100.yaml", ethernet ? infiniband : ""};
@@ -152,7 +157,7 @@ KnownNic known_nic(std::int64_t megabits, const std::string& name, const PciDevi
 
 KnownNic known_card(const PciDevice& pci) {
   if (pci.vendor != mellanox || pci.pci_class >> 8 != 0x0207) return {};
-  constexpr std::string_view remark = "the file says no speed: taken is the card's highest";
+  constexpr std::string_view remark = "the dump does not state the speed; the card's highest speed is used";
   if (pci.device == 0x1021) return {"ndr400.yaml", remark};
   if (pci.device == 0x101b) return {"hdr200.yaml", remark};
   if (pci.device == 0x1017 || pci.device == 0x1019) return {"edr100.yaml", remark};

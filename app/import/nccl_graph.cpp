@@ -12,7 +12,7 @@ namespace moire::importing {
 
 namespace {
 
-const std::string how = "give what NCCL writes with NCCL_GRAPH_DUMP_FILE=graph.xml";
+const std::string how = "use the file that NCCL writes with NCCL_GRAPH_DUMP_FILE=graph.xml";
 
 using formats::Complaints;
 using formats::XmlText;
@@ -35,15 +35,15 @@ class GraphReader {
       for ([[maybe_unused]] const pugi::xml_node& gpu : channel.children("gpu")) ++gpus;
       if (channels > 1 && gpus != graph.gpus) {
         complaints_.error(xml_.position(channel),
-                          fmt::format("a channel of {} GPUs behind one of {}", gpus, graph.gpus),
-                          "all channels pass all GPUs");
+                          fmt::format("a channel has {} GPUs, but a previous one has {}", gpus, graph.gpus),
+                          "all channels must pass all GPUs");
       }
       graph.gpus = gpus;
     }
     if (channels != graph.channels) {
       complaints_.error(xml_.position(element, "nchannels"),
                         fmt::format("nchannels is {}, but there are {} channels", graph.channels, channels),
-                        "give the file as NCCL wrote it");
+                        "use the file as NCCL wrote it");
     }
     return graph;
   }
@@ -55,7 +55,7 @@ class GraphReader {
       return *value;
     complaints_.error(xml_.position(element, name),
                       fmt::format("{} of <{}> is {}", name, element.name(), config::in_quotes(text)),
-                      fmt::format("a whole number from {} to {}", low, high));
+                      fmt::format("write an integer from {} to {}", low, high));
     return low;
   }
 
@@ -64,7 +64,8 @@ class GraphReader {
     double value = 0;
     if (formats::parse_number(text, value, 0, 1e6) == formats::Digits::good) return value;
     complaints_.error(xml_.position(element, "speedintra"),
-                      fmt::format("speedintra of <graph> is {}", config::in_quotes(text)), "GB/s of a channel");
+                      fmt::format("speedintra of <graph> is {}", config::in_quotes(text)),
+                      "write the GB/s of a channel");
     return 0;
   }
 
@@ -89,7 +90,7 @@ std::optional<std::vector<Graph>> read_nccl_graphs(const std::string& name, cons
   if (root.name() != std::string_view("graphs")) {
     complaints.error(xml.position(root), fmt::format("the root element is <{}>, not <graphs>", printable(root.name())),
                      root.name() == std::string_view("system")
-                         ? "this is a topology dump: give it as FILE, and by --graph what NCCL writes with "
+                         ? "this is a topology dump: pass it as FILE, and pass to --graph what NCCL writes with "
                            "NCCL_GRAPH_DUMP_FILE=graph.xml"
                          : how);
     return std::nullopt;
@@ -98,7 +99,7 @@ std::optional<std::vector<Graph>> read_nccl_graphs(const std::string& name, cons
   std::vector<Graph> graphs;
   for (const pugi::xml_node& child : root.children("graph")) {
     if (graphs.size() == 64) {
-      complaints.error(xml.position(child), "more than 64 graphs", "give the dump of one communicator");
+      complaints.error(xml.position(child), "there are more than 64 graphs", "use the dump of one communicator");
       break;
     }
     graphs.push_back(reader.graph(child));

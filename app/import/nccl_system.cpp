@@ -93,29 +93,30 @@ class Import {
   const config::Place& gpu_place() const { return first().pci.place; }
 
   void say_what_it_is() {
-    system_.title = fmt::format("Made by 'moire import nccl-topo' from {}, a topology dump of {} (version {}).", file_,
-                                topology_.version == 2 ? "RCCL" : "NCCL", topology_.version);
+    system_.title = fmt::format("Converted by 'moire import nccl-topo' from {}, a topology dump of {} (version {}).",
+                                file_, topology_.version == 2 ? "RCCL" : "NCCL", topology_.version);
     system_.gpus = static_cast<std::int64_t>(gpus());
     if (!topology_.described()) {
       note(
-          "the file holds PCI devices only: NCCL fills GPUs, links and NICs in from the running machine. Links and "
-          "NICs here are from what such devices usually have, or from the options");
+          "the file only contains PCI devices: NCCL adds GPUs, links and NICs from the running machine. The links and "
+          "NICs here are those that such devices usually have, or come from the options");
     }
   }
 
   template <class Spec>
   std::optional<Spec> load(const fs::path& path, std::string_view option, const config::Place& place) {
     if (path.extension() != ".yaml") {
-      diagnostics_.error(place, fmt::format("{} is no hardware file", config::in_quotes(path.string())),
-                         fmt::format("name one that ends in .yaml by {}", option));
+      diagnostics_.error(place, fmt::format("{} is not a hardware file", config::in_quotes(path.string())),
+                         fmt::format("name a file that ends in .yaml with {}", option));
       return std::nullopt;
     }
     std::error_code error;
     if (!fs::exists(path, error)) {
-      diagnostics_.error(place, fmt::format("no such file {}", config::in_quotes(path.string())),
-                         fmt::format("name the hardware file by {} FILE, or say by --configs DIR where the folder with "
-                                     "hardware/ is",
-                                     option));
+      diagnostics_.error(
+          place, fmt::format("no such file {}", config::in_quotes(path.string())),
+          fmt::format(
+              "name the hardware file with {} FILE, or name the folder that contains hardware/ with --configs DIR",
+              option));
       return std::nullopt;
     }
     const auto tree = config::load(path, {}, diagnostics_);
@@ -131,7 +132,7 @@ class Import {
       const std::string both = config::join({kinds.begin(), kinds.end()}, "; ");
       if (options_.gpu.empty()) {
         diagnostics_.error(gpu_place(), fmt::format("the GPUs are not equal: {}", both),
-                           "a node has one kind of GPU here; --gpu FILE takes one hardware file for all");
+                           "all GPUs of a node must be of one kind; --gpu FILE uses one hardware file for all");
         return;
       }
       note(fmt::format("the GPUs are not equal: {}", both));
@@ -143,9 +144,9 @@ class Import {
     } else {
       diagnostics_.error(
           gpu_place(),
-          known_ ? fmt::format("no hardware file ships for the {} ({})", known_->name, what_is_said(first()))
+          known_ ? fmt::format("there is no hardware file for the {} ({})", known_->name, what_is_said(first()))
                  : fmt::format("unknown GPU: {}", what_is_said(first())),
-          "name a hardware file by --gpu FILE; CONTRIBUTING.md says how to write one");
+          "name a hardware file with --gpu FILE; CONTRIBUTING.md explains how to write one");
       return;
     }
     gpu_ = load<machine::GpuSpec>(system_.gpu, "--gpu", gpu_place());
@@ -168,7 +169,7 @@ class Import {
     }
     if (!options_.gpu.empty()) {
       if (!known_ || known_->file != gpu_file()) {
-        note(fmt::format("the GPU is {} ({}), as --gpu says", gpu_file(), printable(gpu_->name)));
+        note(fmt::format("the GPU is {} ({}), as set by --gpu", gpu_file(), printable(gpu_->name)));
       }
     } else if (!known_->remark.empty()) {
       note(fmt::format("the GPU is {}: {}", gpu_file(), known_->remark));
@@ -176,7 +177,7 @@ class Import {
     if (is_amd(first()) && first().sm > 0) {
       std::int64_t cus = 0;
       for (const auto& group : gpu_->compute.groups) cus += group.cus * group.count;
-      if (cus != first().sm) note(fmt::format("the dump says {} CUs, {} has {}", first().sm, gpu_file(), cus));
+      if (cus != first().sm) note(fmt::format("the dump states {} CUs, {} has {}", first().sm, gpu_file(), cus));
     }
   }
 
@@ -184,7 +185,7 @@ class Import {
   void choose_wiring() {
     if (options_.wiring) {
       wiring_ = *options_.wiring;
-      if (gpus() > 1) note(fmt::format("the wiring is {}, as --wiring says", to_string(wiring_)));
+      if (gpus() > 1) note(fmt::format("the wiring is {}, as set by --wiring", to_string(wiring_)));
     } else if (gpus() == 1) {
       wiring_ = Wiring::none;
     } else if (!topology_.described()) {
@@ -198,17 +199,17 @@ class Import {
   void usual() {
     const auto wiring = known_ ? usual_wiring(*known_, gpus()) : std::nullopt;
     if (!wiring) {
-      diagnostics_.error(
-          gpu_place(), "the file does not say how the GPUs are linked",
-          "say it by --wiring nvswitch, full_mesh (links between every two GPUs) or pcie, or give what NCCL writes on "
-          "that machine with NCCL_TOPO_DUMP_FILE=topology.xml");
+      diagnostics_.error(gpu_place(), "the file does not state how the GPUs are connected",
+                         "set it with --wiring nvswitch, full_mesh (links between every two GPUs) or pcie, or use what "
+                         "NCCL writes on that machine with NCCL_TOPO_DUMP_FILE=topology.xml");
       return;
     }
     wiring_ = *wiring;
     note(*wiring == Wiring::pcie
-             ? fmt::format("the wiring is pcie, as for cards; bridges that link pairs of {} are not known of",
+             ? fmt::format("the wiring is pcie, as usual for cards; bridges that connect pairs of {} are not visible "
+                           "in the dump",
                            known_->name)
-             : fmt::format("the wiring is {}, as {} {} usually have it", to_string(*wiring), gpus(), known_->name));
+             : fmt::format("the wiring is {}, as usual for {} {}", to_string(*wiring), gpus(), known_->name));
   }
 
   void from_links() {
@@ -221,22 +222,23 @@ class Import {
         return;
       case Shape::uneven:
         wiring_ = Wiring::full_mesh;
-        note(fmt::format("{} to {} links between two GPUs: taken is a full mesh of equal shares", wires_.fewest(),
-                         wires_.most()));
+        note(fmt::format("there are {} to {} links between two GPUs: a full mesh with equal shares is used instead",
+                         wires_.fewest(), wires_.most()));
         return;
       case Shape::partial:
         wiring_ = Wiring::nvswitch;
-        note(fmt::format(
-            "only {} of {} pairs of GPUs have links ({} a GPU). A partial mesh cannot be said: taken is a switch, so "
-            "that what a GPU sends to all its neighbours at once is right; a single pair is too fast, and pairs "
-            "without a link, which go over PCIe or by way of others, far too fast. --wiring chooses another",
-            wires_.linked_pairs(), gpus() * (gpus() - 1) / 2,
-            span(*std::min_element(wires_.links.begin(), wires_.links.end()),
-                 *std::max_element(wires_.links.begin(), wires_.links.end()))));
+        note(
+            fmt::format("only {} of {} pairs of GPUs have links ({} per GPU). A partial mesh is not modelled; a switch "
+                        "is used instead, so that what a GPU sends to all its neighbours at once is right; a single "
+                        "pair is too fast, and pairs without a link, which communicate over PCIe or through other "
+                        "GPUs, are far too fast. --wiring chooses another wiring",
+                        wires_.linked_pairs(), gpus() * (gpus() - 1) / 2,
+                        span(*std::min_element(wires_.links.begin(), wires_.links.end()),
+                             *std::max_element(wires_.links.begin(), wires_.links.end()))));
         return;
       case Shape::mixed:
         diagnostics_.error(gpu_place(), "some GPUs have links to a switch and some have none",
-                           "a node has one kind of wiring here; --wiring takes one for all");
+                           "a node must have one kind of wiring; --wiring uses one for all");
         return;
       case Shape::none:
         break;
@@ -244,9 +246,9 @@ class Import {
     if (options_.gpu.empty() && !system_.gpu.empty() && known_ && known_->form == GpuForm::module &&
         !known_->file.empty()) {
       diagnostics_.error(gpu_place(),
-                         fmt::format("the dump has no link between GPUs, and the port of {} is not PCIe", known_->file),
-                         "name a hardware file whose port is the PCIe slot by --gpu FILE, or say by --wiring how the "
-                         "GPUs are linked");
+                         fmt::format("the dump has no link between GPUs, but the port of {} is not PCIe", known_->file),
+                         "name a hardware file whose port is the PCIe slot with --gpu FILE, or set with --wiring how "
+                         "the GPUs are connected");
       return;
     }
     wiring_ = Wiring::pcie;
@@ -265,14 +267,16 @@ class Import {
 
   void compare_links() {
     if (wires_.to_itself > 0) {
-      note(fmt::format("{} end at the GPU that they start from, as virtual machines report it: not taken for links",
-                       counted(wires_.to_itself, to_string(wires_.kind))));
+      note(
+          fmt::format("{} end at the GPU where they begin, as virtual machines report them; they do not count as links",
+                      counted(wires_.to_itself, to_string(wires_.kind))));
     }
     if (wires_.astray > 0) {
-      note(fmt::format("{} end at what the dump does not hold: left out", counted(wires_.astray, "link")));
+      note(fmt::format("{} end at devices that the dump does not contain; they are left out",
+                       counted(wires_.astray, "link")));
     }
     if (wires_.to_cpu > 0) note("links from GPUs to host processors are not modelled");
-    if (wires_.one_sided) note("some links are told at one end only");
+    if (wires_.one_sided) note("some links are reported at one end only");
     if (wiring_ == Wiring::pcie) {
       compare_slot();
       return;
@@ -292,29 +296,30 @@ class Import {
     const double of_file = static_cast<double>(ours) * gpu_->port.link_bandwidth.value * gpu_->port.payload_efficiency;
     if (rate > 0 && ours > 0) {
       const double of_dump = static_cast<double>(most) * rate * 1e9;
-      line += fmt::format(", {:.1f} GB/s as {} reckons; {} stores {:.1f} GB/s over {} ({})", of_dump / 1e9,
+      line += fmt::format(", {:.1f} GB/s by {}'s estimate; {} stores {:.1f} GB/s over {} ({})", of_dump / 1e9,
                           wires_.kind == LinkKind::xgmi ? "RCCL" : "NCCL", gpu_file(), of_file / 1e9, ours,
                           percent(of_file, of_dump));
     }
     fact(line);
     if (fewest != ours || most != ours) {
-      note(fmt::format("the dump says {} links {}, {} has {}; to take the dump's: --set system.node.gpu.port.links={}",
-                       span(fewest, most), where, gpu_file(), ours, mesh ? fewest * peers() : most));
+      note(fmt::format(
+          "the dump states {} links {}, {} has {}; to use the dump's number: --set system.node.gpu.port.links={}",
+          span(fewest, most), where, gpu_file(), ours, mesh ? fewest * peers() : most));
     }
   }
 
   void compare_slot() {
     const double slot = first().pci.raw_bandwidth();
     if (slot == 0) {
-      fact("no link between GPUs; the speed of their PCIe slots is not said");
+      fact("there is no link between GPUs; the speed of their PCIe slots is not stated");
       return;
     }
     const double port = static_cast<double>(gpu_->port.links) * gpu_->port.link_bandwidth.value;
-    fact(fmt::format("no link between GPUs; PCIe slots of {:g} GT/s x {}: {:.1f} GB/s; {}: {:.1f} GB/s",
+    fact(fmt::format("there is no link between GPUs; PCIe slots of {:g} GT/s x {}: {:.1f} GB/s; {}: {:.1f} GB/s",
                      first().pci.transfers, first().pci.width, slot / 1e9, gpu_file(), port / 1e9));
     if (port > slot * 1.01 || port <= slot / 2) {
-      note(fmt::format("the GPU's PCIe slot moves {:.1f} GB/s, the port of {} {:.1f} GB/s ({})", slot / 1e9, gpu_file(),
-                       port / 1e9, percent(port, slot)));
+      note(fmt::format("the GPU's PCIe slot moves {:.1f} GB/s, but the port of {} moves {:.1f} GB/s ({})", slot / 1e9,
+                       gpu_file(), port / 1e9, percent(port, slot)));
     }
   }
 
@@ -329,19 +334,19 @@ class Import {
       }
     }
     if (!sockets.empty()) {
-      note(fmt::format("left out: {}, no RDMA NIC; sockets are not modelled", config::join(sockets)));
+      note(fmt::format("left out (no RDMA; sockets are not modelled): {}", config::join(sockets)));
     }
     if (options_.nic == "none") {
       const std::size_t left = rdma.size() + (topology_.described() ? 0 : topology_.network_cards.size());
       if (left > 0)
-        note(fmt::format("{} left out, as --nic none says", counted(static_cast<std::int64_t>(left), "NIC")));
+        note(fmt::format("{} left out, as set by --nic none", counted(static_cast<std::int64_t>(left), "NIC")));
     } else if (!rdma.empty()) {
       take_nics(std::move(rdma));
     } else if (!topology_.described() && !topology_.network_cards.empty()) {
       take_cards();
     } else if (!options_.nic.empty()) {
       diagnostics_.error(topology_.place, "--nic names a NIC, but the dump has no RDMA NIC",
-                         "take --nic away and add nics and nic to the result by hand");
+                         "remove --nic, and add nics and nic to the result by hand");
     }
     if (topology_.described() && !topology_.network_cards.empty()) {
       note(fmt::format("left out: {} that NCCL does not use",
@@ -361,7 +366,7 @@ class Import {
         nics_.push_back(nic);
       }
     }
-    if (!slower.empty()) note(fmt::format("left out, since NICs are equal here: {}", config::join(slower)));
+    if (!slower.empty()) note(fmt::format("left out, because all NICs must be equal: {}", config::join(slower)));
     const TopologyNic& nic = nics_.front();
     const KnownNic known = known_nic(fastest, nic.name, nic.pci ? &*nic.pci : nullptr);
     name_nic(known, nic.place,
@@ -373,26 +378,26 @@ class Import {
     const double of_file = nic_->bandwidth.value * 8 / 1e9;
     if (std::abs(of_file / gigabits(fastest) - 1) > 0.01) {
       note(
-          fmt::format("the dump says {:g} Gb/s a NIC, {} {:g}; to take the dump's: --set "
+          fmt::format("the dump states {:g} Gb/s per NIC, {} has {:g}; to use the dump's value: --set "
                       "system.node.nic.bandwidth='{:g} Gb/s'",
                       gigabits(fastest), nic_file(), of_file, gigabits(fastest)));
     }
     if (nic.pci) compare_nic_slot(*nic.pci);
     if (std::any_of(nics_.begin(), nics_.end(), [](const TopologyNic& n) { return !n.gpu_direct; })) {
-      note("NICs that cannot reach GPU memory (gdr 0) copy through the host; here they reach it");
+      note("NICs that cannot reach GPU memory (gdr 0) copy through the host; the model lets them reach it");
     }
     if (std::any_of(nics_.begin(), nics_.end(), [](const TopologyNic& n) { return n.in_network_reduction; })) {
       note("reductions in the network (coll 1) are not modelled");
     }
     if (!nics_are_near(topology_, nics_)) {
-      note("GPU g uses NIC g x nics / gpus, whichever is nearest to it in the dump (listed above)");
+      note("GPU g uses NIC g x nics / gpus, which need not be the NIC that is nearest in the dump (listed above)");
     }
     limit_nics(nics_.size());
   }
 
   void limit_nics(std::size_t count) {
     if (count > gpus()) {
-      note(fmt::format("{} NICs for {} GPUs: at most one a GPU is modelled", count, gpus()));
+      note(fmt::format("there are {} NICs for {} GPUs, but at most one NIC per GPU is modelled", count, gpus()));
       count = gpus();
     }
     system_.nics = static_cast<std::int64_t>(count);
@@ -424,21 +429,21 @@ class Import {
       nics_.push_back(std::move(nic));
     }
     if (!nics_are_near(topology_, nics_)) {
-      note("GPU g uses NIC g x nics / gpus, whichever is nearest to it in the file (listed above)");
+      note("GPU g uses NIC g x nics / gpus, which need not be the NIC that is nearest in the file (listed above)");
     }
     limit_nics(cards.size());
   }
 
   void name_nic(const KnownNic& known, const config::Place& place, const std::string& what) {
     if (options_.nic.empty() && known.file.empty()) {
-      diagnostics_.error(place, fmt::format("no hardware file ships for the NIC: {}", what),
-                         "name one by --nic FILE, or leave NICs out by --nic none");
+      diagnostics_.error(place, fmt::format("there is no hardware file for the NIC: {}", what),
+                         "name one with --nic FILE, or leave NICs out with --nic none");
       return;
     }
     system_.nic = options_.nic.empty() ? preset(known.file) : fs::path(options_.nic);
     nic_ = load<nic::NicSpec>(system_.nic, "--nic", place);
     if (!options_.nic.empty()) {
-      if (known.file != nic_file()) note(fmt::format("the NIC is {}, as --nic says", nic_file()));
+      if (known.file != nic_file()) note(fmt::format("the NIC is {}, as set by --nic", nic_file()));
     } else if (!known.remark.empty()) {
       note(fmt::format("the NIC is {}: {}", nic_file(), known.remark));
     }
@@ -452,8 +457,8 @@ class Import {
     nic_facts_.push_back(fmt::format("PCIe slots of NICs: {:g} GT/s x {}, {:.1f} GB/s; {}: {:.1f} GB/s of payload",
                                      pci.transfers, pci.width, slot / 1e9, nic_file(), ours / 1e9));
     if (ours > slot || ours <= slot / 2) {
-      note(fmt::format("the NIC's PCIe slot moves {:.1f} GB/s, {} says {:.1f} GB/s of payload", slot / 1e9, nic_file(),
-                       ours / 1e9));
+      note(fmt::format("the NIC's PCIe slot moves {:.1f} GB/s, but {} states {:.1f} GB/s of payload", slot / 1e9,
+                       nic_file(), ours / 1e9));
     }
   }
 
@@ -466,8 +471,9 @@ class Import {
     for (const Graph& graph : *graphs) {
       if (graph.channels == 0) continue;
       if (graph.gpus != gpus()) {
-        diagnostics_.error(graph.place, fmt::format("channels of {} GPUs, but the dump has {}", graph.gpus, gpus()),
-                           "give the graph dump of the same machine");
+        diagnostics_.error(graph.place,
+                           fmt::format("the channels have {} GPUs, but the dump has {}", graph.gpus, gpus()),
+                           "use the graph dump of the same machine");
         return;
       }
       graph_facts_.push_back(fmt::format("{}: {}: {} of {:g} GB/s, worst path {}", name, graph.name(),
@@ -475,7 +481,7 @@ class Import {
       if (graph.id != 0 || gpus() == 1) continue;
       const bool linked = wires_.shape != Shape::none;
       if (topology_.described() && linked != graph.type_intra.starts_with("NV") && !is_amd(first())) {
-        note(fmt::format("{}: NCCL's rings take {} paths, but the dump {} links between GPUs", name, graph.type_intra,
+        note(fmt::format("{}: NCCL's rings use {} paths, but the dump {} links between GPUs", name, graph.type_intra,
                          linked ? "has" : "has no"));
       }
     }
@@ -490,7 +496,7 @@ class Import {
     if (fs::exists(path, error)) {
       system_.library = path;
     } else {
-      note(fmt::format("no library: {} is not there; operators must name theirs", printable(path.string())));
+      note(fmt::format("no library is set: {} does not exist; operators must name theirs", printable(path.string())));
     }
   }
 
@@ -500,16 +506,17 @@ class Import {
     if (topology_.cpus > 1) parts.push_back(counted(static_cast<std::int64_t>(topology_.cpus), "CPU"));
     if (!parts.empty()) {
       note(
-          fmt::format("{} not modelled: every GPU and NIC has a PCIe slot of its own that shares nothing, and nothing "
+          fmt::format("{} not modelled: every GPU and NIC has its own PCIe slot, which it does not share, and nothing "
                       "is slower between CPUs",
                       config::join(parts)));
     }
     if (topology_.hosts > 1) {
-      note(fmt::format("GPUs of {} hosts are one node here", topology_.hosts));
+      note(fmt::format("the GPUs of {} hosts form one node here", topology_.hosts));
     }
-    if (topology_.uneven_gpus) note("PCI devices of GPU class without a <gpu> are left out, as NCCL leaves them out");
-    if (!topology_.unknown.empty()) note(fmt::format("elements not looked at: {}", config::join(topology_.unknown)));
-    if (system_.nics > 0) note("the dump shows one node: for more, add fabric (moire explain fabric) and set nodes");
+    if (topology_.uneven_gpus) note("PCI devices of GPU class without a <gpu> are left out, as in NCCL");
+    if (!topology_.unknown.empty()) note(fmt::format("ignored elements: {}", config::join(topology_.unknown)));
+    if (system_.nics > 0)
+      note("the dump describes one node: for more nodes, add fabric (moire explain fabric) and set nodes");
   }
 
   std::string description() const {
@@ -520,8 +527,8 @@ class Import {
     const std::string nics =
         system_.nics == 0 ? "no NIC" : fmt::format("{} ({})", counted(system_.nics, "NIC"), nic_file());
     return fmt::format(
-        "{} {}{}, {}; imported from the topology dump {}. The comments at the top of this file say what "
-        "it leaves out.",
+        "{} {}{}, {}; imported from the topology dump {}. The comments at the top of this file state what it leaves "
+        "out.",
         gpus(), printable(gpu_name()), wires_.shape == Shape::partial ? " in a partial mesh" : how, nics, file_);
   }
 
@@ -532,7 +539,7 @@ class Import {
     const auto spec = tree ? libraries::read_system(*tree, wrong) : std::nullopt;
     if (spec) study::check_system(*spec, *tree, wrong);
     for (const config::Diagnostic& error : wrong.sorted()) {
-      diagnostics_.error(topology_.place, "no system can be made of it: " + error.what, error.remedy);
+      diagnostics_.error(topology_.place, "it cannot be converted into a system: " + error.what, error.remedy);
     }
     return wrong.ok();
   }

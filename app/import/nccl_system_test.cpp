@@ -113,8 +113,8 @@ TEST(NcclSystem, ANoteIsInTheFileToo) {
   const Built built = build(cpu(gpu(0, "0x2330", to_switch) + gpu(1, "0x2330", to_switch) + nic("mlx5_0", 400000) +
                                 nic("mlx5_1", 100000) + "<nic><net name=\"eth0\" speed=\"25000\"/></nic>"));
   ASSERT_TRUE(built.imported.has_value()) << built.errors;
-  EXPECT_THAT(built.imported->notes, Contains("left out: eth0 (25 Gb/s), no RDMA NIC; sockets are not modelled"));
-  EXPECT_THAT(built.imported->notes, Contains("left out, since NICs are equal here: mlx5_1 (100 Gb/s)"));
+  EXPECT_THAT(built.imported->notes, Contains("left out (no RDMA; sockets are not modelled): eth0 (25 Gb/s)"));
+  EXPECT_THAT(built.imported->notes, Contains("left out, because all NICs must be equal: mlx5_1 (100 Gb/s)"));
   EXPECT_EQ(system_of(*built.imported).node.nics, 1);
   for (const std::string& note : built.imported->notes) {
     EXPECT_THAT(built.imported->yaml, HasSubstr("# - " + note.substr(0, 60)));
@@ -127,12 +127,12 @@ TEST(NcclSystem, OtherNumbersThanTheHardwareFileAreTold) {
   how.nic = (source / "configs/hardware/hdr200.yaml").string();
   const Built built = build(cpu(gpu(0, "0x2330", few) + gpu(1, "0x2330", few) + nic("mlx5_0", 400000)), how);
   ASSERT_TRUE(built.imported.has_value()) << built.errors;
-  EXPECT_THAT(built.imported->notes, Contains("the dump says 8 links a GPU, h100_sxm.yaml has 18; to take the dump's: "
-                                              "--set system.node.gpu.port.links=8"));
-  EXPECT_THAT(built.imported->notes, Contains("the dump says 400 Gb/s a NIC, hdr200.yaml 200; to take the dump's: "
-                                              "--set system.node.nic.bandwidth='400 Gb/s'"));
+  EXPECT_THAT(built.imported->notes, Contains("the dump states 8 links a GPU, h100_sxm.yaml has 18; to use the dump's "
+                                              "number: --set system.node.gpu.port.links=8"));
+  EXPECT_THAT(built.imported->notes, Contains("the dump states 400 Gb/s per NIC, hdr200.yaml has 200; to use the "
+                                              "dump's value: --set system.node.nic.bandwidth='400 Gb/s'"));
   EXPECT_THAT(built.imported->notes,
-              Contains("the NIC's PCIe slot moves 63.0 GB/s, hdr200.yaml says 26.8 GB/s of payload"));
+              Contains("the NIC's PCIe slot moves 63.0 GB/s, but hdr200.yaml states 26.8 GB/s of payload"));
 }
 
 TEST(NcclSystem, APartialMeshIsASwitchThatIsSaidToBeTooFast) {
@@ -142,35 +142,35 @@ TEST(NcclSystem, APartialMeshIsASwitchThatIsSaidToBeTooFast) {
   const Built built =
       build(cpu(gpu(0, "0x20b2", to(1)) + gpu(1, "0x20b2", to(0)) + gpu(2, "0x20b2", to(3)) + gpu(3, "0x20b2", to(2))));
   ASSERT_TRUE(built.imported.has_value()) << built.errors;
-  EXPECT_THAT(built.imported->notes, Contains(HasSubstr("only 2 of 6 pairs of GPUs have links (6 a GPU)")));
+  EXPECT_THAT(built.imported->notes, Contains(HasSubstr("only 2 of 6 pairs of GPUs have links (6 per GPU)")));
   EXPECT_EQ(system_of(*built.imported).node.wiring, Wiring::nvswitch);
   NcclTopoOptions how = options();
   how.wiring = Wiring::pcie;
   const Built chosen = build(cpu(gpu(0, "0x20b2", to(1)) + gpu(1, "0x20b2", to(0)) + gpu(2, "0x20b2", "")), how);
   ASSERT_TRUE(chosen.imported.has_value()) << chosen.errors;
   EXPECT_EQ(system_of(*chosen.imported).node.wiring, Wiring::pcie);
-  EXPECT_THAT(chosen.imported->notes, Contains("the wiring is pcie, as --wiring says"));
+  EXPECT_THAT(chosen.imported->notes, Contains("the wiring is pcie, as set by --wiring"));
 }
 
 TEST(NcclSystem, WhatCannotBeToldNamesTheOption) {
-  EXPECT_THAT(build(cpu(gpu(0, "0x1eb8", ""))).errors, HasSubstr("no hardware file ships for the T4"));
+  EXPECT_THAT(build(cpu(gpu(0, "0x1eb8", ""))).errors, HasSubstr("there is no hardware file for the T4"));
   EXPECT_THAT(build(cpu(gpu(0, "0x0001", ""))).errors,
-              HasSubstr("unknown GPU: PCI device 0x10de:0x0001; name a hardware file by --gpu FILE"));
+              HasSubstr("unknown GPU: PCI device 0x10de:0x0001; name a hardware file with --gpu FILE"));
   EXPECT_THAT(build(cpu(gpu(0, "0x2330", "") + gpu(1, "0x2335", ""))).errors, HasSubstr("the GPUs are not equal"));
   EXPECT_THAT(build(cpu(gpu(0, "0x2330", "") + gpu(1, "0x2330", ""))).errors,
-              HasSubstr("the dump has no link between GPUs, and the port of h100_sxm.yaml is not PCIe"));
+              HasSubstr("the dump has no link between GPUs, but the port of h100_sxm.yaml is not PCIe"));
   EXPECT_THAT(build(cpu(gpu(0, "0x2330", to_switch) + gpu(1, "0x2330", ""))).errors,
               HasSubstr("some GPUs have links to a switch and some have none"));
   EXPECT_THAT(build(cpu(gpu(0, "0x2330", "") + nic("mlx5_0", 25000))).errors,
-              HasSubstr("no hardware file ships for the NIC: 'mlx5_0' of 25 Gb/s (PCI device 0x15b3:0x1021); name one "
-                        "by --nic FILE"));
+              HasSubstr("there is no hardware file for the NIC: 'mlx5_0' of 25 Gb/s (PCI device 0x15b3:0x1021); name "
+                        "one with --nic FILE"));
   NcclTopoOptions elsewhere = options();
   elsewhere.configs = "nowhere";
   EXPECT_THAT(build(cpu(gpu(0, "0x2330", "")), elsewhere).errors,
               HasSubstr("no such file 'nowhere/hardware/h100_sxm.yaml'"));
   NcclTopoOptions no_yaml = options();
   no_yaml.gpu = (source / "README.md").string();
-  EXPECT_THAT(build(cpu(gpu(0, "0x2330", "")), no_yaml).errors, HasSubstr("is no hardware file"));
+  EXPECT_THAT(build(cpu(gpu(0, "0x2330", "")), no_yaml).errors, HasSubstr("is not a hardware file"));
 }
 
 TEST(NcclSystem, WhatMoireCannotSimulateIsRefused) {
@@ -186,7 +186,7 @@ TEST(NcclSystem, WhatMoireCannotSimulateIsRefused) {
         "gcn=\"gfx90a\">{1}</gpu></pci>",
         g, links);
   }
-  EXPECT_THAT(build(cpu(gpus)).errors, HasSubstr("needs 4 links per GPU, the port has 3"));
+  EXPECT_THAT(build(cpu(gpus)).errors, HasSubstr("needs 4 links per GPU, but the port has 3"));
 }
 
 TEST(NcclSystem, NamesOfTheDumpCannotWriteYaml) {

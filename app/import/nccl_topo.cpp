@@ -32,21 +32,25 @@ std::optional<Imported> run(const std::string& file, const Given& given, const s
 Importer nccl_topo_importer() {
   return {
       .name = "nccl-topo",
-      .meaning = "A topology dump of NCCL or RCCL becomes a system file",
-      .file = "What NCCL or RCCL wrote with NCCL_TOPO_DUMP_FILE=FILE",
+      .meaning = "Convert a topology dump of NCCL or RCCL into a system file",
+      .file = "The file that NCCL or RCCL wrote with NCCL_TOPO_DUMP_FILE=FILE",
       .options = {{"--graph", "FILE",
-                   "What it wrote with NCCL_GRAPH_DUMP_FILE; compared with the dump, and told in the comments"},
-                  {"--gpu", "HARDWARE.yaml", "The GPU's hardware file; without it the one for the dump's PCI device"},
+                   "The file that it wrote with NCCL_GRAPH_DUMP_FILE; it is compared with the dump and described in "
+                   "the comments"},
+                  {"--gpu", "HARDWARE.yaml", "The GPU's hardware file; default: the one for the dump's PCI device"},
                   {"--nic", "HARDWARE.yaml",
-                   "The NIC's hardware file; without it the one for the dump's NIC and speed. none: leave NICs "
-                   "out"},
+                   "The NIC's hardware file; default: the one for the dump's NIC and speed. none: leave NICs out"},
                   {"--wiring",
                    "WIRING",
-                   "How the GPUs are linked, where the dump does not say or says what cannot be modelled: "
-                   "nvswitch, full_mesh, pcie, none",
+                   "How the GPUs are connected, if the dump does not state it or states something that is not "
+                   "modelled: nvswitch, full_mesh, pcie, none",
                    {"nvswitch", "full_mesh", "pcie", "none"}},
                   {"--configs", "DIR",
-                   "The folder with hardware/ and libraries/; configs in the current folder if nothing is said"}},
+                   "The folder that contains hardware/ and libraries/; default: configs in the current folder"}},
+      .out =
+          "Write the system file there, replacing an old one. Without it the file goes to stdout, with paths that "
+          "start "
+          "at the current folder",
       .run = run};
 }
 

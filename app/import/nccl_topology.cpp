@@ -60,7 +60,8 @@ class Reader {
       if (child.type() == pugi::node_element) {
         found.push_back(child);
       } else if (child.type() == pugi::node_pcdata) {
-        complaints_.error(xml_.position(child), "text between elements", "a dump has elements only");
+        complaints_.error(xml_.position(child), "there is text between elements",
+                          "remove it: a dump consists of elements only");
       }
     }
     return found;
@@ -76,7 +77,7 @@ class Reader {
     if (value && *value >= low && *value <= high) return *value;
     complaints_.error(xml_.position(element, name),
                       fmt::format("{} of <{}> is {}", name, element.name(), config::in_quotes(attribute.value())),
-                      fmt::format("a whole number from {} to {}", low, high));
+                      fmt::format("write an integer from {} to {}", low, high));
     return absent;
   }
 
@@ -109,8 +110,8 @@ class Reader {
       } else if (name == "net") {
         net(child, slot);
       } else if (name == "gpu") {
-        complaints_.error(xml_.position(child), "a <gpu> outside of <pci>",
-                          "a GPU is a PCI device: <pci ...><gpu/></pci>");
+        complaints_.error(xml_.position(child), "there is a <gpu> outside of <pci>",
+                          "write a GPU as a PCI device: <pci ...><gpu/></pci>");
       } else {
         unknown(child);
       }
@@ -122,7 +123,8 @@ class Reader {
     PciDevice slot;
     slot.place = place_of(element);
     slot.bus_id = element.attribute("busid").value();
-    if (slot.bus_id.empty()) complaints_.error(slot.place, "a <pci> without busid", "write busid=\"0000:10:00.0\"");
+    if (slot.bus_id.empty())
+      complaints_.error(slot.place, "there is a <pci> without busid", "write busid=\"0000:10:00.0\"");
     slot.pci_class = code(element, "class");
     slot.vendor = code(element, "vendor");
     slot.device = code(element, "device");
@@ -203,14 +205,14 @@ class Reader {
     link.target_class = code(element, "tclass");
     if (link.target.empty()) {
       complaints_.error(link.place, fmt::format("a <{}> without target", element.name()),
-                        "write the bus id of what the link ends at");
+                        "write the bus id of the device at the other end of the link");
     }
   }
 
   void add(TopologyGpu gpu) {
     if (topology_.gpus.size() == most_gpus) {
-      complaints_.error(gpu.pci.place, fmt::format("more than {} GPUs in one machine", most_gpus),
-                        "give the dump of one node");
+      complaints_.error(gpu.pci.place, fmt::format("there are more than {} GPUs in one machine", most_gpus),
+                        "use the dump of one node");
     }
     if (topology_.gpus.size() > most_gpus) return;
     topology_.gpus.push_back(std::move(gpu));
@@ -239,8 +241,8 @@ class Reader {
     nic.in_network_reduction = is_flag_set(element, "coll");
     if (slot) nic.pci = *slot;
     if (topology_.nics.size() == most_nics) {
-      complaints_.error(nic.place, fmt::format("more than {} NICs in one machine", most_nics),
-                        "give the dump of one node");
+      complaints_.error(nic.place, fmt::format("there are more than {} NICs in one machine", most_nics),
+                        "use the dump of one node");
     }
     if (topology_.nics.size() <= most_nics) topology_.nics.push_back(std::move(nic));
   }
@@ -253,12 +255,13 @@ class Reader {
     for (TopologyGpu& gpu : gpus) {
       if (!ids.insert(gpu.pci.bus_id).second) {
         complaints_.error(gpu.pci.place, fmt::format("a second GPU {}", config::in_quotes(gpu.pci.bus_id)),
-                          "bus ids are different");
+                          "give each device its own bus id");
       }
       if (gpu.described) {
         ++described;
         if (!orders.insert(gpu.order).second) {
-          complaints_.error(gpu.pci.place, fmt::format("a second GPU of rank {}", gpu.order), "ranks are different");
+          complaints_.error(gpu.pci.place, fmt::format("there is a second GPU of rank {}", gpu.order),
+                            "give each GPU its own rank");
         }
       }
     }
@@ -326,7 +329,7 @@ std::string other_than_topology(const std::string& text) {
 
 std::optional<Topology> read_nccl_topology(const std::string& name, const std::string& text,
                                            config::Diagnostics& diagnostics) {
-  const std::string how = "give what NCCL writes with NCCL_TOPO_DUMP_FILE=topology.xml";
+  const std::string how = "use the file that NCCL writes with NCCL_TOPO_DUMP_FILE=topology.xml";
   Complaints complaints(name, diagnostics);
   if (const std::string other = other_than_topology(text); !other.empty()) {
     complaints.error(formats::Position{1, 1}, fmt::format("this is {}, not a topology dump", other), how);
@@ -338,7 +341,7 @@ std::optional<Topology> read_nccl_topology(const std::string& name, const std::s
   const std::string_view kind = root.name();
   if (kind == "graphs") {
     complaints.error(xml.position(root), "this is a graph dump (NCCL_GRAPH_DUMP_FILE), not a topology dump",
-                     "give the topology dump as FILE and this one by --graph");
+                     "pass the topology dump as FILE and this one to --graph");
     return std::nullopt;
   }
   if (kind != "system") {
@@ -357,8 +360,8 @@ std::optional<Topology> read_nccl_topology(const std::string& name, const std::s
                           "from the running machine",
                           topology.unclassed)
             : "it names no GPU",
-        "give what NCCL writes on that machine with NCCL_TOPO_DUMP_FILE=topology.xml, or write the system "
-        "file by hand (configs/README.md)");
+        "use what NCCL writes on that machine with NCCL_TOPO_DUMP_FILE=topology.xml, or write the system file by hand "
+        "(configs/README.md)");
   }
   if (!complaints.ok()) return std::nullopt;
   return topology;

@@ -81,12 +81,12 @@ TEST(NcclTopology, EveryErrorOfAFileHasItsPlace) {
                       "    <gpu dev=\"1\"/>\n"
                       "    <pci busid=\"x\"><gpu rank=\"3\"><nvlink count=\"-2\"/></gpu></pci></cpu>\n"
                       "</system>\n"),
-            "t.xml:1:9: version of <system> is 'one'; a whole number from 0 to 1000\n"
-            "t.xml:2:8: a <pci> without busid; write busid=\"0000:10:00.0\"\n"
-            "t.xml:2:43: sm of <gpu> is '9e1'; a whole number from 0 to 100000\n"
-            "t.xml:3:5: a <gpu> outside of <pci>; a GPU is a PCI device: <pci ...><gpu/></pci>\n"
-            "t.xml:4:34: a <nvlink> without target; write the bus id of what the link ends at\n"
-            "t.xml:4:42: count of <nvlink> is '-2'; a whole number from 0 to 1024\n");
+            "t.xml:1:9: version of <system> is 'one'; write an integer from 0 to 1000\n"
+            "t.xml:2:8: there is a <pci> without busid; write busid=\"0000:10:00.0\"\n"
+            "t.xml:2:43: sm of <gpu> is '9e1'; write an integer from 0 to 100000\n"
+            "t.xml:3:5: there is a <gpu> outside of <pci>; write a GPU as a PCI device: <pci ...><gpu/></pci>\n"
+            "t.xml:4:34: a <nvlink> without target; write the bus id of the device at the other end of the link\n"
+            "t.xml:4:42: count of <nvlink> is '-2'; write an integer from 0 to 1024\n");
 }
 
 TEST(NcclTopology, NumbersMayBeHexadecimalButNotCutOrHuge) {
@@ -101,15 +101,17 @@ TEST(NcclTopology, NumbersMayBeHexadecimalButNotCutOrHuge) {
 
 TEST(NcclTopology, WhatIsNoDumpIsTold) {
   EXPECT_EQ(errors_of(""),
-            "t.xml:1:1: this is an empty file, not a topology dump; give what NCCL writes with "
+            "t.xml:1:1: this is an empty file, not a topology dump; use the file that NCCL writes with "
             "NCCL_TOPO_DUMP_FILE=topology.xml\n");
   EXPECT_NE(errors_of("\tGPU0\tGPU1\nGPU0\t X \tNV18").find("the text of 'nvidia-smi topo -m'"), std::string::npos);
   EXPECT_NE(errors_of("{\"name\": 1}").find("this is JSON"), std::string::npos);
-  EXPECT_NE(errors_of("<graphs version=\"1\"/>").find("by --graph"), std::string::npos);
+  EXPECT_NE(errors_of("<graphs version=\"1\"/>").find("this one to --graph"), std::string::npos);
   EXPECT_NE(errors_of("<algo/>").find("the root element is <algo>, not <system>"), std::string::npos);
   EXPECT_NE(errors_of("<system version=\"1\"/>").find("it names no GPU"), std::string::npos);
   EXPECT_NE(errors_of("<system>\n <cpu>\n</system>").find("t.xml:3:"), std::string::npos);
-  EXPECT_NE(errors_of(std::string("<system>\0</system>", 18)).find("t.xml:1:9: this is not well-formed XML: a zero byte"), std::string::npos);
+  EXPECT_NE(
+      errors_of(std::string("<system>\0</system>", 18)).find("t.xml:1:9: this is not well-formed XML: a zero byte"),
+      std::string::npos);
 }
 
 TEST(NcclTopology, TreesAreNotDeeperThanMachines) {
@@ -151,9 +153,9 @@ TEST(NcclGraph, RefusesWhatDoesNotFit) {
                                 diagnostics)
                    .has_value());
   EXPECT_EQ(diagnostics.str(),
-            "g.xml:2:15: nchannels is 3, but there are 2 channels; give the file as NCCL wrote it\n"
-            "g.xml:2:29: speedintra of <graph> is 'fast'; GB/s of a channel\n"
-            "g.xml:4:1: a channel of 0 GPUs behind one of 1; all channels pass all GPUs\n");
+            "g.xml:2:15: nchannels is 3, but there are 2 channels; use the file as NCCL wrote it\n"
+            "g.xml:2:29: speedintra of <graph> is 'fast'; write the GB/s of a channel\n"
+            "g.xml:4:1: a channel has 0 GPUs, but a previous one has 1; all channels must pass all GPUs\n");
 }
 
 }  // namespace

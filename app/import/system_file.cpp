@@ -10,7 +10,23 @@ namespace {
 
 constexpr std::size_t columns = 118;
 
-// Wraps text at spaces; every line but the first starts with `rest`.
+std::string path_from(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  const fs::path from = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error);
+  const fs::path to = fs::weakly_canonical(path, error);
+  const fs::path found = to.lexically_relative(from);
+  return found.empty() ? to.string() : found.string();
+}
+
+std::string list(const std::string& head, const std::vector<std::string>& items) {
+  if (items.empty()) return {};
+  std::string out = "#\n# " + head + "\n";
+  for (const std::string& item : items) out += wrapped(item, "# - ", "#   ");
+  return out;
+}
+
+}  // namespace
+
 std::string wrapped(const std::string& text, const std::string& first, const std::string& rest) {
   std::string out;
   std::string line = first;
@@ -32,23 +48,6 @@ std::string wrapped(const std::string& text, const std::string& first, const std
   return out + line + "\n";
 }
 
-std::string path_from(const fs::path& path, const fs::path& folder) {
-  std::error_code error;
-  const fs::path from = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error);
-  const fs::path to = fs::weakly_canonical(path, error);
-  const fs::path found = to.lexically_relative(from);
-  return found.empty() ? to.string() : found.string();
-}
-
-std::string list(const std::string& head, const std::vector<std::string>& items) {
-  if (items.empty()) return {};
-  std::string out = "#\n# " + head + "\n";
-  for (const std::string& item : items) out += wrapped(item, "# - ", "#   ");
-  return out;
-}
-
-}  // namespace
-
 std::string printable(std::string_view text) {
   constexpr std::size_t longest = 80;
   std::string out;
@@ -59,8 +58,8 @@ std::string printable(std::string_view text) {
 
 std::string to_yaml(const SystemFile& system, const fs::path& folder) {
   std::string out = wrapped(system.title, "# ", "# ");
-  out += list("What the dump says:", system.facts);
-  out += list("What this file does not say, or says otherwise:", system.notes);
+  out += list("What the dump states:", system.facts);
+  out += list("What this file leaves out or states differently:", system.notes);
   out += "description: >-\n" + wrapped(system.description, "  ", "  ");
   out += fmt::format("nodes: 1\nnode:\n  gpus: {}\n  gpu: {}\n  wiring: {}\n", system.gpus,
                      path_from(system.gpu, folder), system.wiring);

@@ -26,6 +26,9 @@ struct SystemFile {
 // Foreign text made safe for a comment: printable ASCII, shortened if it is long.
 std::string printable(std::string_view text);
 
+// Wraps text at spaces; every line but the first starts with `rest`.
+std::string wrapped(const std::string& text, const std::string& first, const std::string& rest);
+
 // Paths are written relative to `folder`.
 std::string to_yaml(const SystemFile& system, const std::filesystem::path& folder);
 

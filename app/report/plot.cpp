@@ -21,7 +21,7 @@ namespace {
 class TemporaryFile {
  public:
   TemporaryFile() : file_(std::tmpfile()) {
-    if (!file_) throw core::RunFailure(fmt::format("cannot make a temporary file: {}", std::strerror(errno)));
+    if (!file_) throw core::RunFailure(fmt::format("cannot create a temporary file: {}", std::strerror(errno)));
   }
   void write(const std::string& text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size();

@@ -24,6 +24,15 @@ const std::string copies = "    b: [{all_to_all: {bytes_per_peer: 512 KiB, engin
 const std::string exchange_too = "    a: [{all_to_all: {bytes_per_peer: 256 KiB, " + library + "}}]\n";
 const std::string copies_too = "    a: [{all_to_all: {bytes_per_peer: 256 KiB, engine: dma}}]\n";
 
+std::string decompressions() {
+  const std::string one =
+      "[{decompress: {bytes: 8 MiB, chunks: 4, codec: " + support::source_dir() + "/configs/codecs/snappy.yaml}}]\n";
+  std::string text = scenario_of("  queues:\n    a: " + one + "    b: " + one, "configs/systems/8xb200.yaml");
+  for (const char* key : {"variants: {engine: {program.queues.a.0", ", program.queues.b.0"})
+    text += std::string(key) + ".decompress.codec.decompress_on: engine";
+  return text + "}}\n";
+}
+
 PreparedRun prepared(const std::string& text) {
   config::Diagnostics diagnostics;
   auto tree = config::load_text("s.yaml", text, {}, diagnostics);
@@ -86,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                     scenario_of("  order: serial\n  queues:\n" + stream + exchange),
                     scenario_of("  launch: [b, a]\n  queues:\n" + stream + exchange),
                     scenario_of("  queues:\n" + exchange_too + exchange, "tests/data/tiny_cluster.yaml"),
+                    decompressions(),
                     scenario_of("  queues:\n    a: [{gemm: {m: 2048, n: 2048, k: 1024}}]\n" + stream_too,
                                 "configs/systems/4xh200.yaml")));
 
@@ -99,6 +109,12 @@ TEST(Blame, CopiesLeaveTheCusAlone) {
 
 TEST(Blame, CopiesOfTwoQueuesWaitForEnginesAndLinks) {
   const auto queues = blame_of(prepared(scenario_of("  queues:\n" + copies_too + copies)));
+  EXPECT_GT(queues[1].of("engine_queue"), Time{});
+  EXPECT_EQ(queues[1].of("cu_wait"), Time{});
+}
+
+TEST(Blame, DecompressionsOfTwoQueuesWaitForTheirEngine) {
+  const auto queues = blame_of(prepared(decompressions()));
   EXPECT_GT(queues[1].of("engine_queue"), Time{});
   EXPECT_EQ(queues[1].of("cu_wait"), Time{});
 }

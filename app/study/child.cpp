@@ -38,7 +38,7 @@ std::string message_of(const std::function<std::string()>& work) {
   try {
     return sent_result + work();
   } catch (const std::bad_alloc&) {
-    return sent_failure + std::string("the run needs more memory than there is");
+    return sent_failure + std::string("the run needs more memory than is available");
   } catch (const core::RunFailure& problem) {
     return sent_failure + std::string(problem.what());
   } catch (const std::exception& problem) {
@@ -116,7 +116,7 @@ class Child {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
       throw core::RunFailure("the system ended the run (out of memory?)");
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT))
-      throw core::RunFailure(fmt::format("the run was ended from outside: {}", strsignal(WTERMSIG(status))));
+      throw core::RunFailure(fmt::format("the run was ended by another process: {}", strsignal(WTERMSIG(status))));
     if (WIFSIGNALED(status)) throw core::InvariantError(fmt::format("a run crashed: {}", strsignal(WTERMSIG(status))));
     if (message_.empty())
       throw core::InvariantError(fmt::format("a run ended with status {} and no result", WEXITSTATUS(status)));

@@ -107,7 +107,8 @@ TEST(Children, OneThatIsEndedFromOutsideIsNoBug) {
     std::raise(SIGTERM);
     return {};
   };
-  EXPECT_THAT([&] { run_in_child(ended, no_tick); }, ThrowsMessage<core::RunFailure>(HasSubstr("ended from outside")));
+  EXPECT_THAT([&] { run_in_child(ended, no_tick); },
+              ThrowsMessage<core::RunFailure>(HasSubstr("ended by another process")));
 }
 
 TEST(Children, LogInTheirOrder) {

@@ -79,12 +79,12 @@ KeptRuns::KeptRuns(std::filesystem::path file, const std::string& key, bool resu
   descriptor_.number = open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_.number < 0) fail(std::strerror(errno));
   if (flock(descriptor_.number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    fail("another command simulates this study; wait until it has ended");
+    fail("another command is simulating this study; wait until it has ended");
   std::ostringstream known;
   known << std::ifstream(file_, std::ios::binary).rdbuf();
   const std::string text = known.str();
   const std::string mark = "moire runs of ";
-  if (text.substr(0, mark.size()) != mark.substr(0, text.size())) fail("it is there and has no runs of Moire");
+  if (text.substr(0, mark.size()) != mark.substr(0, text.size())) fail("it exists and does not contain runs of Moire");
   const std::string head = mark + key + "\n";
   whole_ = resume ? read(text, head) : 0;
   if (ftruncate(descriptor_.number, static_cast<off_t>(whole_)) != 0) fail(std::strerror(errno));

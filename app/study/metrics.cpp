@@ -90,52 +90,53 @@ void tell_apart(std::vector<Metric>& metrics) {
 const std::vector<MetricInfo>& metric_infos() {
   static const std::vector<MetricInfo> infos = [] {
     std::vector<MetricInfo> all = {
-        {"time_us", "From the first operation's enqueueing to the end of the last rank"},
+        {"time_us", "Time from enqueueing the first operation to the end of the last rank"},
         {"between_events_us",
-         "What two events around an already enqueued program say: from the first workgroup or copy to the last end, "
-         "and host.event_pair where a kernel comes first"},
+         "Time that two events around a program that is already enqueued would show: from the first workgroup or copy "
+         "to the last end, plus host.event_pair if a kernel comes first"},
         {"repeated_us",
-         "Of each repetition when the program is enqueued again and again, as nccl-tests does: from the first "
-         "workgroup "
-         "or copy to the last end and host.queue_gap; at least host.enqueue for each operation"},
+         "Time of each repetition if the program is enqueued repeatedly, as nccl-tests does: from the first workgroup "
+         "or copy to the last end, plus host.queue_gap; at least host.enqueue for each operation"},
         {"skew_percent", "100 x (latest - earliest end of a rank) / latest"},
         {"rank_min_us", "End of the rank that ends first"},
         {"rank_max_us", "End of the rank that ends last"},
-        {"<operation>_us", "From the operation's first begin on any rank to its last end on any rank"},
+        {"<operation>_us", "Time from the operation's first begin on any rank to its last end on any rank"},
         {"<operation>_begin_us", "First begin of the operation on any rank"},
         {"<operation>_end_us", "Last end of the operation on any rank"},
-        {"<operation>_kernel_us", "Of a kernel: from its first workgroup's start on any rank to its last one's end"},
+        {"<operation>_kernel_us",
+         "For a kernel: time from the start of its first workgroup on any rank to the end of its last one"},
         {"<operation>_<phase>_mean_us",
-         "Of a kernel: mean time a workgroup takes for the phase once; wait is for flags"},
+         "For a kernel: mean time that a workgroup takes for the phase once; wait is for flags"},
         {"<operation>_<phase>_per_workgroup_us",
-         "Of a replayed kernel: what a physical workgroup spends in the phase in all, mean"},
+         "For a replayed kernel: mean total time that a physical workgroup spends in the phase"},
         {"<operation>_spent_us",
-         "Of an operation in parts, such as the chunks of a broadcast: what a rank spends in all of its parts, mean "
-         "over "
-         "ranks that have them"},
-        {"<operation>_ratio", "Of a compressed collective: plain bytes over compressed ones, over all chunks"},
-        {"<operation>_lossy_hops", "Of the same: most lossy codings one after the other that a value goes through"},
+         "For an operation in parts, such as the chunks of a broadcast: total time that a rank spends in its parts, "
+         "mean over the ranks that have parts"},
+        {"<operation>_ratio", "For a compressed collective: plain bytes over compressed bytes, over all chunks"},
+        {"<operation>_lossy_hops",
+         "For a compressed collective: largest number of lossy codings that a value passes one after the other"},
         {"<operation>_error_bound",
-         "Of the same: largest error after so many, by the codec's stated bound, over the largest value; of a sum over "
-         "the sum of the ranks' largest values"},
+         "For a compressed collective: largest error after lossy_hops codings, according to the codec's stated bound, "
+         "relative to the largest value; for a sum, relative to the sum of the ranks' largest values"},
         {"<operation>_algbw_gb_per_s",
-         "Of a collective, as nccl-tests: its size over its time (first begin to last end). The size is that of a "
-         "rank's buffer, of all_gather's output"},
+         "For a collective, as nccl-tests defines it: its size over its time (first begin to last end). The size is "
+         "that of a rank's buffer; for all_gather, of its output"},
         {"<operation>_busbw_gb_per_s",
-         "algbw x what a rank has to send of each byte, as nccl-tests: all_reduce 2 (n - 1) / n, all_gather, "
-         "reduce_scatter and all_to_all (n - 1) / n, others 1, of n ranks. To be held against the links"},
+         "For a collective, as nccl-tests defines it: algbw x the share of the bytes that a rank has to send, for n "
+         "ranks 2 (n - 1) / n for all_reduce, (n - 1) / n for all_gather, reduce_scatter and all_to_all, and 1 for "
+         "others. It can be compared with the links"},
         {"<operation>_rank_wait_min_us",
-         "Of a collective: what a rank waits in it for its peers, from its own arrival (its queue has come to the "
-         "collective) until the last member of its communicator has arrived, or its own end if that is sooner; the "
-         "least over ranks"},
+         "For a collective: time that a rank waits in it for its peers, from its own arrival (when its queue reaches "
+         "the collective) until the last member of its communicator has arrived, or until its own end if that is "
+         "earlier; minimum over ranks"},
         {"<operation>_rank_wait_mean_us", "The same, mean over ranks"},
-        {"<operation>_rank_wait_max_us", "The same, of the rank that waits longest"},
+        {"<operation>_rank_wait_max_us", "The same, maximum over ranks"},
         {"<operation>_rank_move_min_us",
-         "The rest of a rank's time in the collective, after all have come: rank_wait + rank_move is from its own "
-         "arrival to its own end; the least over ranks"},
+         "For a collective: the remaining time of a rank, after all have arrived, so that rank_wait + rank_move lasts "
+         "from its own arrival to its own end; minimum over ranks"},
         {"<operation>_rank_move_mean_us", "The same, mean over ranks"},
-        {"<operation>_rank_move_max_us", "The same, the most over ranks"},
-        {"recorded_<metric>", "The metric as recorded on hardware, where a kernel is replayed from a trace"},
+        {"<operation>_rank_move_max_us", "The same, maximum over ranks"},
+        {"recorded_<metric>", "The metric as recorded on hardware, if a kernel is replayed from a trace"},
         {"ranks", "GPUs that took part"},
         {"workgroups", "Workgroups that ran, over all ranks"},
     };
@@ -151,32 +152,32 @@ const std::vector<MetricInfo>& metric_infos() {
         {"clock_mhz",
          "With an operating point: clock at which the GPUs worked (matrix arithmetic may lower it further)"},
         {"power_mean_w", "Mean power of a GPU while the program is repeated (repeated_us), mean over GPUs"},
-        {"power_hottest_w", "The same of the GPU that draws most"},
-        {"power_peak_w", "Power of a GPU at the moment at which one draws most"},
-        {"energy_j", "Energy of all GPUs for one of the repetitions"},
-        {"energy_per_matrix_flop_pj", "energy_j over the operations of the matrix units, padding of tiles included"},
+        {"power_hottest_w", "Mean power of the GPU that draws most"},
+        {"power_peak_w", "Largest power of a GPU at any moment"},
+        {"energy_j", "Energy of all GPUs for one repetition"},
+        {"energy_per_matrix_flop_pj",
+         "energy_j over the operations of the matrix units, including the padding of tiles"},
         {"energy_per_moved_byte_pj", "energy_j over the bytes that GPUs stored to, copied or put to each other"},
     };
     all.insert(all.end(), power.begin(), power.end());
     const std::vector<MetricInfo> overlap = {
         {"<queue>_isolated_us",
-         "Queues that run beside each other (compare.ideal: overlap): time of the queue alone, with the settings of "
-         "the variant that compare.to names, else with its own"},
+         "If several queues run (compare.ideal: overlap): time of the queue alone, with the settings of the variant "
+         "that compare.to names, or else with its own"},
         {"serial_us", "Sum of the isolated times"},
-        {"ideal_us", "Longest of the isolated times: what perfect overlap takes"},
+        {"ideal_us", "Longest of the isolated times: the time of a perfect overlap"},
         {"<queue>_us",
-         "End of the queue in this run, from the common start; where an operation has the same name, this, and "
-         "<operation>_operation_us the operation's"},
+         "End of the queue in this run, from the common start. If an operation has the same name, its metric is "
+         "<operation>_operation_us"},
         {"<queue>_alone_us", "With compare.to: time of the queue alone with the settings of this run"},
         {"speedup", "serial_us / time_us"},
         {"ideal_speedup", "serial_us / ideal_us"},
         {"fraction_of_ideal", "(speedup - 1) / (ideal_speedup - 1)"},
         {"<queue>_lost_us",
-         "compare.blame: <queue>_us - <queue>_isolated_us. The next ones are its parts and add up to it"},
+         "With compare.blame: <queue>_us - <queue>_isolated_us. The following metrics are its parts and add up to it"},
         {"<queue>_lost_schedule_us",
-         "With compare.to: <queue>_alone_us - <queue>_isolated_us, what the run's own settings cost the queue (fewer "
-         "CUs, "
-         "another engine)"},
+         "With compare.to: <queue>_alone_us - <queue>_isolated_us, the time that the run's own settings cost the queue "
+         "(fewer CUs, another engine)"},
     };
     all.insert(all.end(), overlap.begin(), overlap.end());
     for (const LostPart& lost : lost_parts()) {
@@ -185,13 +186,13 @@ const std::vector<MetricInfo>& metric_infos() {
     const std::vector<MetricInfo> compared = {
         {"unperturbed_us", "With compare.unperturbed: time of the run without its `perturb`"},
         {"slow_down_percent", "100 x (time_us / unperturbed_us - 1)"},
-        {"reduction_percent", "100 x (1 - time / time of the variant compared with), at the same point"},
+        {"reduction_percent", "100 x (1 - time / time of the reference variant), at the same point"},
         {"effective_communication_us",
          "With compare.compute_only: time_us - the time of that variant, at the same point"},
         {"overlap_efficiency",
-         "1 - effective_communication_us / that of compare.to: 1 where all communication is hidden, below 0 where not "
+         "1 - effective_communication_us / that of compare.to: 1 if all communication is hidden, below 0 if not "
          "overlapping would be faster"},
-        {"speedup", "In a comparison: time of the variant compared with / time, at the same point"},
+        {"speedup", "In a comparison: time of the reference variant / time, at the same point"},
     };
     all.insert(all.end(), compared.begin(), compared.end());
     return all;

@@ -61,7 +61,8 @@ std::vector<std::string> not_felt(const Scenario& scenario, const Run& run, cons
           zero.emplace_back(metric.name);
         }
       }
-      if (!used) notes.push_back(fmt::format("{}{}: not felt, {} is 0", change.path, change.value, zero.front()));
+      if (!used)
+        notes.push_back(fmt::format("{}{}: no effect, because {} is 0", change.path, change.value, zero.front()));
     }
   }
   return notes;
@@ -118,8 +119,9 @@ class Alike {
                    std::vector<std::string>& all) {
     if (count.alike == 0) return;
     const std::string where = count.alike == count.all ? "" : fmt::format(" in {} of {} runs", count.alike, count.all);
-    all.push_back(fmt::format("{}: {} and {} give the same results{}: what they change has no effect there", what,
-                              config::in_quotes(a), config::in_quotes(b), where));
+    all.push_back(
+        fmt::format("{}: {} and {} give the same results{}: the changes in which they differ have no effect there",
+                    what, config::in_quotes(a), config::in_quotes(b), where));
   }
 
   const Scenario& scenario_;

@@ -25,23 +25,23 @@ std::optional<config::Problem> cannot_work(const OperatingPoint& point, const ma
   const PerSecond top = gpu.compute.clock;
   if (point.sought() && !gpu.power) {
     return config::Problem{
-        fmt::format("the power of {} is not known, so no clock follows from a power limit", gpu.name),
-        "take burst or {clock: ...}, or give the GPU its `power` (moire explain power)"};
+        fmt::format("the file of {} does not state its power, so that its clock cannot follow a power limit", gpu.name),
+        "use burst or {clock: ...}, or add `power` to the GPU (moire explain power)"};
   }
   const PerSecond lowest = gpu.power ? gpu.power->lowest_clock : top * least_share;
   if (point.kind == Kind::clock && (point.clock > top || point.clock < lowest)) {
-    return config::Problem{fmt::format("{} has no clock of {}", gpu.name, megahertz(point.clock)),
-                           fmt::format("state one of {} to {}", megahertz(lowest), megahertz(top))};
+    return config::Problem{fmt::format("{} cannot run at a clock of {}", gpu.name, megahertz(point.clock)),
+                           fmt::format("write {} to {}", megahertz(lowest), megahertz(top))};
   }
   if (point.kind == Kind::power_cap && point.cap * gpu.power->held <= gpu.power->idle) {
     return config::Problem{
-        fmt::format("{} draws {} when it does nothing", gpu.name, config::format_quantity(gpu.power->idle)),
-        "take a power limit that leaves power for work"};
+        fmt::format("{} draws {} when it is idle", gpu.name, config::format_quantity(gpu.power->idle)),
+        "write a power limit that leaves power for work"};
   }
   if (point.kind == Kind::power_cap && point.cap > gpu.power->cap) {
     return config::Problem{
         fmt::format("{} has a power limit of {}", gpu.name, config::format_quantity(gpu.power->cap)),
-        "state a lower one; for a GPU that may draw more, set system.node.gpu.power.cap and take sustained"};
+        "write a lower one; if the GPU may draw more, set system.node.gpu.power.cap and use sustained"};
   }
   return std::nullopt;
 }
@@ -157,9 +157,10 @@ RunResult at_operating_point(const PreparedRun& run,
     const bool capped = last.power >= last.clock;
     if (share < 1)
       by = capped ? fmt::format(", by the power limit of {}", config::format_quantity(cap))
-                  : ", by what matrix units leave of it";
+                  : ", by the limit of the matrix units";
     if (last.power > 1 + 2 * close_enough)
-      by += fmt::format("; not held, the mean power is {:.0f} W at the lowest clock", result.hottest_watts);
+      by += fmt::format("; the power limit cannot be kept: the mean power is {:.0f} W at the lowest clock",
+                        result.hottest_watts);
     if (observed) {
       const RunStats stats = result.stats;
       result = simulated(at_clock(run, share), true);
@@ -169,7 +170,7 @@ RunResult at_operating_point(const PreparedRun& run,
   if (!result.deadlock.empty()) return result;
   result.clock_share = share;
   const char* const word = point.kind == Kind::burst   ? "burst"
-                           : point.kind == Kind::clock ? "a clock that is held"
+                           : point.kind == Kind::clock ? "a fixed clock"
                                                        : "sustained";
   result.notes.push_back(fmt::format("operating point: {}, {}{}", word, megahertz(top * share), by));
   return result;

@@ -74,12 +74,12 @@ std::string error_of(const std::string& more, const std::string& system = "tests
 
 TEST(OperatingPoint, NeedsTheFiguresThatItRestsOn) {
   EXPECT_THAT(error_of("operating_point: sustained"), HasSubstr("s.yaml:4:18"));
-  EXPECT_THAT(error_of("operating_point: {power_cap: 500 W}"), HasSubstr("is not known"));
-  EXPECT_THAT(error_of("operating_point: {clock: 9 GHz}"), HasSubstr("has no clock of 9000 MHz; state one of"));
+  EXPECT_THAT(error_of("operating_point: {power_cap: 500 W}"), HasSubstr("does not state its power"));
+  EXPECT_THAT(error_of("operating_point: {clock: 9 GHz}"), HasSubstr("cannot run at a clock of 9000 MHz; write"));
   EXPECT_THAT(error_of("operating_point: {power_cap: 900 W}", "configs/systems/4xh200.yaml"),
-              HasSubstr("has a power limit of 700 W; state a lower one"));
+              HasSubstr("has a power limit of 700 W; write a lower one"));
   EXPECT_THAT(error_of("operating_point: {power_cap: 100 W}", "configs/systems/4xh200.yaml"),
-              HasSubstr("when it does nothing"));
+              HasSubstr("when it is idle"));
 }
 
 RunResult run(const std::string& more, const std::string& system = "configs/systems/4xh200.yaml") {

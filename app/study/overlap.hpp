@@ -1,5 +1,5 @@
-// How much of the time of overlapping queues is hidden: the time of each alone, the ideal, and the fraction of it that a
-// run reaches.
+// How much of the time of overlapping queues is hidden: the time of each alone, the ideal, and the fraction of it that
+// a run reaches.
 #pragma once
 
 #include <string>

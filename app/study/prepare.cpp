@@ -82,8 +82,8 @@ std::optional<config::Problem> too_large(const program::Program& program, const 
     memory += workgroup_bytes * most_resident;
   }
   if (steps > most)
-    return config::Problem{fmt::format("the workgroups of the program go through about {:.1e} steps, at most {:.0e} "
-                                       "are simulated, which takes hours",
+    return config::Problem{fmt::format("the workgroups of the program take about {:.1e} steps, but at most {:.0e} can "
+                                       "be simulated, which takes hours",
                                        steps, most),
                            "make its sizes smaller, or simulate fewer nodes"};
   return too_much_memory(memory, fmt::format("{} ranks and their workgroups", ranks));
@@ -128,16 +128,16 @@ void check_queue_words(const config::Node& program, config::Diagnostics& diagnos
     const auto [same, fresh] = known.emplace(word, entry.key);
     if (!fresh) {
       diagnostics.error(entry.key_place,
-                        fmt::format("queues {} and {} are both '{}' in the names of metrics",
+                        fmt::format("queues {} and {} both become '{}' in the names of metrics",
                                     config::in_quotes(same->second), config::in_quotes(entry.key), word),
-                        "call one of them something else");
+                        "rename one of them");
     }
     const auto taken = [&](const MetricInfo& info) { return info.name == word + "_us"; };
     if (queues->entries.size() > 1 && std::any_of(metric_infos().begin(), metric_infos().end(), taken)) {
-      diagnostics.error(
-          entry.key_place,
-          fmt::format("queue {} has a name that a metric of the run has: {}_us", config::in_quotes(entry.key), word),
-          "call it something else");
+      diagnostics.error(entry.key_place,
+                        fmt::format("queue {} would have the same name as a metric of the run: {}_us",
+                                    config::in_quotes(entry.key), word),
+                        "rename it");
     }
   }
 }
@@ -208,7 +208,7 @@ replay::Fold Preparer::fold_of(const System& system, const program::Program& pro
 std::optional<config::Problem> Preparer::cannot_run(const program::Program& program, const machine::SystemSpec& system,
                                                     const replay::Fold& fold, double steps) const {
   if (folding_ == Folding::require && fold.images == 1 && system.nodes > 1)
-    return config::Problem{"--fold require: " + fold.why_not, "simulate all ranks: --fold auto"};
+    return config::Problem{"--fold require: " + fold.why_not, "use --fold auto, which simulates all ranks"};
   return too_large(program, system, fold.images, steps);
 }
 
@@ -278,8 +278,8 @@ PreparedRunPtr Preparer::prepare(const Scenario& scenario, const Run& run, confi
   prepared = with_operating_point(std::move(prepared), tree.find("operating_point"), diagnostics);
   if (!prepared) return nullptr;
   if (scenario.ideal == Ideal::overlap && run.variant == scenario.compare_to && prepared->program->families() < 2) {
-    diagnostics.error(scenario.ideal_place, "an ideal overlap of one queue",
-                      "'ideal: overlap' needs a program of two queues or more");
+    diagnostics.error(scenario.ideal_place, "'ideal: overlap' is set, but the program has one queue",
+                      "remove it, or write two or more queues");
     return nullptr;
   }
   return prepared;

@@ -149,9 +149,10 @@ TEST(Prepare, AMachineIsBuiltOnce) {
 TEST(Prepare, QueuesThatMetricsCannotTellApartAreRefused) {
   const std::string start = system_line + "program:\n  queues:\n";
   EXPECT_THAT(errors(start + "    a b: [{stream: {read: 4 MB}}]\n    a_b: [{stream: {read: 2 MB}}]\n"),
-              HasSubstr("s.yaml:6:5: queues 'a b' and 'a_b' are both 'a_b' in the names of metrics; call one"));
-  EXPECT_THAT(errors(start + "    serial: [{stream: {read: 4 MB}}]\n    a: [{stream: {read: 2 MB}}]\n"),
-              HasSubstr("s.yaml:5:5: queue 'serial' has a name that a metric of the run has: serial_us; call it"));
+              HasSubstr("s.yaml:6:5: queues 'a b' and 'a_b' both become 'a_b' in the names of metrics; rename one"));
+  EXPECT_THAT(
+      errors(start + "    serial: [{stream: {read: 4 MB}}]\n    a: [{stream: {read: 2 MB}}]\n"),
+      HasSubstr("s.yaml:5:5: queue 'serial' would have the same name as a metric of the run: serial_us; rename it"));
 }
 
 // Regression: both had the same metric name, and the operation's time was lost.

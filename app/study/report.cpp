@@ -140,7 +140,7 @@ void add_failures(const Scenario& scenario, const StudyResult& result, report::D
   }
   if (failed == 0) return;
   if (failed > most) list.items.push_back(fmt::format("and {} more, in JSON and CSV", failed - most));
-  document.add(report::Note{fmt::format("{} of {} runs did not end well{}:", failed, result.runs.size(),
+  document.add(report::Note{fmt::format("{} of {} runs failed{}:", failed, result.runs.size(),
                                         result.summary.empty() ? "" : ", and mean and max leave them out"),
                             report::Mark::beyond},
                in::people);

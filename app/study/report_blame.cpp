@@ -67,7 +67,7 @@ void add_blame(const Scenario& scenario, const StudyResult& result, report::Docu
     last = &row.run;
   }
   report::Section section;
-  section.heading = "What each queue lost beside the others, and to what";
+  section.heading = "How much time each queue lost, and to what";
   section.add(std::move(table));
   document.add(std::move(section), report::in::people);
 }

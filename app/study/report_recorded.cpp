@@ -40,7 +40,7 @@ std::string simulated_cell(const RunResult& run, const Metric& recorded) {
 std::string row_label(const Metric& metric) {
   if (metric.phase.empty()) return metric.subject;
   return fmt::format("  {}, {}", metric.phase,
-                     metric.is("<operation>_<phase>_mean_us") ? "mean" : "a workgroup in all");
+                     metric.is("<operation>_<phase>_mean_us") ? "mean" : "total per workgroup");
 }
 
 // A table for runs that replay the same recording; each run is a column.
@@ -56,7 +56,7 @@ report::Section block(const Scenario& scenario, const StudyResult& result, const
     table.row(std::move(cells));
   }
   report::Section section;
-  section.heading = "Recorded, and simulated with the difference";
+  section.heading = "Recorded times, and the deviation of the simulated ones";
   section.add(std::move(table));
   return section;
 }

@@ -47,7 +47,7 @@ class ScenarioReader {
     for (const Axis& one : scenario_.axes) runs *= static_cast<double>(one.points.size());
     if (runs > most_runs) {
       reject(node, fmt::format("the axes and variants make {:.0f} runs", runs),
-             fmt::format("at most {} are run", most_runs));
+             fmt::format("at most {} can be run", most_runs));
       scenario_.axes.clear();
     }
   }
@@ -56,7 +56,8 @@ class ScenarioReader {
     if (none(node)) return;
     scenario_.unperturbed = spec.unperturbed;
     if (!spec.to && !spec.ideal && !spec.blame && !spec.unperturbed) {
-      reject(node, "'compare' compares with nothing", "write to: <variant>, ideal: overlap, or unperturbed: true");
+      reject(node, "'compare' does not state what to compare with",
+             "write to: <variant>, ideal: overlap, or unperturbed: true");
       return;
     }
     scenario_.ideal = spec.ideal;
@@ -65,12 +66,12 @@ class ScenarioReader {
     scenario_.ideal_place = ideal ? ideal->place : node.place;
     const config::Node* blame = node.find("blame");
     if (spec.ideal == Ideal::none && spec.blame == true) {
-      reject(*blame, "'compare.blame' without an ideal to fall short of", "take 'ideal: none' out");
+      reject(*blame, "'compare.blame' needs an ideal", "remove 'ideal: none'");
     }
     if (!spec.to) {
       for (const char* key : {"summary", "compute_only"})
         if (const config::Node* there = node.find(key))
-          reject(*there, fmt::format("'compare.{}' needs the variant to compare with, and 'to' is missing", key),
+          reject(*there, fmt::format("'compare.{}' needs the variant to compare with, but 'to' is missing", key),
                  "name a variant");
       return;
     }
@@ -80,7 +81,7 @@ class ScenarioReader {
     const config::Node& compute = *node.find("compute_only");
     scenario_.compute_only = variant(spec.compute_only, compute, "compute_only");
     if (scenario_.compare_to && scenario_.compute_only == scenario_.compare_to)
-      reject(compute, "'compare.compute_only' is the variant that the others are compared with",
+      reject(compute, "'compare.compute_only' names the reference variant itself",
              "name the variant that computes and does not communicate");
   }
 
@@ -94,7 +95,7 @@ class ScenarioReader {
     if (names.empty()) {
       reject(at, "'compare' needs variants to compare", "write variants: {" + *name + ": {}, other: {path: value}}");
     } else {
-      reject(at, fmt::format("'compare.{}' names no variant: {}", key, config::in_quotes(*name)),
+      reject(at, fmt::format("'compare.{}' does not name a variant: {}", key, config::in_quotes(*name)),
              config::suggestion(*name, names, "variants"));
     }
     return std::nullopt;
@@ -153,7 +154,7 @@ class ScenarioReader {
     auto made = config::make_override(path, value, diagnostics_);
     if (!made) return;
     if (!varies_runs(*made)) {
-      reject(value, fmt::format("'{}' can not be varied", path),
+      reject(value, fmt::format("'{}' cannot be varied", path),
              "a path starts with 'system.', 'program.' or 'perturb.', or is 'operating_point'");
       return;
     }
@@ -227,7 +228,7 @@ class OverwriteCheck {
       const config::Override& change = choice.changes[c];
       for (std::size_t e = 0; e < before; ++e) judge(earlier_[e], change, name);
       for (std::size_t own = 0; own < c; ++own)
-        judge({&choice.changes[own], Kind::same, "an earlier change of it"}, change, name);
+        judge({&choice.changes[own], Kind::same, "an earlier change of the same key"}, change, name);
     }
   }
 
@@ -244,8 +245,8 @@ class OverwriteCheck {
     const std::string what = fmt::format("{} overwrites {}, which {} sets", name, path, earlier.name);
     if (!told_.insert(what).second) return;
     diagnostics_.error(later.place, what,
-                       earlier.kind == Kind::same ? "write this one first, or take one of them out"
-                                                  : "no row would be what it says: take one of them out");
+                       earlier.kind == Kind::same ? "write this one first, or remove one of them"
+                                                  : "remove one of them: the row would not be what its name says");
   }
 
   const Scenario& scenario_;

@@ -4,38 +4,39 @@
 namespace moire::study {
 
 void CompareSpec::describe(config::Describer<CompareSpec>& d) {
-  d.component("compare", "What the runs are compared with: one of the variants, an ideal.");
+  d.component("compare", "What the runs are compared with: one of the variants, or an ideal.");
   d.field("to", &CompareSpec::to,
-          "Name of the variant that reduction and speedup refer to; its queues alone are the ideal's")
+          "Name of the reference variant for reduction and speedup; the ideal is computed from its queues alone")
       .example("bulk_synchronous");
   d.field(
        "compute_only", &CompareSpec::compute_only,
-       "Name of the variant that computes and does not communicate: what others take longer than it is their "
-       "effective_communication_us, and 1 - that over the one of `to` is their overlap_efficiency (arXiv 2406.06858)")
+       "Name of the variant that computes and does not communicate. The additional time of another run is its "
+       "effective_communication_us, and 1 minus its ratio to that of `to` is the overlap_efficiency (arXiv 2406.06858)")
       .example("gemm_alone")
       .optional();
-  d.field("summary", &CompareSpec::summary, "Rows under the comparison, over all points")
+  d.field("summary", &CompareSpec::summary, "Rows below the comparison, over all points")
       .choices({{"mean", SummaryKind::mean}, {"max", SummaryKind::max}})
       .optional();
-  d.field("ideal", &CompareSpec::ideal,
-          "overlap: every run is held against queues that run beside each other as fast as alone, the metrics "
-          "<queue>_isolated_us to fraction_of_ideal; none: not. Absent: overlap for programs of two queues")
+  d.field(
+       "ideal", &CompareSpec::ideal,
+       "overlap: every run is compared with queues that run together without slowing each other down, by the metrics "
+       "<queue>_isolated_us to fraction_of_ideal; none: no such comparison. Absent: overlap for programs of two queues")
       .choices({{"overlap", Ideal::overlap}, {"none", Ideal::none}})
       .optional();
   d.field("blame", &CompareSpec::blame,
-          "Also say what each queue lost its time to, <queue>_lost_<part>_us; costs up to six simulations a run. "
-          "Absent: true where ideal is written as overlap")
+          "Also report to what each queue lost time, <queue>_lost_<part>_us; this takes up to six simulations per run. "
+          "Absent: true if ideal is written as overlap")
       .optional();
   d.field("unperturbed", &CompareSpec::unperturbed,
-          "Also simulate every run without its `perturb`, and say how much longer it takes with it: "
-          "unperturbed_us and slow_down_percent")
+          "Also simulate every run without its `perturb`, and report how much longer it takes with it: unperturbed_us "
+          "and slow_down_percent")
       .or_default();
 }
 
 void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
-  d.component("scenario", "What `moire run` runs: a system, a program and how to vary them.");
+  d.component("scenario", "The input of `moire run`: a system, a program, and how to vary them.");
   d.field("description", &ScenarioSpec::description, "What the scenario shows; the title of its table");
-  d.field("system", &ScenarioSpec::system, "The machine: a file of configs/systems, or its keys")
+  d.field("system", &ScenarioSpec::system, "The machine: a file in configs/systems, or its keys")
       .example("../systems/4xh200.yaml");
   d.field("program", &ScenarioSpec::program, "What every rank does").example("{queues: {main: [...]}}");
   d.field("perturb", &ScenarioSpec::perturb,
@@ -43,18 +44,19 @@ void ScenarioSpec::describe(config::Describer<ScenarioSpec>& d) {
       .example("{gpus: [{ranks: [5], clock: {value: 0.8}}]}")
       .optional();
   d.field("operating_point", &ScenarioSpec::operating_point,
-          "At what clock the program runs: burst, sustained, {clock: 1.5 GHz} or {power_cap: 500 W} (`moire explain "
-          "operating_point`). Absent: what the system says, else burst")
+          "The clock at which the program runs: burst, sustained, {clock: 1.5 GHz} or {power_cap: 500 W} (`moire "
+          "explain operating_point`). Absent: the setting of the system, or else burst")
       .example("sustained")
       .optional();
-  d.field("variants", &ScenarioSpec::variants, "Name to changes, {path: value}; each is run at every point")
+  d.field("variants", &ScenarioSpec::variants, "Variants: name to changes, {path: value}; each is run at every point")
       .example("{base: {}, other: {system.network.model: flow}}")
       .optional();
   d.field("sweep", &ScenarioSpec::sweep,
-          "Axes, crossed: {path: [values]}, or {name: {point: {path: value}}} for points that change several keys")
+          "Axes, all combinations of which are run: {path: [values]}, or {name: {point: {path: value}}} for points "
+          "that change several keys")
       .example("{system.nodes: [2, 4, 8]}")
       .optional();
-  d.field("compare", &ScenarioSpec::compare, "Reduction and speedup of the variants")
+  d.field("compare", &ScenarioSpec::compare, "How the variants are compared: reduction and speedup")
       .example("{to: base, summary: [mean, max]}")
       .optional();
   d.field("advise", &ScenarioSpec::advise, "What `moire advise` may change (`moire explain advise`)")

@@ -82,10 +82,9 @@ std::string overwritten(const std::string& changes, const std::vector<std::strin
 }
 
 TEST(Scenario, AVariantMayNotOverwriteAnAxis) {
-  EXPECT_EQ(
-      overwritten("variants: {base: {}, fast: {system.nic.speed: 8}}\nsweep: {system.nic.speed: [1, 2, 4]}\n"),
-      "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which axis 'system.nic.speed' sets; no row would "
-      "be what it says: take one of them out\n");
+  EXPECT_EQ(overwritten("variants: {base: {}, fast: {system.nic.speed: 8}}\nsweep: {system.nic.speed: [1, 2, 4]}\n"),
+            "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which axis 'system.nic.speed' sets; remove one "
+            "of them: the row would not be what its name says\n");
   EXPECT_THAT(overwritten("variants: {fast: {system: {nodes: 1}}}\nsweep: {system.nic.speed: [1, 2]}\n"),
               HasSubstr("variant 'fast' overwrites 'system.nic.speed', which axis"));
   EXPECT_THAT(overwritten("variants: {fast: {system.nic.speed: 3}}\nsweep: {system.nic: [{speed: 1, rate: 1}]}\n"),
@@ -97,13 +96,14 @@ TEST(Scenario, AVariantMayNotOverwriteAnAxis) {
               HasSubstr("axis 'machine' overwrites 'system.nodes', which axis 'system.nodes' sets"));
   EXPECT_THAT(
       overwritten("variants: {fast: {system.nodes: 3, system: {nodes: 4}}}\n"),
-      HasSubstr("variant 'fast' overwrites 'system.nodes', which an earlier change of it sets; write this one"));
+      HasSubstr(
+          "variant 'fast' overwrites 'system.nodes', which an earlier change of the same key sets; write this one"));
 }
 
 TEST(Scenario, NothingMayOverwriteASet) {
   EXPECT_EQ(overwritten("variants: {base: {}, fast: {system.nic.speed: 8}}\n", {"system.nic.speed=4"}),
-            "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which '--set system.nic.speed=4' sets; no row "
-            "would be what it says: take one of them out\n");
+            "s.yaml:4:47: variant 'fast' overwrites 'system.nic.speed', which '--set system.nic.speed=4' sets; remove "
+            "one of them: the row would not be what its name says\n");
   EXPECT_THAT(
       overwritten("sweep: {system.nodes: [1, 2]}\n", {"system.nodes=4"}),
       HasSubstr("s.yaml:4:24: axis 'system.nodes' overwrites 'system.nodes', which '--set system.nodes=4' sets"));

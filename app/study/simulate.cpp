@@ -248,13 +248,14 @@ std::vector<std::string> unfelt(const part::Uneven& uneven, const machine::Machi
   std::vector<std::string> notes;
   const auto simulated = [&](std::size_t rank) { return rank % machine.ranks(); };
   const auto runs = [&](std::size_t rank) { return result.rank_end[rank].ps > 0; };
-  if (none_used(uneven.start, Time{}, runs)) notes.emplace_back("perturb.start: not felt, those ranks run nothing");
+  if (none_used(uneven.start, Time{}, runs))
+    notes.emplace_back("perturb.start: no effect, because those ranks run nothing");
   if (none_used(uneven.clock, 1.0, [&](std::size_t rank) { return result.workgroups > 0 && runs(rank); }))
-    notes.emplace_back("perturb.gpus: not felt, those GPUs run no kernel");
+    notes.emplace_back("perturb.gpus: no effect, because those GPUs run no kernel");
   const auto& ports = machine.service<part::ScaleUp>();
   if (none_used(uneven.port, 1.0,
                 [&](std::size_t rank) { return ports.carried(static_cast<program::Rank>(simulated(rank))) > 0; }))
-    notes.emplace_back("perturb.ports: not felt, their scale-up links carry nothing");
+    notes.emplace_back("perturb.ports: no effect, because their scale-up links carry nothing");
   auto& networks = machine.service<part::Networks>();
   if (networks.networks() == 0) return notes;
   std::vector<double> carried;  // by link
@@ -267,8 +268,9 @@ std::vector<std::string> unfelt(const part::Uneven& uneven, const machine::Machi
   const bool any = machine.images() > 1;
   const auto moved = [&](std::size_t link) { return any || carried[link] > 0; };
   if (none_used(uneven.nic, 1.0, [&](std::size_t nic) { return moved(2 * nic) || moved(2 * nic + 1); }))
-    notes.emplace_back("perturb.nics: not felt, those NICs carry nothing");
-  if (none_used(uneven.link, 1.0, moved)) notes.emplace_back("perturb.links: not felt, those links carry nothing");
+    notes.emplace_back("perturb.nics: no effect, because those NICs carry nothing");
+  if (none_used(uneven.link, 1.0, moved))
+    notes.emplace_back("perturb.links: no effect, because those links carry nothing");
   return notes;
 }
 

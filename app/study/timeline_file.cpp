@@ -39,8 +39,8 @@ void TimelineFile::finish() {
     process::tell("{}: shows the {} ranks that were simulated; the other {} blocks do the same\n",
                   file_.path().string(), ranks_ / blocks_, blocks_ - 1);
   if (const std::uint64_t left_out = timeline_->totals().workgroups_left_out; left_out > 0) {
-    process::tell("{}: {} workgroup spans are left out, a timeline has room for {} spans\n", file_.path().string(),
-                  left_out, timeline::Options{}.max_events);
+    process::tell("{}: {} workgroup spans are left out, because a timeline has room for {} spans\n",
+                  file_.path().string(), left_out, timeline::Options{}.max_events);
   }
 }
 

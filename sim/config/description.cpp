@@ -21,7 +21,7 @@ std::string shape_text(const Shape& shape, const Field& field) {
     case Shape::Form::quantity:
       return std::string(dimension_name(shape.dimension));
     case Shape::Form::integer:
-      return "whole number";
+      return "integer";
     case Shape::Form::number:
       return "ratio";
     case Shape::Form::flag:

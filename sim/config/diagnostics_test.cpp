@@ -40,8 +40,8 @@ TEST(Diagnostics, OfManyTheFirstAreToldAndTheOthersCounted) {
 TEST(Diagnostics, HoldNothingThatATerminalObeys) {
   const auto source = std::make_shared<const Source>(Source{"f\x1b.yaml", {}, true, {}});
   Diagnostics diagnostics;
-  diagnostics.error({source, 1, 1}, "a key \x1b[2J", "take it out");
-  EXPECT_EQ(diagnostics.str(), "f\\x1b.yaml:1:1: a key \\x1b[2J; take it out\n");
+  diagnostics.error({source, 1, 1}, "a key \x1b[2J", "remove it");
+  EXPECT_EQ(diagnostics.str(), "f\\x1b.yaml:1:1: a key \\x1b[2J; remove it\n");
 }
 
 }  // namespace

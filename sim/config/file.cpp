@@ -52,7 +52,7 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
       diagnostics.error(*asked.place, "no such file " + in_quotes(asked.file.string()),
                         or_else(asked.remedy, "a path is relative to the file it is written in"));
     } else {
-      refuse(asked, "does not exist", or_else(asked.remedy, "name a file that is there"), diagnostics);
+      refuse(asked, "does not exist", or_else(asked.remedy, "name an existing file"), diagnostics);
     }
     return nullptr;
   }
@@ -78,7 +78,7 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
       process::note_input(asked.file);
       return in;
     }
-    refuse(asked, "is compressed with gzip, which is not read", "unpack it (gunzip), or compress it with zstd",
+    refuse(asked, "is compressed with gzip, which Moire cannot read", "unpack it (gunzip), or compress it with zstd",
            diagnostics);
     return nullptr;
   }
@@ -109,13 +109,13 @@ std::optional<std::string> read_blocks(const FileAsked& asked, std::istream& in,
     return std::nullopt;
   }
   if (in.bad()) {
-    refuse(asked, "cannot be read on", "check the disk or the connection", diagnostics);
+    refuse(asked, "cannot be read to its end", "check the disk or the connection", diagnostics);
     return std::nullopt;
   }
   if (const std::size_t end = valid_utf8(text); end < text.size()) {
     const auto source = std::make_shared<const Source>(Source{asked.file.string(), {}, true, {}});
     diagnostics.error(place_in(source, text, end),
-                      fmt::format("the byte {} is no UTF-8", in_quotes(std::string_view(text).substr(end, 1))),
+                      fmt::format("the byte {} is not valid UTF-8", in_quotes(std::string_view(text).substr(end, 1))),
                       "save the file as UTF-8");
     return std::nullopt;
   }

@@ -18,7 +18,7 @@ struct FileAsked {
   std::filesystem::path file;
   std::optional<Place> place = {};  // where its name was written; absent: report at the file, without its name
   std::string remedy = {};          // if the file does not exist; "": a general remedy
-  std::string when_large = "no file of this kind is";
+  std::string when_large = "no file of this kind is that large";
 };
 
 void refuse(const FileAsked& asked, const std::string& what, const std::string& remedy, Diagnostics& diagnostics);

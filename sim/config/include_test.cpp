@@ -70,7 +70,7 @@ TEST_F(Include, CyclesNameTheChain) {
   write("b.yaml", "next: a.yaml\n");
   read("a.yaml");
   EXPECT_EQ(diagnostics_.str(),
-            "b.yaml:1:7: 'a.yaml' includes itself: a.yaml -> b.yaml -> a.yaml; take one of these includes out\n");
+            "b.yaml:1:7: 'a.yaml' includes itself: a.yaml -> b.yaml -> a.yaml; remove one of these includes\n");
 }
 
 TEST_F(Include, CannotBlowUp) {

@@ -108,7 +108,7 @@ class Loader {
       for (auto it = first; it != open_.end(); ++it) chain.push_back(it->filename().string());
       chain.push_back(identity.filename().string());
       diagnostics_.error(asked, in_quotes(shown.string()) + " includes itself: " + join(chain, " -> "),
-                         "take one of these includes out");
+                         "remove one of these includes");
       return false;
     }
     if (open_.size() < max_include_depth) return true;
@@ -175,7 +175,7 @@ std::optional<Override> parse_set(const std::string& path_equals_value, Diagnost
   const Place place{source, 0, 0};
   const std::size_t equals = find_equals(path_equals_value);
   if (equals == std::string::npos) {
-    diagnostics.error(place, "there is no '='", "write --set path=value");
+    diagnostics.error(place, "the '=' is missing", "write --set path=value");
     return std::nullopt;
   }
   auto path = parse_path(std::string_view(path_equals_value).substr(0, equals), place, diagnostics);

@@ -54,7 +54,8 @@ TEST(Node, AliasesAreCopies) {
 TEST(Node, BadAliases) {
   EXPECT_EQ(errors("a: *x\n"),
             "f.yaml:1:4: bad YAML: the referenced anchor is not defined; define it with &name before using *name\n");
-  EXPECT_EQ(errors("a: &x [*x]\n"), "f.yaml:1:8: this alias stands inside the value it names; write the value out\n");
+  EXPECT_EQ(errors("a: &x [*x]\n"),
+            "f.yaml:1:8: this alias is used inside the value that it names; write the value out\n");
 }
 
 TEST(Node, AliasesCannotBlowUp) {
@@ -87,7 +88,7 @@ TEST(Node, AliasesCannotNestTooDeep) {
 
 TEST(Node, BadYamlSaysWhereAndWhatWouldBeRight) {
   EXPECT_EQ(errors("a: b: c\n"),
-            "f.yaml:1:5: bad YAML: illegal map value; put quotes around a text that holds ': ', and check the "
+            "f.yaml:1:5: bad YAML: illegal map value; put quotes around a text that contains ': ', and check the "
             "indentation\n");
   EXPECT_EQ(
       errors("a: [1, 2\n"),
@@ -120,7 +121,8 @@ TEST(Node, WhatYamlAllowsAndWeDoNot) {
             "f.yaml:1:1: a key must be text, not a map; write 'key: value', and close every bracket\n");
   EXPECT_EQ(errors("~: 2\n"),
             "f.yaml:1:1: a key must be text, not nothing; write 'key: value', and close every bracket\n");
-  EXPECT_EQ(errors(std::string("a: \0", 4)), "f.yaml:1:1: this is no text: it holds a zero byte; save it as UTF-8\n");
+  EXPECT_EQ(errors(std::string("a: \0", 4)),
+            "f.yaml:1:1: this is not a text file: it contains a zero byte; save it as UTF-8\n");
 }
 
 }  // namespace

@@ -40,11 +40,11 @@ Node* item_of(Node& list, const Override& change, std::size_t depth, Diagnostics
   const bool is_number = error == std::errc() && end == segment.data() + segment.size();
   if (is_number && index < list.items.size()) return &list.items[index];
   const std::string what =
-      fmt::format("{} is no item of the list '{}'", in_quotes(segment), path_text(change.path, depth));
+      fmt::format("{} is not an item of the list '{}'", in_quotes(segment), path_text(change.path, depth));
   if (list.items.empty()) {
     diagnostics.error(change.place, what, "the list is empty");
   } else {
-    diagnostics.error(change.place, what, fmt::format("name one by number, 0 to {}", list.items.size() - 1));
+    diagnostics.error(change.place, what, fmt::format("choose an item by its number, 0 to {}", list.items.size() - 1));
   }
   return nullptr;
 }
@@ -114,8 +114,9 @@ std::optional<std::vector<std::string>> parse_path(std::string_view text, const 
     auto segment = next_segment(text, at);
     const bool ends_well = segment && (at == text.size() || text[at] == '.');
     if (!ends_well || path.size() == max_segments) {
-      diagnostics.error(place, "bad path " + in_quotes(text),
-                        "write keys joined by dots, gpu.hbm.bandwidth, with quotes around a key that holds dots");
+      diagnostics.error(
+          place, "bad path " + in_quotes(text),
+          "write keys joined by dots, like gpu.hbm.bandwidth, with quotes around a key that contains dots");
       return std::nullopt;
     }
     path.push_back(std::move(*segment));

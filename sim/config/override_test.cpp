@@ -74,17 +74,18 @@ TEST(Override, QuotedSegmentsHoldDotsSpacesAndEquals) {
 
 TEST(Override, ErrorsNameTheOverride) {
   EXPECT_EQ(with({"program.comm.2.x=1"}).errors,
-            "--set program.comm.2.x=1: '2' is no item of the list 'program.comm'; name one by number, 0 to 1\n");
-  EXPECT_EQ(with({"program.comm.priority=high"}).errors,
-            "--set program.comm.priority=high: 'priority' is no item of the list 'program.comm'; name one by number, 0 "
+            "--set program.comm.2.x=1: '2' is not an item of the list 'program.comm'; choose an item by its number, 0 "
             "to 1\n");
+  EXPECT_EQ(with({"program.comm.priority=high"}).errors,
+            "--set program.comm.priority=high: 'priority' is not an item of the list 'program.comm'; choose an item by "
+            "its number, 0 to 1\n");
   EXPECT_EQ(with({"program.comm.1.wait.flag=1"}).errors,
             "--set program.comm.1.wait.flag=1: 'program.comm.1.wait' is 'flag' and has no key 'flag'; set "
             "'program.comm.1.wait' itself\n");
-  EXPECT_EQ(with({"nothing"}).errors, "--set nothing: there is no '='; write --set path=value\n");
+  EXPECT_EQ(with({"nothing"}).errors, "--set nothing: the '=' is missing; write --set path=value\n");
   for (const char* bad : {"=1", "a..b=1", ".a=1", "a.=1", "\"a=1"}) EXPECT_NE(with({bad}).errors, "") << bad;
   EXPECT_EQ(with({"a=b: c: d"}).errors,
-            "--set a=b: c: d: bad YAML: illegal map value; put quotes around a text that holds ': ', and check the "
+            "--set a=b: c: d: bad YAML: illegal map value; put quotes around a text that contains ': ', and check the "
             "indentation\n");
 }
 
@@ -110,7 +111,8 @@ TEST(Override, VariantErrorsPointIntoTheScenario) {
   auto root = load_text("s.yaml", "a: [1]\nv: {a.5: 2}\n", {}, diagnostics);
   const Node::Entry entry = root->find("v")->entries[0];
   EXPECT_FALSE(apply(*make_override(entry.key, entry.value, diagnostics), *root, diagnostics));
-  EXPECT_EQ(diagnostics.str(), "s.yaml:2:10: '5' is no item of the list 'a'; name one by number, 0 to 0\n");
+  EXPECT_EQ(diagnostics.str(),
+            "s.yaml:2:10: '5' is not an item of the list 'a'; choose an item by its number, 0 to 0\n");
 }
 
 // `comm` may be a list, or a map with the list under `operations`.
@@ -146,11 +148,12 @@ TEST_F(OverrideOfListForm, ANumberLeadsIntoTheListOfAMap) {
   EXPECT_EQ(operation.find("c")->text, "3");
   with_form(map, {"program.comm.1.a.b=2"});
   EXPECT_EQ(errors_,
-            "--set program.comm.1.a.b=2: '1' is no item of the list 'program.comm'; name one by number, 0 to 0\n");
+            "--set program.comm.1.a.b=2: '1' is not an item of the list 'program.comm'; choose an item by its number, "
+            "0 to 0\n");
   with_form(map, {"other.comm.priority=2"});
   EXPECT_EQ(errors_,
-            "--set other.comm.priority=2: 'priority' is no item of the list 'other.comm'; name one by number, 0 to "
-            "0\n");
+            "--set other.comm.priority=2: 'priority' is not an item of the list 'other.comm'; choose an item by its "
+            "number, 0 to 0\n");
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
-    if (it == anchors_.end()) abort(place(mark), "this alias stands inside the value it names", "write the value out");
+    if (it == anchors_.end())
+      abort(place(mark), "this alias is used inside the value that it names", "write the value out");
     spend(it->second.count(), place(mark));
     if (frames_.size() + height(it->second) > max_depth) too_deep(place(mark));
     add(it->second, 0);
@@ -185,7 +186,7 @@ class TreeBuilder : public YAML::EventHandler {
 // Remedies in terms of what users do; the parser's messages are about YAML's grammar.
 std::string yaml_remedy(const std::string& message) {
   const auto says = [&message](const char* part) { return message.find(part) != std::string::npos; };
-  if (says("illegal map value")) return "put quotes around a text that holds ': ', and check the indentation";
+  if (says("illegal map value")) return "put quotes around a text that contains ': ', and check the indentation";
   if (says("illegal tab")) return "indent with spaces";
   if (says("map not found") || says("illegal map key")) return "each line needs 'key: value' and the same indentation";
   if (says("end of sequence not found")) return "each item needs '- ' and the same indentation";
@@ -238,12 +239,12 @@ bool is_unclosed(std::string_view text, const Place& place) {
 std::optional<Node> read_yaml(const std::string& text, const std::shared_ptr<const Source>& source, std::size_t& budget,
                               Diagnostics& diagnostics) {
   if (text.find('\0') != std::string::npos) {
-    diagnostics.error({source, 1, 1}, "this is no text: it holds a zero byte", "save it as UTF-8");
+    diagnostics.error({source, 1, 1}, "this is not a text file: it contains a zero byte", "save it as UTF-8");
     return std::nullopt;
   }
   if (const std::size_t end = valid_utf8(text);
       end < text.size()) {  // only for --set: files are checked while they are read
-    diagnostics.error(place_in(source, text, end), "this is no UTF-8", "write it as UTF-8");
+    diagnostics.error(place_in(source, text, end), "the text is not valid UTF-8", "save the file as UTF-8");
     return std::nullopt;
   }
   TreeBuilder builder(source, budget, diagnostics);

@@ -96,7 +96,7 @@ bool read_integer(const Node& node, std::int64_t low, std::int64_t high, std::in
   const char* last = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), last, out);
   if (rest != last || (error != std::errc() && error != std::errc::result_out_of_range)) {
-    return s.reading.fail(*s.node, fmt::format("is {}, not a whole number", in_quotes(text)),
+    return s.reading.fail(*s.node, fmt::format("is {}, not an integer", in_quotes(text)),
                           "write digits only, like " + (reading.field ? reading.field->example() : "8"));
   }
   if (error == std::errc::result_out_of_range || out < low || out > high) {

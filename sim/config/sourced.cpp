@@ -57,6 +57,8 @@ bool open_sourced_form(const Node& node, const Node*& value, Reading& reading) {
       if (!read_source(entry.value, reading)) good = false;
     } else if (entry.key == "residual") {
       if (!read_residual(entry.value, reading)) good = false;
+    } else if (node.top && entry.key == "sources") {  // a file that holds one value
+      if (!check_sources(entry, reading)) good = false;
     } else {
       Node at;
       at.place = entry.key_place;

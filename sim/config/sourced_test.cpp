@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "sim/config/load.hpp"
 #include "sim/config/spec.hpp"
 
@@ -53,6 +57,20 @@ Parsed read(const std::string& text, const std::vector<std::string>& sets = {}) 
 }
 
 using Lines = std::vector<std::string>;
+
+TEST(Sourced, AFileMayHoldOneValueWithItsSource) {
+  const std::string file = testing::TempDir() + "moire_sourced_steps.yaml";
+  std::ofstream(file) << "sources: {fit: Benchmarks}\nvalue: [1 us, 2 us]\nsource: fit\n";
+  const std::string own = "sources: {ds: Datasheet}\nhbm:\n  bandwidth: {value: 4 TB/s, source: ds}\n  steps: ";
+  for (const auto& [errors, lines] :
+       {read(own + file + "\n"), read(own + "{value: [3 us], source: ds}\n", {"hbm.steps=" + file})}) {
+    EXPECT_EQ(errors, "");
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), "hbm.steps.1 = 2 us <- Benchmarks"), 1);
+  }
+  std::ofstream(file) << "sources: {fit: [1]}\nvalue: [1 us]\nsource: fit\n";
+  EXPECT_NE(read(own + file + "\n").errors, "") << "a source that is no text";
+  std::filesystem::remove(file);
+}
 
 TEST(Sourced, ProvenanceListsEveryValue) {
   const auto [errors, lines] = read(

@@ -120,7 +120,7 @@ TEST(Spec, AllErrorsAtOnceInFileOrder) {
       "n.yaml:4:17: 'links.1.bandwidth': '900' has no unit; a bandwidth takes one of B/s, MB/s, GB/s, TB/s, MiB/s, "
       "GiB/s, TiB/s, Mb/s, Gb/s\n"
       "n.yaml:5:10: 'routing' is 'adaptve'; did you mean 'adaptive'?\n"
-      "n.yaml:6:7: 'gpus' is '8k', not a whole number; write digits only, like 8\n"
+      "n.yaml:6:7: 'gpus' is '8k', not an integer; write digits only, like 8\n"
       "n.yaml:7:9: 'shared' is 'yes'; write true or false\n"
       "n.yaml:8:7: 'kind' is 'torus'; it is one of: mesh, ring\n"
       "n.yaml:9:8: 'table' names 'gone.csv', which does not exist; a path is relative to the file it is written "

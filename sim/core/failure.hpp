@@ -26,7 +26,9 @@ struct NotAlike : RunFailure {
 
 // A time beyond the range of the clock.
 struct EndOfTime : RunFailure {
-  EndOfTime() : RunFailure("the run would last longer than 106 days, the most that its clock of picoseconds tells") {}
+  EndOfTime()
+      : RunFailure(
+            "the run would last longer than 106 days, the longest time that its picosecond clock can represent") {}
 };
 
 }  // namespace moire::core

@@ -46,7 +46,7 @@ void set_memory_limit(double bytes) { limit = bytes; }
 
 void need_memory(double bytes, const std::string& what, const std::string& remedy) {
   if (bytes <= memory_limit()) return;
-  throw TooLarge(fmt::format("{} need about {:.3g} GB of memory, and {:.3g} GB may be taken (--memory-limit)", what,
+  throw TooLarge(fmt::format("{} need about {:.3g} GB of memory, but only {:.3g} GB may be used (--memory-limit)", what,
                              bytes * 1e-9, memory_limit() * 1e-9),
                  remedy);
 }

@@ -15,9 +15,9 @@ TEST(MemoryLimit, IsWhatTheMachineHasToSpareUntilItIsSet) {
   EXPECT_THROW(need_memory(1e18, "all", "less"), TooLarge);
   set_memory_limit(2e9);
   EXPECT_NO_THROW(need_memory(2e9, "flags", "fewer"));
-  EXPECT_THAT(
-      [] { need_memory(3e9, "flags", "take fewer"); },
-      ThrowsMessage<TooLarge>("flags need about 3 GB of memory, and 2 GB may be taken (--memory-limit); take fewer"));
+  EXPECT_THAT([] { need_memory(3e9, "flags", "take fewer"); },
+              ThrowsMessage<TooLarge>(
+                  "flags need about 3 GB of memory, but only 2 GB may be used (--memory-limit); take fewer"));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ std::string WaitGraph::report(std::size_t limit) const {
     }
     for (std::size_t i = 0; i + 1 < loop.size(); ++i) line(*along[loop[i]]);
   }
-  text += loop.empty() ? "waits (no cycle: someone waits for what nobody will ever do):\n" : "all waits:\n";
+  text += loop.empty() ? "waits (no cycle: something waits for an event that will never happen):\n" : "all waits:\n";
   for (std::size_t i = 0; i < edges_.size() && i < limit; ++i) line(edges_[i]);
   if (edges_.size() > limit) text += fmt::format("  and {} more\n", edges_.size() - limit);
   return text;

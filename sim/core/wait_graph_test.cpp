@@ -35,7 +35,7 @@ TEST(WaitGraph, AChainHasNoCycle) {
   g.edge(0, 2, "c");
   EXPECT_THAT(g.cycle(), IsEmpty());
   EXPECT_EQ(g.report(),
-            "waits (no cycle: someone waits for what nobody will ever do):\n"
+            "waits (no cycle: something waits for an event that will never happen):\n"
             "  n0: a; so it waits for n1\n"
             "  n1: b; so it waits for n2\n"
             "  n0: c; so it waits for n2\n");

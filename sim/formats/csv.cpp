@@ -28,7 +28,7 @@ class TableReader {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     if (table_.columns.empty() && complaints_.ok())
-      complaints_.error(line_, 1, "there is no line of column names", "write one, then a line for each case");
+      complaints_.error(line_, 1, "the line of column names is missing", "write it, followed by one line per case");
   }
 
  private:
@@ -69,7 +69,7 @@ class TableReader {
     table_.header = place(1);
     for (const CsvField& field : fields) {
       if (std::find(table_.columns.begin(), table_.columns.end(), field.text) != table_.columns.end())
-        complaints_.error(line_, field.col, "column " + config::in_quotes(field.text) + " is there twice",
+        complaints_.error(line_, field.col, "column " + config::in_quotes(field.text) + " appears twice",
                           "name it once");
       table_.columns.push_back(field.text);
     }
@@ -80,7 +80,7 @@ class TableReader {
       complaints_.error(line_, 1,
                         fmt::format("{} field{}, but there are {} columns", fields.size(),
                                     fields.size() == 1 ? "" : "s", table_.columns.size()),
-                        "give each column a field; a field that holds a comma stands in quotes");
+                        "write one field per column; put quotes around a field that contains a comma");
       return;
     }
     auto& cells = table_.rows.emplace_back();
@@ -154,7 +154,7 @@ std::optional<CsvTable> read_csv(const std::filesystem::path& file, const config
   const auto text = read_file({.file = file, .place = asked}, most_bytes, diagnostics);
   if (!text) return std::nullopt;
   if (text->find('\0') != std::string::npos) {
-    diagnostics.error(asked, config::in_quotes(file.string()) + " is no text", "give a .csv, or a .csv.zst");
+    diagnostics.error(asked, config::in_quotes(file.string()) + " is not a text file", "name a .csv or .csv.zst file");
     return std::nullopt;
   }
   return read_csv_text(file, *text, diagnostics);

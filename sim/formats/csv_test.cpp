@@ -56,10 +56,10 @@ TEST_F(CsvTest, ReadsWhatTheFileSaysOfItselfColumnsAndRows) {
 TEST_F(CsvTest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(errors_of("csv_a.csv", "a,b\n1,2\n3\n4,5,6\n"),
               testing::AllOf(HasSubstr(":3:1: 1 field, but there are 2 columns"), HasSubstr(":4:1: 3 fields")));
-  EXPECT_THAT(errors_of("csv_b.csv", "a,b,a\n"), HasSubstr(":1:5: column 'a' is there twice"));
+  EXPECT_THAT(errors_of("csv_b.csv", "a,b,a\n"), HasSubstr(":1:5: column 'a' appears twice"));
   EXPECT_THAT(errors_of("csv_c.csv", "a,b\n\"1,2\n"), HasSubstr(":2:1: a quote is not closed"));
-  EXPECT_THAT(errors_of("csv_d.csv", "# only: a header\n"), HasSubstr("no line of column names"));
-  EXPECT_THAT(errors_of("csv_e.csv", std::string("a,b\n1,\0\n", 8)), HasSubstr("is no text"));
+  EXPECT_THAT(errors_of("csv_d.csv", "# only: a header\n"), HasSubstr("the line of column names is missing"));
+  EXPECT_THAT(errors_of("csv_e.csv", std::string("a,b\n1,\0\n", 8)), HasSubstr("is not a text file"));
 }
 
 TEST_F(CsvTest, ABrokenZstdFileIsToldSo) {
@@ -67,7 +67,7 @@ TEST_F(CsvTest, ABrokenZstdFileIsToldSo) {
   std::ofstream(path) << "name,us\n";
   config::Diagnostics diagnostics;
   EXPECT_FALSE(read_csv(path, {}, diagnostics));
-  EXPECT_THAT(diagnostics.str(), HasSubstr("is no whole zstd file"));
+  EXPECT_THAT(diagnostics.str(), HasSubstr("is not a complete zstd file"));
 }
 
 TEST_F(CsvTest, AWrongFileDoesNotFillTheScreen) {

@@ -13,7 +13,7 @@ std::optional<std::string> read_file(const FileAsked& asked, std::uintmax_t most
   auto text = config::read_blocks(asked, *in, most, next, diagnostics);
   const ZstdDecoder::Problem problem = decoder.problem();
   if (!text || problem == ZstdDecoder::Problem::none || problem == ZstdDecoder::Problem::unreadable) return text;
-  refuse(asked, "is no whole zstd file", "compress it again, or give the plain file", diagnostics);
+  refuse(asked, "is not a complete zstd file", "compress it again, or give the plain file", diagnostics);
   return std::nullopt;
 }
 

@@ -41,14 +41,14 @@ TEST_F(FileTest, IsReadAsItIsOrDecompressed) {
 
 TEST_F(FileTest, SaysWhyItCannotBeRead) {
   const fs::path file = write("file_test.txt", "123456");
-  EXPECT_EQ(refusal({.file = file}, 5), file.string() + ": is larger than 0 MiB; no file of this kind is\n");
-  EXPECT_EQ(refusal({.file = "/nowhere/a"}), "/nowhere/a: does not exist; name a file that is there\n");
+  EXPECT_EQ(refusal({.file = file}, 5), file.string() + ": is larger than 0 MiB; no file of this kind is that large\n");
+  EXPECT_EQ(refusal({.file = "/nowhere/a"}), "/nowhere/a: does not exist; name an existing file\n");
   EXPECT_EQ(refusal({.file = "/nowhere/a", .remedy = "name an algorithm"}),
             "/nowhere/a: does not exist; name an algorithm\n");
   EXPECT_EQ(refusal({.file = "/"}), "/: is a folder; name a file in it\n");
   const fs::path packed = write("file_test.zst", "123456");
   EXPECT_EQ(refusal({.file = packed}),
-            packed.string() + ": is no whole zstd file; compress it again, or give the plain file\n");
+            packed.string() + ": is not a complete zstd file; compress it again, or give the plain file\n");
 }
 
 TEST_F(FileTest, IsAFileAndNoPipeDeviceOrLinkToItself) {
@@ -69,7 +69,8 @@ TEST_F(FileTest, IsAFileAndNoPipeDeviceOrLinkToItself) {
 
 TEST_F(FileTest, IsUtf8) {
   const fs::path file = write("file_test.txt", "a\nb \xc2\xb5 \xff");
-  EXPECT_EQ(refusal({.file = file}), file.string() + ":2:6: the byte '\\xff' is no UTF-8; save the file as UTF-8\n");
+  EXPECT_EQ(refusal({.file = file}),
+            file.string() + ":2:6: the byte '\\xff' is not valid UTF-8; save the file as UTF-8\n");
 }
 
 TEST_F(FileTest, IsBlamedWhereItsNameIsWritten) {

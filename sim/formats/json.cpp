@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 #include <utility>
 
 #include "sim/formats/source_text.hpp"
@@ -42,8 +43,9 @@ struct Counted {
 
 class Builder : public nlohmann::json_sax<json> {
  public:
-  Builder(const SourceText& text, const std::size_t& taken, JsonText& out, config::Diagnostics& diagnostics)
-      : text_(text), taken_(taken), out_(out), diagnostics_(diagnostics) {}
+  Builder(const SourceText& text, const std::size_t& taken, std::size_t most_keys, JsonText& out,
+          config::Diagnostics& diagnostics)
+      : text_(text), taken_(taken), most_keys_(most_keys), out_(out), diagnostics_(diagnostics) {}
 
   bool null() override { return add(JsonValue::Kind::null) != nullptr; }
   bool boolean(bool value) override {
@@ -80,13 +82,13 @@ class Builder : public nlohmann::json_sax<json> {
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
     const std::size_t at = start();
-    if (open_.back()->find(name)) {
-      diagnostics_.error(place(at), fmt::format("the key {} stands twice", config::in_quotes(name)), "keep one");
+    if (!keys_.back().insert(name).second) {
+      diagnostics_.error(place(at), fmt::format("the key {} appears twice", config::in_quotes(name)), "keep one");
       return false;
     }
-    if (open_.back()->entries.size() == most_json_keys) {
-      diagnostics_.error(place(at), fmt::format("a map of more than {} keys", most_json_keys),
-                         "no file of this kind has such");
+    if (open_.back()->entries.size() == most_keys_) {
+      diagnostics_.error(place(at), fmt::format("the map has more than {} keys", most_keys_),
+                         "no file of this kind has so many");
       return false;
     }
     key_ = std::move(name);
@@ -114,8 +116,8 @@ class Builder : public nlohmann::json_sax<json> {
   JsonValue* add(JsonValue::Kind kind) {
     const std::size_t at = start();
     if (++values_ > most_json_values) {
-      diagnostics_.error(place(at), fmt::format("more than {} values", most_json_values),
-                         "no file of this kind is as large");
+      diagnostics_.error(place(at), fmt::format("the file has more than {} values", most_json_values),
+                         "no file of this kind is that large");
       return nullptr;
     }
     JsonValue* added = &out_.root;
@@ -142,24 +144,28 @@ class Builder : public nlohmann::json_sax<json> {
     if (open_.size() == most_json_levels) {
       diagnostics_.error({out_.source, added->line, added->col},
                          fmt::format("nested deeper than {} levels", most_json_levels),
-                         "no file of this kind is as deep");
+                         "no file of this kind is that deep");
       return false;
     }
     open_.push_back(added);
+    keys_.emplace_back();
     return true;
   }
 
   bool close() {
     open_.pop_back();
+    keys_.pop_back();
     end_ = taken_;
     return true;
   }
 
   const SourceText& text_;
   const std::size_t& taken_;
+  std::size_t most_keys_;
   JsonText& out_;
   config::Diagnostics& diagnostics_;
   std::vector<JsonValue*> open_;  // chain of open values; only the last child grows, so pointers stay valid
+  std::vector<std::unordered_set<std::string>> keys_;  // of each of them
   std::string key_;
   std::size_t end_ = 0;  // end of the last token, or one character after it
   std::size_t values_ = 0;
@@ -194,11 +200,12 @@ std::string found(const JsonValue& value) {
   return {};
 }
 
-std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics) {
+std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics,
+                                  std::size_t most_keys) {
   const SourceText source(name, text);
   JsonText out{source.source(), {}};
   std::size_t taken = 0;
-  Builder builder(source, taken, out, diagnostics);
+  Builder builder(source, taken, most_keys, out, diagnostics);
   const std::string& all = source.text();
   if (!json::sax_parse(Counted{all.data(), &taken}, Counted{all.data() + all.size(), &taken}, &builder))
     return std::nullopt;

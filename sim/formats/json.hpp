@@ -47,9 +47,11 @@ struct JsonText {
 // Far above what our files need; they keep malformed files from exhausting memory.
 inline constexpr std::size_t most_json_values = 4'000'000;
 inline constexpr std::size_t most_json_levels = 64;
-inline constexpr std::size_t most_json_keys = 256;  // per map, because keys are searched linearly
+inline constexpr std::size_t most_json_keys = 256;  // per map, because find() searches them linearly
 
-// Returns nothing and reports why if the text is not JSON, too deep or too large, or if a map has a key twice.
-std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics);
+// Returns nothing and reports why if the text is not JSON, too deep or too large, or if a map has a key twice or more
+// than `most_keys` keys.
+std::optional<JsonText> read_json(const std::string& name, const std::string& text, config::Diagnostics& diagnostics,
+                                  std::size_t most_keys = most_json_keys);
 
 }  // namespace moire::formats

@@ -37,7 +37,7 @@ std::uint64_t JsonFields::number_of(const JsonValue& value, std::string_view key
     return value.number;
   }
   complaints_.error(text_.place(value), fmt::format("{}: {} is {}", where_, key, found(value)),
-                    fmt::format("a whole number from 0 to {}", high));
+                    fmt::format("write an integer from 0 to {}", high));
   return 0;
 }
 

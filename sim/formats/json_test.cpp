@@ -32,11 +32,11 @@ TEST(Json, ValuesKnowWhereTheyStand) {
 TEST(Json, WhatIsNoJsonIsTold) {
   EXPECT_THAT(errors_of("{\"name\": \"x\",\n \"gpus\": [}"), HasSubstr("p.json:2:11: not JSON"));
   EXPECT_THAT(errors_of(""), HasSubstr("p.json:1:1: not JSON"));
-  EXPECT_THAT(errors_of("{\"a\": 1,\n\"a\": 2}"), HasSubstr("p.json:2:1: the key 'a' stands twice"));
+  EXPECT_THAT(errors_of("{\"a\": 1,\n\"a\": 2}"), HasSubstr("p.json:2:1: the key 'a' appears twice"));
   EXPECT_THAT(errors_of(std::string(100000, '[')), HasSubstr("nested deeper than 64 levels"));
   std::string keys;
   for (int i = 0; i < 1000; ++i) keys += fmt::format("\"k{}\": 0, ", i);
-  EXPECT_THAT(errors_of("{" + keys + "\"b\": []}"), HasSubstr("a map of more than 256 keys"));
+  EXPECT_THAT(errors_of("{" + keys + "\"b\": []}"), HasSubstr("the map has more than 256 keys"));
 }
 
 TEST(JsonFields, WhatIsMissingOrWrongIsToldAndReadingGoesOn) {
@@ -56,10 +56,10 @@ TEST(JsonFields, WhatIsMissingOrWrongIsToldAndReadingGoesOn) {
   }
   EXPECT_EQ(diagnostics.str(),
             "p.json:1:1: the map has no 't'; add \"t\"\n"
-            "p.json:1:7: the map: n is 7; a whole number from 0 to 6\n"
+            "p.json:1:7: the map: n is 7; write an integer from 0 to 6\n"
             "p.json:1:15: the map: f is 1; true or false\n"
             "p.json:1:23: the map: l has 3 entries; at most 2\n"
-            "p.json:1:30: the map: l is -3; a whole number from 0 to 9\n");
+            "p.json:1:30: the map: l is -3; write an integer from 0 to 9\n");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(Number, WholeNumbersKnowTheirRange) {
   for (const char* text : {"", "1.5", "12a", " 1", "+1", "0x1"}) {
     EXPECT_EQ(parse_number(text, value, 0, 12), Digits::none) << text;
   }
-  EXPECT_EQ(value, 12) << "what is no number changes nothing";
+  EXPECT_EQ(value, 12) << "what is not a number changes nothing";
 }
 
 TEST(Number, HexadecimalWhereItMayBe) {

@@ -34,7 +34,7 @@ bool XmlText::is_well_formed(Complaints& complaints, const std::string& expected
     return false;
   }
   if (const std::size_t zero = text.find('\0'); zero != std::string::npos) {
-    complaints.error(text_.position(zero), "this is not well-formed XML: a zero byte", "a text file in UTF-8");
+    complaints.error(text_.position(zero), "this is not well-formed XML: a zero byte", "name a text file in UTF-8");
     return false;
   }
   // Parsed in place, so that pointers to names and values give their positions.
@@ -68,7 +68,7 @@ bool XmlText::is_one_tree(Complaints& complaints) const {
   for (pugi::xml_node node = root; node;) {
     if (level > most_levels) {
       complaints.error(position(node), fmt::format("elements are nested deeper than {} levels", most_levels),
-                       "no file of this kind is as deep");
+                       "no file of this kind is that deep");
       return false;
     }
     if (node.first_child()) {

@@ -39,7 +39,8 @@ class XmlAttributes {
       const std::size_t which = (expected + i) % N;
       expected = which + 1;
       if (found_[which]) {
-        complaints.error(text.position(attribute), name() + ": " + attribute.name() + " is there twice", "once");
+        complaints.error(text.position(attribute), name() + ": " + attribute.name() + " appears twice",
+                         "keep one of them");
         good = false;
       }
       found_[which] = attribute;
@@ -48,7 +49,7 @@ class XmlAttributes {
       if (found_[i] || !(*known_)[i].required) continue;
       complaints.error(text.position(element),
                        name() + ": the attribute " + std::string((*known_)[i].name) + " is missing",
-                       std::string("every ") + element.name() + " has it");
+                       std::string("every ") + element.name() + " needs it");
       good = false;
     }
     return good;
@@ -71,8 +72,9 @@ class XmlAttributes {
     const bool any = least == -most && digits == Digits::none;
     complaints.error(xml.position(found_[which]),
                      name() + ": " + found_[which].name() + " is " + config::in_quotes(text(which)) +
-                         (digits == Digits::out_of_range ? ", which is out of range" : ", not a whole number"),
-                     any ? std::string("digits, as 12 or -1") : std::to_string(least) + " to " + std::to_string(most));
+                         (digits == Digits::out_of_range ? ", which is out of range" : ", not an integer"),
+                     any ? std::string("write digits, like 12 or -1")
+                         : "write " + std::to_string(least) + " to " + std::to_string(most));
     return {};
   }
 

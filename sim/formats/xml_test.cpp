@@ -37,7 +37,7 @@ TEST(XmlText, WhatIsNoXmlIsTold) {
   EXPECT_EQ(errors_of("<a>\n<b></a>"),
             "t.xml:2:6: this is not well-formed XML: start-end tags mismatch; is the file cut off?\n");
   EXPECT_EQ(errors_of(std::string("<a>\0</a>", 8)),
-            "t.xml:1:4: this is not well-formed XML: a zero byte; a text file in UTF-8\n");
+            "t.xml:1:4: this is not well-formed XML: a zero byte; name a text file in UTF-8\n");
   EXPECT_EQ(errors_of("<a/>\n<b/>"), "t.xml:2:1: a second element at the top of the file; one <a> holds everything\n");
   EXPECT_EQ(errors_of("<a/>\n<!-- as before -->\n text"),
             "t.xml:3:2: text outside of the element; one <a> holds everything\n");
@@ -63,10 +63,10 @@ TEST(XmlAttributes, AreKnownCompleteAndInRange) {
     return diagnostics.str() + diagnostics.warnings();
   };
   EXPECT_EQ(read("<a n='9'/>"), "");
-  EXPECT_EQ(read("<a m='1'/>"), "t.xml:1:1: step 1: the attribute n is missing; every a has it\n");
-  EXPECT_EQ(read("<a n='10'/>"), "t.xml:1:4: step 1: n is '10', which is out of range; 0 to 9\n");
-  EXPECT_EQ(read("<a n='x'/>"), "t.xml:1:4: step 1: n is 'x', not a whole number; 0 to 9\n");
-  EXPECT_EQ(read("<a n='1' n='2'/>"), "t.xml:1:10: step 1: n is there twice; once\n");
+  EXPECT_EQ(read("<a m='1'/>"), "t.xml:1:1: step 1: the attribute n is missing; every a needs it\n");
+  EXPECT_EQ(read("<a n='10'/>"), "t.xml:1:4: step 1: n is '10', which is out of range; write 0 to 9\n");
+  EXPECT_EQ(read("<a n='x'/>"), "t.xml:1:4: step 1: n is 'x', not an integer; write 0 to 9\n");
+  EXPECT_EQ(read("<a n='1' n='2'/>"), "t.xml:1:10: step 1: n appears twice; keep one of them\n");
   EXPECT_EQ(read("<a n='1' o='2'/>"), "t.xml:1:10: warning: 'o' of a is ignored\n");
 }
 

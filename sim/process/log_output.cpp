@@ -103,8 +103,9 @@ int open_log() {
   struct stat known {};
   if (fstat(file, &known) != 0 || !S_ISREG(known.st_mode)) return file;
   std::string why;
-  if (!may_begin_anew(file)) why = "it is there and no log; name another file";
-  if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) why = "another command writes it; name another file";
+  if (!may_begin_anew(file)) why = "it exists and is not a log; name another file";
+  if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    why = "another command is writing to it; name another file";
   if (why.empty() && ftruncate(file, 0) != 0) why = std::strerror(errno);
   if (why.empty()) return file;
   close(file);

@@ -88,7 +88,7 @@ void OutputFile::open_temporary() {
     const bool locked = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
     if (!locked && errno == EWOULDBLOCK) {
       close_file();
-      fail("it is being written already; wait until that has ended, or name another file");
+      fail("another process is writing it; wait until that has ended, or name another file");
     }
     // The previous holder of the lock may have renamed or removed the file since it was opened.
     struct stat mine {};

@@ -62,7 +62,7 @@ TEST_F(OutputFileTest, LeavesNothingWhereItIsNot) {
 TEST_F(OutputFileTest, HasOneWriterAtATime) {
   OutputFile first(file_);
   EXPECT_THAT([&] { check_can_write(file_); },
-              ThrowsMessage<core::RunFailure>(HasSubstr("it is being written already")));
+              ThrowsMessage<core::RunFailure>(HasSubstr("another process is writing it")));
   first.commit();
   write_file(file_, "second");
   EXPECT_EQ(text_of(file_), "second");

@@ -51,9 +51,9 @@ FlagBlock Program::add_flags(FlagArray array) {
   const FlagBlock block{flag_count_, array.per_rank};
   const std::uint64_t total = flag_count_ + std::uint64_t{array.per_rank} * ranks_;
   if (total >= no_flag)
-    throw core::TooLarge(fmt::format("the program has {:.1e} flags, at most {:.1e} are simulated",
+    throw core::TooLarge(fmt::format("the program has {:.1e} flags, but at most {:.1e} can be simulated",
                                      static_cast<double>(total), static_cast<double>(no_flag)),
-                         "simulate fewer ranks, or let them send in larger parts");
+                         "simulate fewer ranks, or make them send larger parts");
   first_.push_back(flag_count_);
   flag_count_ = static_cast<FlagRef>(total);
   arrays_.push_back(std::move(array));

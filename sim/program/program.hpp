@@ -150,10 +150,12 @@ struct Kernel {
 };
 
 // One copy: by a DMA engine, to a peer that stores reach or within the rank; else by the NICs, told by a host thread.
+// Or a decompression within the rank by its decompression engine.
 struct Transfer {
   Rank peer = 0;
   Bytes bytes;
   FlagRef flag = no_flag;  // raised at the peer when the copy is complete
+  double ratio = 0;        // not 0: decompresses, writing `bytes` and reading 1 / ratio of them
 };
 struct Copy {
   std::string name;

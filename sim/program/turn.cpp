@@ -24,7 +24,7 @@ class Turned {
     return at.array == moved.array && rank(at.rank, moved.rank);
   }
   bool transfer(const Transfer& a, const Transfer& b) const {
-    return rank(a.peer, b.peer) && a.bytes == b.bytes && flag(a.flag, b.flag);
+    return rank(a.peer, b.peer) && a.bytes == b.bytes && a.ratio == b.ratio && flag(a.flag, b.flag);
   }
   bool phase(const Kernel& kernel, const Phase& a, const Phase& b) const {
     if (a.kind != b.kind || a.posted != b.posted || a.stands_for_work != b.stands_for_work || a.proxied != b.proxied ||
@@ -118,7 +118,8 @@ std::string why_not(const Program& program, const Kernel& kernel, Rank by) {
     const Rank to = (rank + by) % program.ranks();
     const bool alike = Steps(program, kernel, rank, to, flags, left).alike();
     if (left == 0)
-      return fmt::format("its steps are not known to be the same {} ranks on, and are too many to be looked at", by);
+      return fmt::format("its steps are not known to repeat every {} ranks, and there are too many of them to compare",
+                         by);
     if (!alike) return fmt::format("rank {} does what rank {} does not", rank, to);
   }
   return {};

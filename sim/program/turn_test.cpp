@@ -94,7 +94,7 @@ TEST(Turn, OperationsOfSomeRanks) {
 TEST(Turn, WhatIsTooLongToBeLookedAtDoesNotTurn) {
   Example ring(6);
   ring.body->length = 200'000;
-  EXPECT_THAT(ring.why(2), HasSubstr("too many to be looked at"));
+  EXPECT_THAT(ring.why(2), HasSubstr("too many of them to compare"));
 }
 
 TEST(Turn, CopiesAndWaitsAreAskedOfAllRanks) {

@@ -38,7 +38,7 @@ std::string key_of(const WgTraceRow& row) {
   return fmt::format("({}, {}, {}, {})", row.rank, row.start_ns, row.wg, row.task);
 }
 
-constexpr const char* every_rank = "every rank from 0 to 'ranks' - 1 has rows";
+constexpr const char* every_rank = "every rank from 0 to 'ranks' - 1 needs rows";
 
 }  // namespace
 
@@ -64,7 +64,7 @@ bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceF
       report.error(line, columns[at],
                    fmt::format("rows are not sorted: (rank, wg, start_ns) = ({}, {}, {}) after ({}, {}, {})", row.rank,
                                row.wg, row.start_ns, last->rank, last->wg, last->start_ns),
-                   "sort them by rank and workgroup, those of a workgroup as it did them");
+                   "sort them by rank and workgroup, and the rows of a workgroup in the order of its work");
     }
     return false;
   }
@@ -76,8 +76,8 @@ bool WgTraceChecks::row(const WgTraceRow& row, std::int64_t line, const WgTraceF
   if (version_ > 1 || row.kind != WgTraceRow::Kind::task) return true;
   if (!tasks_.insert(row.task)) {
     report.error(line, columns[WgTraceColumn::task],
-                 fmt::format("task {} is there twice on rank {}", row.task, row.rank),
-                 "each task of a rank has one row");
+                 fmt::format("task {} appears twice on rank {}", row.task, row.rank),
+                 "write one row per task of a rank");
     return false;
   }
   if (task_of_wg_.size() <= row.wg) task_of_wg_.resize(row.wg + std::size_t{1});

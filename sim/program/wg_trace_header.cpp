@@ -114,7 +114,7 @@ class Metadata {
       const auto near = config::nearest(key.name, others);
       report_.error(near ? lines_.find(*near)->second : number, 1,
                     fmt::format("metadata key '{}' is missing", key.name),
-                    near ? fmt::format("did you mean it by '{}'?", *near)
+                    near ? fmt::format("is '{}' meant to be this key?", *near)
                          : fmt::format("write '# {}: value' above the header row", key.name));
     }
   }
@@ -133,7 +133,7 @@ class Metadata {
     const formats::Digits digits = formats::parse_number(value, number, key.least, key.most);
     if (digits == formats::Digits::none) {
       report_.error(at.line, at.col, fmt::format("'{}' is {}, not an integer", key.name, in_quotes(value)),
-                    fmt::format("write a whole number from {} to {}, without a unit", key.least, key.most));
+                    fmt::format("write an integer from {} to {}, without a unit", key.least, key.most));
     } else if (digits == formats::Digits::out_of_range) {
       report_.error(at.line, at.col, fmt::format("'{}' is {}, out of range", key.name, in_quotes(value)),
                     fmt::format("it can be {} to {}", key.least, key.most));
@@ -171,7 +171,7 @@ void read_columns(std::string_view line, int version, std::int64_t number, Compl
       report.error(number, at + 1, fmt::format("unknown column {}", in_quotes(name)),
                    config::suggestion(name, known, "columns"));
     } else if (!seen.insert(name).second) {
-      report.error(number, at + 1, fmt::format("column '{}' is there twice", name), "name each column once");
+      report.error(number, at + 1, fmt::format("column '{}' appears twice", name), "name each column once");
     }
     at = stop + 1;
   }
@@ -227,7 +227,7 @@ bool next_line(formats::Lines& lines, Complaints& report, std::string_view& line
       break;
     case Problem::unreadable:
     case Problem::none:
-      report.fatal(at, 1, "the file cannot be read on", "check the disk or the connection");
+      report.fatal(at, 1, "the file cannot be read to its end", "check the disk or the connection");
       break;
   }
   return false;

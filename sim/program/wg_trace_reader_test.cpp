@@ -106,7 +106,8 @@ TEST(WgTraceReader, ReadsCompressedTextAlike) {
 TEST(WgTraceReader, LinesOfCompressedTextAreThoseOfTheText) {
   const std::string wrong = replaced(header + rows, "task,1,0,0,5,0,90", "task,1,0,0,5,0,x");
   EXPECT_EQ(read(compressed(wrong), true).errors, read(wrong).errors);
-  EXPECT_THAT(read(wrong).errors, StartsWith("t.csv:15:16: start_ns is 'x', not an integer; write whole nanoseconds"));
+  EXPECT_THAT(read(wrong).errors,
+              StartsWith("t.csv:15:16: start_ns is 'x', not an integer; write an integer number of nanoseconds"));
 }
 
 struct Case {
@@ -135,10 +136,9 @@ const std::vector<Case> metadata_cases = {
     {"missing", "# ranks: 2\n", "",
      "10:1: metadata key 'ranks' is missing; write '# ranks: value' above the header row"},
     {"mistyped", "# wgs_per_rank", "# wg_per_rank",
-     "4:1: metadata key 'wgs_per_rank' is missing; did you mean it by 'wg_per_rank'?"},
+     "4:1: metadata key 'wgs_per_rank' is missing; is 'wg_per_rank' meant to be this key?"},
     {"duplicate", "# device: NVIDIA H200", "# ranks: 3", "10:3: key 'ranks' is also on line 2; keep one of them"},
-    {"unit", "8192", "8 KiB",
-     "8:27: 'bytes_in_flight_per_wg' is '8 KiB', not an integer; write a whole number from 1 to"},
+    {"unit", "8192", "8 KiB", "8:27: 'bytes_in_flight_per_wg' is '8 KiB', not an integer; write an integer from 1 to"},
     {"zero", "ranks: 2", "ranks: 0", "2:10: 'ranks' is '0', out of range; it can be 1 to 1048576"},
     {"huge", "ranks: 2", "ranks: 99999999999999999999", "2:10: 'ranks' is '99999999999999999999', out of range"},
     {"negative", "lds_bytes_per_wg: 0", "lds_bytes_per_wg: -1", "7:21: 'lds_bytes_per_wg' is '-1', out of range"},
@@ -147,7 +147,7 @@ const std::vector<Case> metadata_cases = {
      "10:1: '# device' is not metadata; write '# key: value'"},
     {"unknown_column", ",peer,", ",pear,", "11:22: unknown column 'pear'; did you mean 'peer'?"},
     {"missing_column", ",flop,", ",", "11:80: column 'flop' is missing; write 'kind,rank"},
-    {"column_twice", ",flop,", ",cu,", "11:69: column 'cu' is there twice; name each column once"},
+    {"column_twice", ",flop,", ",cu,", "11:69: column 'cu' appears twice; name each column once"},
     {"column_order", "wg,task", "task,wg", "11:1: the columns are in another order; write 'kind,rank"},
     {"no_columns", columns, "", "11:1: the row that names the columns is missing; write 'kind,rank"},
 };
@@ -162,25 +162,27 @@ const std::vector<Case> row_cases = {
     {"empty_line", one, one + "\n", "13:1: the line is empty; remove it"},
     {"late_metadata", one, one + "# a: b\n", "13:1: metadata between the rows; move it above"},
     {"kind", "task,0,0", "tsk,0,0", "12:1: unknown kind 'tsk'; did you mean 'task'?"},
-    {"float", "100,150", "100.0,150", "12:16: start_ns is '100.0', not an integer; write whole nanoseconds"},
+    {"float", "100,150", "100.0,150",
+     "12:16: start_ns is '100.0', not an integer; write an integer number of nanoseconds"},
     {"no_number", "4096", "", "12:28: read_bytes is '', not an integer; write a whole amount"},
     {"blank", ",4096", ", 4096", "12:28: read_bytes is ' 4096', not an integer"},
     {"overflow", "100,150", "99999999999999999999,150",
-     "12:16: start_ns is '99999999999999999999', too large; write whole nanoseconds"},
+     "12:16: start_ns is '99999999999999999999', too large; write an integer number of nanoseconds"},
     {"epoch", "100,150", "1763700000000000000,150",
-     "12:16: start_ns is '1763700000000000000', too large; write whole nanoseconds since the recording began"},
+     "12:16: start_ns is '1763700000000000000', too large; write an integer number of nanoseconds since the recording "
+     "began"},
     {"negative", "4096,", "-1,", "12:28: read_bytes is '-1', below 0; write a whole amount"},
     {"negative_task", "task,0,0,0", "task,0,0,-2", "12:10: task is '-2', below -1; write a task number"},
     {"end", "100,150,160", "100,150,99", "12:24: end_ns is 99, before start_ns 100; a row ends"},
     {"compute_early", "100,150,160", "100,99,160", "12:20: compute_end_ns is 99, outside 100 to 160; it lies"},
     {"compute_late", "100,150,160", "100,161,160", "12:20: compute_end_ns is 161, outside 100 to 160; it lies"},
-    {"rank", "task,0,0,0", "task,2,0,0", "12:6: rank is 2, but 'ranks' is 2; numbers start at 0"},
-    {"peer", "5,1,100", "5,2,100", "12:14: peer is 2, but 'ranks' is 2; numbers start at 0"},
-    {"wg", "task,0,0,0", "task,0,4,0", "12:8: wg is 4, but 'wgs_per_rank' is 4; numbers start at 0"},
-    {"unnumbered", "task,0,0,0", "task,0,0,-1", "12:10: a task without a number; tasks of a rank are"},
-    {"wait_task", "wait,0,0,-1", "wait,0,0,3", "14:10: a wait with task 3; a wait belongs to no task; write -1"},
+    {"rank", "task,0,0,0", "task,2,0,0", "12:6: rank is 2, but 'ranks' is 2; number from 0"},
+    {"peer", "5,1,100", "5,2,100", "12:14: peer is 2, but 'ranks' is 2; number from 0"},
+    {"wg", "task,0,0,0", "task,0,4,0", "12:8: wg is 4, but 'wgs_per_rank' is 4; number from 0"},
+    {"unnumbered", "task,0,0,0", "task,0,0,-1", "12:10: the task has no number; tasks of a rank are"},
+    {"wait_task", "wait,0,0,-1", "wait,0,0,3", "14:10: a wait has the task 3; a wait belongs to no task; write -1"},
     {"wait_compute", "160,230,230", "160,220,230",
-     "14:21: a wait with compute_end_ns 220 and end_ns 230; a wait stores nothing"},
+     "14:21: a wait with compute_end_ns 220 and end_ns 230; a wait computes and stores nothing"},
     {"wait_bytes", "230,0,0,0", "230,7,0,0",
      "14:29: a wait with read_bytes 7; a wait moves and computes nothing; write 0"},
     {"unsorted", "0,100,150,160", "0,99,150,160",
@@ -189,7 +191,7 @@ const std::vector<Case> row_cases = {
      "task,1,0,0,5,0,90,140,160,4096,1024,512\ntask,0,3,7,5,0,900,940,960,4096,1024,512\n",
      "16:6: rows are not sorted: (rank, start_ns, wg, task) = (0, 900, 3, 7) after (1, 90, 0, 0); sort"},
     {"task_twice", "task,0,1,1", "task,0,1,0",
-     "13:10: task 0 is there twice on rank 0; each task of a rank has one row"},
+     "13:10: task 0 appears twice on rank 0; write one row per task of a rank"},
     {"overlap", "task,0,1,1,6,0,100", "task,0,0,1,6,0,140",
      "13:16: workgroup 0 starts task 1 at 140 ns, before its task on line 12 ends at 160 ns; a workgroup does one"},
     {"no_rows", rows, "", "12:1: no rows; a WG trace has at least one row for each rank"},
@@ -310,7 +312,7 @@ TEST(WgTraceReader, TasksNeedNotBeNumberedDensely) {
   for (int i = 0; i < 4; ++i) text += fmt::format("task,0,{},{},0,0,{},4,4,0,0,0\n", i, i * 1'000'000'000'000L, i);
   EXPECT_THAT(read(text).errors, IsEmpty());
   text += "task,0,3,1000000000000,0,0,4,4,4,0,0,0\n";
-  EXPECT_THAT(read(text).errors, HasSubstr("task 1000000000000 is there twice"));
+  EXPECT_THAT(read(text).errors, HasSubstr("task 1000000000000 appears twice"));
 }
 
 TEST(WgTraceSummary, KeepsTheDatesOfEachRank) {

@@ -19,7 +19,7 @@ struct Range {
   std::string_view what;
 };
 
-constexpr Range ns{0, wg_trace_latest_ns, "whole nanoseconds since the recording began"};
+constexpr Range ns{0, wg_trace_latest_ns, "an integer number of nanoseconds since the recording began"};
 constexpr Range amount{0, wg_trace_most_bytes, "a whole amount"};
 // Range of each column; check_row() compares with the metadata as well. Kind and unit are not numbers.
 constexpr std::array<Range, wg_trace_columns> ranges = {{
@@ -180,17 +180,17 @@ void check_first_version(const WgTraceRow& row, Expect& expect) {
   }
   if (row.kind == WgTraceRow::Kind::task) {
     expect(
-        row.task != WgTraceRow::no_task, Column::task, [] { return "a task without a number"; },
+        row.task != WgTraceRow::no_task, Column::task, [] { return "the task has no number"; },
         "tasks of a rank are numbered from 0");
     return;
   }
   expect(
-      row.task == WgTraceRow::no_task, Column::task, [&] { return fmt::format("a wait with task {}", row.task); },
+      row.task == WgTraceRow::no_task, Column::task, [&] { return fmt::format("a wait has the task {}", row.task); },
       "a wait belongs to no task; write -1");
   expect(
       row.compute_end_ns == row.end_ns, Column::compute_end_ns,
       [&] { return fmt::format("a wait with compute_end_ns {} and end_ns {}", row.compute_end_ns, row.end_ns); },
-      "a wait stores nothing; write the same date twice");
+      "a wait computes and stores nothing; write the same time in both columns");
   const auto moves_nothing = [&](std::int64_t value, Column column) {
     expect(
         value == 0, column, [&] { return fmt::format("a wait with {} {}", name_of(column), value); },
@@ -217,7 +217,7 @@ void check_second_version(const WgTraceRow& row, Expect& expect) {
   } else {
     expect((row.flop > 0) == (row.unit != WgTraceRow::Unit::none), Column::unit,
            [&] { return fmt::format("{} FLOP with unit {}", row.flop, name_of(row.unit)); },
-           "arithmetic has a unit (vector_fp32, matrix_fp16, matrix_bf16); without any write -");
+           "a row with arithmetic names a unit (vector_fp32, matrix_fp16, matrix_bf16); a row without any has -");
   }
   if (row.kind == Kind::store || row.kind == Kind::put) {
     expect(
@@ -231,7 +231,7 @@ void check_second_version(const WgTraceRow& row, Expect& expect) {
         row.flag >= 0, Column::flag, [&] { return fmt::format("a {} without a flag", name_of(row.kind)); },
         "flags of a rank are numbered from 0");
   }
-  if (row.kind != Kind::wait) none(row.count == 0, Column::count, "only waits count; write 0");
+  if (row.kind != Kind::wait) none(row.count == 0, Column::count, "only waits have a count; write 0");
 }
 
 }  // namespace
@@ -243,8 +243,7 @@ bool check_row(const WgTraceRow& row, const WgTraceHeader& header, std::int64_t 
   const auto numbered = [&](std::uint32_t value, std::uint32_t count, Column column, std::string_view key) {
     expect(
         value < count, column,
-        [&] { return fmt::format("{} is {}, but '{}' is {}", name_of(column), value, key, count); },
-        "numbers start at 0");
+        [&] { return fmt::format("{} is {}, but '{}' is {}", name_of(column), value, key, count); }, "number from 0");
   };
   numbered(row.rank, header.ranks, Column::rank, "ranks");
   numbered(row.peer, header.ranks, Column::peer, "ranks");

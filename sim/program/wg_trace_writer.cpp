@@ -121,8 +121,9 @@ std::optional<WgTraceWriter> WgTraceWriter::to(std::unique_ptr<std::ostream> out
   state->lines = lines.number();
   state->checks = WgTraceChecks(header.version);
   if (state->header != header) {
-    state->report.error(0, 0, "a metadata key or value does not survive writing",
-                        "keys have no ':' and neither has a line end or blanks around it");
+    state->report.error(
+        0, 0, "a metadata key or value cannot be written so that it reads back the same",
+        "a key must not contain ':', and neither key nor value may contain a line end or begin or end with a blank");
     return std::nullopt;
   }
   return WgTraceWriter(std::move(state));
@@ -160,7 +161,7 @@ bool WgTraceWriter::finish() {
   if (s.encoder) s.encoder->finish();
   s.out->flush();
   if (!s.file) {
-    if (!*s.out) s.report.error(0, 0, "cannot be written on", "is the disk full?");
+    if (!*s.out) s.report.error(0, 0, "cannot be written to its end", "is the disk full?");
   } else if (s.report.ok()) {
     try {
       s.file->commit();

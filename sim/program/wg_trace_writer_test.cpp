@@ -94,7 +94,7 @@ TEST_F(WgTraceWriterTest, MetadataThatWouldNotBeReadAreReported) {
   EXPECT_FALSE(write("t.csv"));
   header.provenance = {{"ranks", "8"}};
   EXPECT_FALSE(write("t.csv"));
-  EXPECT_THAT(diagnostics.str(), HasSubstr("a metadata key or value does not survive writing"));
+  EXPECT_THAT(diagnostics.str(), HasSubstr("a metadata key or value cannot be written so that it reads back the same"));
   EXPECT_THAT(diagnostics.str(), HasSubstr("key 'ranks' is also on line 2"));
 }
 

@@ -38,8 +38,9 @@ inline constexpr double most_unresolved = 0.1;
 // beside a stream of 35 MB, 2.1 % with one clock at 99 % (send_recv of 64 and 128 MiB on 4 H200).
 inline constexpr double most_out_of_step = 0.03;
 
-// One host thread of a rank takes the calls of several streams as they come. A chunk that comes sooner is decompressed
-// before one that others wait for is sent, and all that follow in the ring wait. Observed: 16.4 % (1 B in 16 chunks).
+// One host thread of a rank handles the calls of several streams in order of arrival. A chunk that arrives sooner is
+// decompressed before a chunk is sent for which others wait, and all following ranks of the ring wait. Observed: 16.4 %
+// (1 B in 16 chunks).
 inline constexpr double most_hosted = 0.25;
 
 // Limits of the cost of a case.

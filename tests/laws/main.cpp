@@ -255,7 +255,7 @@ int run(const Arguments& arguments) {
   std::cout << fmt::format("\n{} broken and not listed\n", broken);
   for (const Open& one : open) {
     if (one.met > 0) continue;
-    std::cout << "listed as open, and no case is broken like that: take it out of open.txt: " << one.line << "\n";
+    std::cout << "listed as open, and no case is broken like that: remove it of open.txt: " << one.line << "\n";
     ++broken;
   }
   return broken == 0 ? 0 : 1;

@@ -68,8 +68,15 @@ constexpr Direction directions[] = {
     {"cache.bandwidth", Better::more},
     {"cache.add_cost", Better::less},
     {"cache.popular_cost", Better::less},
+    {"cache.popular_row", Better::less},
     {"cache.hit_latency", Better::less},
     {"cache.line", Better::neither, "long lines help neighbours and cost rows read at random"},
+
+    {"decompressor.engines", Better::more},
+    {"decompressor.bandwidth", Better::more},
+    {"decompressor.largest", Better::neither, "what it takes, and how many chunks are chosen"},
+    {"decompressor.command", Better::less},
+    {"decompressor.bytes_in_flight", Better::neither, "a weight against other traffic, no capacity"},
 
     {"dma.engines", Better::more},
     {"dma.peer_concurrency", Better::neither,

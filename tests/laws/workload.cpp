@@ -134,7 +134,7 @@ void draw_transformer(Case& one, Random& random) {
   if (random.one_in(2)) add("chunks", random.of<const char*>({"2", "3"}));
 }
 
-// As of a transformer, the size is the length of sequences.
+// As for a transformer, the size is the length of the sequences.
 void draw_data_parallel(Case& one, Random& random) {
   const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
   const bool sharded = random.one_in(2);
@@ -142,7 +142,7 @@ void draw_data_parallel(Case& one, Random& random) {
   const std::string codec = codec::flow(codec::example_codec(4, 20, 6));
   const bool coded = by != "by: library" && random.one_in(2);
   const std::string how = coded ? fmt::format(", compression: every_hop, codec: {}", codec) : "";
-  // Small, since a published model's gradients are cut: 720,896 parameters a layer.
+  // The model is small, because the gradients of a published model would be cut: 720,896 parameters per layer.
   add("model",
       "{layers: {value: 3, source: s}, hidden: {value: 256, source: s}, heads: {value: 8, source: s}, kv_heads: "
       "{value: "
@@ -162,9 +162,14 @@ bool of_codec(const std::string& op) {
   return op == "compress" || op == "decompress" || op == "decompress_reduce_compress";
 }
 
-// A codec as "ratio operations clocks". The key's time is that of a call and of the result's way to the host.
+// A codec as "ratio operations clocks", and "engine" where it decompresses on the GPU's engine. The key's time is that
+// of a call and of the result's way to the host.
 void draw_codec(Case& one, Random& random) {
-  const char* codec = random.of<const char*>({"1 100 6", "4 300 6", "8 20 0", "1.5 0 0", "2 2000 4"});
+  std::string codec = random.of<const char*>({"1 100 6", "4 300 6", "8 20 0", "1.5 0 0", "2 2000 4"});
+  if (one.system == "8xb200" && one.op == "decompress" && random.one_in(2)) {
+    codec += " engine";
+    one.work.size = std::min(one.work.size, 4e6);  // the most that it takes
+  }
   one.work.keys.push_back({"codec", codec, random.of({0., 1'000'000., 20'000'000.})});
 }
 
@@ -343,9 +348,12 @@ std::string Workload::text(double times) const {
     if ((op == "stream" && key.name == "half") || key.name.starts_with("gemm.")) continue;
     if (key.name == "codec") {
       double ratio = 1, operations = 0, cycles = 0;
-      std::istringstream(key.text) >> ratio >> operations >> cycles;
+      std::string by;
+      std::istringstream(key.text) >> ratio >> operations >> cycles >> by;
       const double us = key.ps * times / 1e6;
-      add(key.name, codec::flow(codec::example_codec(ratio, operations, cycles, us, us)));
+      std::string codec = codec::example_codec(ratio, operations, cycles, us, us);
+      if (by == "engine") codec += "format: lz4\ndecompress_on: engine\n";
+      add(key.name, codec::flow(codec));
       continue;
     }
     add(key.name, key.ps < 0 ? key.text : fmt::format("{} ps", key.ps * times));

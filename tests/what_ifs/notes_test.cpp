@@ -26,7 +26,7 @@ TEST(Notes, SayWhatKeepsAChangeBack) {
 
 TEST(Notes, SayWhatIsNotFelt) {
   const Ran ran = run("2x4xh200.yaml", gemm, "", {"system.node.nic.bandwidth=100 Gb/s"});
-  EXPECT_THAT(ran.result.notes, ElementsAre("node.nic.bandwidth 100 Gb/s: not felt, puts is 0")) << ran.errors;
+  EXPECT_THAT(ran.result.notes, ElementsAre("node.nic.bandwidth 100 Gb/s: no effect, because puts is 0")) << ran.errors;
 }
 
 TEST(Notes, SayThatAnAxisHasNoEffect) {

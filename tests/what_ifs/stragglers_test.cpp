@@ -71,7 +71,7 @@ TEST(Stragglers, SlowPartsAreFeltWhereTheyAreUsed) {
         "nics: [{nics: [0], bandwidth: {value: 0.1}}]", "nics: [{count: 8, bandwidth: {value: 0.1}}]"}) {
     const Ran slow = with(what);
     EXPECT_GT(slow.time_us(), 1.001 * even) << what << slow.errors;
-    EXPECT_THAT(slow.result.notes, Not(Contains(HasSubstr("not felt")))) << what;
+    EXPECT_THAT(slow.result.notes, Not(Contains(HasSubstr("no effect")))) << what;
   }
 }
 
@@ -90,13 +90,13 @@ TEST(Stragglers, WhatNothingUsesIsSaid) {
     return run("2x4xh200.yaml", operation, "perturb: {" + what + "}\n").result.notes;
   };
   EXPECT_THAT(notes(gemm, "nics: [{nics: [0], bandwidth: {value: 0.5}}]"),
-              ElementsAre("perturb.nics: not felt, those NICs carry nothing"));
+              ElementsAre("perturb.nics: no effect, because those NICs carry nothing"));
   EXPECT_THAT(notes(gemm, "ports: [{ranks: [0], bandwidth: {value: 0.5}}]"),
-              ElementsAre("perturb.ports: not felt, their scale-up links carry nothing"));
+              ElementsAre("perturb.ports: no effect, because their scale-up links carry nothing"));
   EXPECT_THAT(notes("delay: {time: 1 us}", "gpus: [{ranks: [0], clock: {value: 0.5}}]"),
-              ElementsAre("perturb.gpus: not felt, those GPUs run no kernel"));
+              ElementsAre("perturb.gpus: no effect, because those GPUs run no kernel"));
   EXPECT_THAT(notes("gemm: {m: 256, n: 256, k: 256, where: rank > 3}", "start: [{ranks: [0], delay: {value: 1 us}}]"),
-              ElementsAre("perturb.start: not felt, those ranks run nothing"));
+              ElementsAre("perturb.start: no effect, because those ranks run nothing"));
   EXPECT_THAT(notes("gemm: {m: 256, n: 256, k: 256, where: rank > 3}", "start: [{ranks: [4], delay: {value: 1 us}}]"),
               IsEmpty());
 }

@@ -48,8 +48,8 @@ __global__ void fill_weights(void* out, int64_t count, int value_bytes, uint32_t
   }
 }
 
-// Largest difference over the largest value (both as bits of a float, which order as numbers do), and the sum of
-// squares.
+// Finds the largest difference relative to the largest value (both are kept as the bits of a float, which sort like the
+// numbers themselves), and the sum of squares.
 __global__ void compare(const void* a, const void* b, int64_t count, int value_bytes, unsigned* most, double* squares) {
   float difference = 0, largest = 0;
   double square = 0;
@@ -77,7 +77,7 @@ __global__ void hold(uint64_t ns) {
 enum class Operation { compress, decompress, reduce };
 const char* const kNames[] = {"compress", "decompress", "decompress_reduce_compress"};
 
-// What a lane does in a run; of several lanes all begin together.
+// What a lane does in a run. Several lanes begin together.
 struct Part {
   Operation work;
   std::string codec;  // name in Bench::codecs
@@ -112,7 +112,7 @@ class Bench {
     CUDA_CHECK(cudaMalloc(&most_, 2 * sizeof(unsigned)));
     CUDA_CHECK(cudaMalloc(&squares_, sizeof(double)));
     fill(4);
-    // Kernels are loaded when they are first launched, which nothing may do behind a gate.
+    // Kernels are loaded when they are first launched, which must not happen behind a gate.
     *static_cast<volatile uint32_t*>(host_) = ++epoch_;
     open_gate();
     hold<<<1, 1, 0, gate_>>>(0);
@@ -130,7 +130,7 @@ class Bench {
     CUDA_CHECK(cudaDeviceSynchronize());
   }
 
-  // Compresses and decompresses; ends the program if what comes back is wrong.
+  // Compresses and decompresses, and ends the program if the result differs from the input by too much.
   void check(const std::string& name, int64_t bytes, double& ratio, double& worst, double& rms) {
     Codec& codec = *codecs[name][0];
     fill(codec.value_bytes());
@@ -153,7 +153,7 @@ class Bench {
     CUDA_CHECK(cudaMemcpy(&squares, squares_, sizeof squares, cudaMemcpyDeviceToHost));
     worst = double(most[0]) / double(most[1]);
     rms = std::sqrt(squares / double(count)) / double(most[1]);
-    // Fixed rates below 8 bits keep hardly more than a block's exponent.
+    // At fixed rates below 8 bits a value, hardly more than the exponent of a block is kept.
     if (!std::isfinite(worst) || (codec.lossless() ? worst > 0 : ratio <= 4 && worst >= 1)) {
       std::fprintf(stderr, "codec: %s of %lld B loses %g of the largest value\n", name.c_str(),
                    static_cast<long long>(bytes), worst);
@@ -329,7 +329,8 @@ std::vector<Case> all_cases(const std::vector<std::string>& codecs, const std::v
 
 std::string text(int64_t value) { return std::to_string(value); }
 
-// The case as queues of a Moire scenario; the codec is the file's, at its own rate where several queues use it.
+// Writes the case as queues of a Moire scenario. The codec is that of the file; where several queues use it, each has
+// its own rate.
 std::string queues_of(const Case& one) {
   std::string queues = "\"{";
   const std::string wait = "{delay: {time: " + text(int64_t(kHoldNs)) + " ns}}, ";

@@ -18,7 +18,7 @@ struct KernelFacts {
 class Codec {
  public:
   virtual ~Codec() = default;
-  // A call as a program makes it, all that it enqueues: clearing the output, statistics, code.
+  // A call as a program makes it: all that it enqueues, which is clearing the output, taking statistics and coding.
   virtual void compress(const void* plain, void* coded, int64_t bytes, cudaStream_t stream) = 0;
   virtual void decompress(const void* coded, void* plain, int64_t bytes, cudaStream_t stream) = 0;
   // coded = code of (values of coded + own), in one kernel; false where the codec has none.

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "cuda_check.hpp"
-// In this order: its headers lean on each other.
+// The order matters, because ZFP's headers depend on each other.
 #include "encode1.cuh"
 // clang-format off
 #include "decode1.cuh"

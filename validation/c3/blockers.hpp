@@ -17,7 +17,7 @@ class Blockers {
   Blockers(const Blockers&) = delete;
   Blockers& operator=(const Blockers&) = delete;
 
-  // Returns when all are resident.
+  // Returns when all workgroups are resident.
   void start(int count, bool traffic);
   void stop();
 

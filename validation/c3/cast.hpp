@@ -1,4 +1,5 @@
-// All works of a program, made once each, loaded, connected and checked, so that any of them may run behind a gate.
+// Holds all works of a program. Each is made once, loaded, connected and checked, so that any of them may run behind a
+// gate.
 #pragma once
 
 #include <map>

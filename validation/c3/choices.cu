@@ -23,7 +23,7 @@ constexpr Choice kChoices[] = {{"auto", nullptr, nullptr},
                                {"ll128", "RING", "LL128"},
                                {"simple", "RING", "SIMPLE"}};
 
-// NCCL reads both when a communicator is made.
+// NCCL reads both variables when a communicator is made.
 void prescribe(const char* variable, const char* value) {
   if (value == nullptr)
     unsetenv(variable);

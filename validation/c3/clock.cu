@@ -39,7 +39,8 @@ __global__ void sampler(Sample* samples, int count, uint64_t interval_ns, const 
   }
 }
 
-// What one workgroup of 512 threads gets done beside them: bytes, or dependent loads.
+// One workgroup of 512 threads that runs beside the GEMMs and streams; it counts the bytes or the dependent loads that
+// it gets done.
 enum class Victim { chase, copy, copy_peer };
 constexpr int kVictimThreads = 512;
 constexpr int64_t kVictimVectors = int64_t{1} << 24;  // of 16 bytes, far beyond the L2
@@ -112,7 +113,7 @@ class Bench {
     CUDA_CHECK(cudaMalloc(&from_, kVictimVectors * sizeof(float4)));
     CUDA_CHECK(cudaMalloc(&to_, kVictimVectors * sizeof(float4)));
     CUDA_CHECK(cudaMemset(to_, 0, kVictimVectors * sizeof(float4)));
-    // One cycle through all lines of 128 bytes, far apart.
+    // Makes one cycle of pointers through all lines of 128 bytes, in which neighbours are far apart.
     const int64_t lines = kVictimVectors / 8;
     std::vector<uint32_t> ring(lines * 32);
     for (int64_t i = 0; i < lines; ++i) ring[(i * 40503 % lines) * 32] = uint32_t((i + 1) * 40503 % lines);
@@ -151,7 +152,7 @@ class Bench {
       CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(Sample) * kSamples, cudaMemcpyDeviceToHost));
       CUDA_CHECK(cudaMemcpy(stamps, stamps_, sizeof stamps, cudaMemcpyDeviceToHost));
       if (round == 0) continue;
-      // The middle of the time, when the work has begun and has not ended.
+      // Only the middle of the time counts, when the work has begun and has not ended.
       const double begin = double(stamps[0]) + (work == nullptr ? 0 : 300e3);
       const double end = work == nullptr ? begin + 2e6 : double(stamps[1]) - 100e3;
       const Sample* first = nullptr;
@@ -235,7 +236,7 @@ class Bench {
     size_t count = 0;
     while (count < samples.size() && samples[count].ns != 0) ++count;
     for (int i = 0; i < load.times; ++i) busy[i].push_back(double(stamps[2 * i + 1] - stamps[2 * i]) * 1e-3);
-    // Windows: from kBefore windows in front of the first stamp.
+    // The windows begin kBefore windows before the first time stamp.
     const double begin = double(stamps[0]) - kBefore * window_us * 1e3;
     size_t at = 0;
     const double end = double(stamps.back());

@@ -9,7 +9,7 @@
 
 namespace {
 
-// -16..15: a sum over 8 ranks is exact in bf16.
+// The numbers are -16..15, so that a sum over 8 ranks is exact in bf16.
 __device__ inline int value_at(int rank, int64_t i) {
   return int(hash32(uint32_t(i) * 8 + uint32_t(rank) + uint32_t(i >> 29) * 0x9e3779b1U) & 31) - 16;
 }

@@ -35,7 +35,8 @@ class Collective : public Work {
  public:
   Collective(const CollectiveMemory& memory, const CollectiveShape& shape) : memory_(memory), shape_(shape) {}
   const CollectiveShape& shape() const { return shape_; }
-  // Before and after a run: poisons the output, and compares every element; ends the program if one differs.
+  // poison overwrites the output before a run; verify compares every element after it and ends the program if one
+  // differs.
   void poison();
   void verify(const std::string& engine);
 
@@ -54,14 +55,15 @@ class NcclGroup {
   // Out of place, on bf16.
   virtual std::unique_ptr<Collective> collective(const CollectiveMemory& memory, Kind kind, int64_t bytes_per_rank) = 0;
 
-  // Before the first one. Without multicast (NVLS) always. direct: NCCL may write into a peer's output, as it does
-  // between GPUs of one process; false: through the FIFOs, as between processes.
+  // Sets NCCL's variables; call it before the first communicator is made. Multicast (NVLS) is always off. direct: true:
+  // NCCL may write into a peer's output, as it does between GPUs of one process; false: it uses the FIFOs, as between
+  // processes.
   static void configure(bool direct);
   static std::string version();
 };
 
-// Streams for copies beside each other, and events to fork to them and to join. Make them early: what a process has
-// more than 32 streams of shares the GPU's queues.
+// Streams for copies that run beside each other, and events to fork to them and to join them. Make them early: streams
+// beyond the first 32 of a process share the queues of the GPU.
 class CopyLanes {
  public:
   explicit CopyLanes(int gpus);

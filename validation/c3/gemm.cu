@@ -34,7 +34,7 @@ __global__ void fill_normal(__nv_bfloat16* out, int64_t count, uint32_t seed) {
   }
 }
 
-// One WG an element: what C should be there, and what it is.
+// One WG computes what an element of C should be, and reads what it is.
 __global__ void sample_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c, int m, int n,
                               int k, bool b_by_column, float2* sampled) {
   __shared__ float sums[256];
@@ -50,7 +50,8 @@ __global__ void sample_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, co
   sampled[blockIdx.x] = make_float2(sum, __bfloat162float(c[int64_t{row} * n + column]));
 }
 
-// The library thinks in columns: its first matrix is B, its second A, and its result C, all read as their transposes.
+// The library stores matrices by columns. Read as transposes, its first matrix is B, its second is A, and its result is
+// C.
 class LtGemm : public Gemm {
  public:
   LtGemm(const Operands& operands, const ComputeShape& shape, int sms) : operands_(operands), shape_(shape) {

@@ -38,7 +38,7 @@ class Gemm : public Work {
   // `sms`: what the library is told to use (0: all).
   static std::unique_ptr<Gemm> create(const Operands& operands, const ComputeShape& shape, int sms);
   virtual GemmAlgorithm algorithm() const = 0;
-  // Runs, and compares some elements of C with those of a simple kernel; ends the program if they differ.
+  // Runs the GEMM and compares some elements of C with those of a simple kernel; ends the program if they differ.
   virtual void check() = 0;
 
   static std::string version();

@@ -33,7 +33,7 @@ std::vector<Pair> read_pairs(const std::string& path) {
     p.bytes_per_rank = int64_t(row.number(7, 0, kMostBytes));
     if (!row.good()) return;
     if (stream != c.is_stream() || stream == (c.m > 0))
-      row.fail("a GEMM has m, n, k and bf16, a stream has stream_bytes and fp32; the others are 0");
+      row.fail("a GEMM needs m, n, k and bf16, a stream needs stream_bytes and fp32; write 0 for the others");
     if (!stream && (c.m % 8 != 0 || c.n % 8 != 0 || c.k % 8 != 0 || c.n == 0 || c.k == 0))
       row.fail("multiples of 8 would be right for m, n and k: rows of 16 bytes");
     if (stream && c.stream_bytes % 65536 != 0) row.fail("a multiple of 65536 would be right for stream_bytes");

@@ -1,5 +1,5 @@
-// gemm, stream, gemm_beside, stream_beside, KIND_nccl, KIND_copy: what the pairs are made of, each alone, and compute
-// beside workgroups that hold SMs. Rows of the measurements file.
+// Measures the parts of the pairs: each of them alone (gemm, stream, KIND_nccl, KIND_copy), and compute beside
+// workgroups that hold SMs (gemm_beside, stream_beside). Writes rows of the measurements file.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -28,7 +28,7 @@ Parameters parameters_of(const StreamShape& s) {
   return Parameters()("inputs", s.inputs)("bytes", s.bytes)("grid_stride", s.grid_stride ? 1 : 0);
 }
 
-// In rounds over all of them, so that a drift of the clock meets all alike.
+// Every round measures all of them, so that a drift of the clock affects all alike.
 void time_alone(Collector& c, Stage& stage, const std::vector<Compute>& computes) {
   std::vector<std::vector<double>> us(computes.size());
   for (int round = 0; round < kWarmups + kRounds; ++round)
@@ -62,7 +62,7 @@ void time_beside(Collector& c, Stage& stage, const std::vector<Compute>& compute
   }
 }
 
-// GPU 0 alone. Blockers are met by all GEMMs and by the longest streams.
+// Only GPU 0 works. All GEMMs and the longest streams are measured beside the blockers.
 void bench_computes(Collector& c, const std::vector<ComputeShape>& shapes) {
   std::vector<ComputeShape> sized = shapes;
   ComputeShape largest;  // of the streams below

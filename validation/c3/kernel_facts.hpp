@@ -1,4 +1,5 @@
-// Which kernels a work launches, and how: read from a captured graph, without running it and without a profiler.
+// Finds which kernels a work launches, and how. The facts are read from a captured graph, without running it and
+// without a profiler.
 #pragma once
 
 #include <string>
@@ -16,5 +17,6 @@ struct KernelFact {
   int wgs_per_sm = 0;    // by the occupancy calculation
 };
 
-// Of GPU 0; `gpus` of them take part. Empty, with a message, if the driver or the toolkit is too old (CUDA 12.3).
+// The kernels of GPU 0; `gpus` GPUs take part. If the driver or the toolkit is older than CUDA 12.3, prints a message
+// and returns nothing.
 std::vector<KernelFact> kernels_of(Work& work, int gpus);

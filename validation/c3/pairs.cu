@@ -95,7 +95,7 @@ std::string queue(const std::string& attributes, const std::string& operations) 
   return "\"{" + attributes + "operations: [" + operations + "]}\"";
 }
 
-// The case as a scenario of Moire: queues alone and together, and which of them the host launches first.
+// Writes the case as a scenario of Moire: the queues alone and together, and which of them the host launches first.
 std::string scenario_columns(const Case& c) {
   const ComputeShape& shape = c.pair->compute;
   const Strategy& s = *c.strategy;
@@ -135,7 +135,7 @@ void write_row(std::FILE* file, const Case& c, int gpus) {
                scenario_columns(c).c_str());
 }
 
-// Mean fraction of the ideal speed-up, by strategy: a first look.
+// Prints the mean fraction of the ideal speed-up by strategy, as a first look.
 void print_summary(const std::vector<Case>& cases) {
   std::map<std::string, std::pair<double, int>> sums;
   for (const Case& c : cases) {
@@ -152,7 +152,8 @@ void print_summary(const std::vector<Case>& cases) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The GEMM library is large: its kernels are loaded one by one, and every work has run once before a gate is shut.
+  // The GEMM library is large, and its kernels are loaded one by one. Every work therefore runs once before a gate is
+  // shut.
   setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   std::string command = "c3_pairs";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
@@ -173,8 +174,8 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "c3_pairs: %zu cases; collectives and GEMMs give right results\n", cases.size());
   write_header(c, command, direct);
 
-  // Every round visits all cases in another order, so that a drift of clocks or temperature meets all alike. The first
-  // one does not count.
+  // Every round visits all cases in another order, so that a drift of clocks or temperature affects all alike. The
+  // first round does not count.
   std::mt19937 random(1);
   const double began = now_seconds();
   for (int round = 0; round <= rounds; ++round) {

@@ -11,7 +11,7 @@
 
 namespace {
 
-// One thread of few registers: it leaves room for any workgroup on its SM.
+// The kernel is one thread with few registers, so that any workgroup still fits on its SM.
 __global__ void hold(uint64_t ns) {
   const uint64_t end = global_ns() + ns;
   while (global_ns() < end) {
@@ -42,7 +42,7 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     CUDA_CHECK(cudaMemset(g.flush, 0, kFlushBytes));
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  // Loads the kernels of run(): through an open gate that meets nobody.
+  // Loads the kernels of run() by launching an open gate that nothing waits for.
   *static_cast<volatile uint32_t*>(host_) = ++epoch_;
   for (int r = 0; r < gpus; ++r) {
     CUDA_CHECK(cudaSetDevice(r));

@@ -28,11 +28,12 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // Once, without a gate: loads kernels, connects, allocates. Nothing may do that behind a gate.
+  // Runs the work once without a gate, which loads kernels, connects and allocates. Nothing may do that behind a gate.
   void warm(Work& work);
-  // Either may be null. The L2 holds nothing of them before. Streams are released by events behind one gate a GPU, the
-  // second stream about 10 us after the first, by a kernel of one thread: this fixes whose workgroups are dispatched
-  // first, on all GPUs alike. `load`, if not null: clocks and power of all GPUs, read during the run.
+  // Either work may be null. Before a run the L2 holds none of their data. Each GPU has one gate, and events behind it
+  // release the streams. A kernel of one thread releases the second stream about 10 us after the first, which fixes
+  // whose workgroups are dispatched first, on all GPUs alike. If `load` is not null, it gets the clocks and power of
+  // all GPUs, read during the run.
   Ends run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load = nullptr);
 
  private:

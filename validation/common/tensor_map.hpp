@@ -1,4 +1,4 @@
-// How the tensor copy engine of Hopper (TMA) sees a matrix. Needs CUDA 12.5.
+// Describes a matrix to the tensor copy engine of Hopper (TMA). Needs CUDA 12.5.
 #pragma once
 
 #include <cuda.h>

@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "gather_popular", kPoolBytes);
   if (!c.wants("gather_popular")) return 0;
   constexpr int64_t kMib = int64_t{1} << 20;
-  for (const int row_bytes : {128, 512, 1024}) {
+  for (const int row_bytes : {128, 256, 512, 1024}) {
     for (const int64_t footprint : {8 * kMib, 512 * kMib}) {
       bench_case(c, row_bytes, footprint, {});
       for (const double hot : {0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0})

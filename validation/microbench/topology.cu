@@ -14,7 +14,7 @@ constexpr int kOnePerSm = 200 * 1024;
 constexpr int kRowsPerWg = 4096;
 constexpr int kMaxSms = 1024;
 
-// WGs that hold their place for a while, some longer than others, so that later clusters get other SMs.
+// The WGs hold their places for a while, some longer than others, so that later clusters get other SMs.
 __global__ void cluster_kernel(uint64_t spin_ns, WgStamp* stamps) {
   if (threadIdx.x != 0) return;
   const uint64_t start = global_ns();
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const uint64_t warm = totals.begin + window.warm_ns;
   uint64_t now = 0, from = 0, bytes = 0;
   float4 sum = make_float4(0, 0, 0, 0);
-  // The numbers come again after all WGs have read far more than the L2 holds.
+  // The numbers repeat only after all WGs have read far more than the L2 holds.
   for (int i = 0;; i = (i + 4 * kUnroll) % kRowsPerGroup) {
 #pragma unroll 1
     for (int batch = 0; batch < 4; ++batch) {

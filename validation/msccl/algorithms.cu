@@ -88,7 +88,7 @@ void note_load(Case& c, int gpus) {
   }
 }
 
-// Every case once: whether it ends, and who waits for what if it does not. Results are checked as always.
+// Runs every case once and tells whether it ends, and who waits for what if it does not. Results are checked as always.
 bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std::string& command,
               const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   const bool held_out = c.option("--held-out", "0") == "1";
   const int rounds = std::atoi(c.option("--rounds", "15").c_str());
   const double limit = std::atof(c.option("--seconds", "60").c_str());
-  // More ranks than GPUs: they share them. Times would mean nothing, so each case is run once.
+  // With more ranks than GPUs, ranks share GPUs. Times would then mean nothing, so each case is run once.
   const int ranks = std::max(c.gpus(), std::atoi(c.option("--ranks", "0").c_str()));
   if (ranks > kMaxRanks) {
     std::fprintf(stderr, "msccl_algorithms: --ranks %d; at most %d would be right\n", ranks, kMaxRanks);
@@ -165,8 +165,8 @@ int main(int argc, char** argv) {
   if (!once_table.empty() && !run_once(bench, once, c.gpus(), command, once_table)) return 1;
   if (cases.empty()) return 0;
 
-  // Every round visits all cases in another order, so that a drift of clocks or temperature meets all alike. The first
-  // one does not count.
+  // Every round visits all cases in another order, so that a drift of clocks or temperature affects all alike. The
+  // first round does not count.
   std::vector<size_t> order(cases.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::mt19937 random(1);

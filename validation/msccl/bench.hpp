@@ -1,4 +1,5 @@
-// Runs plans on the first GPUs of a machine: memory, a common start, times, and the check of every run's result.
+// Runs plans on the first GPUs of a machine: allocates memory, starts all GPUs together, takes times and checks the
+// result of every run.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@
 // A plan on the GPUs: its programs, connections and what its result must be.
 class LoadedPlan {
  public:
-  // Rank r is on GPU r % gpus: with more ranks than GPUs they share them, and times mean nothing.
+  // Rank r is on GPU r % gpus. With more ranks than GPUs, ranks share GPUs, and times mean nothing.
   LoadedPlan(const Plan& plan, int gpus, int sms);
   ~LoadedPlan();
   LoadedPlan(const LoadedPlan&) = delete;
@@ -54,17 +55,17 @@ struct RunResult {
 
 class Bench {
  public:
-  // `most`: of every buffer of a rank, in bytes.
+  // `most`: the largest size of every buffer of a rank, in bytes.
   Bench(int ranks, int gpus, int sms, int64_t most_buffer_bytes);
   ~Bench();
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  // What a plan needs of each buffer.
+  // The size that a plan needs of each buffer.
   static int64_t buffer_bytes(const Plan& plan, int64_t bytes);
-  // New inputs, poisoned outputs, an L2 without either; then the kernels of all GPUs from a common start; then every
-  // element of every output is checked: a wrong one ends the program. A run that does not end leaves its plan with
-  // emptied connections.
+  // Writes new inputs, poisons the outputs and evicts both from the L2. Then the kernels of all GPUs start together,
+  // and afterwards every element of every output is checked; a wrong one ends the program. If a run does not end, the
+  // connections of its plan are emptied.
   RunResult run(LoadedPlan& loaded, int64_t bytes, uint64_t limit_ns);
 
  private:

@@ -129,7 +129,7 @@ HOST_DEVICE bool walk(Engine& engine, const Op* ops, int count, const Wait* wait
       const Op& op = ops[k];
       if (op.waits > 0 && !engine.wait(op, waits + op.first_wait, iteration)) return false;
       for (int32_t chunk = 0; chunk < op.count; chunk += cut.chunks_per_call) {
-        // Several chunks a call lie next to each other whole: there is one iteration then.
+        // If a call moves several chunks, they lie next to each other and whole, and there is only one iteration.
         const int32_t rest = op.count - chunk;
         const int32_t chunks = rest < cut.chunks_per_call ? rest : cut.chunks_per_call;
         if (!engine.call(op, Piece{chunk, offset, chunks * length}, iteration)) return false;

@@ -1,6 +1,6 @@
-// Runs plans on the CPU, one thread a thread block: the same walk, layout and flags as the CUDA interpreter, to find
-// faults of its logic without a GPU. Usage: msccl_emulate PLANS.txt BYTES...
-// Prints a line for every plan and size: ok, or wrong with the first wrong place, or stuck.
+// Runs plans on the CPU with one thread for each thread block. Walk, layout and flags are those of the CUDA interpreter, so
+// that faults of its logic are found without a GPU. Usage: msccl_emulate PLANS.txt BYTES...
+// Prints a line for every plan and size: "ok", "wrong" with the first wrong place, or "stuck".
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

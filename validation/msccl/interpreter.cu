@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kUnroll = 8;  // loads of 16 B a thread has in flight with Simple
 
-// As libraries do: volatile loads, because a peer or another SM has written what the L1 may still hold.
+// Loads are volatile, as in the libraries, because the L1 may hold old values of what a peer or another SM has written.
 __device__ inline float4 load_vector(const float4* p) {
   float4 v;
   asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -95,7 +95,7 @@ struct Shared {
   int dead;
 };
 
-// What both protocols share: waits with a limit, semaphores, places.
+// What both protocols share: waits with a limit, semaphores, and the places of data.
 class Engine {
  public:
   __device__ Engine(const Launch& launch, Shared& shared) : launch_(launch), shared_(shared) {
@@ -105,7 +105,7 @@ class Engine {
     tail_seen_ = recv_step_;
   }
 
-  // By one thread, behind the last barrier.
+  // One thread calls it, behind the last barrier.
   __device__ void keep_steps() {
     if (shared_.program.send.step != nullptr) *shared_.program.send.step = send_step_;
     if (shared_.program.recv.step != nullptr) *shared_.program.recv.step = recv_step_;
@@ -148,7 +148,7 @@ class Engine {
     }
   }
 
-  // By one thread: until a FIFO has data up to step `next`, or room for it. What was seen before need not be read
+  // One thread waits until a FIFO has data up to step `next`, or room for it. A count that was seen before is not read
   // again.
   __device__ void wait_for_data(uint32_t next, const Op& op, int64_t iteration) {
     const auto there = [&] { return int32_t(tail_seen_ - next) >= 0; };
@@ -173,7 +173,8 @@ class Engine {
   uint32_t head_seen_ = 0, tail_seen_ = 0;  // of the waiting thread
 };
 
-// Data, a fence, a flag: two slices a call. 16 warps move data, one more warp fences and posts behind them.
+// A slice is data, then a fence, then a flag; a call has two slices. 16 warps move the data, and one more warp fences
+// and posts behind them.
 class SimpleEngine : public Engine {
  public:
   using Engine::Engine;
@@ -273,7 +274,8 @@ class SimpleEngine : public Engine {
   }
 };
 
-// Lines of 4 B data and 4 B flag, twice: no fence, no flag of its own. One step a call, 8 B a thread at a time.
+// A line holds 4 B of data and a flag of 4 B, twice, so that neither a fence nor a separate flag is needed. Each call
+// takes one step of the FIFO, and each thread moves 8 B at a time.
 class LlEngine : public Engine {
  public:
   using Engine::Engine;

@@ -11,7 +11,7 @@
 inline constexpr int kWorkers = 512;  // threads that move data
 inline constexpr int kPosters = 32;   // of Simple: they fence and raise flags while the workers go on
 
-// Why a thread block gave up: what it waited for longer than the limit, or when another one gave up.
+// Why a thread block gave up: what it waited for when the limit passed, or when another thread block gave up.
 struct Stuck {
   enum What : int { nothing, data, room, semaphore };
   int what, step;

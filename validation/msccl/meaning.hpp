@@ -13,11 +13,11 @@ struct Term {
 // Of one rank: the terms of every output chunk; none: nothing is said about it.
 using Expected = std::vector<std::vector<Term>>;
 
-// The collective's post-condition. A custom plan has none: what its steps do to whole chunks, one after the other.
-// Ends the program if those steps cannot be run to the end.
+// The post-condition of the collective. A custom plan has none, so it is what its steps do to whole chunks when they
+// run one after the other. Ends the program if those steps cannot be run to the end.
 std::vector<Expected> expected_of(const Plan& plan);
 
-// Input number `i` of a rank's buffer in run `seed`: -512..511, so that sums are exact in fp32.
+// Number `i` of a rank's input buffer in run `seed`. It is -512..511, so that sums are exact in fp32.
 HOST_DEVICE inline int input_value(int rank, int64_t i, uint32_t seed) {
   uint32_t x =
       (uint32_t(i) ^ uint32_t(i >> 32) * 0x85ebca77U ^ (seed << 4 | uint32_t(rank)) * 0xc2b2ae3dU) * 0x9e3779b1U;

@@ -52,7 +52,7 @@ struct Plan {
   int64_t output_chunks(int rank) const;
 };
 
-// Prints every fault with its line and ends the program with status 2 if there was one.
+// Reads the plans. Prints every fault with its line and ends the program with status 2 if there was one.
 std::vector<Plan> read_plans(const std::string& path);
 
 // Steps of a GPU as the kernel takes them: nops folded into the steps behind them, runs of reductions into one place
@@ -65,5 +65,5 @@ struct GpuProgram {
 };
 GpuProgram compile(const PlanGpu& gpu);
 
-// How a buffer of `bytes` is cut. An empty text, or why this plan cannot run on so many bytes.
+// Cuts a buffer of `bytes`. Returns an empty text, or why this plan cannot run on so many bytes.
 std::string cut_of(const Plan& plan, int64_t bytes, Cut& cut);

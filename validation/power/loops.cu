@@ -67,7 +67,7 @@ __global__ void hold(uint64_t cycles, bool asleep) {
     if (asleep) __nanosleep(1000);
 }
 
-// Whole SMs that load batches of four vectors a thread and wait for each.
+// The workgroups fill whole SMs; each thread loads four vectors at a time and waits for them.
 constexpr int kReaderThreads = 1024;
 constexpr int kReaderBatch = 4;
 __global__ void __launch_bounds__(kReaderThreads) read_batches(const float4* from, int64_t batches, float* out) {
@@ -89,10 +89,10 @@ __global__ void wait_a_while(uint64_t ns) {
   }
 }
 
-// fp16 numbers that are normally distributed, out of bf16 ones that are.
+// Makes normally distributed fp16 numbers out of normally distributed bf16 numbers.
 __global__ void halve(uint16_t* words, int64_t count) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
-    // Seven digits of the fraction are random; the three that bf16 does not have come from another element's.
+    // Seven bits of the fraction are random already; the three bits that bf16 does not have come from another element.
     const uint32_t low = (words[i] * 2654435761U >> 20 ^ uint32_t(i) * 40503U >> 7) & 7;
     const __half value = __float2half(__uint_as_float(uint32_t(words[i]) << 16));
     words[i] = uint16_t(__half_as_ushort(value) | low);
@@ -114,7 +114,7 @@ class Each final : public Work {
   std::function<void(int, cudaStream_t)> one_;
 };
 
-// Works that follow each other on the stream.
+// Runs several works one after the other on the same stream.
 class InTurn final : public Work {
  public:
   explicit InTurn(std::vector<Work*> works) : works_(std::move(works)) {}
@@ -126,7 +126,7 @@ class InTurn final : public Work {
   std::vector<Work*> works_;
 };
 
-// A work, and another one beside it that begins 10 us later; the next iteration waits for both.
+// Runs a work and starts another one beside it 10 us later; the next iteration waits for both.
 class Beside final : public Work {
  public:
   Beside(int gpus, Work* first, Work* second) : first_(first), second_(second) {
@@ -257,7 +257,7 @@ class Bench {
     }
     ++pending_;
   }
-  // Until no more than `most` batches wait.
+  // Waits until at most `most` batches are queued.
   void drain(size_t most) {
     while (pending_ > most) {
       const size_t at = marks_.front().size() - pending_;
@@ -296,7 +296,7 @@ class Bench {
   double start_ms_ = 0;
 };
 
-// bf16 words of one pattern in both operands of every GPU.
+// Fills both operands of every GPU with bf16 words of one pattern.
 void fill(const Operands& operands, int64_t bytes, uint16_t word) {
   for (int gpu = 0; gpu < operands.gpus(); ++gpu) {
     CUDA_CHECK(cudaSetDevice(gpu));
@@ -321,7 +321,7 @@ ComputeShape fp16_shape(int m, int n, int k) {
   return shape;
 }
 
-// What a model is judged by: none of it is in the loops that it is fitted to.
+// These loops judge a model of power: it is fitted to other loops, which contain none of them.
 void measure_mixtures(Collector& c, std::FILE* iterations) {
   ComputeShape largest;
   largest.name = "stream";

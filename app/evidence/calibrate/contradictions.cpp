@@ -80,13 +80,13 @@ class Finder {
     const bool nobody = row.metric == "background_bandwidth" && parameter(row, "background") == 0;
     if (row.unit == "1" || row.value > 0 || nobody) return;
     fail(row, fmt::format("{}: {} is 0 {}", name(row), row.metric, row.unit),
-         "leave out what was not measured; a time and a rate are above 0");
+         "remove rows that were not measured; a time and a rate are above 0");
   }
 
   void counts() {
     for (const measurements::MeasuredValue& row : measurements_.values) {
       if (row.unit != "1" || row.value == std::floor(row.value)) continue;
-      fail(row, fmt::format("{}: {} is {}", name(row), row.metric, row.value), "a count is a whole number");
+      fail(row, fmt::format("{}: {} is {}", name(row), row.metric, row.value), "a count is an integer");
     }
   }
 
@@ -103,22 +103,22 @@ class Finder {
       const double most = key.ends_with("bytes") ? most_bytes : most_count;
       if (value >= least && value <= most && value == std::floor(value)) continue;
       fail(row, fmt::format("{}: {} is {}", name(row), key, value),
-           fmt::format("it must be a whole number from {} to {}", least, most));
+           fmt::format("write an integer from {} to {}", least, most));
     }
     const auto gpus = static_cast<double>(measurements_.gpus);
     for (const std::string key : {"peers", "senders", "gpus"}) {
       const double most = key == "peers" ? gpus - 1 : gpus;
       if (parameter(row, key) > most) {
         fail(row, fmt::format("{}: {}={} on {} GPUs", name(row), key, parameter(row, key), measurements_.gpus),
-             fmt::format("at most {}; or is the header's gpus wrong?", most));
+             fmt::format("use at most {}, or correct the header's gpus", most));
       }
     }
     if (sms_ > 0 && row.benchmark.starts_with("sm") && parameter(row, "sm") >= sms_) {
-      fail(row, fmt::format("{}: there are {} SMs", name(row), sms_), fmt::format("sm is 0 to {}", sms_ - 1));
+      fail(row, fmt::format("{}: there are only {} SMs", name(row), sms_), fmt::format("sm is 0 to {}", sms_ - 1));
     }
     if (sms_ > 0 && (row.benchmark == "vector_rate" || row.benchmark == "matrix_rate" || row.benchmark == "gpc_read") &&
         parameter(row, "sms") > sms_) {
-      fail(row, fmt::format("{}: there are {} SMs", name(row), sms_), fmt::format("sms is 1 to {}", sms_));
+      fail(row, fmt::format("{}: there are only {} SMs", name(row), sms_), fmt::format("sms is 1 to {}", sms_));
     }
     const double slots = property("wgs_per_sm").value_or(0);
     if (slots > 0 && parameter(row, "wgs_per_sm") > slots) {
@@ -135,14 +135,14 @@ class Finder {
 
   void memory_rate(const measurements::MeasuredValue& row) {
     const std::string remedy =
-        "bytes over the whole span of the kernel cannot beat the memory's interface; see hbm.peak";
+        "bytes over the whole span of the kernel cannot exceed the memory's interface; see hbm.peak";
     const std::string peak = "the peak of the memory";
     if (row.metric == "bandwidth" && (row.benchmark == "hbm_read" || row.benchmark == "hbm_write")) {
       above(row, row.value, peak_, peak, remedy);
     } else if (row.metric == "bandwidth" && row.benchmark == "hbm_copy") {
       above(row, 2 * row.value, peak_, peak, remedy + "; a copy reads and writes");
     } else if (row.metric == "bandwidth" && row.benchmark == "gather" && miss_ratio(row) > mostly_missed) {
-      above(row, row.value, peak_ / miss_ratio(row), peak + " and what the cache holds", remedy);
+      above(row, row.value, peak_ / miss_ratio(row), peak + " plus what the cache holds", remedy);
     } else if (row.metric == "background_bandwidth") {
       above(row, row.value, peak_, peak, remedy);
     }
@@ -153,7 +153,7 @@ class Finder {
                       row.benchmark == "peer_copy";
     if (!peer || !row.metric.starts_with("bandwidth")) return;
     above(row, row.value, port_, "the physical rate of the links",
-          "payload cannot beat links x link rate in one direction; see port.links and port.link_bandwidth");
+          "payload cannot exceed links x link rate in one direction; see port.links and port.link_bandwidth");
   }
 
   void copy_rate(const measurements::MeasuredValue& row) {
@@ -165,7 +165,7 @@ class Finder {
       fail(row,
            fmt::format("{}: {} us for these bytes is {:.6g} GB/s, above {}, {:.6g} GB/s", name(row), row.value, least,
                        of, limit),
-           fmt::format("at least {:.4g} us", row.value * least / limit));
+           fmt::format("it must be at least {:.4g} us", row.value * least / limit));
     };
     const std::string links = "the physical rate of the links";
     if (row.benchmark == "copy_single" && parameter(row, "remote") == 1) check(rate, port_, links);
@@ -231,13 +231,13 @@ class Finder {
     if (row.benchmark == "dispatch" && row.metric == "first_wave_wgs") {
       at_most(sms_ * parameter(row, "wgs_per_sm"), "wgs_per_sm on every SM");
     } else if (row.benchmark == "dispatch_cluster") {
-      at_most(sms_ - parameter(row, "blockers"), "one per SM, less the blockers");
+      at_most(sms_ - parameter(row, "blockers"), "one per SM, without the blockers");
       if (std::fmod(row.value, cluster) != 0) {
         fail(row, fmt::format("{}: {} workgroups in clusters of {}", name(row), row.value, cluster),
-             "whole clusters are placed");
+             "only whole clusters are placed");
       }
     } else if (row.benchmark == "cluster_limit") {
-      at_most(std::floor(sms_ / cluster), "every workgroup of a cluster has an SM of its own");
+      at_most(std::floor(sms_ / cluster), "every workgroup of a cluster has its own SM");
     }
   }
 
@@ -272,8 +272,8 @@ class Finder {
       }
     }
     if (!gpcs.empty() && sms_ > 0 && sum != sms_) {
-      fail(*gpcs.front(), fmt::format("the gpc rows have {} SMs in all, the device {}", sum, sms_),
-           "every SM is in one GPC: their sum is property sms");
+      fail(*gpcs.front(), fmt::format("the gpc rows have {} SMs in all, but the device has {}", sum, sms_),
+           "every SM is in one GPC, so that their sum is property sms");
     }
     for (const measurements::MeasuredValue* sm : measurements_.all("sm", "gpc")) {
       const bool known = std::any_of(gpcs.begin(), gpcs.end(), [sm](const measurements::MeasuredValue* row) {
@@ -296,8 +296,8 @@ class Finder {
     }
     if (hit && miss && miss->value < hit->value) {
       fail(*miss,
-           fmt::format("{}: {} ns, less than the {} ns of {}, which fits the cache", name(*miss), miss->value,
-                       hit->value, line_of(*hit, *miss)),
+           fmt::format("{}: {} ns, which is less than the {} ns of {}, which fits into the cache", name(*miss),
+                       miss->value, hit->value, line_of(*hit, *miss)),
            "the memory is farther away than the L2");
     }
     const measurements::MeasuredValue* cache = nullptr;
@@ -310,9 +310,9 @@ class Finder {
     }
     if (cache && memory && memory->value > cache->value * slack) {
       fail(*cache,
-           fmt::format("{}: {} GB/s is the most the L2 gave, less than the memory's {} GB/s of {}", name(*cache),
+           fmt::format("{}: the L2 gave at most {} GB/s, which is less than the memory's {} GB/s of {}", name(*cache),
                        cache->value, memory->value, line_of(*memory, *cache)),
-           "what is read from memory comes through the L2");
+           "data that are read from memory come through the L2");
     }
   }
 

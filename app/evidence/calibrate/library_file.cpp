@@ -288,7 +288,7 @@ std::optional<LibraryCalibration> calibrate_library(const measurements::Measurem
     names.insert(names.end(), group.benchmarks.begin(), group.benchmarks.end());
   }
   if (own.values.empty()) {
-    diagnostics.error({measurements.source, 1, 1}, fmt::format("no row of {}", config::join(names)),
+    diagnostics.error({measurements.source, 1, 1}, fmt::format("there is no row of {}", config::join(names)),
                       "a library's profile is fitted to the rows of these benchmarks");
     return std::nullopt;
   }

@@ -123,7 +123,7 @@ TEST(CalibrateLibrary, NeedsRowsOfItsBenchmark) {
   config::Diagnostics diagnostics;
   const measurements::Measurements measurements = read("flag,,round_trip,1000,ns,1,1000,1000\n");
   EXPECT_FALSE(calibrate_library(measurements, nccl, libraries::EquippedGpu{machine::example_gpu()}, diagnostics));
-  EXPECT_THAT(diagnostics.str(), HasSubstr("no row of all_to_all_nccl"));
+  EXPECT_THAT(diagnostics.str(), HasSubstr("there is no row of all_to_all_nccl"));
 }
 
 }  // namespace

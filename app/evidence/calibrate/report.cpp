@@ -123,7 +123,7 @@ report::Document document_of(const measurements::Measurements& measurements, con
   document.add(changes_table(found));
   document.add(Field{"kept", found.kept});
   if (!found.kept.empty())
-    document.add(report::Note{"kept as the file has them:\n  " + config::join(found.kept, "\n  ")});
+    document.add(report::Note{"unchanged from the file:\n  " + config::join(found.kept, "\n  ")});
   document.add(curves_table(found), found.curves.empty() ? in::json : in::people | in::json);
   if (!found.curves.empty()) document.add(report::Note{outcome(found)});
   document.add(points_table(found), in::csv);
@@ -135,8 +135,7 @@ report::Document document_of(const ValidationFit& found) {
   document.add(changes_table(found));
   document.add(Field{"at_bound", found.at_bound});
   if (!found.at_bound.empty())
-    document.add(
-        report::Note{"as far from where the search began as it may be:\n  " + config::join(found.at_bound, "\n  ")});
+    document.add(report::Note{"at the limit of the search range:\n  " + config::join(found.at_bound, "\n  ")});
   document.add(cases_table(found), in::all);
   return document;
 }

@@ -132,10 +132,20 @@ bool loaded_copy(const microbench::Parameters& p, const Context&) {
 bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
 }
-// The model does not know whether stores are neighbours, so uses rows whose workgroups store to separate places, as
-// kernels do.
-bool stored_apart(const microbench::Parameters& p, const Context&) {
-  return parameter(p, "store_bytes") > 0 && parameter(p, "side_by_side") == 0;
+// Grids of several waves of workgroups, as kernels are, that move so much that their begin and end do not count: of a
+// grid that fills the GPU once, the last workgroups work alone. More workgroups say the same and take longer to
+// simulate, so they are used only where few ones do not store so much.
+bool long_gather(const microbench::Parameters& p, const Context& context, double most_workgroups) {
+  constexpr double moved_long = 512 * 1024 * 1024;
+  return parameter(p, "wgs") > context.sms() * parameter(p, "wgs_per_sm") && parameter(p, "wgs") <= most_workgroups &&
+         parameter(p, "wgs") * parameter(p, "gather_bytes") > moved_long && from_memory(p, context);
+}
+bool long_gather_alone(const microbench::Parameters& p, const Context& context) {
+  return parameter(p, "store_bytes") == 0 && long_gather(p, context, 2048);
+}
+bool long_gather_with_stores(const microbench::Parameters& p, const Context& context) {
+  const double share = parameter(p, "store_bytes") / parameter(p, "gather_bytes");
+  return share > 0 && long_gather(p, context, share < 0.2 ? 2048 : 8192);
 }
 bool in_cache(const microbench::Parameters& p, const Context& context) {
   return parameter(p, "footprint_bytes") <= context.hardware.number("l2.capacity").value_or(0) / 2;
@@ -324,7 +334,7 @@ const std::vector<Stage>& stages() {
       {"memory_rows",
        "random rows out of the memory, against contiguous reads",
        {{"hbm.random_access_cost", 0, 256, {}, usually(16)}},
-       {{"gather", "bandwidth", several_from_memory}}},
+       {{"gather_length", "time", long_gather_alone}}},
       {"memory_writes",
        "stores of all SMs against loads",
        {{"hbm.write_cost", 0.1, 10, {}, usually(1)}},
@@ -334,7 +344,7 @@ const std::vector<Stage>& stages() {
        "both alone",
        {{"hbm.turnaround", 0, 4, {}, usually(0.2)}, {"hbm.turnaround_exponent", 0.01, 1, {}, usually(0.5)}},
        {{"hbm_copy", "bandwidth", several},
-        {"gather_store", "time", stored_apart, 8},
+        {"gather_length", "time", long_gather_with_stores, 32},
         {"loaded_latency", "background_bandwidth", loaded_copy},
         {"loaded_latency", "background_bandwidth", loaded_peer_copy, 6}}},
       {"cached_rows",

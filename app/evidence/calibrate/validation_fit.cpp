@@ -79,7 +79,7 @@ class ValidationFitting {
         const libraries::Path path = libraries::split_path(key.path);
         if (library_section(file, path.section) == nullptr)
           diagnostics_.error(key.place, fmt::format("{} has no '{}'", in_quotes(name.string()), path.section),
-                             "write that section there, or fit none of its values");
+                             "write that section there, or do not fit its values");
       }
     }
     return diagnostics_.size() == before;
@@ -177,8 +177,7 @@ class ValidationFitting {
                                    [](const Case& a, const Case& b) { return a.simulated == b.simulated; });
       if (same)
         diagnostics_.error(key.place, fmt::format("no case of fit {} changes with '{}'", in_quotes(fit.name), key.path),
-                           "fit it to cases that use it; an operator with a library of its own does not see the "
-                           "system's");
+                           "fit it to cases that use it; an operator with its own library does not use the system's");
     }
     return diagnostics_.size() == before;
   }

@@ -32,10 +32,10 @@ config::Place header_place(const Measurements& measurements, std::string_view na
 
 void join(Measurements& first, Measurements later, config::Diagnostics& diagnostics) {
   if (later.gpu != first.gpu) {
-    diagnostics.error(
-        header_place(later, "gpu"),
-        fmt::format("measured on {}, the first file on {}", config::in_quotes(later.gpu), config::in_quotes(first.gpu)),
-        "join files of one kind of GPU");
+    diagnostics.error(header_place(later, "gpu"),
+                      fmt::format("this was measured on {}, but the first file on {}", config::in_quotes(later.gpu),
+                                  config::in_quotes(first.gpu)),
+                      "join files of one kind of GPU");
     return;
   }
   std::map<Key, config::Place> known;
@@ -56,8 +56,8 @@ void join(Measurements& first, Measurements later, config::Diagnostics& diagnost
     }
     diagnostics.error(
         first.place(value),
-        fmt::format("{} of {} was measured in {} already", value.metric, value.benchmark, there->second.str()),
-        "leave one of them out");
+        fmt::format("{} of {} was already measured in {}", value.metric, value.benchmark, there->second.str()),
+        "remove one of them");
   }
 }
 

@@ -48,13 +48,14 @@ TEST(JoinedMeasurements, KeepTheFirstHeaderAndTheirOwnPlaces) {
 }
 
 TEST(JoinedMeasurements, AreOfOneKindOfGpu) {
-  EXPECT_EQ(errors_of(file("a.csv", call), file("b.csv", gap, "Another")),
-            "b.csv:3:8: measured on 'Another', the first file on 'A GPU'; join files of one kind of GPU\n");
+  EXPECT_EQ(
+      errors_of(file("a.csv", call), file("b.csv", gap, "Another")),
+      "b.csv:3:8: this was measured on 'Another', but the first file on 'A GPU'; join files of one kind of GPU\n");
 }
 
 TEST(JoinedMeasurements, MeasureNothingTwice) {
   EXPECT_EQ(errors_of(file("a.csv", call), file("b.csv", gap + call)),
-            "b.csv:9:1: host_call of launch was measured in a.csv:8:1 already; leave one of them out\n");
+            "b.csv:9:1: host_call of launch was already measured in a.csv:8:1; remove one of them\n");
   std::string many;
   for (int wgs = 1; wgs <= 30; ++wgs) many += "launch,wgs=" + std::to_string(wgs) + ",queue_gap,1,ns,1,1,1\n";
   const std::string errors = errors_of(file("a.csv", many), file("a.csv", many));

@@ -56,7 +56,7 @@ class Reader {
       ++line_;
       const std::size_t end = text.find('\n');
       if (end == std::string_view::npos) {
-        fail(1, "the last line has no end: the file may be cut off", "end each line with a newline");
+        fail(1, "the last line has no line end: the file may be cut off", "end each line with a newline");
         break;
       }
       read_line(text.substr(0, end));
@@ -85,14 +85,14 @@ class Reader {
     }
     if (state_ == State::magic) {
       if (line != magic_line)
-        return fatal(1, fmt::format("this is {}, no measurements file", in_quotes(line)), first_line());
+        return fatal(1, fmt::format("this is {}, not a measurements file", in_quotes(line)), first_line());
       state_ = State::header;
     } else if (state_ == State::header && line.starts_with('#')) {
       read_header(line);
     } else if (state_ == State::header) {
       end_header();
       if (line != columns) {
-        return fatal(1, fmt::format("the columns are {}", in_quotes(line)), fmt::format("they must be {}", columns));
+        return fatal(1, fmt::format("the columns are {}", in_quotes(line)), fmt::format("write {}", columns));
       }
       state_ = State::rows;
     } else {
@@ -105,14 +105,14 @@ class Reader {
   void read_header(std::string_view line) {
     const std::size_t colon = line.find(": ");
     if (!line.starts_with("# ") || colon == std::string_view::npos || colon == 2 || colon + 2 == line.size()) {
-      fail(1, fmt::format("{} is no header line", in_quotes(line)), "write '# key: value'");
+      fail(1, fmt::format("{} is not a header line", in_quotes(line)), "write '# key: value'");
       return;
     }
     const std::string key(line.substr(2, colon - 2));
     const std::string value(line.substr(colon + 2));
     for (const auto& [other, text] : out_.header) {
       if (other == key) {
-        fail(3, fmt::format("the header states {} twice", in_quotes(key)), "each key once");
+        fail(3, fmt::format("the header states {} twice", in_quotes(key)), "write each key once");
         return;
       }
     }
@@ -122,7 +122,7 @@ class Reader {
     if (key == "date") out_.date = value;
     if (key == "gpus") {
       if (parse_number(value, out_.gpus, 1, most_gpus) != Digits::good) {
-        fail(colon + 3, fmt::format("gpus is {}", in_quotes(value)), fmt::format("it must be 1 to {}", most_gpus));
+        fail(colon + 3, fmt::format("gpus is {}", in_quotes(value)), fmt::format("write 1 to {}", most_gpus));
       }
     }
   }
@@ -139,10 +139,10 @@ class Reader {
     std::size_t unclosed = 0;
     const std::vector<Cell> cells = formats::csv_fields(line, unclosed);
     if (line.starts_with('#')) {
-      fail(1, "a header line between the rows", "put it at the top of the file");
+      fail(1, "there is a header line between the rows", "put it at the top of the file");
     } else if (unclosed != 0 || cells.size() != 8) {
-      fail(1, fmt::format("a row of {} field{}, not 8", cells.size(), cells.size() == 1 ? "" : "s"),
-           fmt::format("a row is like {}", example));
+      fail(1, fmt::format("the row has {} field{}, not 8", cells.size(), cells.size() == 1 ? "" : "s"),
+           fmt::format("write a row like {}", example));
     } else {
       MeasuredValue row;
       row.line = line_;
@@ -178,17 +178,17 @@ class Reader {
     const std::size_t equals = cell.text.find('=');
     if (equals == std::string::npos || equals == 0) {
       return fail(cell.col, fmt::format("the parameter {} is not 'name=number'", in_quotes(cell.text)),
-                  "write them like wgs=132 wgs_per_sm=1, one space between two");
+                  "write parameters like wgs=132 wgs_per_sm=1, with one space in between");
     }
     const std::string name(cell.text.substr(0, equals));
     const std::string digits = cell.text.substr(equals + 1);
     const auto value = number_in<double>(digits);
     if (!value || *value < 0) {
       return fail(cell.col + equals + 1, fmt::format("the parameter {} is {}", in_quotes(name), in_quotes(digits)),
-                  "it must be a number, 0 or more, without a unit");
+                  "write a number, 0 or more, without a unit");
     }
     if (!row.parameters.emplace(name, *value).second) {
-      return fail(cell.col, fmt::format("the parameter {} stands there twice", in_quotes(name)), "state it once");
+      return fail(cell.col, fmt::format("the parameter {} appears twice", in_quotes(name)), "state it once");
     }
     return true;
   }
@@ -228,7 +228,7 @@ class Reader {
         return;
       } else {
         fail(unit.col, fmt::format("{} in {}", cell.text, in_quotes(unit.text)),
-             fmt::format("it is measured in {}", in_quotes(metric.unit)));
+             fmt::format("write {}, the unit in which it is measured", in_quotes(metric.unit)));
         return;
       }
     }
@@ -256,17 +256,17 @@ class Reader {
     if (repetitions && *repetitions >= 1) {
       row.repetitions = *repetitions;
     } else {
-      fail(cells[5].col, fmt::format("repetitions is {}", in_quotes(cells[5].text)), "it must be 1 or more");
+      fail(cells[5].col, fmt::format("repetitions is {}", in_quotes(cells[5].text)), "write 1 or more");
     }
     good = read_number(cells[6], "low", row.low) && good;
     good = read_number(cells[7], "high", row.high) && good;
     if (good && row.low > row.value) {
       fail(cells[6].col, fmt::format("low {} is above the value {}", row.low, row.value),
-           "low is the smallest of the repetitions");
+           "write the smallest of the repetitions as low");
     }
     if (good && row.high < row.value) {
       fail(cells[7].col, fmt::format("high {} is below the value {}", row.high, row.value),
-           "high is the largest of the repetitions");
+           "write the largest of the repetitions as high");
     }
   }
 
@@ -274,7 +274,7 @@ class Reader {
     const std::string key = fmt::format("{},{},{}", row.benchmark, to_string(row.parameters), row.metric);
     const auto [first, fresh] = seen_.emplace(key, line_);
     if (!fresh) {
-      fail(1, fmt::format("{} of {} was measured in line {} already", row.metric, row.benchmark, first->second),
+      fail(1, fmt::format("{} of {} was already measured in line {}", row.metric, row.benchmark, first->second),
            "state each value once: the median of its repetitions");
       return;
     }
@@ -284,9 +284,9 @@ class Reader {
   void finish() {
     if (state_ == State::header) {
       end_header();
-      fail(0, "there are no columns", fmt::format("after the header comes '{}'", columns));
+      fail(0, "there are no columns", fmt::format("write '{}' after the header", columns));
     } else if (complaints_.ok() && out_.values.empty()) {
-      fail(0, "there are no rows", fmt::format("a row is like {}", example));
+      fail(0, "there are no rows", fmt::format("write a row like {}", example));
     }
   }
 

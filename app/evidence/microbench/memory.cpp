@@ -105,6 +105,26 @@ Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   return {{"time", run_span(system, traffic).us()}};
 }
 
+// A grid of workgroups that each gather and then store, from the first to the last of them.
+Values gather_length(const SystemSpec& system, const Parameters& parameters) {
+  const machine::GpuSpec& gpu = system.node.gpu;
+  Traffic traffic = stream(parameters);
+  loads_in_batches(traffic, parameters);
+  traffic.bytes_per_wg = number(parameters, "gather_bytes");
+  traffic.shape.random_rows = true;
+  traffic.shape.read_overfetch = memory::row_overfetch(gpu.hbm, Bytes{number(parameters, "row_bytes")});
+  traffic.shape.read_miss = miss_ratio(gpu, number(parameters, "footprint_bytes"));
+  traffic.shape.write = number(parameters, "store_bytes") / traffic.bytes_per_wg;
+  const double all = traffic.bytes_per_wg * static_cast<double>(traffic.wgs);
+  traffic.shape.write_miss =
+      memory::written_back(gpu.l2, gpu.memory_side_cache, Bytes{all * traffic.shape.write}, Bytes{all});
+  const auto stamps = stamps_of(system, traffic).of("traffic");
+  Time all_together;
+  for (const Stamps::Stamp& stamp : stamps) all_together = all_together + (stamp.end - stamp.begin);
+  return {{"time", (last_end(stamps) - first_begin(stamps)).us()},
+          {"wg_time", all_together.us() / static_cast<double>(stamps.size())}};
+}
+
 Values hbm_read(const SystemSpec& system, const Parameters& parameters) {
   Traffic traffic = stream(parameters);
   loads_in_batches(traffic, parameters);
@@ -190,6 +210,11 @@ std::vector<Benchmark> memory_benchmarks() {
        {{"row_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "gather_bytes", "store_bytes", "side_by_side", "tasks"}},
        {{"time", "us"}},
        gather_store},
+      {"gather_length",
+       "Random rows, a batch at a time, and stores, by a grid of any length.",
+       {{"row_bytes", "footprint_bytes", "wgs", "wgs_per_sm", "in_flight_bytes", "gather_bytes", "store_bytes"}},
+       {{"time", "us"}, {"wg_time", "us"}},
+       gather_length},
       {"gpc_read",
        "Random rows, read by SMs of one group alone.",
        {{"gpc", "sms", "wgs_per_sm", "in_flight_bytes"}},

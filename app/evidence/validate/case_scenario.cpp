@@ -14,8 +14,8 @@ CaseStudy prepare_case(std::string name, std::shared_ptr<const config::Node> tre
   study::Scenario scenario = study::read_scenario(std::move(changed), made.changes, own);
   scenario.name = made.name;
   if (own.ok() && scenario.runs() != 1) {
-    own.error(made.tree->place, fmt::format("the scenario makes {} runs, and a case is one", scenario.runs()),
-              "name one without 'variants' and 'sweep', or take them out by 'set: {variants: null, sweep: null, "
+    own.error(made.tree->place, fmt::format("the scenario has {} runs, but a case is one run", scenario.runs()),
+              "name a scenario without 'variants' and 'sweep', or remove them with 'set: {variants: null, sweep: null, "
               "compare: null}' and set what the case needs");
   }
   if (own.ok()) {

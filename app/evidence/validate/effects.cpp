@@ -11,9 +11,9 @@ namespace moire::validate {
 namespace {
 
 const study::MetricInfo wrong_percent = {"wrong_percent", "Share of the cases whose change has the wrong sign"};
-const study::MetricInfo bad_choices_percent = {"bad_choices_percent",
-                                               "Share of the choices by the simulation that are measured more than "
-                                               "5 % above the best measured one"};
+const study::MetricInfo bad_choices_percent = {
+    "bad_choices_percent",
+    "Share of the choices by the simulation that were measured to be more than 5 % above the best measured one"};
 
 // A key of all columns of a case but one, and the value of that column.
 std::optional<std::string> without(const Case& one, const std::string& column, std::string& value) {
@@ -68,24 +68,26 @@ std::optional<double> bad_choices(const Effect& spec, const GroupResult& group) 
 
 void EffectSpec::describe(config::Describer<EffectSpec>& d) {
   d.component("effect",
-              "How a choice changes a group of a validation file, and how often the simulation has its sign.");
+              "How a choice changes a group of a validation file, and how often the simulation predicts the sign of "
+              "the change.");
   d.field("name", &EffectSpec::name, "Name of the effect").example("strategies");
   d.field("of", &EffectSpec::of, "Group whose metric changes").example("c3");
   d.field("by", &EffectSpec::by, "Column of the group's `case` that holds the choice").example("strategy");
-  d.field("against", &EffectSpec::against, "Its value that the others are compared with").example("compute_first");
+  d.field("against", &EffectSpec::against, "Value of the column with which the others are compared")
+      .example("compute_first");
   d.field("same_within", &EffectSpec::same_within,
-          "Changes up to so much, measured and simulated, are none, whatever their signs; 0 % if nothing is said")
+          "Changes up to this size, measured or simulated, count as none, whatever their signs; default: 0 %")
       .example("2 %")
       .optional();
   d.field("good_within", &EffectSpec::good_within,
-          fmt::format(
-              "A choice by the simulation is good where it was measured no more than so much above the best measured "
-              "one; {} % if nothing is said",
-              usual_good_within))
+          fmt::format("A choice by the simulation is good if it was measured to be at most this much above the best "
+                      "measured one; default: {} %",
+                      usual_good_within))
       .example("5 %")
       .optional();
   d.field("most_bad_choices", &EffectSpec::most_bad_choices,
-          "Share of the choices by the simulation that may be bad, measured more than `good_within` above the best one")
+          "Share of the choices by the simulation that may be bad, that is, measured to be more than `good_within` "
+          "above the best one")
       .example("20 %")
       .optional();
   d.field("most_wrong", &EffectSpec::most_wrong, "Share of the cases that may have the wrong sign")

@@ -50,12 +50,12 @@ std::optional<std::vector<Expectation>> read_expected(const std::filesystem::pat
     if (number) {
       one.value = *number;
     } else {
-      diagnostics.error(row[*value].place, config::in_quotes(row[*value].text) + " is no number",
-                        "write the table by 'moire validate FILE --predict'");
+      diagnostics.error(row[*value].place, config::in_quotes(row[*value].text) + " is not a number",
+                        "write the table with 'moire validate FILE --predict'");
     }
     const auto [same, fresh] = lines.emplace(Key{one.group, one.name, one.metric}, row.front().place.line);
     if (!fresh)
-      diagnostics.error(row.front().place, fmt::format("this case is on line {} already", same->second),
+      diagnostics.error(row.front().place, fmt::format("this case is already on line {}", same->second),
                         "keep one of them");
     expected.push_back(std::move(one));
   }

@@ -30,7 +30,7 @@ std::string unknown_remedy(const std::string& text, const libraries::Path& path)
   if (!known.empty())
     return config::suggestion(path.key, known,
                               "keys of " + (path.section.empty() ? "a profile" : in_quotes(path.section)));
-  return fmt::format("'moire explain library' lists them; {} is no section of a profile",
+  return fmt::format("name a section that 'moire explain library' lists; {} is not one",
                      in_quotes(text.substr(0, text.rfind('.'))));
 }
 
@@ -57,7 +57,7 @@ std::optional<FitKey> read_key(const std::string& text, const Node& value, const
     return fail(value.place, fmt::format("'keys.{}': {}", text, problem->what), problem->remedy);
   if (key.start <= 0)
     return fail(value.place, fmt::format("'keys.{}' begins at {}", text, in_quotes(value.text)),
-                "values are searched for by factors: begin above 0");
+                "begin above 0: the search multiplies the value by factors");
   const config::Limits& limits = field->limits;
   if (key.start < limits.low || key.start > limits.high)
     return fail(value.place, fmt::format("'keys.{}' begins at {}", text, in_quotes(value.text)),
@@ -70,10 +70,10 @@ std::optional<FitKey> read_key(const std::string& text, const Node& value, const
 }  // namespace
 
 void FitSpec::describe(config::Describer<FitSpec>& d) {
-  d.component("fit", "What `moire calibrate` fits of a library's profile to groups of a validation file.");
-  d.field("name", &FitSpec::name, "Name of the fit: the profile's source is fitted_<name>").example("ll");
-  d.field("groups", &FitSpec::groups, "Groups whose errors are made small; no other case is looked at").example("[ll]");
-  d.field("keys", &FitSpec::keys, "Values of the profile by their paths, and where the search for each begins")
+  d.component("fit", "What `moire calibrate` fits in a library's profile to groups of a validation file.");
+  d.field("name", &FitSpec::name, "Name of the fit; the source in the profile is fitted_<name>").example("ll");
+  d.field("groups", &FitSpec::groups, "Groups whose errors are minimised; other cases are ignored").example("[ll]");
+  d.field("keys", &FitSpec::keys, "Values of the profile, by their paths, with the start of the search for each")
       .example("{channels.ll.step_overhead: 0.4 us}");
 }
 
@@ -88,7 +88,7 @@ Fit read_fit(const FitSpec& spec, const Node& node, const std::vector<std::strin
   };
   if (!is_a_word(spec.name))
     diagnostics.error(place_of("name"), fmt::format("'name' is {}", in_quotes(spec.name)),
-                      "write small letters, digits and _ : it becomes the name of a source");
+                      "use lower-case letters, digits and _, because the name becomes that of a source");
   if (spec.groups.empty()) diagnostics.error(place_of("groups"), "'groups' names no group", "name one");
   const Node* groups = node.find("groups");
   for (std::size_t i = 0; i < spec.groups.size(); ++i) {

@@ -7,13 +7,14 @@
 namespace moire::validate {
 
 void LimitsSpec::describe(config::Describer<LimitsSpec>& d) {
-  d.component("limits",
-              "How large the errors of a group may be, without their signs; beyond one the validation fails.");
-  d.field("case", &LimitsSpec::each, "Of every single case").example("15 %").optional();
-  d.field("mean", &LimitsSpec::mean, "Mean of the group").example("6 %").optional();
-  d.field("median", &LimitsSpec::median, "Median of the group").example("5 %").optional();
-  d.field("percentile_95", &LimitsSpec::percentile_95, "95th percentile of the group").example("12 %").optional();
-  d.field("curve", &LimitsSpec::curve, "Mean of every curve (benchmark) of a group of measurements")
+  d.component("limits", "Limits on the absolute errors of a group; if one is exceeded, the validation fails.");
+  d.field("case", &LimitsSpec::each, "Limit on every single case").example("15 %").optional();
+  d.field("mean", &LimitsSpec::mean, "Limit on the mean of the group").example("6 %").optional();
+  d.field("median", &LimitsSpec::median, "Limit on the median of the group").example("5 %").optional();
+  d.field("percentile_95", &LimitsSpec::percentile_95, "Limit on the 95th percentile of the group")
+      .example("12 %")
+      .optional();
+  d.field("curve", &LimitsSpec::curve, "Limit on the mean of every curve (benchmark) of a group of measurements")
       .example("5 %")
       .optional();
 }

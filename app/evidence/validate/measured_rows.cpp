@@ -129,16 +129,16 @@ class Rows {
     const MeasuredSpec& measured = spec_.measured;
     const Place& place = place_of(node_, {"measured"});
     if (!measured.source)
-      diagnostics_.error(place, "a measured value states no source",
-                         "add 'source: \"where it was measured\"', or name the table it is in, 'file: FILE.csv'");
+      diagnostics_.error(
+          place, "a measured value states no source",
+          "add 'source: \"where it was measured\"', or name the table that contains it, 'file: FILE.csv'");
     if (measured.unit)
-      diagnostics_.error(place_of(node_, {"measured", "unit"}), "'unit' goes with 'file'",
-                         "write the unit behind the value, like 285.0 us");
-    if (!spec_.rows.empty())
-      diagnostics_.error(place_of(node_, {"rows"}), "'rows' goes with 'measured.file'", "take it out");
+      diagnostics_.error(place_of(node_, {"measured", "unit"}), "'unit' needs 'file'",
+                         "write the unit after the value, like 285.0 us");
+    if (!spec_.rows.empty()) diagnostics_.error(place_of(node_, {"rows"}), "'rows' needs 'measured.file'", "remove it");
     if (!spec_.case_columns.is_null())
-      diagnostics_.error(place_of(node_, {"case"}), "'case' goes with 'measured.file'",
-                         "take it out; the case has the name of its group");
+      diagnostics_.error(place_of(node_, {"case"}), "'case' needs 'measured.file'",
+                         "remove it; the case has the name of its group");
     MeasuredCase one;
     one.name = spec_.name;
     one.value = quantity(measured.value, "value");
@@ -162,15 +162,15 @@ class Rows {
 
   void not_positive(const Place& place, const std::string& text) {
     diagnostics_.error(place, fmt::format("the measured value is {}", in_quotes(text)),
-                       "it must be above 0, or there is no error in percent of it");
+                       "it must be above 0, because the error is a percentage of it");
   }
 
   // The factor that converts numbers of the file to the metric's unit.
   std::optional<double> factor() {
     const std::string wanted = unit_.unit.empty() ? "1" : unit_.unit;
     if (!spec_.measured.unit) {
-      diagnostics_.error(place_of(node_, {"measured"}), "missing key 'unit' in measured",
-                         fmt::format("say what the numbers of the file are in, 'unit: {}'", wanted));
+      diagnostics_.error(place_of(node_, {"measured"}), "the key 'unit' is missing in measured",
+                         fmt::format("add the unit of the numbers in the file, 'unit: {}'", wanted));
       return std::nullopt;
     }
     const std::string& unit = *spec_.measured.unit;
@@ -180,8 +180,8 @@ class Rows {
     if (unit == "1") value = 1;
     if (good) return value / unit_.base();
     diagnostics_.error(place_of(node_, {"measured", "unit"}),
-                       fmt::format("the unit {} does not fit the metric '{}'", in_quotes(unit), spec_.metric),
-                       fmt::format("that is in '{}'", wanted));
+                       fmt::format("the unit {} does not match the metric '{}'", in_quotes(unit), spec_.metric),
+                       fmt::format("use '{}'", wanted));
     return std::nullopt;
   }
 
@@ -214,9 +214,10 @@ class Rows {
       for (const std::size_t column : names) one.named_by.emplace_back(file->columns[column], row[column].text);
       const auto [same, fresh] = seen.emplace(one.name, row.front().place);
       if (!fresh)
-        diagnostics_.error(row.front().place,
-                           fmt::format("this row is called {}, as line {} is", in_quotes(one.name), same->second.line),
-                           "name columns in 'case' that tell the rows apart, or choose fewer rows by 'rows'");
+        diagnostics_.error(
+            row.front().place,
+            fmt::format("this row is called {}, like the row on line {}", in_quotes(one.name), same->second.line),
+            "name columns in 'case' that distinguish the rows, or choose fewer rows with 'rows'");
       if (value && row[*value].text.empty()) {
         out_.left_out.push_back(std::move(one.name));
         continue;
@@ -235,8 +236,8 @@ class Rows {
                          fmt::format("no row of {} is chosen", in_quotes(file->name)), what_there_is(*file));
     } else if (out_.cases.empty()) {
       diagnostics_.error(place_of(node_, {"measured", "value"}),
-                         fmt::format("none of the rows chosen ({}) has a measured value", rows),
-                         "'moire validate --predict' says what is expected before it is measured");
+                         fmt::format("none of the chosen rows ({}) has a measured value", rows),
+                         "'moire validate --predict' prints what is expected before it is measured");
     }
   }
 
@@ -294,8 +295,8 @@ class Rows {
     const Node& given = spec_.case_columns;
     if (given.is_null()) {
       if (!given.broken)
-        diagnostics_.error(node_.place, "missing key 'case' in a group with 'measured.file'",
-                           "name the column, or a list of columns, that tells its rows apart: 'case: name'");
+        diagnostics_.error(node_.place, "the key 'case' is missing in a group with 'measured.file'",
+                           "name the column, or a list of columns, that distinguishes its rows: 'case: name'");
       return columns;
     }
     const std::vector<Node> items = given.is_sequence() ? given.items : std::vector<Node>{given};
@@ -320,8 +321,8 @@ class Rows {
 
   std::optional<double> number(const CsvCell& cell, double scale) {
     if (const auto value = number_in<double>(cell.text)) return *value * scale;
-    diagnostics_.error(cell.place, in_quotes(cell.text) + " is no number",
-                       "write digits like 285.0; nothing where nothing was measured");
+    diagnostics_.error(cell.place, in_quotes(cell.text) + " is not a number",
+                       "write digits like 285.0, or nothing if nothing was measured");
     return std::nullopt;
   }
   std::optional<double> optional_number(const CsvCell& cell, double scale) {
@@ -364,8 +365,8 @@ class Rows {
       const auto column = std::find(columns.begin(), columns.end(), name);
       if (column == columns.end()) {
         if (columns.empty())
-          diagnostics_.error(written, fmt::format("'${}' stands for a column, and there is no table", name),
-                             "write the value, $$ for a dollar");
+          diagnostics_.error(written, fmt::format("'${}' stands for a column, but there is no table", name),
+                             "write the value, or $$ for a dollar");
         return std::nullopt;
       }
       used = &(*row_)[static_cast<std::size_t>(column - columns.begin())];

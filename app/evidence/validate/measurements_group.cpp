@@ -160,7 +160,7 @@ std::vector<std::size_t> choose(const MeasurementsGroupSpec& spec, const config:
   if (chosen.empty())
     diagnostics.error(
         node.place, "no row of the measurements can be simulated",
-        "name benchmarks that docs/reference/measurements.md lists; a library's benchmarks need 'library' too");
+        "name benchmarks that docs/reference/measurements.md lists; benchmarks of a library also need 'library'");
   return chosen;
 }
 
@@ -178,25 +178,26 @@ void check_parameters(const measurements::Measurements& measurements, const std:
 
 void MeasurementsGroupSpec::describe(config::Describer<MeasurementsGroupSpec>& d) {
   d.component("measurements_group",
-              "Microbenchmarks of a measurements file beside the same ones on a simulated machine.");
+              "Microbenchmarks of a measurements file, compared with the same benchmarks on a simulated machine.");
   d.field("name", &MeasurementsGroupSpec::name, "Name of the group").example("microbenchmarks");
-  d.field("like", &MeasurementsGroupSpec::like, "Part of `shared` whose keys it has where it says nothing else")
+  d.field("like", &MeasurementsGroupSpec::like, "Part of `shared` whose keys the group has unless it sets them itself")
       .example("grid")
       .optional();
-  d.field("measurements", &MeasurementsGroupSpec::measurements, "What validation/collect wrote, *.measurements.csv")
+  d.field("measurements", &MeasurementsGroupSpec::measurements,
+          "The file that validation/collect wrote, *.measurements.csv")
       .example("../traces/h200x4/h200x4.measurements.csv")
       .exists();
-  d.field("system", &MeasurementsGroupSpec::system, "The machine; one node of it runs the benchmarks")
+  d.field("system", &MeasurementsGroupSpec::system, "The machine; one of its nodes runs the benchmarks")
       .example("../configs/systems/4xh200.yaml");
   d.field("library", &MeasurementsGroupSpec::library,
-          "The collective library of the benchmarks of one (nccl_all_to_all, all_gather_nccl, ...)")
+          "The collective library for benchmarks of a library (nccl_all_to_all, all_gather_nccl, ...)")
       .example("../configs/libraries/nccl.yaml")
       .optional();
-  d.field("benchmarks", &MeasurementsGroupSpec::benchmarks, "Only these; none named: all that can be simulated")
+  d.field("benchmarks", &MeasurementsGroupSpec::benchmarks, "The benchmarks to run; absent: all that can be simulated")
       .example("[gather, hbm_read]")
       .optional();
   d.field("without", &MeasurementsGroupSpec::without, "Not these").example("[loaded_fence]").optional();
-  d.field("limits", &MeasurementsGroupSpec::limits, "How large the errors may be")
+  d.field("limits", &MeasurementsGroupSpec::limits, "Limits on the errors")
       .example("{curve: 5 %, case: 15 %}")
       .optional();
 }

@@ -234,7 +234,7 @@ void add_verdict(const ValidationResult& result, report::Document& document) {
     document.add(report::Note{"No limits are declared."}, in::page);
   if (result.unused_expected > 0)
     document.add(
-        report::Note{fmt::format("{} of the values expected have no case here.", result.unused_expected), Mark::note},
+        report::Note{fmt::format("{} of the expected values have no case here.", result.unused_expected), Mark::note},
         in::page);
 }
 
@@ -266,13 +266,12 @@ report::Document document_of(const Validation& validation, const ValidationResul
   document.title = validation.description;
   document.add(Field{"validation", validation.name});
   document.add(Field{"description", validation.description});
-  document.add(
-      report::Note{fmt::format("moire validate {}, Moire {}. An error is simulated / measured - 1, or the difference "
-                               "in points of percent. Mean, median, 95th percentile and worst are of errors without "
-                               "their signs, the bias is the mean with signs.",
-                               validation.name, version),
-                   Mark::note},
-      in::page);
+  document.add(report::Note{fmt::format("moire validate {}, Moire {}. An error is simulated / measured - 1, or the "
+                                        "difference in percentage points. Mean, median, 95th percentile and worst are "
+                                        "of absolute errors; the bias is the mean of signed errors.",
+                                        validation.name, version),
+                            Mark::note},
+               in::page);
   add_verdict(result, document);
   document.add(page_summary(result), in::page);
   document.add(report::Figures{overall_figures(result)}, in::page);

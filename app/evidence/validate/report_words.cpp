@@ -80,7 +80,7 @@ std::string count_text(const GroupResult& group) {
   std::string text = report::plural(group.cases.size(), "case");
   if (!group.left_out.empty())
     text += fmt::format(", {} left out {}", group.left_out.size(),
-                        !has_own_errors(group)         ? "that have no other to compare with"
+                        !has_own_errors(group)         ? "that have no other case to compare with"
                         : group.kind == "measurements" ? "that are 0 or cannot be simulated"
                                                        : "without a measured value");
   return text;

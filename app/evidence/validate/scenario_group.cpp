@@ -141,35 +141,34 @@ class ScenarioGroup : public Group {
 }  // namespace
 
 void MeasuredSpec::describe(config::Describer<MeasuredSpec>& d) {
-  d.component("measured", "Where the measured values of a group are: in a table, or here.");
+  d.component("measured", "Where the measured values of a group are: in a table or in this file.");
   d.field("file", &MeasuredSpec::file,
-          "CSV of measured values, *.csv or *.csv.zst; without it `value` is the value itself")
+          "CSV file of measured values, *.csv or *.csv.zst; without it `value` is the value itself")
       .example("../validation/h200/operator.csv");
   d.field("value", &MeasuredSpec::value,
-          "Column of the values; a row without one is left out. Without `file` the value")
+          "Column of the values; a row without one is left out. Without `file`: the value")
       .example("fused_us");
   d.field("low", &MeasuredSpec::low, "Column of the smallest repetition").example("fused_low_us");
   d.field("high", &MeasuredSpec::high, "Column of the largest repetition").example("fused_high_us");
   d.field("reference", &MeasuredSpec::reference,
-          "Column of what was measured of something else, that `speedups` compare with")
+          "Column of the measured values of something else, with which `speedups` compare")
       .example("nccl_us");
-  d.field("unit", &MeasuredSpec::unit, "What the columns are in; 1 for counts. Required with `file`").example("us");
+  d.field("unit", &MeasuredSpec::unit, "Unit of the columns; 1 for counts. Required with `file`").example("us");
   d.field("source", &MeasuredSpec::source, "Where the value was measured. Required without `file`")
       .example("our own run, 2026-11-21");
 }
 
 void ScenarioGroupSpec::describe(config::Describer<ScenarioGroupSpec>& d) {
-  d.component("validation_group", "Cases of a validation file that are one scenario with changes.");
+  d.component("validation_group", "Cases of a validation file that run one scenario with changes.");
   d.field("name", &ScenarioGroupSpec::name, "Name of the group").example("fused");
-  d.field("like", &ScenarioGroupSpec::like, "Part of `shared` whose keys it has where it says nothing else")
+  d.field("like", &ScenarioGroupSpec::like, "Part of `shared` whose keys the group has unless it sets them itself")
       .example("grid")
       .optional();
   d.field("scenario", &ScenarioGroupSpec::scenario, "A scenario without variants and sweep: a file, or its keys")
       .example("../configs/scenarios/embedding_h200.yaml");
-  d.field("measured", &ScenarioGroupSpec::measured, "What was measured")
+  d.field("measured", &ScenarioGroupSpec::measured, "The measured values")
       .example("{file: ../validation/h200/operator.csv, value: fused_us, unit: us}");
-  d.field("rows", &ScenarioGroupSpec::rows,
-          "Only rows of the table with these values: column to value, or to a list of values")
+  d.field("rows", &ScenarioGroupSpec::rows, "Rows of the table to use: column to value, or to a list of values")
       .example("{gpus: 4}")
       .optional();
   d.field("case", &ScenarioGroupSpec::case_columns,
@@ -181,11 +180,9 @@ void ScenarioGroupSpec::describe(config::Describer<ScenarioGroupSpec>& d) {
       .example("{program.queues.main.0.gemm.m: $m}")
       .optional();
   d.field("metric", &ScenarioGroupSpec::metric,
-          "What of the run stands beside the measured value (`moire explain metrics`)")
+          "Metric of the run that is compared with the measured value (`moire explain metrics`)")
       .or_default();
-  d.field("limits", &ScenarioGroupSpec::limits, "How large the errors may be")
-      .example("{case: 15 %, mean: 6 %}")
-      .optional();
+  d.field("limits", &ScenarioGroupSpec::limits, "Limits on the errors").example("{case: 15 %, mean: 6 %}").optional();
 }
 
 std::unique_ptr<Group> read_scenario_group(const config::Node& node, const std::string& path, const Loading& loading,

@@ -66,8 +66,8 @@ void complete(Node& group, std::vector<Part>& parts, config::Diagnostics& diagno
     if (set != nullptr && set->is_map() && set_of_part != nullptr) put_wholes_first(*set, set_of_part->entries.size());
     return;
   }
-  diagnostics.error(like->place, fmt::format("'like' names no part of 'shared': {}", in_quotes(like->text)),
-                    names.empty() ? "write its keys below a 'shared' at the top of the file"
+  diagnostics.error(like->place, fmt::format("'like' does not name a part of 'shared': {}", in_quotes(like->text)),
+                    names.empty() ? "write its keys below 'shared' at the top of the file"
                                   : config::suggestion(like->text, names, "parts"));
 }
 
@@ -83,10 +83,10 @@ void complete_groups(Node& file, config::Diagnostics& diagnostics) {
     const auto& [name, place, value] = part.entry;
     if (!value.is_map())
       diagnostics.error(value.place, fmt::format("'shared.{}' is {}, not a map", name, found(value)),
-                        "write keys of a group there, {scenario: ..., set: {...}}");
+                        "write the keys of a group there, {scenario: ..., set: {...}}");
     if (!part.used)
-      diagnostics.error(place, fmt::format("no group is like {}", in_quotes(name)),
-                        fmt::format("write 'like: {}' in those that are, or leave the part out", name));
+      diagnostics.error(place, fmt::format("no group uses {}", in_quotes(name)),
+                        fmt::format("write 'like: {}' in the groups that use it, or remove the part", name));
   }
 }
 

@@ -65,12 +65,12 @@ TEST(Shared, MapsAreJoinedOneLevelDeep) {
 
 TEST(Shared, WhatIsWrongIsToldAtItsPlace) {
   Node file = tree("shared: {grid: {metric: a}, spare: {}, word: x}\ngroups: [{like: gird}, {like: word}]\n");
-  EXPECT_EQ(completed(file),
-            "file.yaml:1:10: no group is like 'grid'; write 'like: grid' in those that are, or leave the part out\n"
-            "file.yaml:1:29: no group is like 'spare'; write 'like: spare' in those that are, or leave the part out\n"
-            "file.yaml:1:46: 'shared.word' is 'x', not a map; write keys of a group there, {scenario: ..., set: "
-            "{...}}\n"
-            "file.yaml:2:17: 'like' names no part of 'shared': 'gird'; did you mean 'grid'?\n");
+  EXPECT_EQ(
+      completed(file),
+      "file.yaml:1:10: no group uses 'grid'; write 'like: grid' in the groups that use it, or remove the part\n"
+      "file.yaml:1:29: no group uses 'spare'; write 'like: spare' in the groups that use it, or remove the part\n"
+      "file.yaml:1:46: 'shared.word' is 'x', not a map; write the keys of a group there, {scenario: ..., set: {...}}\n"
+      "file.yaml:2:17: 'like' does not name a part of 'shared': 'gird'; did you mean 'grid'?\n");
 }
 
 TEST(ParseKnown, UnknownKeysHideNothing) {

@@ -7,12 +7,10 @@
 namespace moire::validate {
 
 void SpeedupSpec::describe(config::Describer<SpeedupSpec>& d) {
-  d.component("speedup", "How many times faster than `measured.reference` the cases of groups are.");
-  d.field("name", &SpeedupSpec::name, "Name of it").example("over NCCL");
+  d.component("speedup", "How many times faster than `measured.reference` the cases of some groups are.");
+  d.field("name", &SpeedupSpec::name, "Name of the comparison").example("over NCCL");
   d.field("of", &SpeedupSpec::of, "Groups whose 'measured' names a column 'reference'").example("[small, large]");
-  d.field("limits", &SpeedupSpec::limits, "How large the errors of the factors may be")
-      .example("{case: 15 %}")
-      .optional();
+  d.field("limits", &SpeedupSpec::limits, "Limits on the errors of the factors").example("{case: 15 %}").optional();
 }
 
 GroupResult speedup(const Speedup& spec, const std::vector<GroupResult>& groups) {
@@ -36,7 +34,7 @@ GroupResult speedup(const Speedup& spec, const std::vector<GroupResult>& groups)
       result.cases.push_back(std::move(made));
     }
   }
-  result.about = "speed-up of " + config::join(names) + " over what was measured of the reference";
+  result.about = "speed-up of " + config::join(names) + " over the measured reference";
   result.summarise();
   apply(spec.limits, result);
   return result;

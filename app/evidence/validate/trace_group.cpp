@@ -60,10 +60,10 @@ class TraceGroup : public Group {
     const wg_compare::Recorded simulated = wg_compare::simulate_recorded(*study_.study.run(0), trace_.record.kernel);
     if (!simulated.deadlock.empty()) throw Deadlocked{trace_.record.kernel, simulated.deadlock};
     if (!simulated.record) {
-      running.diagnostics->error(place_,
-                                 fmt::format("none of the scenario's kernels can be told to be the trace's {}",
-                                             in_quotes(trace_.record.kernel)),
-                                 "it has " + config::join(simulated.kernels));
+      running.diagnostics->error(
+          place_,
+          fmt::format("no kernel of the scenario can be identified as the trace's {}", in_quotes(trace_.record.kernel)),
+          "it has " + config::join(simulated.kernels));
       return result;
     }
     wg_compare::Comparison comparison = compare(trace_.record, *simulated.record);
@@ -123,8 +123,8 @@ std::vector<config::Override> changes_of(const TraceGroupSpec& spec, const confi
     if (sets.empty()) {
       const config::Node* shape = node.find("shape");
       diagnostics.error(shape ? shape->place : node.place,
-                        fmt::format("{} does not tell its shape", in_quotes(spec.trace.string())),
-                        "take 'shape' out and write the sizes into 'set'");
+                        fmt::format("{} does not state its shape", in_quotes(spec.trace.string())),
+                        "remove 'shape' and write the sizes into 'set'");
     }
     changes = config::parse_sets(sets, diagnostics);
   }
@@ -140,24 +140,24 @@ std::vector<config::Override> changes_of(const TraceGroupSpec& spec, const confi
 void TraceGroupSpec::describe(config::Describer<TraceGroupSpec>& d) {
   std::vector<std::string> names;
   for (const study::MetricInfo& info : wg_compare::metric_infos()) names.push_back(info.name);
-  d.component("trace_group", "A recorded WG trace beside its simulation, workgroup by workgroup.");
+  d.component("trace_group", "A recorded WG trace compared with its simulation, workgroup by workgroup.");
   d.field("name", &TraceGroupSpec::name, "Name of the group").example("balanced shape");
-  d.field("like", &TraceGroupSpec::like, "Part of `shared` whose keys it has where it says nothing else")
+  d.field("like", &TraceGroupSpec::like, "Part of `shared` whose keys the group has unless it sets them itself")
       .example("grid")
       .optional();
   d.field("trace", &TraceGroupSpec::trace, "The WG trace, *.wgtrace.csv.zst")
       .example("../traces/h200x4/fused_embedding_alltoall.wgtrace.csv.zst")
       .exists();
-  d.field("scenario", &TraceGroupSpec::scenario, "A scenario without variants and sweep that has the trace's kernel")
+  d.field("scenario", &TraceGroupSpec::scenario, "A scenario without variants and sweep that runs the trace's kernel")
       .example("../configs/scenarios/embedding_h200.yaml");
   d.field("shape", &TraceGroupSpec::shape,
           "Path of an embedding_all_to_all that takes its sizes from the trace's header")
       .example("program.queues.main.0.embedding_all_to_all")
       .optional();
-  d.field("set", &TraceGroupSpec::set, "Changes to the scenario, path to value; after those of `shape`")
+  d.field("set", &TraceGroupSpec::set, "Changes to the scenario, path to value; they apply after those of `shape`")
       .example("{program.queues.main.0.embedding_all_to_all.schedule: fused}")
       .optional();
-  d.field("limits", &TraceGroupSpec::limits, "How far apart the two may be, without signs: " + config::join(names))
+  d.field("limits", &TraceGroupSpec::limits, "Limits on the absolute differences of the two: " + config::join(names))
       .example("{makespan_error_percent: 10 %}")
       .optional();
 }

@@ -47,8 +47,8 @@ void read_groups(const Node& tree, const Loading& loading, Validation& out, Diag
     const Node& node = groups->items[i];
     const std::string name = name_of(node);
     if (!name.empty() && std::find(out.group_names.begin(), out.group_names.end(), name) != out.group_names.end())
-      diagnostics.error(node.find("name")->place, fmt::format("two groups are called {}", in_quotes(name)),
-                        "give each a name of its own");
+      diagnostics.error(node.find("name")->place, fmt::format("two groups have the name {}", in_quotes(name)),
+                        "give each group its own name");
     out.group_names.push_back(name);
     if (auto group = kind_of(node).read(node, fmt::format("groups.{}", i), loading, diagnostics))
       out.groups.push_back(std::move(group));
@@ -66,7 +66,7 @@ std::size_t group_number(const Validation& validation, const std::string& group,
   const std::vector<std::string>& names = validation.group_names;
   const auto known = std::find(names.begin(), names.end(), group);
   if (known != names.end()) return static_cast<std::size_t>(known - names.begin());
-  diagnostics.error(place_in(node, key), fmt::format("'{}' names no group: {}", key, in_quotes(group)),
+  diagnostics.error(place_in(node, key), fmt::format("'{}' does not name a group: {}", key, in_quotes(group)),
                     config::suggestion(group, names, "groups"));
   return 0;
 }
@@ -74,7 +74,7 @@ std::size_t group_number(const Validation& validation, const std::string& group,
 void take_name(const std::string& name, const Node& node, std::vector<std::string>& names, Diagnostics& diagnostics) {
   if (std::find(names.begin(), names.end(), name) != names.end())
     diagnostics.error(node.place, fmt::format("{} is the name of another group, difference or effect", in_quotes(name)),
-                      "give each a name of its own");
+                      "give each its own name");
   names.push_back(name);
 }
 
@@ -121,7 +121,7 @@ void read_differences(const ValidationSpec& spec, const Node& tree, std::vector<
                                 group_number(out, one.against, node, "against", diagnostics),
                                 {}};
     if (made.of == made.against && one.of == one.against)
-      diagnostics.error(node.place, "'of' and 'against' are the same group", "compare two");
+      diagnostics.error(node.place, "'of' and 'against' are the same group", "compare two different groups");
     take_name(one.name, node, names, diagnostics);
     made.limits = read_limits(one.limits, "points", diagnostics).value_or(Limits{});
     out.differences.push_back(std::move(made));
@@ -146,7 +146,7 @@ void read_speedups(const ValidationSpec& spec, const Node& tree, std::vector<std
           known && groups && number < groups->items.size() ? groups->items[number].find("measured") : nullptr;
       if (known && (measured == nullptr || measured->find("reference") == nullptr))
         diagnostics.error(place_in(node, "of"), fmt::format("group {} has no 'measured.reference'", in_quotes(group)),
-                          "name the column that it is compared with there");
+                          "name the column with which the group is compared there");
     }
     made.limits = read_limits(one.limits, "%", diagnostics).value_or(Limits{});
     out.speedups.push_back(std::move(made));
@@ -164,15 +164,15 @@ void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
     Fit fit = read_fit(*spec, list->items[i], out.group_names, diagnostics);
     for (const Fit& other : out.fits) {
       if (other.name == fit.name)
-        diagnostics.error(fit.place, fmt::format("two fits are called {}", in_quotes(fit.name)),
-                          "give each a name of its own");
+        diagnostics.error(fit.place, fmt::format("two fits have the name {}", in_quotes(fit.name)),
+                          "give each fit its own name");
     }
     for (const FitKey& key : fit.keys) {
       const auto [known, fresh] = fitted.emplace(key.path, fit.name);
       if (!fresh)
         diagnostics.error(key.place,
                           fmt::format("'{}' is fitted twice, first by {}", key.path, in_quotes(known->second)),
-                          "fit it once, to the groups that tell it best");
+                          "fit it once, to the groups that determine it best");
     }
     // If some groups are missing, the number is that of a name and not of a group.
     for (const std::size_t number : fit.groups) {
@@ -270,37 +270,42 @@ class Simulations {
 
 void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
   d.component("difference",
-              "By how much one group of a validation file is less than another, in percent, case by case.");
+              "Reduction of one group of a validation file relative to another, in percent, case by case.");
   d.field("name", &DifferenceSpec::name, "Name of the difference").example("reduction by fusion");
-  d.field("of", &DifferenceSpec::of, "Group that is expected to be less").example("fused");
-  d.field("against", &DifferenceSpec::against, "Group it is compared with; cases are matched by name").example("bulk");
+  d.field("of", &DifferenceSpec::of, "Group that is expected to be smaller").example("fused");
+  d.field("against", &DifferenceSpec::against, "Group with which it is compared; cases are matched by name")
+      .example("bulk");
   d.field("limits", &DifferenceSpec::limits,
-          "How far simulated and measured reduction may be apart, in points of percent")
+          "Limit on the difference between simulated and measured reduction, in percentage points")
       .example("{mean: 4 points}")
       .optional();
 }
 
 void ValidationSpec::describe(config::Describer<ValidationSpec>& d) {
-  d.component("validation", "What `moire validate` runs: measured cases beside their simulation.");
+  d.component("validation", "Input of `moire validate`: measured cases and how to simulate them.");
   d.field("description", &ValidationSpec::description, "What is validated; the title of its tables");
-  d.field("shared", &ValidationSpec::shared, "Keys that several groups have in common: name to keys; groups say `like`")
+  d.field("shared", &ValidationSpec::shared,
+          "Keys that several groups have in common: name to keys; groups refer to them with `like`")
       .example("{grid: {scenario: ..., set: {...}}}")
       .optional();
-  d.field("groups", &ValidationSpec::groups, "Groups of cases; a group is told by its keys, see validation_group")
+  d.field("groups", &ValidationSpec::groups,
+          "Groups of cases; the keys of a group determine its kind, see validation_group")
       .example("[{name: fused, scenario: ..., measured: {...}}]");
-  d.field("differences", &ValidationSpec::differences, "What one group is less than another")
+  d.field("differences", &ValidationSpec::differences, "Reductions of groups relative to others")
       .example("[{name: reduction by fusion, of: fused, against: bulk}]")
       .optional();
-  d.field("effects", &ValidationSpec::effects, "How a choice changes a group, and how often its sign is right")
+  d.field("effects", &ValidationSpec::effects,
+          "How a choice changes a group, and how often the simulation predicts the sign")
       .example("[{name: strategies, of: c3, by: strategy, against: compute_first}]")
       .optional();
-  d.field("speedups", &ValidationSpec::speedups, "How many times faster than a column of their tables groups are")
+  d.field("speedups", &ValidationSpec::speedups, "How many times faster groups are than a column of their tables")
       .example("[{name: over NCCL, of: [small, large]}]")
       .optional();
-  d.field("fit", &ValidationSpec::fit, "What `moire calibrate` fits of a library's profile, in this order")
+  d.field("fit", &ValidationSpec::fit, "What `moire calibrate` fits in a library's profile, in this order")
       .example("[{name: ll, groups: [ll], keys: {channels.ll.step_overhead: 0.4 us}}]")
       .optional();
-  d.field("expected", &ValidationSpec::expected, "Table that `moire validate --predict` printed before the measurement")
+  d.field("expected", &ValidationSpec::expected,
+          "The table that `moire validate --predict` printed before the measurement")
       .example("expected.csv");
 }
 

@@ -30,7 +30,7 @@ std::vector<std::int64_t> tasks_of_ranks(const Record& record) {
 std::vector<config::Problem> mismatches_of(const Record& measured, const Record& simulated, const Profile& m,
                                            const Profile& s) {
   if (measured.ranks != simulated.ranks) {
-    return {{fmt::format("the simulation has {} ranks, the trace {}", simulated.ranks, measured.ranks),
+    return {{fmt::format("the simulation has {} ranks, but the trace has {}", simulated.ranks, measured.ranks),
              fmt::format("give the scenario a system of {} GPUs", measured.ranks)}};
   }
   std::vector<config::Problem> found;
@@ -39,7 +39,7 @@ std::vector<config::Problem> mismatches_of(const Record& measured, const Record&
   for (Rank rank = 0; rank < measured.ranks; ++rank) {
     if (wanted[rank] == got[rank]) continue;
     found.push_back(
-        {fmt::format("rank {} has {} tasks in the simulation, {} in the trace", rank, got[rank], wanted[rank]),
+        {fmt::format("rank {} has {} tasks in the simulation, but {} in the trace", rank, got[rank], wanted[rank]),
          give_the_shape});
     break;  // one rank is enough
   }
@@ -52,7 +52,7 @@ std::vector<config::Problem> mismatches_of(const Record& measured, const Record&
       const double want = bytes_of(m, {source, peer});
       const double have = bytes_of(s, {source, peer});
       if (std::abs(want - have) < 0.5) continue;
-      found.push_back({fmt::format("rank {} stores {:.0f} B to rank {} in the simulation, {:.0f} B in the trace",
+      found.push_back({fmt::format("rank {} stores {:.0f} B to rank {} in the simulation, but {:.0f} B in the trace",
                                    source, have, peer, want),
                        give_the_shape});
       return found;
@@ -133,20 +133,21 @@ std::vector<Pair> pairs_of(const Record& measured, const Record& simulated, cons
 
 const std::vector<study::MetricInfo>& metric_infos() {
   static const std::vector<study::MetricInfo> infos = {
-      {"makespan_error_percent", "First start to last end over all ranks: simulated over measured, less 1"},
-      {"task_time_error_percent", "Mean time of a task: simulated over measured, less 1"},
+      {"makespan_error_percent",
+       "Time from the first start to the last end over all ranks: simulated over measured, minus 1"},
+      {"task_time_error_percent", "Mean time of a task: simulated over measured, minus 1"},
       {"start_distribution_difference_percent",
-       "How far the start of a task is off on average, distribution against distribution (Wasserstein-1), of the "
-       "measured makespan"},
-      {"end_distribution_difference_percent", "The same of the ends of the tasks"},
+       "Mean error of a task's start, comparing the two distributions (Wasserstein-1), relative to the measured "
+       "makespan"},
+      {"end_distribution_difference_percent", "Mean error of a task's end, computed in the same way"},
       {"occupancy_difference_percent",
-       "Area between the two curves of tasks in flight on a GPU, of slots x measured makespan"},
+       "Area between the two curves of tasks in flight on a GPU, relative to slots x measured makespan"},
       {"link_bytes_difference_percent",
-       "How early or late a byte is stored to a peer on average (area between the two curves of bytes over a link), "
-       "of the measured makespan; mean over the links"},
-      {"link_bytes_worst_difference_percent", "The same of the link where it is largest"},
+       "Mean error of the time at which a byte is stored to a peer (area between the two curves of bytes over a link), "
+       "relative to the measured makespan; mean over the links"},
+      {"link_bytes_worst_difference_percent", "The same for the link with the largest error"},
       {"cu_task_time_difference_percent",
-       "How far the mean task time of a CU is off on average, distribution against distribution, of the measured mean"},
+       "Mean error of the mean task time of a CU, comparing the two distributions, relative to the measured mean"},
   };
   return infos;
 }

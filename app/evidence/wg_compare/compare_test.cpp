@@ -148,20 +148,20 @@ TEST(Compare, OtherWorkIsAMismatch) {
   Record fewer = example();
   fewer.tasks.pop_back();
   EXPECT_THAT(compare(example(), fewer).mismatches,
-              ElementsAre(Says("rank 1 has 7 tasks in the simulation, 8 in the trace; give")));
+              ElementsAre(Says("rank 1 has 7 tasks in the simulation, but 8 in the trace; give")));
   Record elsewhere = example();
   elsewhere.stores.front().bytes = 65;
   const Comparison bytes = compare(example(), elsewhere);
   EXPECT_THAT(bytes.mismatches,
-              ElementsAre(Says("rank 0 stores 257 B to rank 1 in the simulation, 256 B in the trace; give")));
+              ElementsAre(Says("rank 0 stores 257 B to rank 1 in the simulation, but 256 B in the trace; give")));
   EXPECT_THAT(bytes.metrics, IsEmpty());
   EXPECT_THAT(bytes.figures, IsEmpty());
   Record larger = example();
   larger.ranks = 3;
-  EXPECT_THAT(compare(example(), larger).mismatches, ElementsAre(Says("3 ranks, the trace 2; give")));
+  EXPECT_THAT(compare(example(), larger).mismatches, ElementsAre(Says("3 ranks, but the trace has 2; give")));
   Record silent = example();
   silent.stores.clear();
-  EXPECT_THAT(compare(silent, example()).mismatches, ElementsAre(Says("256 B to rank 1 in the simulation, 0 B")));
+  EXPECT_THAT(compare(silent, example()).mismatches, ElementsAre(Says("256 B to rank 1 in the simulation, but 0 B")));
 }
 
 TEST(Compare, AKernelWithoutRemoteStoresIsCompared) {

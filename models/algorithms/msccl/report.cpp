@@ -57,7 +57,7 @@ std::string told(const std::vector<Contribution>& contributions, bool undefined)
     if (first.times > 2) text += fmt::format(" {} times", first.times);
     i = end;
   }
-  if (undefined) text += text.empty() ? "what nobody wrote" : " and what nobody wrote";
+  if (undefined) text += text.empty() ? "unwritten data" : " and unwritten data";
   return text;
 }
 
@@ -68,10 +68,10 @@ void tell_wrong(const Algorithm& algorithm, const PatternVerdict& verdict, Compl
   std::string what = fmt::format("wrong result {}: output chunk {} of gpu {} must hold {}", place_of(verdict.pattern),
                                  wrong.chunk, wrong.gpu, told(wrong.expected, false));
   const std::string found = told(wrong.found, wrong.undefined);
-  if (wrong.by.known() || !wrong.found.empty()) what += ", and holds " + found;
+  if (wrong.by.known() || !wrong.found.empty()) what += ", but holds " + found;
   if (verdict.result.wrong_chunks > 1) what += fmt::format(" ({} chunks are wrong)", verdict.result.wrong_chunks);
   if (!wrong.by.known()) {
-    complaints.error(spot(algorithm.gpus[wrong.gpu]), what + "; nobody wrote it", {});
+    complaints.error(spot(algorithm.gpus[wrong.gpu]), what + "; no step writes it", {});
     return;
   }
   const Step& step = step_at(algorithm, wrong.by);
@@ -84,13 +84,13 @@ void tell_wrong(const Algorithm& algorithm, const PatternVerdict& verdict, Compl
       did = who + " wrote it last";
       break;
     case Fault::added_wrongly:
-      did = who + " joins what does not belong into one sum";
+      did = who + " adds data that do not belong to the sum";
       break;
     case Fault::wrong_place:
-      did = who + " puts it into the wrong place";
+      did = who + " writes the data to the wrong place";
       break;
     case Fault::overwrote:
-      did = who + fmt::format(" replaces (type {}) what it should be added to", to_string(step.type));
+      did = who + fmt::format(" overwrites (type {}) what it should be added to", to_string(step.type));
       break;
   }
   complaints.error(spot(step), what, did);
@@ -105,15 +105,15 @@ void tell_races(const Algorithm& algorithm, const PatternVerdict& verdict, bool 
     };
     std::string what =
         race.first.at == race.second.at
-            ? fmt::format("race {}: {} {} and {}, the same memory, in one call", place_of(verdict.pattern),
+            ? fmt::format("race {}: {} {} and {}, which is the same memory, in one call", place_of(verdict.pattern),
                           named(algorithm, race.first.at), does(race.first), does(race.second))
-            : fmt::format("race {}: {} {}, {} {}, the same memory, and nothing orders them", place_of(verdict.pattern),
-                          named(algorithm, race.first.at), does(race.first), named(algorithm, race.second.at),
-                          does(race.second));
+            : fmt::format("race {}: {} {} and {} {}, which is the same memory, and nothing orders the two",
+                          place_of(verdict.pattern), named(algorithm, race.first.at), does(race.first),
+                          named(algorithm, race.second.at), does(race.second));
     if (race.chunks > 1) what += fmt::format(", on {} chunks", race.chunks);
     if (i == 0 && races.count > race.chunks) what += fmt::format(" ({} races in all)", races.count);
     const Spot at = spot(step_at(algorithm, race.second.at));
-    const char* remedy = "a dependency (depid, deps, hasdep) of the later one on the other";
+    const char* remedy = "make the later one depend on the other (depid, deps, hasdep)";
     if (as_errors) {
       complaints.error(at, std::move(what), remedy);
     } else {
@@ -125,7 +125,7 @@ void tell_races(const Algorithm& algorithm, const PatternVerdict& verdict, bool 
 void tell_unwritten(const Algorithm& algorithm, const PatternVerdict& verdict, bool as_error, Complaints& complaints) {
   const UnwrittenRead& read = *verdict.result.first_unwritten;
   std::string what =
-      fmt::format("{} reads {}[{}], which nobody wrote before ({})", name_of(read.at.gpu, read.at.block, read.at.step),
+      fmt::format("{} reads {}[{}], which no step wrote before ({})", name_of(read.at.gpu, read.at.block, read.at.step),
                   to_string(read.buffer), read.chunk, place_of(verdict.pattern));
   if (verdict.result.unwritten_reads > 1)
     what += fmt::format(" (and {} more such reads)", verdict.result.unwritten_reads - 1);

@@ -28,16 +28,16 @@ void check_operand(const Algorithm& algorithm, const Gpu& gpu, const Step& step,
   const char* attribute = source ? "srcoff" : "dstoff";
   if (offset < 0) {
     complaints.error(spot(step), fmt::format("{}: {} is {}, a negative offset", name, attribute, offset),
-                     fmt::format("a step of type {} uses it: 0 or more", to_string(step.type)));
+                     fmt::format("write 0 or more: a step of type {} uses it", to_string(step.type)));
     return;
   }
   const std::int64_t chunks = chunks_in(algorithm, gpu, buffer);
   if (offset + step.count <= chunks) return;
   complaints.error(
       spot(step),
-      fmt::format("{}: out of range: it {} {}, and there are {} chunks of {}", name, source ? "reads" : "writes",
+      fmt::format("{}: out of range: it {} {}, but there are only {} chunks of {}", name, source ? "reads" : "writes",
                   range(buffer, offset, step.count), chunks, to_string(buffer)),
-      fmt::format("{} + cnt is at most {}_chunks", attribute, to_string(buffer)));
+      fmt::format("keep {} + cnt at {}_chunks or below", attribute, to_string(buffer)));
 }
 
 void check_dependency(const Gpu& gpu, std::int32_t g, std::int32_t b, std::int32_t s, Complaints& complaints) {
@@ -48,7 +48,7 @@ void check_dependency(const Gpu& gpu, std::int32_t g, std::int32_t b, std::int32
   if (step.depends_block < 0 || step.depends_block >= blocks) {
     complaints.error(spot(step),
                      fmt::format("{}: its dependency is on tb {}, which does not exist", name, step.depends_block),
-                     fmt::format("depid is -1 or a tb of the same gpu, 0 to {}", blocks - 1));
+                     fmt::format("write depid -1, or a tb of the same gpu from 0 to {}", blocks - 1));
     return;
   }
   const std::vector<Step>& steps = gpu.blocks[step.depends_block].steps;
@@ -67,13 +67,13 @@ void check_dependency(const Gpu& gpu, std::int32_t g, std::int32_t b, std::int32
         fmt::format("{}: its dependency is never met: step {} of tb {} has hasdep=\"0\", and no later one of that tb "
                     "publishes either",
                     name, step.depends_step, step.depends_block),
-        "hasdep=\"1\" on the step that is waited for");
+        "write hasdep=\"1\" on the step that is waited for");
   } else if (!flagged(steps[step.depends_step])) {
     complaints.warning(
         "unflagged", spot(step),
         fmt::format("{}: step {} of tb {} publishes nothing (hasdep=\"0\"); the wait ends at a later step", name,
                     step.depends_step, step.depends_block),
-        "hasdep=\"1\" on the step that is waited for");
+        "write hasdep=\"1\" on the step that is waited for");
   }
 }
 
@@ -85,12 +85,12 @@ void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Compla
     const bool waits = step.depends_block != none;
     const std::string name = name_of(g, b, static_cast<std::int64_t>(s));
     if (step.type == Op::none && !waits) {
-      complaints.error(spot(step), name + ": a nop without a dependency",
-                       "a nop carries one more dependency for the step behind it; leave it out otherwise");
+      complaints.error(spot(step), name + ": the nop has no dependency",
+                       "remove it: a nop is only needed to carry a further dependency of the step after it");
     }
     if (step.type != Op::none && behind_nop && !waits) {
-      complaints.error(spot(step), name + ": it stands behind a nop and has no dependency of its own",
-                       "put one of the nop's dependencies on this step: the runtime refuses the file otherwise");
+      complaints.error(spot(step), name + ": the step follows a nop but has no dependency of its own",
+                       "move one of the nop's dependencies to this step; otherwise the runtime refuses the file");
     }
     behind_nop = step.type == Op::none;
   }
@@ -98,7 +98,7 @@ void check_nops(const ThreadBlock& block, std::int32_t g, std::int32_t b, Compla
     complaints.warning(
         "trailing nop", spot(block.steps.back()),
         name_of(g, b, static_cast<std::int64_t>(block.steps.size()) - 1) + ": a nop at the end does nothing",
-        "leave it out");
+        "remove it");
   }
 }
 
@@ -111,7 +111,7 @@ void check_fusion(const ThreadBlock& block, std::int32_t g, std::int32_t b, Comp
     if (before.dst_buffer != step.dst_buffer || before.dst_offset != step.dst_offset) continue;
     if (before.src_buffer != step.src_buffer || step.depends_block != none || before.count == step.count) continue;
     complaints.warning("fusion", spot(step),
-                       fmt::format("{}: the runtime joins it with the re before it, whose cnt is {} and not {}",
+                       fmt::format("{}: the runtime merges it with the re before it, whose cnt is {} and not {}",
                                    name_of(g, b, static_cast<std::int64_t>(s)), before.count, step.count),
                        "give both the same cnt, or the first hasdep=\"1\"");
   }
@@ -154,9 +154,9 @@ void compare_ends(const Algorithm& algorithm, std::tuple<std::int32_t, std::int3
     const End end = sends ? ends.senders[0] : ends.receivers[0];
     complaints.warning(
         "one end", spot(sends ? sender : receiver),
-        fmt::format("{}: it names gpu {} as the peer of channel {}, which does not name it, and nothing is {}",
+        fmt::format("{}: it names gpu {} as its peer on channel {}, but that gpu does not name it, and nothing is {}",
                     name_of(end.gpu, end.block), sends ? to : from, channel, sends ? "sent" : "received"),
-        "-1 for no peer");
+        "write -1 if there is no peer");
   }
   const std::string connection = fmt::format("connection {} -> {} on channel {}", from, to, channel);
   for (std::size_t i = 0; i < std::max(sent.size(), received.size()); ++i) {
@@ -164,20 +164,20 @@ void compare_ends(const Algorithm& algorithm, std::tuple<std::int32_t, std::int3
       const Step* step = received[i].second;
       complaints.error(
           spot(*step),
-          fmt::format("{}: unmatched: it receives from gpu {}, and nobody sends: {} has {} sends and {} receives",
+          fmt::format("{}: unmatched: it receives from gpu {}, but nothing is sent: {} has {} sends and {} receives",
                       name_of(to, ends.receivers[0].block, index(receiver, step)), from, connection, sent.size(),
                       received.size()),
-          "one send for every receive, in the same order, with the same cnt");
+          "write one send for every receive, in the same order, with the same cnt");
       return;
     }
     if (i >= received.size()) {
       const Step* step = sent[i].second;
       complaints.error(
           spot(*step),
-          fmt::format("{}: unmatched: it sends to gpu {}, and nobody receives: {} has {} sends and {} receives",
+          fmt::format("{}: unmatched: it sends to gpu {}, but nothing is received: {} has {} sends and {} receives",
                       name_of(from, ends.senders[0].block, index(sender, step)), to, connection, sent.size(),
                       received.size()),
-          "one receive for every send, in the same order, with the same cnt");
+          "write one receive for every send, in the same order, with the same cnt");
       return;
     }
     if (sent[i].first == received[i].first) continue;
@@ -187,7 +187,7 @@ void compare_ends(const Algorithm& algorithm, std::tuple<std::int32_t, std::int3
                                  name_of(from, ends.senders[0].block, index(sender, step)), sent[i].first,
                                  name_of(to, ends.receivers[0].block, index(receiver, received[i].second)),
                                  received[i].first, connection, i),
-                     "the same cnt on both sides");
+                     "write the same cnt on both sides");
     return;
   }
 }
@@ -200,32 +200,34 @@ void check_header(const Algorithm& algorithm, Complaints& complaints) {
   const auto error = [&](std::string what, std::string remedy) {
     complaints.error(at, std::move(what), std::move(remedy));
   };
-  if (ranks < 1) error("ngpus is 0: there is nobody to run it", "1 or more");
+  if (ranks < 1) error("ngpus is 0: no GPU would run the algorithm", "write 1 or more");
   if (algorithm.chunks < 1) {
-    error(fmt::format("nchunksperloop is {}", algorithm.chunks), "into how many chunks the buffer is cut, 1 or more");
+    error(fmt::format("nchunksperloop is {}", algorithm.chunks),
+          "write the number of chunks that the buffer is cut into, 1 or more");
   }
   const bool divides = algorithm.collective == Collective::all_gather ||
                        algorithm.collective == Collective::all_to_all ||
                        algorithm.collective == Collective::reduce_scatter;
   if (ranks > 0 && algorithm.chunks > 0 && divides && algorithm.chunks % ranks != 0) {
-    error(fmt::format("nchunksperloop is {} and not a multiple of ngpus, {}", algorithm.chunks, ranks),
-          fmt::format("{} gives each gpu the same number of chunks", to_string(algorithm.collective)));
+    error(
+        fmt::format("nchunksperloop is {} and not a multiple of ngpus, {}", algorithm.chunks, ranks),
+        fmt::format("write a multiple: {} gives each gpu the same number of chunks", to_string(algorithm.collective)));
   }
   if (algorithm.channels < 1 || algorithm.channels > most_channels) {
-    error(fmt::format("nchannels is {}", algorithm.channels), fmt::format("1 to {}", most_channels));
+    error(fmt::format("nchannels is {}", algorithm.channels), fmt::format("write 1 to {}", most_channels));
   } else if (algorithm.channels > usual_channels) {
     complaints.warning("channels", at, fmt::format("nchannels is {}", algorithm.channels),
                        fmt::format("most runtimes have {} channels", usual_channels));
   }
   if (algorithm.max_bytes > 0 && algorithm.min_bytes > algorithm.max_bytes) {
-    complaints.warning(
-        "window", at,
-        fmt::format("minBytes {} is above maxBytes {}: it is never chosen", algorithm.min_bytes, algorithm.max_bytes),
-        "maxBytes 0 is no limit");
+    complaints.warning("window", at,
+                       fmt::format("minBytes {} is above maxBytes {}: the algorithm is never chosen",
+                                   algorithm.min_bytes, algorithm.max_bytes),
+                       "write maxBytes 0 for no limit");
   }
   if (!algorithm.in_place && !algorithm.out_of_place) {
-    complaints.warning("place", at, "neither inplace nor outofplace is 1: it is never chosen",
-                       "1 for the calls that it is for");
+    complaints.warning("place", at, "neither inplace nor outofplace is 1: the algorithm is never chosen",
+                       "write 1 for the kind of call that it serves");
   }
 }
 
@@ -235,25 +237,25 @@ void check_block(const Algorithm& algorithm, std::int32_t g, std::int32_t b, Com
   for (const auto& [attribute, peer] : {std::pair("send", block.send), std::pair("recv", block.recv)}) {
     if (peer == g) {
       complaints.error(spot(block), fmt::format("{}: {} is the gpu itself", name_of(g, b), attribute),
-                       "another gpu; use cpy or re within one");
+                       "name another gpu, or use cpy or re within this one");
     } else if (peer < none || peer >= ranks) {
       complaints.error(spot(block),
-                       fmt::format("{}: {} is {}, and there is no such peer", name_of(g, b), attribute, peer),
-                       fmt::format("-1 or a gpu, 0 to {}", ranks - 1));
+                       fmt::format("{}: {} is {}, but there is no such peer", name_of(g, b), attribute, peer),
+                       fmt::format("write -1 or a gpu from 0 to {}", ranks - 1));
     }
   }
   if (block.channel < 0 || block.channel >= algorithm.channels) {
     complaints.error(
         spot(block),
-        fmt::format("{}: chan is {}, and nchannels is {}", name_of(g, b), block.channel, algorithm.channels),
-        fmt::format("0 to {}", algorithm.channels - 1));
+        fmt::format("{}: chan is {}, but nchannels is {}", name_of(g, b), block.channel, algorithm.channels),
+        fmt::format("write 0 to {}", algorithm.channels - 1));
   }
   if (block.steps.size() > most_steps) {
     complaints.error(spot(block), fmt::format("{}: {} steps", name_of(g, b), block.steps.size()),
-                     fmt::format("the runtime takes at most {} steps of a tb", most_steps));
+                     fmt::format("the runtime takes at most {} steps per tb", most_steps));
   } else if (block.steps.size() > usual_steps) {
     complaints.warning("steps", spot(block), fmt::format("{}: {} steps", name_of(g, b), block.steps.size()),
-                       fmt::format("default builds of the runtime take {} of a tb", usual_steps));
+                       fmt::format("default builds of the runtime take {} per tb", usual_steps));
   }
 }
 
@@ -266,25 +268,25 @@ void check_step(const Algorithm& algorithm, std::int32_t g, std::int32_t b, std:
   const std::string name = name_of(g, b, s);
   if (does.sends && block.send == none) {
     complaints.error(spot(step),
-                     fmt::format("{}: type {} sends, and the tb has send=\"-1\"", name, to_string(step.type)),
+                     fmt::format("{}: type {} sends, but the tb has send=\"-1\"", name, to_string(step.type)),
                      "name the peer in the tb's send");
   }
   if (does.receives && block.recv == none) {
     complaints.error(spot(step),
-                     fmt::format("{}: type {} receives, and the tb has recv=\"-1\"", name, to_string(step.type)),
+                     fmt::format("{}: type {} receives, but the tb has recv=\"-1\"", name, to_string(step.type)),
                      "name the peer in the tb's recv");
   }
   if (step.count < 1 || step.count > most_chunks) {
     complaints.error(spot(step), fmt::format("{}: cnt is {}", name, step.count),
-                     fmt::format("1 to {} chunks a step", most_chunks));
+                     fmt::format("write 1 to {} chunks per step", most_chunks));
     return;
   }
   if (does.reads_src) check_operand(algorithm, gpu, step, true, name, complaints);
   if (does.reads_dst || does.writes_dst) check_operand(algorithm, gpu, step, false, name, complaints);
   if (does.writes_dst && step.dst_buffer == Buffer::input && algorithm.out_of_place) {
     complaints.warning("input", spot(step),
-                       name + ": it writes to the input, which changes for the caller out of place",
-                       "the output or scratch");
+                       name + ": it writes to the input, which an out-of-place call must not change",
+                       "write to the output or to scratch");
   }
 }
 
@@ -305,13 +307,13 @@ void check_gpu(const Algorithm& algorithm, std::int32_t g, Complaints& complaint
             spot(block),
             fmt::format("{}: tb {} of this gpu has the same connection: {} gpu {} on channel {}", name_of(g, b),
                         found->second, sending ? "send to" : "receive from", peer, block.channel),
-            "one tb for a peer, a channel and a direction; use another channel");
+            "use another channel: a peer, a channel and a direction have one tb");
       }
       if (++of_channel[{sending, block.channel}] == usual_blocks_of_a_channel + 1) {
         complaints.warning("channel blocks", spot(block),
                            fmt::format("{}: more than {} thread blocks {} on channel {}", name_of(g, b),
                                        usual_blocks_of_a_channel, sending ? "send" : "receive", block.channel),
-                           fmt::format("the runtime takes {} a channel and direction: spread them over more channels",
+                           fmt::format("the runtime takes {} per channel and direction; spread them over more channels",
                                        usual_blocks_of_a_channel));
       }
     }
@@ -323,11 +325,11 @@ void check_gpu(const Algorithm& algorithm, std::int32_t g, Complaints& complaint
   }
   if (gpu.blocks.size() > most_blocks) {
     complaints.error(spot(gpu), fmt::format("{}: {} thread blocks", name_of(g), gpu.blocks.size()),
-                     fmt::format("the runtime takes at most {} of a gpu", most_blocks));
+                     fmt::format("the runtime takes at most {} per gpu", most_blocks));
   }
   if (nodes > usual_nodes) {
     complaints.warning("nodes", spot(gpu), fmt::format("{}: {} XML elements", name_of(g), nodes),
-                       fmt::format("the runtime reads {} for a gpu", usual_nodes));
+                       fmt::format("the runtime reads {} per gpu", usual_nodes));
   }
 }
 
@@ -335,12 +337,12 @@ void check_memory(const Algorithm& algorithm, Complaints& complaints) {
   for (std::int32_t g = 0; g < algorithm.ranks(); ++g) {
     const Gpu& gpu = algorithm.gpus[g];
     if (gpu.input_chunks >= 0 && gpu.output_chunks >= 0 && gpu.scratch_chunks >= 0) continue;
-    complaints.error(spot(gpu), name_of(g) + ": a negative number of chunks", "0 or more");
+    complaints.error(spot(gpu), name_of(g) + ": the number of chunks is negative", "write 0 or more");
     return;
   }
   if (cells_of(algorithm) <= most_cells) return;
-  complaints.error(spot(algorithm), fmt::format("{} chunks in the buffers of all gpus together", cells_of(algorithm)),
-                   fmt::format("at most {}", most_cells));
+  complaints.error(spot(algorithm), fmt::format("the buffers of all gpus have {} chunks together", cells_of(algorithm)),
+                   fmt::format("take at most {}", most_cells));
 }
 
 void check_connections(const Algorithm& algorithm, Complaints& complaints) {

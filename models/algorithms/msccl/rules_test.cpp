@@ -66,14 +66,14 @@ TEST_F(Rules, PartsAreEqual) {
 }
 TEST_F(Rules, ChannelsExist) {
   a_.channels = 65;
-  refused_for("nchannels is 65; 1 to 64");
+  refused_for("nchannels is 65; write 1 to 64");
   a_.channels = 0;
   refused_for("nchannels is 0");
   a_.channels = 33;
   warned_of("nchannels is 33");
   a_.channels = 2;
   block(1).channel = 2;
-  refused_for("gpu 1, tb 0: chan is 2, and nchannels is 2; 0 to 1");
+  refused_for("gpu 1, tb 0: chan is 2, but nchannels is 2; write 0 to 1");
   block(1).channel = -1;
   refused_for("gpu 1, tb 0: chan is -1");
 }
@@ -81,26 +81,26 @@ TEST_F(Rules, PeersAreOthers) {
   block(2).send = 2;
   refused_for("gpu 2, tb 0: send is the gpu itself");
   block(2).send = 4;
-  refused_for("gpu 2, tb 0: send is 4, and there is no such peer; -1 or a gpu, 0 to 3");
+  refused_for("gpu 2, tb 0: send is 4, but there is no such peer; write -1 or a gpu from 0 to 3");
   block(2).send = -2;
   refused_for("gpu 2, tb 0: send is -2");
   block(2).send = none;
-  refused_for("gpu 2, tb 0, step 0: type s sends, and the tb has send=\"-1\"");
+  refused_for("gpu 2, tb 0, step 0: type s sends, but the tb has send=\"-1\"");
   block(2).recv = none;
-  refused_for("gpu 2, tb 0, step 1: type rrs receives, and the tb has recv=\"-1\"");
+  refused_for("gpu 2, tb 0, step 1: type rrs receives, but the tb has recv=\"-1\"");
 }
 TEST_F(Rules, ChunksAreInRange) {
   step(1, 0).src_offset = 4;
   refused_for(
-      "gpu 1, tb 0, step 0: out of range: it reads i[4..5), and there are 4 chunks of i; srcoff + cnt is at most "
-      "i_chunks");
+      "gpu 1, tb 0, step 0: out of range: it reads i[4..5), but there are only 4 chunks of i; keep srcoff + cnt at "
+      "i_chunks or below");
   step(1, 0).src_offset = -1;
   refused_for("gpu 1, tb 0, step 0: srcoff is -1, a negative offset");
   step(1, 0).src_offset = 2'147'483'647;
   refused_for("it reads i[2147483647..2147483648)");
   step(1, 0).src_buffer = Buffer::scratch;
   step(1, 0).src_offset = 0;
-  refused_for("it reads s[0..1), and there are 0 chunks of s");
+  refused_for("it reads s[0..1), but there are only 0 chunks of s");
 }
 // Operands that a step does not use may have any value: compilers write the other end's position there.
 TEST_F(Rules, UnusedOperandsAreFree) {
@@ -114,11 +114,11 @@ TEST_F(Rules, InPlaceBothNamesMeanOneBuffer) {
   step(1, 6).dst_buffer = Buffer::output;
   EXPECT_TRUE(judge(a_).kept);
   a_.out_of_place = true;
-  refused_for("it writes o[3..4), and there are 0 chunks of o");
+  refused_for("it writes o[3..4), but there are only 0 chunks of o");
 }
 TEST_F(Rules, CountsAreSmall) {
   step(0, 0).count = 0;
-  refused_for("gpu 0, tb 0, step 0: cnt is 0; 1 to 71 chunks a step");
+  refused_for("gpu 0, tb 0, step 0: cnt is 0; write 1 to 71 chunks per step");
   step(0, 0).count = 72;
   refused_for("gpu 0, tb 0, step 0: cnt is 72");
 }
@@ -140,11 +140,11 @@ TEST_F(Rules, NopsCarryDependencies) {
   Step nop;
   nop.type = Op::none;
   block(0).steps.insert(block(0).steps.begin() + 3, nop);
-  refused_for("gpu 0, tb 0, step 3: a nop without a dependency");
+  refused_for("gpu 0, tb 0, step 3: the nop has no dependency");
   step(0, 0).has_dependents = true;
   step(0, 3).depends_block = 0;
   step(0, 3).depends_step = 0;
-  refused_for("gpu 0, tb 0, step 4: it stands behind a nop and has no dependency of its own");
+  refused_for("gpu 0, tb 0, step 4: the step follows a nop but has no dependency of its own");
   step(0, 4).depends_block = 0;
   step(0, 4).depends_step = 0;
   EXPECT_TRUE(judge(a_).kept);
@@ -179,33 +179,33 @@ TEST_F(Rules, BothEndsCountAlike) {
       "(connection 0 -> 1 on channel 0, transfer 5)");
   block(1).steps.pop_back();
   refused_for(
-      "gpu 0, tb 0, step 5: unmatched: it sends to gpu 1, and nobody receives: connection 0 -> 1 on channel 0 has 6 "
-      "sends and 5 receives");
+      "gpu 0, tb 0, step 5: unmatched: it sends to gpu 1, but nothing is received: connection 0 -> 1 on channel 0 has "
+      "6 sends and 5 receives");
   block(0).channel = 0;
   a_.channels = 2;
   block(2).channel = 1;
   refused_for(
-      "gpu 2, tb 0, step 1: unmatched: it receives from gpu 1, and nobody sends: connection 1 -> 2 on channel 1 has 0 "
-      "sends and 6 receives");
+      "gpu 2, tb 0, step 1: unmatched: it receives from gpu 1, but nothing is sent: connection 1 -> 2 on channel 1 has "
+      "0 sends and 6 receives");
 }
 TEST_F(Rules, LongBlocksAreRefused) {
   a_ = chain_broadcast(2, 70);
   for (Gpu& gpu : a_.gpus) gpu.blocks.resize(1);
-  warned_of("gpu 0, tb 0: 70 steps (and 1 more like it); default builds of the runtime take 64 of a tb");
+  warned_of("gpu 0, tb 0: 70 steps (and 1 more like it); default builds of the runtime take 64 per tb");
   a_ = chain_broadcast(2, 257);
-  refused_for("gpu 0, tb 0: 257 steps; the runtime takes at most 256 steps of a tb");
+  refused_for("gpu 0, tb 0: 257 steps; the runtime takes at most 256 steps per tb");
 }
 TEST_F(Rules, ManyBlocksAreRefused) {
   a_.gpus[0].blocks.resize(1025);
-  refused_for("gpu 0: 1025 thread blocks; the runtime takes at most 1024 of a gpu");
+  refused_for("gpu 0: 1025 thread blocks; the runtime takes at most 1024 per gpu");
   a_ = two_step_all_to_all(1, 35);
   warned_of("gpu 0, tb 33: more than 32 thread blocks send on channel 0");
 }
 TEST_F(Rules, BuffersAreNotEndless) {
   for (Gpu& gpu : a_.gpus) gpu.scratch_chunks = 2'147'483'647;
-  refused_for("chunks in the buffers of all gpus together");
+  refused_for("the buffers of all gpus have");
   a_.gpus[1].scratch_chunks = -1;
-  refused_for("gpu 1: a negative number of chunks");
+  refused_for("gpu 1: the number of chunks is negative");
 }
 TEST_F(Rules, FusedReductionsHaveOneCount) {
   Maker maker(Collective::custom, Protocol::ll, 1, 4, false);
@@ -214,7 +214,7 @@ TEST_F(Rules, FusedReductionsHaveOneCount) {
   maker.step(0, b, Op::reduce, i(0), o(0), 2);
   const Made second = maker.step(0, b, Op::reduce, i(2), o(0), 1);
   a_ = maker.made;
-  warned_of("gpu 0, tb 0, step 1: the runtime joins it with the re before it, whose cnt is 2 and not 1");
+  warned_of("gpu 0, tb 0, step 1: the runtime merges it with the re before it, whose cnt is 2 and not 1");
   maker.at({0, 0, 0}).has_dependents = true;
   maker.at(second).count = 1;
   EXPECT_EQ(judge(maker.made).warnings, "");
@@ -230,7 +230,7 @@ TEST_F(Rules, PeersKnowEachOther) {
   idle.send = 2;
   idle.channel = 0;
   a_.gpus[0].blocks.push_back(idle);
-  warned_of("gpu 0, tb 1: it names gpu 2 as the peer of channel 0, which does not name it, and nothing is sent");
+  warned_of("gpu 0, tb 1: it names gpu 2 as its peer on channel 0, but that gpu does not name it, and nothing is sent");
 }
 TEST_F(Rules, ItCanBeChosen) {
   a_.in_place = false;

@@ -83,10 +83,10 @@ class Reader {
     if (name == "algo") return true;
     if (name == "system") {
       complaints_.error(xml_.position(root), "this is an NCCL topology: its root element is <system>, not <algo>",
-                        "'moire import nccl-topo' makes a system of it");
+                        "'moire import nccl-topo' converts it into a system");
     } else {
       complaints_.error(xml_.position(root), "the root element is " + config::in_quotes(name) + ", not algo",
-                        "MSCCL XML is <algo> of <gpu> of <tb> of <step/>");
+                        "MSCCL XML consists of <algo>, <gpu>, <tb> and <step/>");
     }
     return false;
   }
@@ -103,7 +103,7 @@ class Reader {
     complaints_.warning(
         "element " + std::string(node.name()).substr(0, 60), xml_.position(node),
         config::in_quotes(node.name()) + " in " + node.parent().name() + " is ignored, as the runtime does",
-        std::string_view(node.name()) == "copy" ? "copies are steps of type cpy" : "");
+        std::string_view(node.name()) == "copy" ? "write copies as steps of type cpy" : "");
     return false;
   }
 
@@ -134,9 +134,9 @@ class Reader {
     stands_at(out_, xml_.position(element));
     out_.name = attributes.has(algo::name) ? attributes.text(algo::name) : "";
     out_.collective = word(attributes, algo::coll, name, good, collective_of,
-                           "allreduce, allgather, alltoall, reducescatter, broadcast, reduce, send, recv, gather, "
-                           "scatter, alltoallv, sendrecv or custom");
-    out_.protocol = word(attributes, algo::proto, name, good, protocol_of, "Simple, LL or LL128");
+                           "write allreduce, allgather, alltoall, reducescatter, broadcast, reduce, send, recv, "
+                           "gather, scatter, alltoallv, sendrecv or custom");
+    out_.protocol = word(attributes, algo::proto, name, good, protocol_of, "write Simple, LL or LL128");
     out_.channels = integer(attributes, algo::nchannels, name, good, -any);
     out_.chunks = integer(attributes, algo::nchunksperloop, name, good, -any);
     const bool before = good;
@@ -161,14 +161,16 @@ class Reader {
   void read_as_older(const XmlAttributes<algo::known.size()>& attributes) {
     if (!attributes.has(algo::outofplace)) {
       out_.out_of_place = !out_.in_place;
-      complaints_.warning("no outofplace", spot(out_),
-                          fmt::format("no outofplace, as in older files: taken as {}", out_.out_of_place ? 1 : 0),
-                          "newer runtimes refuse the file");
+      complaints_.warning(
+          "no outofplace", spot(out_),
+          fmt::format("outofplace is missing, as in older files; it is taken as {}", out_.out_of_place ? 1 : 0),
+          "write it: newer runtimes refuse the file");
     }
     if (!attributes.has(algo::min_bytes) || !attributes.has(algo::max_bytes)) {
       if (!attributes.has(algo::max_bytes)) out_.max_bytes = std::uint64_t{128} << 20;
-      complaints_.warning("no window", spot(out_), "no minBytes or maxBytes, as in older files: taken as 0 and 128 MiB",
-                          "newer runtimes refuse the file");
+      complaints_.warning("no window", spot(out_),
+                          "minBytes or maxBytes is missing, as in older files; they are taken as 0 and 128 MiB",
+                          "write them: newer runtimes refuse the file");
     }
   }
 
@@ -177,9 +179,9 @@ class Reader {
     if (missing == 0) return;
     const auto first = std::find(seen.begin(), seen.end(), false) - seen.begin();
     complaints_.error(spot(out_),
-                      fmt::format("ngpus is {}, and gpu {} is missing{}", seen.size(), first,
+                      fmt::format("ngpus is {}, but gpu {} is missing{}", seen.size(), first,
                                   missing > 1 ? fmt::format(" (and {} more)", missing - 1) : ""),
-                      fmt::format("one gpu element for each id 0 to {}", seen.size() - 1));
+                      fmt::format("write one gpu element for each id from 0 to {}", seen.size() - 1));
   }
 
   void read_gpu(const pugi::xml_node& element, std::vector<bool>& seen) {
@@ -200,13 +202,14 @@ class Reader {
     if (!attributes.has(gpu::id) || !counted_) return;
     if (id >= out_.ranks()) {
       if (out_.ranks() > 0) {
-        complaints_.error(spot(read), fmt::format("gpu id {}, and ngpus is {}", id, out_.ranks()),
-                          fmt::format("0 to {}", out_.ranks() - 1));
+        complaints_.error(spot(read), fmt::format("the gpu id is {}, but ngpus is {}", id, out_.ranks()),
+                          fmt::format("write 0 to {}", out_.ranks() - 1));
       }
       return;
     }
     if (seen[id]) {
-      complaints_.error(spot(read), fmt::format("gpu id {} is there twice: a duplicate", id), "one element for a gpu");
+      complaints_.error(spot(read), fmt::format("gpu id {} appears twice: a duplicate", id),
+                        "write one element per gpu");
       return;
     }
     seen[id] = true;
@@ -241,15 +244,15 @@ class Reader {
     if (!attributes.has(tb::id)) return;
     const auto blocks = static_cast<std::int32_t>(seen.size());
     if (id >= blocks) {
-      complaints_.error(
-          spot(read),
-          fmt::format("{}: tb id {}, and this gpu has {} thread blocks: ids have a gap", name_of(g), id, blocks),
-          fmt::format("ids 0 to {}, each once", blocks - 1));
+      complaints_.error(spot(read),
+                        fmt::format("{}: the tb id is {}, but this gpu has {} thread blocks: the ids have a gap",
+                                    name_of(g), id, blocks),
+                        fmt::format("write the ids 0 to {}, each once", blocks - 1));
       return;
     }
     if (seen[id]) {
-      complaints_.error(spot(read), fmt::format("{}: tb id {} is there twice: a duplicate", name_of(g), id),
-                        fmt::format("ids 0 to {}, each once", blocks - 1));
+      complaints_.error(spot(read), fmt::format("{}: tb id {} appears twice: a duplicate", name_of(g), id),
+                        fmt::format("write the ids 0 to {}, each once", blocks - 1));
       return;
     }
     seen[id] = true;
@@ -277,11 +280,11 @@ class Reader {
     const std::int32_t s = integer(step_, step::s, name, good, 0);
     if (step_.has(step::s) && good && s != position) {
       complaints_.error(xml_.position(step_[step::s]),
-                        fmt::format("{}: s is {}, and it is at position {}", name(), s, position),
-                        "steps run in the order of the file: s counts from 0");
+                        fmt::format("{}: s is {}, but it is at position {}", name(), s, position),
+                        "count s from 0: steps run in the order of the file");
       good = false;
     }
-    out.type = word(step_, step::type, name, good, step_type_of, "s, r, rcs, rrc, rrs, rrcs, cpy, re or nop");
+    out.type = word(step_, step::type, name, good, step_type_of, "write s, r, rcs, rrc, rrs, rrcs, cpy, re or nop");
     out.src_buffer = word(step_, step::srcbuf, name, good, buffer_of, "buffer i, o or s");
     out.dst_buffer = word(step_, step::dstbuf, name, good, buffer_of, "buffer i, o or s");
     out.src_offset = integer(step_, step::srcoff, name, good, -any);
@@ -292,7 +295,7 @@ class Reader {
         good = false;
         complaints_.error(xml_.position(step_[step::cnt]),
                           fmt::format("{}: cnt is {}, which is out of range", name(), count),
-                          fmt::format("1 to {} chunks a step", most_chunks));
+                          fmt::format("write 1 to {} chunks per step", most_chunks));
       }
       out.count = static_cast<std::uint16_t>(count);
     }

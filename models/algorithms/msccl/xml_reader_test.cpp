@@ -101,62 +101,64 @@ TEST(XmlReader, TakesBothSpellings) {
 }
 
 TEST(XmlReader, NamesThePlaceOfAWrongValue) {
-  EXPECT_EQ(errors_of(with("LL128", "LL256")), "a.xml:1:19: algo: unknown proto 'LL256'; Simple, LL or LL128\n");
+  EXPECT_EQ(errors_of(with("LL128", "LL256")), "a.xml:1:19: algo: unknown proto 'LL256'; write Simple, LL or LL128\n");
   EXPECT_EQ(errors_of(with("type=\"s\"", "type=\"x\"")),
-            "a.xml:5:19: gpu 1, tb 0, step 0: unknown type 'x'; s, r, rcs, rrc, rrs, rrcs, cpy, re or nop\n");
+            "a.xml:5:19: gpu 1, tb 0, step 0: unknown type 'x'; write s, r, rcs, rrc, rrs, rrcs, cpy, re or nop\n");
   EXPECT_EQ(errors_of(with("srcbuf=\"o\"", "srcbuf=\"q\"")),
             "a.xml:5:28: gpu 1, tb 0, step 0: unknown srcbuf 'q'; buffer i, o or s\n");
   EXPECT_EQ(errors_of(with("chan=\"1\"", "chan=\"x\"")),
-            "a.xml:4:34: gpu 1, tb 0: chan is 'x', not a whole number; digits, as 12 or -1\n");
+            "a.xml:4:34: gpu 1, tb 0: chan is 'x', not an integer; write digits, like 12 or -1\n");
 }
 
 TEST(XmlReader, ReadsWholeNumbersOnly) {
   for (const char* bad : {"", " 2", "2 ", "+2", "0x2", "2.0", "two"})
     EXPECT_THAT(errors_of(with("cnt=\"2\"", "cnt=\"" + std::string(bad) + "\"")),
-                HasSubstr("gpu 1, tb 0, step 0: cnt is '" + std::string(bad) + "', not a whole number"))
+                HasSubstr("gpu 1, tb 0, step 0: cnt is '" + std::string(bad) + "', not an integer"))
         << bad;
   EXPECT_THAT(errors_of(with("cnt=\"2\"", "cnt=\"99999999999\"")),
               HasSubstr("cnt is '99999999999', which is out of range"));
-  EXPECT_THAT(errors_of(with("cnt=\"2\"", "cnt=\"65537\"")), HasSubstr("cnt is 65537, which is out of range; 1 to 71"));
+  EXPECT_THAT(errors_of(with("cnt=\"2\"", "cnt=\"65537\"")),
+              HasSubstr("cnt is 65537, which is out of range; write 1 to 71"));
   EXPECT_THAT(errors_of(with("cnt=\"2\"", "cnt=\"-1\"")), HasSubstr("cnt is -1"));
   EXPECT_THAT(errors_of(with("maxBytes=\"9000000000\"", "maxBytes=\"-1\"")), HasSubstr("maxBytes is '-1'"));
   EXPECT_THAT(errors_of(with("hasdep=\"1\"", "hasdep=\"2\"")),
-              HasSubstr("hasdep is '2', which is out of range; 0 to 1"));
+              HasSubstr("hasdep is '2', which is out of range; write 0 to 1"));
   EXPECT_THAT(errors_of(with("ngpus=\"2\"", "ngpus=\"70000\"")), HasSubstr("ngpus is '70000', which is out of range"));
 }
 
 TEST(XmlReader, AttributesAreThereOnce) {
   EXPECT_EQ(errors_of(with(" cnt=\"2\"", "")),
-            "a.xml:5:7: gpu 1, tb 0, step 0: the attribute cnt is missing; every step has it\n");
+            "a.xml:5:7: gpu 1, tb 0, step 0: the attribute cnt is missing; every step needs it\n");
   EXPECT_EQ(errors_of(with(" cnt=\"2\"", " cnt=\"2\" cnt=\"2\"")),
-            "a.xml:5:80: gpu 1, tb 0, step 0: cnt is there twice; once\n");
+            "a.xml:5:80: gpu 1, tb 0, step 0: cnt appears twice; keep one of them\n");
   EXPECT_THAT(errors_of(with(" ngpus=\"2\"", "")), HasSubstr("algo: the attribute ngpus is missing"));
   EXPECT_THAT(errors_of(with(" id=\"1\"", "")), HasSubstr("a.xml:3:3: a gpu: the attribute id is missing"));
 }
 
 TEST(XmlReader, IdsAreComplete) {
   EXPECT_THAT(errors_of(with("gpu id=\"1\"", "gpu id=\"0\"")),
-              HasSubstr("a.xml:9:3: gpu id 0 is there twice: a duplicate"));
+              HasSubstr("a.xml:9:3: gpu id 0 appears twice: a duplicate"));
   EXPECT_THAT(errors_of(with("gpu id=\"1\"", "gpu id=\"2\"")),
-              HasSubstr("a.xml:3:3: gpu id 2, and ngpus is 2; 0 to 1"));
+              HasSubstr("a.xml:3:3: the gpu id is 2, but ngpus is 2; write 0 to 1"));
   EXPECT_THAT(errors_of(with("ngpus=\"2\"", "ngpus=\"5\"")),
-              HasSubstr("ngpus is 5, and gpu 2 is missing (and 2 more)"));
-  EXPECT_THAT(errors_of(with("tb id=\"1\"", "tb id=\"0\"")), HasSubstr("a.xml:12:5: gpu 0: tb id 0 is there twice"));
+              HasSubstr("ngpus is 5, but gpu 2 is missing (and 2 more)"));
+  EXPECT_THAT(errors_of(with("tb id=\"1\"", "tb id=\"0\"")), HasSubstr("a.xml:12:5: gpu 0: tb id 0 appears twice"));
   EXPECT_THAT(errors_of(with("tb id=\"1\"", "tb id=\"2\"")),
-              HasSubstr("a.xml:10:5: gpu 0: tb id 2, and this gpu has 2 thread blocks: ids have a gap"));
+              HasSubstr("a.xml:10:5: gpu 0: the tb id is 2, but this gpu has 2 thread blocks: the ids have a gap"));
   EXPECT_EQ(errors_of(with("s=\"1\" type", "s=\"2\" type")),
-            "a.xml:6:13: gpu 1, tb 0, step 1: s is 2, and it is at position 1; steps run in the order of the file: s "
-            "counts from 0\n");
+            "a.xml:6:13: gpu 1, tb 0, step 1: s is 2, but it is at position 1; count s from 0: steps run in the order "
+            "of the file\n");
 }
 
 TEST(XmlReader, TellsAllErrorsAtOnce) {
   const std::string text =
       with("type=\"r\"", "type=\"q\"", with("chan=\"0\"", "chan=\"2\"", with("srcoff=\"2\"", "srcoff=\"9\"")));
-  EXPECT_EQ(errors_of(text),
-            "a.xml:5:7: gpu 1, tb 0, step 0: out of range: it reads o[9..11), and there are 4 chunks of o; srcoff + "
-            "cnt is at most o_chunks\n"
-            "a.xml:6:19: gpu 1, tb 0, step 1: unknown type 'q'; s, r, rcs, rrc, rrs, rrcs, cpy, re or nop\n"
-            "a.xml:10:5: gpu 0, tb 1: chan is 2, and nchannels is 2; 0 to 1\n");
+  EXPECT_EQ(
+      errors_of(text),
+      "a.xml:5:7: gpu 1, tb 0, step 0: out of range: it reads o[9..11), but there are only 4 chunks of o; keep srcoff "
+      "+ cnt at o_chunks or below\n"
+      "a.xml:6:19: gpu 1, tb 0, step 1: unknown type 'q'; write s, r, rcs, rrc, rrs, rrcs, cpy, re or nop\n"
+      "a.xml:10:5: gpu 0, tb 1: chan is 2, but nchannels is 2; write 0 to 1\n");
 }
 
 TEST(XmlReader, IsXml) {
@@ -178,9 +180,10 @@ TEST(XmlReader, IsXml) {
 TEST(XmlReader, TellsOtherFiles) {
   EXPECT_EQ(errors_of("<system version=\"1\"/>"),
             "a.xml:1:1: this is an NCCL topology: its root element is <system>, not <algo>; 'moire import nccl-topo' "
-            "makes a system of it\n");
-  EXPECT_EQ(errors_of("\xef\xbb\xbf<graphs/>"),
-            "a.xml:1:4: the root element is 'graphs', not algo; MSCCL XML is <algo> of <gpu> of <tb> of <step/>\n");
+            "converts it into a system\n");
+  EXPECT_EQ(
+      errors_of("\xef\xbb\xbf<graphs/>"),
+      "a.xml:1:4: the root element is 'graphs', not algo; MSCCL XML consists of <algo>, <gpu>, <tb> and <step/>\n");
 }
 
 TEST(XmlReader, ExpandsNoEntities) {
@@ -200,15 +203,16 @@ TEST(XmlReader, OlderFilesAreTakenWithWarnings) {
   EXPECT_FALSE(a->out_of_place);
   EXPECT_EQ(a->min_bytes, 0U);
   EXPECT_EQ(a->max_bytes, std::uint64_t{128} << 20);
-  EXPECT_THAT(diagnostics.warnings(), StartsWith("a.xml:1:1: warning: no outofplace, as in older files: taken as 0"));
-  EXPECT_THAT(diagnostics.warnings(), HasSubstr("no minBytes or maxBytes"));
+  EXPECT_THAT(diagnostics.warnings(),
+              StartsWith("a.xml:1:1: warning: outofplace is missing, as in older files; it is taken as 0"));
+  EXPECT_THAT(diagnostics.warnings(), HasSubstr("minBytes or maxBytes is missing"));
 }
 
 TEST(XmlReader, IgnoresWithWarnings) {
   EXPECT_EQ(
       warnings_of(with("<tb id=\"1\"", "<copy i_off=\"0\" o_off=\"0\"/><copy i_off=\"0\" o_off=\"0\"/><tb id=\"1\"")),
-      "a.xml:10:5: warning: 'copy' in gpu is ignored, as the runtime does (and 1 more like it); copies are steps of "
-      "type cpy\n");
+      "a.xml:10:5: warning: 'copy' in gpu is ignored, as the runtime does (and 1 more like it); write copies as steps "
+      "of type cpy\n");
   EXPECT_EQ(warnings_of(with("<algo ", "<algo redop=\"sum\" ")), "a.xml:1:7: warning: 'redop' of algo is ignored\n");
   EXPECT_EQ(warnings_of(with("<tb id=\"1\"", "text<tb id=\"1\"")), "a.xml:9:3: warning: text inside gpu is ignored\n");
 }

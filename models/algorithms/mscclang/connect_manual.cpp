@@ -70,7 +70,7 @@ class Connector {
     const std::int32_t its = std::string_view(does) == "sends to" ? code_.to(before) : code_.from(before);
     if (its == peer) return;
     throw ProgramError(
-        {fmt::format("{}: thread block {} of rank {} {} rank {} since the {}, and cannot have rank {} too",
+        {fmt::format("{}: thread block {} of rank {} {} rank {} since the {}, so it cannot have rank {} too",
                      code_.statement(id), code_.at(id).block, before.rank, does, its, code_.statement(first), peer),
          "use another block"});
   }
@@ -98,10 +98,10 @@ class Connector {
       group.named_by = t;
     }
     if (group.channel == wish) return;
-    throw ProgramError({fmt::format("{}: channel {} on thread blocks that have channel {} by the {}",
+    throw ProgramError({fmt::format("{}: channel {} is used on thread blocks that have channel {} because of the {}",
                                     code_.statement(code_.transfer(t).receiver), wish, group.channel,
                                     code_.statement(code_.transfer(group.named_by).receiver)),
-                        "a thread block has one"});
+                        "a thread block has one channel"});
   }
 
   // The transfer that uses this end on another thread block; nobody if the end is free.
@@ -159,11 +159,11 @@ class Connector {
       const Id id = sending ? code_.transfer(t).sender : code_.transfer(t).receiver;
       const Id first = sending ? code_.transfer(other).sender : code_.transfer(other).receiver;
       throw ProgramError(
-          {fmt::format("{}: thread block {} of rank {} {} rank {} on channel {}, as thread block {} does by the {}",
-                       code_.statement(id), code_.at(id).block, code_.at(id).rank,
-                       sending ? "sends to" : "receives from",
-                       sending ? code_.to(code_.at(id)) : code_.from(code_.at(id)), channel, code_.at(first).block,
-                       code_.statement(first)),
+          {fmt::format(
+               "{}: thread block {} of rank {} {} rank {} on channel {}, as thread block {} does because of the {}",
+               code_.statement(id), code_.at(id).block, code_.at(id).rank, sending ? "sends to" : "receives from",
+               sending ? code_.to(code_.at(id)) : code_.from(code_.at(id)), channel, code_.at(first).block,
+               code_.statement(first)),
            "use that block or another channel"});
     }
     for (const bool sending : {true, false}) own(t, channel, sending);

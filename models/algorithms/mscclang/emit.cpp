@@ -161,8 +161,8 @@ class Emitter {
     }
     if (made.channels > most_channels) {
       throw ProgramError(
-          {fmt::format("{}: {} channels, the runtime has {}", options.name, made.channels, most_channels),
-           "fewer instances or channels would do"});
+          {fmt::format("{}: it needs {} channels, but the runtime has {}", options.name, made.channels, most_channels),
+           "use fewer instances or channels"});
     }
     return made;
   }
@@ -182,9 +182,9 @@ class Emitter {
         if (next <= most_steps) continue;
         throw ProgramError(
             {fmt::format(
-                 "{}: a thread block of rank {} (sends to {}, receives from {}) has {} steps, the runtime takes {}",
+                 "{}: a thread block of rank {} (sends to {}, receives from {}) has {} steps, but the runtime takes {}",
                  code_.program->options().name, r, block.send, block.recv, next, most_steps),
-             "more channels or thread blocks, or fewer chunks, would do"});
+             "use more channels or thread blocks, or fewer chunks"});
       }
     }
   }

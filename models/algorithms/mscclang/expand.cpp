@@ -27,7 +27,7 @@ Cutting cutting(const Program& program) {
   for (const Operation& operation : program.trace().operations) {
     common = std::lcm(common, static_cast<std::int64_t>(operation.parts));
     made.parts = std::max(made.parts, operation.parts);
-    if (common > most_slots) throw ProgramError({"the parts of parallelize have no small common multiple"});
+    if (common > most_slots) throw ProgramError({"the parts of the parallelize calls have no small common multiple"});
   }
   const Options& options = program.options();
   if (options.replication == Replication::blocked) {
@@ -49,7 +49,7 @@ class Expansion {
     for (auto& buffers : code_.lengths) {
       for (std::int32_t& length : buffers) {
         const std::int64_t whole = static_cast<std::int64_t>(length) * cut_.factor * cut_.copies;
-        if (whole > most_slots) throw ProgramError({"a buffer of more chunks than are possible, after replication"});
+        if (whole > most_slots) throw ProgramError({"after replication a buffer has more chunks than are possible"});
         length = static_cast<std::int32_t>(whole);
       }
       code_.chunks = std::max({code_.chunks, buffers[0], buffers[1]});
@@ -144,7 +144,8 @@ class Expansion {
 
   Id add(const Instruction& instruction) {
     if (code_.instructions.size() >= most_instructions) {
-      throw ProgramError({program_.options().name + ": too many instructions", "fewer instances or chunks would do"});
+      throw ProgramError(
+          {program_.options().name + ": there are too many instructions", "use fewer instances or chunks"});
     }
     const auto id = static_cast<Id>(code_.instructions.size());
     code_.instructions.push_back(instruction);

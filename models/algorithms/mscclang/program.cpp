@@ -42,35 +42,36 @@ Program::Program(Options options, std::vector<InitialBuffers> initial) : options
 void Program::prepare() {
   const Where nowhere;
   if (options_.ranks < 1 || options_.ranks > most_ranks) {
-    fail(nowhere,
-         {fmt::format("a program of {} ranks", options_.ranks), fmt::format("1 to {} are possible", most_ranks)});
+    fail(nowhere, {fmt::format("the program has {} ranks", options_.ranks), fmt::format("use 1 to {}", most_ranks)});
   }
   if (options_.chunk_factor < 1 || options_.chunk_factor > most_chunks) {
-    fail(nowhere, {fmt::format("a chunk factor of {}", options_.chunk_factor),
-                   fmt::format("1 to {} are possible", most_chunks)});
+    fail(nowhere,
+         {fmt::format("the chunk factor is {}", options_.chunk_factor), fmt::format("use 1 to {}", most_chunks)});
   }
   if (options_.instances < 1 || options_.instances > most_parts) {
-    fail(nowhere, {fmt::format("{} instances", options_.instances), fmt::format("1 to {} are possible", most_parts)});
+    fail(nowhere,
+         {fmt::format("the program has {} instances", options_.instances), fmt::format("use 1 to {}", most_parts)});
   }
   if (options_.root < 0 || options_.root >= options_.ranks) {
-    fail(nowhere, {fmt::format("root {} of {} ranks", options_.root, options_.ranks), "it must be one of them"});
+    fail(nowhere, {fmt::format("the root is {} of {} ranks", options_.root, options_.ranks), "use one of the ranks"});
   }
   if (options_.replication == Replication::blocked && options_.stated && places_matter(options_.collective) &&
       options_.instances > 1) {
-    fail(nowhere, {fmt::format("blocked instances of '{}', whose chunks have places by rank",
+    fail(nowhere, {fmt::format("the instances of '{}' are blocked, but its chunks have places by rank",
                                msccl::to_string(options_.collective)),
                    "use interleaved instances"});
   }
 }
 
 void Program::must_be_possible(std::size_t chunks) const {
-  if (chunks > most_slots) fail({}, {"buffers of too many chunks in all", "fewer ranks or chunks would do"});
+  if (chunks > most_slots) fail({}, {"the buffers have too many chunks together", "use fewer ranks or chunks"});
 }
 
 void Program::fill(const std::vector<InitialBuffers>& initial) {
   const Where nowhere;
   if (static_cast<std::int32_t>(initial.size()) != options_.ranks) {
-    fail(nowhere, {fmt::format("buffers of {} ranks for a program of {}", initial.size(), options_.ranks)});
+    fail(nowhere,
+         {fmt::format("there are buffers of {} ranks, but the program has {}", initial.size(), options_.ranks)});
   }
   memory_.resize(initial.size());
   declared_.resize(initial.size());
@@ -79,7 +80,7 @@ void Program::fill(const std::vector<InitialBuffers>& initial) {
   for (std::int32_t r = 0; r < options_.ranks; ++r) {
     const InitialBuffers& has = initial[static_cast<std::size_t>(r)];
     if (has.input.size() > most_chunks || has.output.size() > most_chunks) {
-      fail(nowhere, {fmt::format("a buffer of more than {} chunks", most_chunks)});
+      fail(nowhere, {fmt::format("a buffer has more than {} chunks", most_chunks)});
     }
     total += has.input.size() + has.output.size();
     must_be_possible(total);
@@ -157,13 +158,14 @@ std::int32_t Program::length(std::int32_t rank, Buffer buffer) const {
 
 void Program::must_lie_inside(const Place& place, std::int32_t count, const Where& where) const {
   if (place.rank < 0 || place.rank >= options_.ranks) {
-    fail(where, {fmt::format("rank {} of a program of {} ranks", place.rank, options_.ranks)});
+    fail(where, {fmt::format("rank {} is used, but the program has {} ranks", place.rank, options_.ranks)});
   }
   if (place.buffer.id < 0 || place.buffer.id >= static_cast<std::int32_t>(2 + trace_.scratch_names.size())) {
-    fail(where, {fmt::format("buffer {} is not one of this program", place.buffer.id)});
+    fail(where, {fmt::format("buffer {} is not a buffer of this program", place.buffer.id)});
   }
   if (count < 1 || count > most_chunks || place.index < 0 || place.index > most_chunks) {
-    fail(where, {fmt::format("{} chunks from index {}", count, place.index), "both must be numbers of chunks"});
+    fail(where,
+         {fmt::format("{} chunks are taken from index {}", count, place.index), "both must be numbers of chunks"});
   }
   const std::int32_t length_of = length(place.rank, place.buffer);
   if (!place.buffer.is_scratch() && place.index + count > length_of) {
@@ -216,11 +218,11 @@ void Program::must_be_current(const Chunk& chunk, const Where& where) const {
 void Program::must_be_placed(const Placement& placement, const Where& where) const {
   constexpr std::int32_t most_blocks = 4096;
   if (placement.channel < -1 || placement.channel >= 32) {
-    fail(where, {fmt::format("channel {}", placement.channel), "a runtime has 0 to 31"});
+    fail(where, {fmt::format("channel {}", placement.channel), "use 0 to 31, the channels of a runtime"});
   }
   for (const std::int32_t block : {placement.send_block, placement.recv_block}) {
     if (block < -1 || block >= most_blocks) {
-      fail(where, {fmt::format("thread block {}", block), fmt::format("0 to {} are possible", most_blocks - 1)});
+      fail(where, {fmt::format("thread block {}", block), fmt::format("use 0 to {}", most_blocks - 1)});
     }
   }
 }
@@ -245,7 +247,7 @@ Operation& Program::record(Operation::Kind kind, const Chunk& from, const Place&
                            const Where& where) {
   must_be_placed(placement, where);
   if (trace_.operations.size() >= most_operations)
-    fail(where, {"too many operations", "fewer ranks or chunks would do"});
+    fail(where, {"there are too many operations", "use fewer ranks or chunks"});
   if (trace_.files.empty() || trace_.files[static_cast<std::size_t>(file_)] != where.file) {
     const auto known = std::find(trace_.files.begin(), trace_.files.end(), where.file);
     file_ = static_cast<std::int32_t>(known - trace_.files.begin());
@@ -270,7 +272,7 @@ Chunk Program::copy(const Chunk& from, const Place& given, Placement placement, 
   if (to == from.place_) return from;
   if (to.rank == from.place_.rank && to.buffer == from.place_.buffer && to.index < from.place_.index + from.count_ &&
       from.place_.index < to.index + from.count_) {
-    fail(where, {fmt::format("copy of {} over itself, to {}", trace_.text(from.place_, from.count_),
+    fail(where, {fmt::format("{} is copied over itself, to {}", trace_.text(from.place_, from.count_),
                              trace_.text(to, from.count_))});
   }
   record(Operation::Kind::copy, from, to, placement, where);
@@ -296,12 +298,12 @@ Chunk Program::reduce(const Chunk& into, const Chunk& from, Placement placement,
   must_be_current(into, where);
   must_be_current(from, where);
   if (into.count_ != from.count_) {
-    fail(where, {fmt::format("reduction of {} into {}: they differ in length", trace_.text(from.place_, from.count_),
+    fail(where, {fmt::format("{} is reduced into {}, but they differ in length", trace_.text(from.place_, from.count_),
                              trace_.text(into.place_, into.count_))});
   }
   if (into.place_.rank == from.place_.rank && into.place_.buffer == from.place_.buffer &&
       into.place_.index < from.place_.index + from.count_ && from.place_.index < into.place_.index + into.count_) {
-    fail(where, {fmt::format("reduction of {} into itself", trace_.text(from.place_, from.count_))});
+    fail(where, {fmt::format("{} is reduced into itself", trace_.text(from.place_, from.count_))});
   }
   record(Operation::Kind::reduce, from, into.place_, placement, where);
   auto& target = slots(into.place_);
@@ -316,10 +318,10 @@ Chunk Program::reduce(const Chunk& into, const Chunk& from, Placement placement,
 
 void Program::parallel(std::int32_t parts, const Where& where) {
   if (parts < 1 || parts > most_parts) {
-    fail(where, {fmt::format("parallelize over {} parts", parts), fmt::format("1 to {} are possible", most_parts)});
+    fail(where, {fmt::format("parallelize is over {} parts", parts), fmt::format("use 1 to {}", most_parts)});
   }
   if (parts_ != 1 && parts != 1)
-    fail(where, {"parallelize inside of parallelize", "one of them with both factors does it"});
+    fail(where, {"parallelize is inside of parallelize", "use one of them with both factors"});
   parts_ = parts;
 }
 
@@ -350,7 +352,7 @@ Chunk Chunk::reduce(const Chunk& other, Placement placement, Location where) con
 
 std::vector<Chunk> Chunk::split(std::int32_t parts, Location where) const {
   if (parts < 1 || count_ % parts != 0) {
-    program_->fail(where_of(where), {fmt::format("{} chunks split into {} parts", count_, parts)});
+    program_->fail(where_of(where), {fmt::format("{} chunks are split into {} parts", count_, parts)});
   }
   std::vector<Chunk> made;
   for (std::int32_t i = 0; i < parts; ++i) {
@@ -363,7 +365,7 @@ std::vector<Chunk> Chunk::split(std::int32_t parts, Location where) const {
 
 Chunk Chunk::group(const Chunk& other, Location where) const {
   if (place_.rank != other.place_.rank || place_.buffer != other.place_.buffer) {
-    program_->fail(where_of(where), {"chunks of different buffers in one group"});
+    program_->fail(where_of(where), {"the group has chunks of different buffers"});
   }
   Chunk both = *this;
   both.place_.index = std::min(place_.index, other.place_.index);

@@ -71,7 +71,8 @@ TEST(ProgramErrors, NameTheStatement) {
   Program p(pair_of());
   const auto here = HasSubstr("program_test.cpp:");
   EXPECT_THAT(error_of([&] { p.chunk(0, input, 1, 2); }), AllOf(here, HasSubstr("rank 0 input[1..2] lies outside")));
-  EXPECT_THAT(error_of([&] { p.chunk(2, input, 0); }), AllOf(here, HasSubstr("rank 2 of a program of 2 ranks")));
+  EXPECT_THAT(error_of([&] { p.chunk(2, input, 0); }),
+              AllOf(here, HasSubstr("rank 2 is used, but the program has 2 ranks")));
   EXPECT_THAT(error_of([&] { p.chunk(0, p.scratch("s"), 0); }),
               AllOf(here, HasSubstr("rank 0 's'[0] is read, but nothing was written there")));
   EXPECT_THAT(error_of([&] { p.chunk(0, input, 0, 2).split(3); }), here);
@@ -103,7 +104,7 @@ TEST(ProgramErrors, ThreadBlocksHaveOnePeerADirection) {
   p.chunk(0, input, 1).copy(2, {.send_block = 0, .recv_block = 0});
   EXPECT_THAT(error_of([&] { compile(p); }),
               AllOf(HasSubstr("copy of rank 0 input[1] to rank 2 input[1]: thread block 0 of rank 0 sends to rank 1"),
-                    HasSubstr("and cannot have rank 2 too")));
+                    HasSubstr("so it cannot have rank 2 too")));
 }
 
 TEST(ProgramErrors, TwoBlocksOnOneConnectionAreRefused) {
@@ -112,9 +113,10 @@ TEST(ProgramErrors, TwoBlocksOnOneConnectionAreRefused) {
   Program p(options);
   p.chunk(0, input, 0).copy(1, {.send_block = 0, .recv_block = 0, .channel = 0});
   p.chunk(0, input, 1).copy(1, {.send_block = 1, .recv_block = 1, .channel = 0});
-  EXPECT_THAT(error_of([&] { compile(p); }),
-              AllOf(HasSubstr("thread block 1 of rank 0 sends to rank 1 on channel 0, as thread block 0 does by the"),
-                    HasSubstr("use that block or another channel")));
+  EXPECT_THAT(
+      error_of([&] { compile(p); }),
+      AllOf(HasSubstr("thread block 1 of rank 0 sends to rank 1 on channel 0, as thread block 0 does because of the"),
+            HasSubstr("use that block or another channel")));
 }
 
 TEST(ProgramErrors, AThreadBlockHasOneChannel) {
@@ -123,13 +125,14 @@ TEST(ProgramErrors, AThreadBlockHasOneChannel) {
   Program p(options);
   p.chunk(0, input, 0).copy(1, {.send_block = 0, .recv_block = 0, .channel = 0});
   p.chunk(0, input, 1).copy(1, {.send_block = 0, .recv_block = 0, .channel = 1});
-  EXPECT_THAT(error_of([&] { compile(p); }), HasSubstr("channel 1 on thread blocks that have channel 0"));
+  EXPECT_THAT(error_of([&] { compile(p); }), HasSubstr("channel 1 is used on thread blocks that have channel 0"));
 }
 
 TEST(ProgramErrors, TooManyStepsAreToldWithARemedy) {
   Program p(pair_of(300));
   for (std::int32_t i = 0; i < 300; ++i) p.chunk(0, input, i).copy(1);
-  EXPECT_THAT(error_of([&] { compile(p); }), AllOf(HasSubstr("has 300 steps, the runtime takes 256"), HasSubstr(";")));
+  EXPECT_THAT(error_of([&] { compile(p); }),
+              AllOf(HasSubstr("has 300 steps, but the runtime takes 256"), HasSubstr(";")));
 }
 
 TEST(Compiler, UnnamedChannelsKeepBlocksApart) {

@@ -50,12 +50,13 @@ Verdict check(const Plan& plan, config::Diagnostics& diagnostics) {
   }
   const std::vector<Cut> cuts = cuts_of(plan);
   if (cuts.empty() && broken.ok()) {
-    broken.error(place, "thread blocks share operations in parts that have no common measure", "fewer kinds of parts");
+    broken.error(place, "the parts in which thread blocks share operations have no common measure",
+                 "use fewer kinds of parts");
   }
   for (const Cut cut : cuts) {
     if (!broken.ok()) break;
     if (work_of(plan, cut) > most_work) {
-      broken.error(place, "the plan is too large to be run", "fewer chunks, operations or GPUs");
+      broken.error(place, "the plan is too large to be checked", "use fewer chunks, operations or GPUs");
     }
   }
   for (const config::Diagnostic& error : broken.sorted()) diagnostics.error(error.place, error.what, error.remedy);

@@ -48,7 +48,7 @@ TEST(Check, WhoPutsBeforeTheOtherIsThereRaces) {
 TEST(Check, ASignalWithoutANopIsGivenBeforeAllThreadsHavePut) {
   EXPECT_THAT(errors_of(all_gather(enter(), {signal(), wait()})),
               HasSubstr("race: the call of gpu 1 may end before what gpu 0 tb 0 op 3 (put) writes to gpu 1 chunk 0 has "
-                        "arrived; a signal behind it"));
+                        "arrived; add a signal after it"));
 }
 
 TEST(Check, RelaxedSignalsDoNotOrderMemory) {
@@ -64,7 +64,7 @@ TEST(Check, AWrongChunkIsNamedWithTheOperationThatWroteIt) {
   const std::string errors = errors_of(example);
   EXPECT_THAT(errors, HasSubstr("wrong result: output chunk 1 of gpu 0 is nothing, written by gpu 1 tb 0 op 3 (put), "
                                 "not gpu 1 chunk 1"));
-  EXPECT_THAT(errors, HasSubstr("gpu 1 tb 0 op 3 (put) reads gpu 1 chunk 0, which nobody wrote"));
+  EXPECT_THAT(errors, HasSubstr("gpu 1 tb 0 op 3 (put) reads gpu 1 chunk 0, which no operation wrote"));
 }
 
 TEST(Check, AChunkThatNobodySendsIsMissing) {
@@ -76,8 +76,8 @@ TEST(Check, AChunkThatNobodySendsIsMissing) {
 TEST(Check, SignalsAndWaitsAreAsMany) {
   Example example = all_gather(enter(), leave());
   example.gpus[0][0].pop_back();
-  EXPECT_THAT(errors_of(example), HasSubstr("gpu 1 tb 0 op 5 (signal) signals gpu 0 2 times on memory channel 0, which "
-                                            "waits 1 times for it; one wait for each signal"));
+  EXPECT_THAT(errors_of(example), HasSubstr("gpu 1 tb 0 op 5 (signal) signals gpu 0 2 times on memory channel 0, but "
+                                            "that gpu waits 1 times for it; write one wait for each signal"));
 }
 
 TEST(Check, WhoWaitsForWhomIsTold) {
@@ -128,12 +128,12 @@ TEST(Check, OperationsOfABlockNeedANopBetweenThem) {
                      Ops{move("copy", {at("s", second, 2)}, {at("s", second + 1, 2)})}}};
     return example;
   };
-  EXPECT_THAT(errors_of(twice({}, 0)), HasSubstr("a nop between them: threads of a block do not wait for each other"));
+  EXPECT_THAT(errors_of(twice({}, 0)),
+              HasSubstr("put a nop between them: threads of a block do not wait for each other"));
   // The copy overlaps itself, with or without a nop.
-  EXPECT_THAT(
-      errors_of(twice({nop()}, 0)),
-      HasSubstr("op 2 (copy) reads gpu 0 scratch chunk 1, which gpu 0 tb 0 op 2 (copy) writes; nothing orders the "
-                "two; source and destination that do not overlap"));
+  EXPECT_THAT(errors_of(twice({nop()}, 0)),
+              HasSubstr("op 2 (copy) reads gpu 0 scratch chunk 1, which gpu 0 tb 0 op 2 (copy) writes; nothing orders "
+                        "the two; choose a source and a destination that do not overlap"));
 }
 
 TEST(Check, ThreadsFindTheirOwnBytesAgain) {
@@ -158,7 +158,7 @@ TEST(Check, APutOverAPortReadsItsSourceUntilItIsFlushed) {
   EXPECT_THAT(
       errors_of(over_ports("pws")),
       HasSubstr("race: the call of gpu 0 may end, and its user overwrite gpu 0 chunk 0, while gpu 0 tb 0 op 3 (pws) "
-                "still reads it; flush"));
+                "still reads it; add a flush"));
   Example flushed = over_ports("pws");
   for (auto& gpu : flushed.gpus) gpu[0].push_back(on_channel("flush", 0, "port"));
   EXPECT_EQ(errors_of(flushed), "");
@@ -203,8 +203,10 @@ TEST(Check, PacketsThatNobodySendsAreWaitedForForever) {
   Example example = packets();
   example.gpus[1][0].erase(example.gpus[1][0].begin());
   const std::string errors = errors_of(example);
-  EXPECT_THAT(errors, HasSubstr("deadlock: gpu 0 tb 0 op 1 (respkt) waits for packets in gpu 0 scratch chunk 0, which "
-                                "nobody sent"));
+  EXPECT_THAT(
+      errors,
+      HasSubstr(
+          "deadlock: gpu 0 tb 0 op 1 (respkt) waits for packets in gpu 0 scratch chunk 0, which no operation sent"));
   EXPECT_THAT(errors, HasSubstr("deadlock: gpu 1 tb 0 op 1 (upkt) waits for packets in gpu 1 scratch chunk 1"));
 }
 
@@ -219,7 +221,7 @@ TEST(Check, PacketsSentTwiceCannotBeToldApart) {
 TEST(Check, PacketsAndDataDoNotShareScratch) {
   Example example = packets();
   example.gpus[0].push_back({move("copy", {at("s", 1)}, {at("i", 1)})});
-  EXPECT_THAT(errors_of(example), HasSubstr("takes the scratch of gpu 0 for data, others for packets"));
+  EXPECT_THAT(errors_of(example), HasSubstr("uses the scratch of gpu 0 for data, but others use it for packets"));
 }
 
 // Each GPU reduces a chunk through the switch.
@@ -258,7 +260,7 @@ TEST(Check, BlocksThatShareAnOperationMeetAtBarriers) {
   const std::string errors = errors_of(shared({}));
   EXPECT_THAT(errors, HasSubstr("gpu 0 tb 1 op 0 (put) writes gpu 1 chunk 0, which may not have begun its call"));
   EXPECT_THAT(errors, HasSubstr("the call of gpu 1 may end before what gpu 0 tb 1 op 0 (put) writes"));
-  EXPECT_THAT(errors_of(shared({barrier(3)})), HasSubstr("waits for 3 thread blocks at barrier 0, 2 use it"));
+  EXPECT_THAT(errors_of(shared({barrier(3)})), HasSubstr("waits for 3 thread blocks at barrier 0, but 2 use it"));
 }
 
 TEST(Check, BarriersThatCrossDeadlock) {
@@ -266,8 +268,9 @@ TEST(Check, BarriersThatCrossDeadlock) {
   example.collective = "custom";
   example.gpus = {{{barrier(2, 0), barrier(2, 1)}, {barrier(2, 1), barrier(2, 0)}}};
   const std::string errors = errors_of(example);
-  EXPECT_THAT(errors,
-              HasSubstr("deadlock: gpu 0 tb 0 op 0 (barrier) waits at barrier 0, where 1 of 2 thread blocks are"));
+  EXPECT_THAT(
+      errors,
+      HasSubstr("deadlock: gpu 0 tb 0 op 0 (barrier) waits at barrier 0, which 1 of 2 thread blocks have reached"));
   EXPECT_THAT(errors, HasSubstr("deadlock: gpu 0 tb 1 op 0 (barrier) waits at barrier 1"));
 }
 
@@ -300,24 +303,24 @@ TEST(Check, RoundsOfAPipelineReuseScratchOnlyWithACredit) {
   small.more += R"(, "max_message_size": 1048576)";
   EXPECT_EQ(errors_of(small), "");
   EXPECT_THAT(errors_of(through_scratch(0)),
-              HasSubstr("deadlock: gpu 0 tb 0 op 0.0 (sem_acquire) waits for semaphore 0, which was given 0 times"));
+              HasSubstr("deadlock: gpu 0 tb 0 op 0.0 (sem_acquire) waits for semaphore 0, which was released 0 times"));
 }
 
 TEST(Check, SemaphoresAreLeftAsTheyWereFound) {
   Example example = through_scratch(1);
   example.gpus[0].push_back({semaphore("release", 0)});
   EXPECT_THAT(errors_of(example),
-              HasSubstr("gpu 0 tb 0 op 0.0 (sem_acquire) uses semaphore 0, which is not released as "
-                        "often as it is acquired: the next call would begin with another value"));
+              HasSubstr("gpu 0 tb 0 op 0.0 (sem_acquire) uses semaphore 0, which is not released as often as it is "
+                        "acquired, so that the next call would begin with another value"));
 }
 
 TEST(Check, LimitsOfTheRuntimeAreTold) {
   Example example = all_gather(enter(), leave());
   for (int i = 0; i < 58; ++i) example.gpus[0][0].insert(example.gpus[0][0].begin(), nop());
-  EXPECT_THAT(errors_of(example), HasSubstr("gpu 0 tb 0 has 65 operations; the runtime holds 64 of a thread block"));
+  EXPECT_THAT(errors_of(example), HasSubstr("gpu 0 tb 0 has 65 operations, but the runtime holds 64 per thread block"));
   Example many = all_gather(enter(), leave());
   many.gpus[0][0][0] = R"({"name": "signal", "channel_ids": [0,0,0,0,0,0,0,0,0], "channel_type": "memory"})";
-  EXPECT_THAT(errors_of(many), HasSubstr("gpu 0 tb 0 op 0 (signal) uses 9 channels; the runtime takes 8"));
+  EXPECT_THAT(errors_of(many), HasSubstr("gpu 0 tb 0 op 0 (signal) uses 9 channels, but the runtime takes 8"));
 }
 
 TEST(Check, ChunksMustBeThere) {
@@ -326,17 +329,18 @@ TEST(Check, ChunksMustBeThere) {
               HasSubstr("gpu 0 tb 0 op 0 (put) reads chunks 1 to 2 of the output of gpu 0, which has 2"));
   EXPECT_THAT(errors_of(Example::of_two(
                   [](int, int) { return std::vector<Ops>{{move("put", {at("o", 0, 2)}, {peers(1, 0, 1)})}}; })),
-              HasSubstr("moves 2 chunks to 1"));
+              HasSubstr("moves 2 chunks into 1"));
   Example one_sided = all_gather(enter(), leave());
   one_sided.collective = "custom";
   one_sided.in_place = false;
   one_sided.input_chunks = 0;
   for (auto& gpu : one_sided.gpus) gpu[0].insert(gpu[0].begin(), move("copy", {at("s", 0)}, {at("o", 0)}));
-  EXPECT_THAT(errors_of(one_sided), HasSubstr("gpu 0 tb 0 op 0 (copy) reads gpu 0 scratch chunk 0, which nobody wrote"))
+  EXPECT_THAT(errors_of(one_sided),
+              HasSubstr("gpu 0 tb 0 op 0 (copy) reads gpu 0 scratch chunk 0, which no operation wrote"))
       << "what states no result may leave a buffer out";
   Example odd = all_gather(enter(), leave());
   odd.input_chunks = 2;
-  EXPECT_THAT(errors_of(odd), HasSubstr("allgather: 2 input and 2 output chunks for 2 gpus"));
+  EXPECT_THAT(errors_of(odd), HasSubstr("allgather: there are 2 input and 2 output chunks for 2 gpus"));
 }
 
 TEST(Check, ACollectiveWithoutAStatedResultIsJudgedWithoutIt) {
@@ -360,7 +364,7 @@ TEST(Check, WhatIsTooLargeIsNotRun) {
   example.scratch_chunks = 1 << 18;
   EXPECT_EQ(errors_of(example), "");
   example.gpus[0][0][3] = move("put", {at("o", 0)}, {peers(1, 0)}, part(0, 4096));
-  EXPECT_THAT(errors_of(example), HasSubstr("the plan is too large to be run"));
+  EXPECT_THAT(errors_of(example), HasSubstr("the plan is too large to be checked"));
 }
 
 // Every operation that moves data, without operands and with too many of them: errors are reported, and absent operands

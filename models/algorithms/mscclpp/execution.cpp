@@ -515,7 +515,7 @@ class Execution {
     const Site& at = sites_[access.site];
     fault(Fault::Kind::race, at,
           fmt::format("race: {} {} {}, which may not have begun its call", name(at), verb, place(cell)),
-          "wait for a signal of that gpu first", "enter " + name(at));
+          "first wait for a signal of that gpu", "enter " + name(at));
   }
 
   void conflict(const Access& earlier, const Access& later, std::size_t cell, const char* was, const char* is) {
@@ -525,9 +525,9 @@ class Execution {
     fault(
         Fault::Kind::race, b,
         fmt::format("race: {} {} {}, which {} {}; nothing orders the two", name(b), is, place(cell), name(a), was),
-        earlier.site == later.site ? "source and destination that do not overlap"
+        earlier.site == later.site ? "choose a source and a destination that do not overlap"
         : own
-            ? "a nop between them: threads of a block do not wait for each other"
+            ? "put a nop between them: threads of a block do not wait for each other"
             : "let the second wait for the first by a signal, semaphore or barrier, with nops between it and the data",
         fmt::format("{} {} {} {}", name(a), was, name(b), is));
   }
@@ -538,7 +538,7 @@ class Execution {
     const Site& at = sites_[access.site];
     entered(index, access, known, over, "reads");
     if (!cell.written) {
-      fault(Fault::Kind::unwritten, at, fmt::format("{} reads {}, which nobody wrote", name(at), place(index)),
+      fault(Fault::Kind::unwritten, at, fmt::format("{} reads {}, which no operation wrote", name(at), place(index)),
             "write it first", "unwritten " + name(at));
     } else if (packets && cell.packet_writes == 1) {
       cell.reads.push_back(access);
@@ -594,7 +594,7 @@ class Execution {
           fault(Fault::Kind::race, at,
                 fmt::format("race: the call of gpu {} may end before what {} writes to {} has arrived{}", g, name(at),
                             place(c), relaxed ? ": only relaxed signals follow it, which do not order memory" : ""),
-                fmt::format("a signal{} behind it that gpu {} waits for", relaxed ? " that is not relaxed" : "", g),
+                fmt::format("add a signal{} after it that gpu {} waits for", relaxed ? " that is not relaxed" : "", g),
                 "end " + name(at), true);
         }
         for (const Access& read : cell.reads) {
@@ -603,8 +603,8 @@ class Execution {
           fault(Fault::Kind::race, at,
                 fmt::format("race: the call of gpu {} may end, and its user overwrite {}, while {} still reads it", g,
                             place(c), name(at)),
-                read.agent >= workers_.size() ? "flush: a put over a port goes on after the operation"
-                                              : fmt::format("a signal behind it that gpu {} waits for", g),
+                read.agent >= workers_.size() ? "add a flush: a put over a port continues after the operation"
+                                              : fmt::format("add a signal after it that gpu {} waits for", g),
                 "end read " + name(at), true);
         }
       }
@@ -639,7 +639,7 @@ class Execution {
                             : last.op < 0 ? ", as it was at the start"
                                           : ", written by " + name(last),
                             terms(expected)),
-                fmt::format("what {} asks for", msccl::to_string(plan_.collective)), fmt::format("wrong {}", g));
+                fmt::format("write what {} requires", msccl::to_string(plan_.collective)), fmt::format("wrong {}", g));
           break;
         }
       }
@@ -687,15 +687,15 @@ class Execution {
         break;
       case OpType::barrier: {
         const Barrier& barrier = barriers_[{w.gpu, op.barrier}];
-        what = fmt::format("waits at barrier {}, where {} of {} thread blocks are", op.barrier, barrier.arrived.size(),
-                           op.barrier_blocks);
+        what = fmt::format("waits at barrier {}, which {} of {} thread blocks have reached", op.barrier,
+                           barrier.arrived.size(), op.barrier_blocks);
         break;
       }
       case OpType::acquire:
         for (const std::uint32_t id : op.semaphores) {
           const Semaphore& semaphore = device_[{w.gpu, id}];
           if (semaphore.given.size() > semaphore.taken) continue;
-          what = fmt::format("waits for semaphore {}, which was given {} times and taken as often", id,
+          what = fmt::format("waits for semaphore {}, which was released {} times and acquired as often", id,
                              semaphore.given.size());
           break;
         }
@@ -705,7 +705,7 @@ class Execution {
         break;
     }
     fault(Fault::Kind::deadlock, at, fmt::format("deadlock: {} {}", name(at), what),
-          "an order in which every wait is met", "deadlock " + name(at));
+          "find an order in which every wait is met", "deadlock " + name(at));
   }
 
   std::string missing_packets(const Worker& w, const Operation& op) const {
@@ -714,11 +714,11 @@ class Execution {
       if (!operand.packets) continue;
       for (const auto& run : runs(w, op, operand, inside ? std::optional(w.round) : std::nullopt)) {
         for (const std::size_t cell : run) {
-          if (cells_[cell].packet_writes == 0) return fmt::format("in {}, which nobody sent", place(cell));
+          if (cells_[cell].packet_writes == 0) return fmt::format("in {}, which no operation sent", place(cell));
         }
       }
     }
-    return "that nobody sent";
+    return "that no operation sent";
   }
 
   const Plan& plan_;

@@ -21,7 +21,7 @@ ChannelType Fields::channel_type(std::string_view key) const {
     if (value->text == "switch" || value->text == "nvls") return ChannelType::multicast;
     if (value->text == "none") return ChannelType::none;
   }
-  unfit(key, *value, "\"memory\", \"port\", \"switch\" or \"none\"");
+  unfit(key, *value, "write \"memory\", \"port\", \"switch\" or \"none\"");
   return ChannelType::none;
 }
 

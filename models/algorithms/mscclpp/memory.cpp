@@ -149,7 +149,7 @@ std::string misfit(const Plan& plan) {
   const Gpu& gpu = plan.gpus.front();
   const auto ranks = static_cast<std::uint32_t>(plan.gpus.size());
   const std::string shown =
-      fmt::format("{} input and {} output chunks for {} gpus", gpu.input_chunks, gpu.output_chunks, ranks);
+      fmt::format("there are {} input and {} output chunks for {} gpus", gpu.input_chunks, gpu.output_chunks, ranks);
   const std::uint64_t in = gpu.input_chunks;
   const std::uint64_t out = gpu.output_chunks;
   const bool both = in > 0 && out > 0;

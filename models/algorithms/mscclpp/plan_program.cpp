@@ -200,7 +200,7 @@ class Compiler {
     if (op.channel_type == ChannelType::multicast || std::any_of(op.sources.begin(), op.sources.end(), group) ||
         std::any_of(op.destinations.begin(), op.destinations.end(), group)) {
       refuse(op, number, "uses a switch channel: sums and stores inside a switch (NVLS) are not modelled",
-             "a plan over memory or port channels");
+             "use memory or port channels");
       return false;
     }
     const auto reached = [this](std::int32_t peer) { return peer / node_ == static_cast<std::int32_t>(gpu_) / node_; };
@@ -213,8 +213,8 @@ class Compiler {
     }
     for (const std::int32_t peer : peers) {
       if (reached(peer)) continue;
-      refuse(op, number, fmt::format("uses a memory channel to gpu {}, whose memory its threads do not reach", peer),
-             fmt::format("a port channel, or a system in which {} GPUs share a node", plan_.gpus.size()));
+      refuse(op, number, fmt::format("uses a memory channel to gpu {}, whose memory its threads cannot reach", peer),
+             fmt::format("use a port channel, or a system in which {} GPUs share a node", plan_.gpus.size()));
       return false;
     }
     return true;
@@ -257,7 +257,7 @@ class Compiler {
       if (std::any_of(op.inner[i].sources.begin(), op.inner[i].sources.end(), packets) ||
           std::any_of(op.inner[i].destinations.begin(), op.inner[i].destinations.end(), packets)) {
         refuse(op.inner[i], number, "moves packets in a pipeline, whose rounds would all carry the same flags",
-               "packets outside of pipelines, or data with signals");
+               "use packets outside of pipelines, or data with signals");
       } else {
         operation(op.inner[i], number);
       }
@@ -327,9 +327,11 @@ class Compiler {
     for (const std::uint32_t semaphore : semaphores) {
       const std::size_t owner = owners_.try_emplace({gpu_, semaphore}, block_).first->second;
       if (owner != block_ && !refused_) {
-        refuse(op, number,
-               fmt::format("waits for what tb {} waits for, too: which of both goes on first is open", owner),
-               "a channel or semaphore of its own for each thread block that waits");
+        refuse(
+            op, number,
+            fmt::format("waits for the same thing as tb {}, so that it is undefined which of the two continues first",
+                        owner),
+            "give each thread block that waits its own channel or semaphore");
       }
       wait(semaphore, ++due(semaphore));
     }

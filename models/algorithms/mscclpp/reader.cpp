@@ -20,7 +20,7 @@ void read_header(const Fields& fields, Plan& plan) {
   const std::string protocol = fields.text("protocol");
   plan.packets = protocol == "LL";
   if (!plan.packets && protocol != "Simple" && fields.has("protocol")) {
-    fields.wrong("protocol", fmt::format("protocol is {}", config::in_quotes(protocol)), "\"Simple\" or \"LL\"");
+    fields.wrong("protocol", fmt::format("protocol is {}", config::in_quotes(protocol)), "write \"Simple\" or \"LL\"");
   }
   plan.in_place = fields.flag("inplace", false);
   plan.reuse_scratch = fields.flag("reuse_resources", false);
@@ -33,7 +33,8 @@ void read_header(const Fields& fields, Plan& plan) {
   plan.min_bytes = fields.number("min_message_size", largest, 0);
   plan.max_bytes = fields.number("max_message_size", largest, largest);
   if (plan.min_bytes > plan.max_bytes) {
-    fields.wrong("min_message_size", "min_message_size is above max_message_size", "a window with sizes in it");
+    fields.wrong("min_message_size", "min_message_size is above max_message_size",
+                 "write a window that contains sizes");
   }
 }
 
@@ -106,20 +107,20 @@ std::optional<Plan> read_plan(const std::string& name, const std::string& text, 
   Plan plan;
   plan.source = json->source;
   if (json->root.kind != JsonValue::Kind::map || !json->root.find("gpus")) {
-    complaints.error(json->place(json->root), "no execution plan of MSCCL++: there is no \"gpus\"",
-                     "a map with name, collective, protocol, inplace and gpus");
+    complaints.error(json->place(json->root), "this is not an execution plan of MSCCL++: there is no \"gpus\"",
+                     "write a map with name, collective, protocol, inplace and gpus");
     return std::nullopt;
   }
   const Fields fields(*json, json->root, "the plan", complaints);
   read_header(fields, plan);
   const auto& gpus = fields.list("gpus", most_gpus);
-  if (gpus.empty() && complaints.ok()) fields.wrong("gpus", "there is no GPU", "one map a GPU");
+  if (gpus.empty() && complaints.ok()) fields.wrong("gpus", "there is no GPU", "write one map per GPU");
   plan.gpus.resize(gpus.size());
   for (std::size_t id = 0; id < gpus.size(); ++id) {
     const Fields gpu = fields.within(gpus[id], fmt::format("gpu {}", id));
     place_of(gpus[id], plan.gpus[id]);
     if (gpu.number("id", most_gpus) != id)
-      gpu.wrong("id", "its id is not its place in the list", fmt::format("{}", id));
+      gpu.wrong("id", "its id is not its position in the list", fmt::format("{}", id));
     if (id == 0) plan.schema = gpu.has("inputChunks") ? 1 : 2;
     if (plan.schema == 1) {
       read_gpu_v1(gpu, id, gpus.size(), plan.gpus[id]);

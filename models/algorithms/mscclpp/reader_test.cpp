@@ -79,14 +79,14 @@ TEST(Reader, TheOlderSchemaMeansTheSame) {
   EXPECT_TRUE(ops[1].sources[1].packets);
   EXPECT_EQ(ops[3].type, OpType::unpack_packets) << "the name meant the other way in the newer schema";
   EXPECT_THAT(errors_of(std::string(text).replace(text.find("\"tb\": 0, \"step\""), 7, "\"tb\": 1")),
-              HasSubstr("gpu 0 tb 0 op 2 deps: a nop that depends on another thread block waits for nothing"));
+              HasSubstr("gpu 0 tb 0 op 2 deps: a nop that depends on another thread block does not wait for it"));
 }
 
 TEST(Reader, PlacesAreThoseOfTheFile) {
   EXPECT_EQ(
       errors_of(
           "{\"name\": \"x\", \"collective\": \"allreduce\",\n  \"protocol\": \"Fast\", \"inplace\": 1, \"gpus\": []}"),
-      "p.json:2:15: the plan: protocol is 'Fast'; \"Simple\" or \"LL\"\n"
+      "p.json:2:15: the plan: protocol is 'Fast'; write \"Simple\" or \"LL\"\n"
       "p.json:2:34: the plan: inplace is 1; true or false\n");
   EXPECT_EQ(errors_of("{\"gpus\":\n [{\"id\": 7}],\n\"name\": -3}"),
             "p.json:1:1: the plan has no 'collective'; add \"collective\"\n"
@@ -96,13 +96,13 @@ TEST(Reader, PlacesAreThoseOfTheFile) {
             "p.json:2:3: gpu 0 has no 'scratch_chunks'; add \"scratch_chunks\"\n"
             "p.json:2:3: gpu 0 has no 'channels'; add \"channels\"\n"
             "p.json:2:3: gpu 0 has no 'threadblocks'; add \"threadblocks\"\n"
-            "p.json:2:10: gpu 0: its id is not its place in the list; 0\n"
+            "p.json:2:10: gpu 0: its id is not its position in the list; 0\n"
             "p.json:3:9: the plan: name is -3; a text\n");
 }
 
 TEST(Reader, WhatIsNoPlanIsTold) {
   EXPECT_THAT(errors_of("{\"name\": \"x\",\n \"gpus\": [}"), HasSubstr("p.json:2:11: not JSON"));
-  EXPECT_THAT(errors_of("[1, 2]"), HasSubstr("no execution plan of MSCCL++: there is no \"gpus\""));
+  EXPECT_THAT(errors_of("[1, 2]"), HasSubstr("this is not an execution plan of MSCCL++: there is no \"gpus\""));
 }
 
 TEST(Reader, NumbersAreWholeAndInRange) {
@@ -119,22 +119,22 @@ TEST(Reader, NumbersAreWholeAndInRange) {
 
 TEST(Reader, IdsMustNameSomething) {
   EXPECT_THAT(errors_of(with_op(signal(2))),
-              HasSubstr("gpu 0 tb 0 op 0: channel 2 of 2 memory channels of the thread block"));
-  EXPECT_THAT(
-      errors_of(with_op(move("put", {at("i", 0)}, {peers(3, 0)}))),
-      HasSubstr("gpu 0 tb 0 op 0 dst_buff: buffer 3 of 3 remote buffers of the thread block by memory channels"));
+              HasSubstr("gpu 0 tb 0 op 0: channel 2 is named, but the thread block has 2 memory channels"));
+  EXPECT_THAT(errors_of(with_op(move("put", {at("i", 0)}, {peers(3, 0)}))),
+              HasSubstr("gpu 0 tb 0 op 0 dst_buff: buffer 3 is named, but the thread block has 3 remote buffers over "
+                        "memory channels"));
   EXPECT_THAT(errors_of(with_op(
                   move("glres", {R"({"switch_channel_id": 1, "index": 0, "size": 1})"}, {group(0)}, over_switch))),
-              HasSubstr("switch channel 1 of 1 of the thread block"));
+              HasSubstr("switch channel 1 is named, but the thread block has 1"));
   EXPECT_THAT(errors_of(with_op(move("copy", {R"({"index": 0, "size": 1})"}, {at("o", 0)}))),
               HasSubstr("it names no buffer"));
   EXPECT_THAT(errors_of(with_op(move("copy", {at("x", 0)}, {at("o", 0)}))),
               HasSubstr("type is 'x'; \"i\", \"o\" or \"s\""));
   EXPECT_THAT(errors_of(with_op(R"({"name": "frobnicate"})")), HasSubstr("unknown operation 'frobnicate'"));
   EXPECT_THAT(errors_of(with_op(move("put", {at("i", 0)}, {peers(0, 0)}, part(2, 2)))),
-              HasSubstr("tb_id 2 of 2 blocks that share the operation"));
+              HasSubstr("tb_id is 2, but 2 blocks share the operation"));
   EXPECT_THAT(errors_of(with_op(pipeline(1024, {pipeline(1024, {nop()})}))),
-              HasSubstr("a pipeline inside of a pipeline"));
+              HasSubstr("a pipeline is inside of a pipeline"));
   EXPECT_THAT(errors_of(with_op(pipeline(0, {nop()}))), HasSubstr("unit_size is 0"));
 }
 

@@ -69,7 +69,7 @@ class Rules {
     for (const Operation& op : block.operations) operations += 1 + op.inner.size();
     if (operations > most_operations) {
       complaints_.error(place,
-                        fmt::format("gpu {} tb {} has {} operations; the runtime holds {} of a thread block", g, b,
+                        fmt::format("gpu {} tb {} has {} operations, but the runtime holds {} per thread block", g, b,
                                     operations, most_operations),
                         "spread them over more thread blocks");
     }
@@ -77,7 +77,7 @@ class Rules {
          {std::pair{block.memory_channels, ChannelType::memory}, std::pair{block.port_channels, ChannelType::port}}) {
       if (count <= most_channels) continue;
       complaints_.error(place,
-                        fmt::format("gpu {} tb {} has {} {} channels; the runtime holds {} of a thread block", g, b,
+                        fmt::format("gpu {} tb {} has {} {} channels, but the runtime holds {} per thread block", g, b,
                                     count, to_string(type), most_channels),
                         "spread them over more thread blocks");
     }
@@ -86,22 +86,23 @@ class Rules {
   void operation_limits(const Site& site) {
     if (site.op.channels.size() > most_operation_channels) {
       wrong(site,
-            fmt::format("uses {} channels; the runtime takes {}", site.op.channels.size(), most_operation_channels),
+            fmt::format("uses {} channels, but the runtime takes {}", site.op.channels.size(), most_operation_channels),
             "split it");
     }
     if (site.op.sources.size() > most_operands || site.op.destinations.size() > most_operands) {
       wrong(site,
-            fmt::format("has {} sources and {} destinations; the runtime takes {} each", site.op.sources.size(),
+            fmt::format("has {} sources and {} destinations, but the runtime takes {} each", site.op.sources.size(),
                         site.op.destinations.size(), most_operands),
             "split it");
     }
     if (site.op.semaphores.size() > most_semaphores) {
-      wrong(site, fmt::format("names {} semaphores; the runtime takes {}", site.op.semaphores.size(), most_semaphores),
+      wrong(site,
+            fmt::format("names {} semaphores, but the runtime takes {}", site.op.semaphores.size(), most_semaphores),
             "split it");
     }
     if (site.op.type == OpType::barrier && site.op.barrier >= most_barriers) {
-      wrong(site, fmt::format("names barrier {}; the runtime has {}", site.op.barrier, most_barriers),
-            "a number below that");
+      wrong(site, fmt::format("names barrier {}, but the runtime has {}", site.op.barrier, most_barriers),
+            "use a number below that");
     }
   }
 
@@ -112,10 +113,11 @@ class Rules {
       complaints_.error(place, fmt::format("gpu {} has neither input nor output chunks", g), "state them");
     }
     if (gpu.input_chunks != plan_.gpus[0].input_chunks || gpu.output_chunks != plan_.gpus[0].output_chunks) {
-      complaints_.error(place,
-                        fmt::format("gpu {} has {} input and {} output chunks, gpu 0 {} and {}", g, gpu.input_chunks,
-                                    gpu.output_chunks, plan_.gpus[0].input_chunks, plan_.gpus[0].output_chunks),
-                        "the same numbers for all GPUs");
+      complaints_.error(
+          place,
+          fmt::format("gpu {} has {} input and {} output chunks, but gpu 0 has {} and {}", g, gpu.input_chunks,
+                      gpu.output_chunks, plan_.gpus[0].input_chunks, plan_.gpus[0].output_chunks),
+          "give all GPUs the same numbers");
     }
   }
 
@@ -124,12 +126,12 @@ class Rules {
     for (const Operand& operand : site.op.destinations) range(site, operand, "writes");
     shape(site);
     if (site.op.parts > 1 && site.pipeline) {
-      wrong(site, "shares its bytes between thread blocks inside of a pipeline: not modelled", "take tbg_info away");
+      wrong(site, "shares its bytes between thread blocks inside a pipeline, which is not modelled", "remove tbg_info");
     }
     for (const std::uint32_t id : site.op.semaphores) {
       if (id < plan_.gpus[site.gpu].semaphores.size()) continue;
-      wrong(site, fmt::format("names semaphore {} of {}", id, plan_.gpus[site.gpu].semaphores.size()),
-            "one that the gpu has");
+      wrong(site, fmt::format("names semaphore {}, but the gpu has {}", id, plan_.gpus[site.gpu].semaphores.size()),
+            "name a semaphore that the gpu has");
     }
   }
 
@@ -140,10 +142,10 @@ class Rules {
       wrong(site,
             fmt::format("{} chunks {} to {} of the {} of gpu {}, which has {}", verb, operand.index,
                         std::uint64_t{operand.index} + operand.count - 1, buffer_name(operand.buffer), gpu, have),
-            "chunks that are there");
+            "name chunks that exist");
       return false;
     };
-    if (operand.count == 0) wrong(site, fmt::format("{} no chunk", verb), "a size of 1 or more");
+    if (operand.count == 0) wrong(site, fmt::format("{} no chunk", verb), "write a size of 1 or more");
     if (operand.place != Operand::Place::group) {
       check(operand.gpu);
       return;
@@ -151,7 +153,8 @@ class Rules {
     const Group& group = plan_.gpus[site.gpu].groups[operand.group];
     const std::set<std::int32_t> members(group.gpus.begin(), group.gpus.end());
     if (members.size() != group.gpus.size() || !members.contains(static_cast<std::int32_t>(site.gpu))) {
-      wrong(site, "uses a switch group that its own gpu is not in, or another is in twice", "each member once");
+      wrong(site, "uses a switch group that does not contain its own gpu, or contains a gpu twice",
+            "name each member once");
     }
     for (const std::int32_t gpu : group.gpus) {
       if (!check(gpu)) return;
@@ -179,10 +182,11 @@ class Rules {
       case OpType::relaxed_signal:
       case OpType::relaxed_wait:
       case OpType::flush:
-        if (op.channels.empty()) wrong(site, "names no channel", "at least one");
-        if (op.type == OpType::flush && !port) wrong(site, "is not over a port channel", "flush waits for ports only");
+        if (op.channels.empty()) wrong(site, "names no channel", "name at least one");
+        if (op.type == OpType::flush && !port)
+          wrong(site, "is not over a port channel", "use a port channel: flush only waits for ports");
         if ((op.type == OpType::relaxed_signal || op.type == OpType::relaxed_wait) && port) {
-          wrong(site, "is over a port channel, which has no relaxed form", "signal or wait");
+          wrong(site, "is over a port channel, which has no relaxed form", "use signal or wait");
         }
         return;
       case OpType::pipeline:
@@ -193,22 +197,25 @@ class Rules {
       case OpType::put_signal_flush:
       case OpType::put_packets:
         if (in != out || in == 0) {
-          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source for each destination");
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out),
+                "write one source for each destination");
           return;
         }
         if (port && op.channels.size() != out) {
-          wrong(site, fmt::format("has {} port channels for {} destinations", op.channels.size(), out), "one for each");
+          wrong(site, fmt::format("has {} port channels for {} destinations", op.channels.size(), out),
+                "write one for each");
         }
         if (!port && (op.type == OpType::put_signal || op.type == OpType::put_signal_flush)) {
-          wrong(site, "is not over a port channel: the runtime would copy and never signal", "put, nop, signal");
+          wrong(site, "is not over a port channel: the runtime would copy and never signal", "write put, nop, signal");
         }
         break;
       case OpType::get:
         if (in != out || in == 0) {
-          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source for each destination");
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out),
+                "write one source for each destination");
           return;
         }
-        if (port) wrong(site, "is over a port channel", "get loads over memory channels only");
+        if (port) wrong(site, "is over a port channel", "use a memory channel: get only loads over those");
         break;
       case OpType::copy:
       case OpType::copy_to_packets:
@@ -217,27 +224,29 @@ class Rules {
       case OpType::multicast_store_packets:
       case OpType::multicast_reduce:
         if (in != 1 || out != 1) {
-          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one and one");
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "write one of each");
           return;
         }
         break;
       case OpType::read_put_packets:
         if (in != 1 || out == 0) {
-          wrong(site, fmt::format("has {} sources and {} destinations", in, out), "one source, and where it goes");
+          wrong(site, fmt::format("has {} sources and {} destinations", in, out),
+                "write one source and at least one destination");
           return;
         }
         if (port && op.channels.size() != out) {
-          wrong(site, fmt::format("has {} port channels for {} destinations", op.channels.size(), out), "one for each");
+          wrong(site, fmt::format("has {} port channels for {} destinations", op.channels.size(), out),
+                "write one for each");
         }
         break;
       case OpType::reduce:
       case OpType::reduce_packets:
         if (in < 2 || out == 0) {
           wrong(site, fmt::format("has {} sources and {} destinations", in, out),
-                "two or more sources, one destination");
+                "write two or more sources and one destination");
           return;
         }
-        if (port) wrong(site, "is over a port channel", "reductions use memory channels");
+        if (port) wrong(site, "is over a port channel", "use a memory channel for reductions");
         break;
     }
     places(site);
@@ -251,7 +260,7 @@ class Rules {
                       place == Operand::Place::local    ? "of its own gpu"
                       : place == Operand::Place::remote ? "at a peer"
                                                         : "a switch channel"),
-          "the buffer that the operation takes there");
+          "name the buffer that the operation takes there");
   }
 
   // Checks which operands must be local and which remote.
@@ -307,14 +316,14 @@ class Rules {
         const std::int32_t peer = plan_.gpus[site.gpu].ports[op.channels[i]].peer;
         if (op.destinations[i].gpu == peer) continue;
         wrong(site, fmt::format("puts to gpu {} over a channel to gpu {}", op.destinations[i].gpu, peer),
-              "a channel to the destination");
+              "use a channel to the destination");
         break;
       }
     }
     for (const auto* operands : {&op.sources, &op.destinations}) {
       for (const Operand& operand : *operands) {
         if (operand.packets && operand.buffer != Buffer::scratch) {
-          wrong(site, fmt::format("has packets in the {}", buffer_name(operand.buffer)), "packets are in scratch");
+          wrong(site, fmt::format("has packets in the {}", buffer_name(operand.buffer)), "put packets into scratch");
           return;
         }
       }
@@ -326,38 +335,42 @@ class Rules {
     for (const auto* operands : {&site.op.sources, &site.op.destinations}) {
       for (const Operand& operand : *operands) {
         if (site.pipeline && operand.count != site.pipeline->pipeline_chunks) {
-          wrong(site, fmt::format("has {} chunks in a pipeline over {}", operand.count, site.pipeline->pipeline_chunks),
-                "as many as the pipeline's num_chunks");
+          wrong(
+              site,
+              fmt::format("has {} chunks, but its pipeline is over {}", operand.count, site.pipeline->pipeline_chunks),
+              "write as many as the pipeline's num_chunks");
           return;
         }
         const bool pairs = site.op.type == OpType::put || site.op.type == OpType::put_signal ||
                            site.op.type == OpType::put_signal_flush || site.op.type == OpType::put_packets ||
                            site.op.type == OpType::get;
         if (!pairs && operand.count != count) {
-          wrong(site, fmt::format("has operands of {} and {} chunks", count, operand.count), "one size for all");
+          wrong(site, fmt::format("has operands of {} and {} chunks", count, operand.count), "use one size for all");
           return;
         }
       }
     }
     for (std::size_t i = 0; i < std::min(site.op.sources.size(), site.op.destinations.size()); ++i) {
       if (site.op.sources[i].count == site.op.destinations[i].count) continue;
-      wrong(site, fmt::format("moves {} chunks to {}", site.op.sources[i].count, site.op.destinations[i].count),
-            "the same number at both ends");
+      wrong(site, fmt::format("moves {} chunks into {}", site.op.sources[i].count, site.op.destinations[i].count),
+            "use the same number at both ends");
       return;
     }
   }
 
   void pipeline(const Site& site) {
-    if (site.op.inner.empty()) wrong(site, "is empty", "operations in ops");
+    if (site.op.inner.empty()) wrong(site, "is empty", "write operations in ops");
     const std::uint64_t scratch = scratch_chunk_bytes(plan_);
     if (plan_.reuse_scratch && scratch > 0 && site.op.unit_bytes > scratch) {
-      wrong(site, fmt::format("has rounds of {} B; a chunk of reused scratch has {} B", site.op.unit_bytes, scratch),
-            "smaller rounds or fewer chunks of scratch");
+      wrong(site,
+            fmt::format("has rounds of {} B, but a chunk of reused scratch has {} B", site.op.unit_bytes, scratch),
+            "use smaller rounds or fewer chunks of scratch");
     }
     if (unit_ == 0) unit_ = site.op.unit_bytes;
     if (unit_ != site.op.unit_bytes) {
-      wrong(site, fmt::format("has rounds of {} B where others have {} B: not modelled", site.op.unit_bytes, unit_),
-            "one unit_size for all pipelines");
+      wrong(site,
+            fmt::format("has rounds of {} B, but others have {} B, which is not modelled", site.op.unit_bytes, unit_),
+            "use one unit_size for all pipelines");
     }
   }
 
@@ -375,9 +388,9 @@ class Rules {
             const auto [known, added] = packets.emplace(gpu, operand.packets);
             if (added || known->second == operand.packets || !told.insert(gpu).second) continue;
             wrong(site,
-                  fmt::format("takes the scratch of gpu {} for {}, others for {}", gpu,
+                  fmt::format("uses the scratch of gpu {} for {}, but others use it for {}", gpu,
                               operand.packets ? "packets" : "data", operand.packets ? "data" : "packets"),
-                  "one kind a GPU: packets take twice the room, so that chunks of both overlap");
+                  "use one kind per GPU: packets take twice the space, so that chunks of both kinds would overlap");
           }
         }
       }
@@ -405,9 +418,9 @@ class Rules {
         met.number = site.number;
       } else if (met.blocks != site.op.barrier_blocks) {
         wrong(site,
-              fmt::format("meets {} thread blocks at barrier {}, tb {} op {} meets {}", site.op.barrier_blocks,
+              fmt::format("meets {} thread blocks at barrier {}, but tb {} op {} meets {}", site.op.barrier_blocks,
                           site.op.barrier, met.block, met.number, met.blocks),
-              "one number for a barrier");
+              "use one number for a barrier");
       }
       ++met.times[site.block][site.pipeline ? site.pipeline->pipeline_chunks : 0];
     });
@@ -415,15 +428,16 @@ class Rules {
       const Site site{plan_, key.first, met.block, *met.first, met.number, nullptr};
       if (met.times.size() != met.blocks) {
         wrong(site,
-              fmt::format("waits for {} thread blocks at barrier {}, {} use it", met.blocks, key.second,
+              fmt::format("waits for {} thread blocks at barrier {}, but {} use it", met.blocks, key.second,
                           met.times.size()),
-              "as many as use it");
+              "write as many as use it");
         continue;
       }
       for (const auto& [block, times] : met.times) {
         if (times == met.times.begin()->second) continue;
         wrong(site,
-              fmt::format("meets tb {} at barrier {}, which comes there another number of times", block, key.second),
+              fmt::format("meets tb {} at barrier {}, but that block reaches it a different number of times", block,
+                          key.second),
               "equally often");
         break;
       }
@@ -452,12 +466,11 @@ class Rules {
     });
     for (const auto& [key, use] : used) {
       if (use.taken == use.given) continue;
-      wrong(
-          Site{plan_, key.first, use.block, *use.op, use.number, nullptr},
-          fmt::format("uses semaphore {}, which is not released as often as it is acquired: the next call would begin "
-                      "with another value",
-                      key.second),
-          "one release for each acquire");
+      wrong(Site{plan_, key.first, use.block, *use.op, use.number, nullptr},
+            fmt::format("uses semaphore {}, which is not released as often as it is acquired, so that the next call "
+                        "would begin with another value",
+                        key.second),
+            "write one release for each acquire");
     }
   }
 
@@ -498,8 +511,9 @@ class Rules {
     for (const auto& [end, use] : used) {
       const auto& [gpu, type, number] = end;
       if (type != ChannelType::memory && type != ChannelType::port) {
-        wrong(Site{plan_, gpu, use.block, *use.op, use.number, nullptr}, "signals over no memory or port channel",
-              "channel_type memory or port");
+        wrong(Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
+              "signals over a channel that is neither a memory nor a port channel",
+              "write channel_type memory or port");
         continue;
       }
       const Channel& channel = plan_.gpus[gpu].of(type)[number];
@@ -510,9 +524,9 @@ class Rules {
       const Use& far = found == used.end() ? none : found->second;
       if (use.signals == far.waits) continue;
       wrong(Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
-            fmt::format("signals gpu {} {} times on {} channel {}, which waits {} times for it", peer,
+            fmt::format("signals gpu {} {} times on {} channel {}, but that gpu waits {} times for it", peer,
                         total(use.signals), to_string(type), number, total(far.waits)),
-            "one wait for each signal");
+            "write one wait for each signal");
     }
     for (const auto& [end, use] : used) {
       const auto& [gpu, type, number] = end;
@@ -524,7 +538,7 @@ class Rules {
           Site{plan_, gpu, use.block, *use.op, use.number, nullptr},
           fmt::format("waits {} times for gpu {} on {} channel {}, {}", total(use.waits), channel.peer, to_string(type),
                       number, other ? "which never signals there" : "which has no such channel back"),
-          "a signal for each wait");
+          "write one signal for each wait");
     }
   }
 

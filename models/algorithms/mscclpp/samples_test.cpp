@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                       // No signal follows the stores of the switch.
                       Sample{"gen-v1-allreduce_nvls_r8.json", "(glres) writes to gpu"},
                       // The runtime refuses more than 64 operations of a thread block.
-                      Sample{"gen-v1-allreduce_ring_r8.json", "has 67 operations; the runtime holds 64"},
+                      Sample{"gen-v1-allreduce_ring_r8.json", "has 67 operations, but the runtime holds 64"},
                       Sample{"gen-v1-send_recv_proxy.json", ""},
                       // Puts from the user's buffer over ports are not flushed.
                       Sample{"gen-v2-multi_node-reducescatter.json", "(pws) still reads it"},

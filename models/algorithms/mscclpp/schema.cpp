@@ -9,7 +9,7 @@ namespace moire::mscclpp {
 std::vector<std::uint32_t> peers_of(const Fields& channel, std::string_view key, std::size_t id, std::size_t gpus) {
   const auto peers = channel.counts(key, static_cast<std::uint32_t>(gpus - 1), most_listed);
   for (const std::uint32_t peer : peers) {
-    if (peer == id) channel.wrong(key, "a channel to itself", "another GPU");
+    if (peer == id) channel.wrong(key, "the channel leads to its own GPU", "name another GPU");
   }
   return peers;
 }
@@ -41,7 +41,7 @@ bool is_known(const Fields& fields, const JsonValue& value, std::span<const Name
   }
   if (fields.has("name")) {
     fields.wrong("name", fmt::format("unknown operation {}", config::in_quotes(op.name)),
-                 "one of put, get, copy, signal, wait, ... (models/algorithms/mscclpp/README.md)");
+                 "write one of put, get, copy, signal, wait, ... (models/algorithms/mscclpp/README.md)");
   }
   return false;
 }

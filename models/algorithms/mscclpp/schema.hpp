@@ -42,7 +42,7 @@ void read_blocks(const Fields& fields, Gpu& gpu, ReaderOf reader_of) {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const Fields block = fields.within(blocks[b], fmt::format("{} tb {}", fields.where(), b));
     if (block.number("id", most_listed) != b) {
-      block.wrong("id", "its id is not its place in the list", fmt::format("{}", b));
+      block.wrong("id", "its id is not its position in the list", fmt::format("{}", b));
     }
     Block& added = gpu.blocks.emplace_back();
     added.line = blocks[b].line;

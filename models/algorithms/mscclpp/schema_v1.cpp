@@ -95,8 +95,8 @@ class OperationReader {
       const Fields dependency = fields.within(value, fields.where() + " deps");
       if (dependency.number("tb", most_listed) != block_) {
         dependency.wrong("tb",
-                         "a nop that depends on another thread block waits for nothing: it only joins the threads "
-                         "of its own",
+                         "a nop that depends on another thread block does not wait for it: it only synchronises the "
+                         "threads of its own",
                          "a barrier");
       }
     }
@@ -114,8 +114,8 @@ class OperationReader {
       if (id < have) {
         found.push_back(listed->second[id]);
       } else {
-        one.wrong("id", fmt::format("channel {} of {} such channels of the thread block", id, have),
-                  "a place in its list of channels with these buffers and this type, from 0");
+        one.wrong("id", fmt::format("channel {} is named, but the thread block has {} such channels", id, have),
+                  "name a position, from 0, in its list of channels with these buffers and this type");
       }
     }
     return found;
@@ -161,8 +161,8 @@ class OperationReader {
         const Fields one = fields.within(value, fields.where() + " " + std::string(ids));
         const std::uint32_t id = one.count("id", most_listed);
         if (id >= have) {
-          one.wrong("id", fmt::format("group {} of {} such groups of the thread block", id, have),
-                    "a place in its list of nvls channels on this buffer, from 0");
+          one.wrong("id", fmt::format("group {} is named, but the thread block has {} such groups", id, have),
+                    "name a position, from 0, in its list of nvls channels on this buffer");
           continue;
         }
         Operand operand = local(buffer, index, count);
@@ -223,8 +223,9 @@ Tables read_tables(const Fields& block, const Tables& gpu, Block& out) {
     auto& into = type == ChannelType::multicast ? tables.groups[src] : tables.channels[key];
     for (const std::uint32_t id : channel.counts("cids", most_listed, most_listed)) {
       if (!have || id >= have->size()) {
-        channel.wrong("cids", fmt::format("channel {} of {} such channels of the gpu", id, have ? have->size() : 0),
-                      "a place in the gpu's channels with these buffers and this type, from 0");
+        channel.wrong("cids",
+                      fmt::format("channel {} is named, but the gpu has {} such channels", id, have ? have->size() : 0),
+                      "name a position, from 0, in the gpu's channels with these buffers and this type");
         continue;
       }
       into.push_back((*have)[id]);

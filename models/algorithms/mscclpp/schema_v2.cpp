@@ -88,9 +88,9 @@ class OperationReader {
         op.channels.push_back(local[id]);
       } else {
         fields.wrong("channel_ids",
-                     fmt::format("channel {} of {} {} channels of the thread block", id, local.size(),
+                     fmt::format("channel {} is named, but the thread block has {} {} channels", id, local.size(),
                                  to_string(op.channel_type)),
-                     "a place in its list of channels, from 0");
+                     "name a position, from 0, in its list of channels");
       }
     }
   }
@@ -100,8 +100,8 @@ class OperationReader {
     op.part = info.count("tb_id", most_listed);
     op.parts = info.count("tbg_size", most_listed);
     if (op.part >= op.parts) {
-      fields.wrong("tbg_info", fmt::format("tb_id {} of {} blocks that share the operation", op.part, op.parts),
-                   "a number below tbg_size");
+      fields.wrong("tbg_info", fmt::format("tb_id is {}, but {} blocks share the operation", op.part, op.parts),
+                   "write a number below tbg_size");
       op.part = 0;
       op.parts = 1;
     }
@@ -119,7 +119,7 @@ class OperationReader {
       } else if (operand.has("switch_channel_id")) {
         group(operand, added);
       } else {
-        operand.wrong("type", "it names no buffer", "type, buffer_id or switch_channel_id");
+        operand.wrong("type", "it names no buffer", "write type, buffer_id or switch_channel_id");
       }
       added.index = operand.count("index", most_chunks);
       added.count = operand.count("size", most_chunks);
@@ -132,9 +132,9 @@ class OperationReader {
     out.place = Operand::Place::remote;
     if (id >= local.size()) {
       operand.wrong("buffer_id",
-                    fmt::format("buffer {} of {} remote buffers of the thread block by {} channels", id, local.size(),
-                                to_string(op.channel_type)),
-                    "a place in its remote_buffer_refs, from 0");
+                    fmt::format("buffer {} is named, but the thread block has {} remote buffers over {} channels", id,
+                                local.size(), to_string(op.channel_type)),
+                    "name a position, from 0, in its remote_buffer_refs");
       return;
     }
     out.gpu = local[id].gpu;
@@ -147,8 +147,8 @@ class OperationReader {
     out.gpu = -1;
     if (id >= tables_.groups.size()) {
       operand.wrong("switch_channel_id",
-                    fmt::format("switch channel {} of {} of the thread block", id, tables_.groups.size()),
-                    "a place in its list of channels, from 0");
+                    fmt::format("switch channel {} is named, but the thread block has {}", id, tables_.groups.size()),
+                    "name a position, from 0, in its list of channels");
       return;
     }
     out.group = tables_.groups[id];
@@ -157,14 +157,15 @@ class OperationReader {
 
   void read_pipeline(const Fields& fields, bool inside, Operation& op) const {
     if (inside) {
-      fields.wrong("name", "a pipeline inside of a pipeline", "one level of them");
+      fields.wrong("name", "a pipeline is inside of a pipeline", "write one level of them");
       return;
     }
     const Fields context = fields.within(fields.map("iter_context"), fields.where() + " iter_context");
     op.unit_bytes = context.number("unit_size", std::uint64_t{1} << 40);
     op.pipeline_chunks = context.count("num_chunks", most_chunks);
-    if (op.unit_bytes == 0) context.wrong("unit_size", "unit_size is 0", "bytes of a round");
-    if (op.pipeline_chunks == 0) context.wrong("num_chunks", "num_chunks is 0", "chunks that the rounds walk through");
+    if (op.unit_bytes == 0) context.wrong("unit_size", "unit_size is 0", "write the bytes of a round");
+    if (op.pipeline_chunks == 0)
+      context.wrong("num_chunks", "num_chunks is 0", "write the number of chunks that the rounds walk through");
     const auto& inner = fields.list("ops", most_listed);
     for (std::size_t i = 0; i < inner.size(); ++i) {
       op.inner.push_back(read(fields.within(inner[i], fmt::format("{}.{}", fields.where(), i)), inner[i], true));
@@ -209,8 +210,9 @@ BlockTables read_tables(const Fields& block, const Gpu& gpu, const std::vector<R
       if (id < have) {
         into.push_back(id);
       } else {
-        channel.wrong("channel_ids", fmt::format("channel {} of {} {} channels of the gpu", id, have, to_string(type)),
-                      "a place in the gpu's channels of that type, from 0");
+        channel.wrong("channel_ids",
+                      fmt::format("channel {} is named, but the gpu has {} {} channels", id, have, to_string(type)),
+                      "name a position, from 0, in the gpu's channels of that type");
       }
     }
   }
@@ -221,8 +223,9 @@ BlockTables read_tables(const Fields& block, const Gpu& gpu, const std::vector<R
       if (id < buffers.size()) {
         into.push_back(buffers[id]);
       } else {
-        refs.wrong("remote_buffer_ids", fmt::format("buffer {} of {} remote buffers of the gpu", id, buffers.size()),
-                   "a place in the gpu's remote_buffers, from 0");
+        refs.wrong("remote_buffer_ids",
+                   fmt::format("buffer {} is named, but the gpu has {} remote buffers", id, buffers.size()),
+                   "name a position, from 0, in the gpu's remote_buffers");
       }
     }
   }

@@ -57,33 +57,34 @@ std::optional<config::Problem> does_not_fit(const program::Program& program, con
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "cu",
-      .blame =
-          {{.key = "cus",
-            .lost = "cu_share",
-            .meaning =
-                "To workgroups of others on the same CU (arithmetic, loads and stores), and on its ways to memory"},
-           {.key = "clock",
-            .lost = "clock",
-            .meaning = "To the clock: that the power of other queues' arithmetic lowers, and at a sustained operating "
-                       "point the power "
-                       "limit"},
-           {.key = "slots",
-            .lost = "extra_waves",
-            .meaning = "To places on CUs that others hold, after that",
-            .waited = "cu_wait",
-            .waited_meaning = "To waiting for places on CUs, until each kernel's first workgroup has one"}},
-      .follows =
-          {{"gpu.compute.vector_fp32", "gpu.compute.clock", 1, "operations per CU and clock stay"},
-           {"gpu.compute.vector_fp32", "gpu.compute.cus", 1, "operations per CU and clock stay"},
-           {"gpu.compute.matrix_16bit", "gpu.compute.clock", 1, "operations per CU and clock stay"},
-           {"gpu.compute.matrix_16bit", "gpu.compute.cus", 1, "operations per CU and clock stay"},
-           {"gpu.compute.matrix_clock", "gpu.compute.clock", 1,
-            "power leaves the same share of the clock: a faster GPU has the power for it. Set it to say otherwise"},
-           {"gpu.compute.load_store_per_cu", "gpu.compute.clock", 1, "bytes per clock stay"},
-           {"gpu.compute.load_per_wavefront", "gpu.compute.clock", 1, "bytes per clock stay"},
-           {"gpu.compute.load_per_group", "gpu.compute.clock", 1, "bytes per clock stay"},
-           {"gpu.compute.launch_interval", "gpu.compute.clock", -1, "clocks from one launch to the next stay"},
-           {"gpu.compute.ports", "gpu.compute.cus", 1, "the pattern goes on to the last CU"}},
+      .blame = {{.key = "cus",
+                 .lost = "cu_share",
+                 .meaning = "Time lost to workgroups of other queues on the same CUs (arithmetic, loads and stores) "
+                            "and on the CUs' paths to memory"},
+                {.key = "clock",
+                 .lost = "clock",
+                 .meaning = "Time lost to a lower clock, because the arithmetic of other queues draws power, and at a "
+                            "sustained operating point because of the power limit"},
+                {.key = "slots",
+                 .lost = "extra_waves",
+                 .meaning = "Time lost, beyond that wait, because other queues hold places on the CUs",
+                 .waited = "cu_wait",
+                 .waited_meaning =
+                     "Time lost waiting for places on CUs, until the first workgroup of each kernel has one"}},
+      .follows = {{"gpu.compute.vector_fp32", "gpu.compute.clock", 1, "the operations per CU and clock stay the same"},
+                  {"gpu.compute.vector_fp32", "gpu.compute.cus", 1, "the operations per CU and clock stay the same"},
+                  {"gpu.compute.matrix_16bit", "gpu.compute.clock", 1, "the operations per CU and clock stay the same"},
+                  {"gpu.compute.matrix_16bit", "gpu.compute.cus", 1, "the operations per CU and clock stay the same"},
+                  {"gpu.compute.matrix_clock", "gpu.compute.clock", 1,
+                   "the power limit leaves the same share of the clock, as if a faster GPU were allowed more power. "
+                   "Set the key to change this"},
+                  {"gpu.compute.load_store_per_cu", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
+                  {"gpu.compute.load_per_wavefront", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
+                  {"gpu.compute.load_per_group", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
+                  {"gpu.compute.launch_interval", "gpu.compute.clock", -1,
+                   "the clock cycles between two launches stay the same"},
+                  {"gpu.compute.ports", "gpu.compute.cus", 1,
+                   "the pattern is repeated or cut to match the number of CUs"}},
       .timeline = {{program::SpanKind::workgroup, "CUs", "CU"}}};
   return declared;
 }
@@ -95,10 +96,10 @@ std::vector<part::Limit> limits(const CuArraySpec& compute, BytesPerSecond memor
   const BytesPerSecond in_flight{compute.bytes_in_flight_per_cu.value / latency.seconds() * cus};
   for (const char* key : {"node.gpu.hbm.bandwidth", "node.gpu.hbm.peak"}) {
     if (loads < memory)
-      all.push_back({key, "node.gpu.compute.load_store_per_cu", config::format_quantity(loads) + " by all CUs"});
+      all.push_back({key, "node.gpu.compute.load_store_per_cu", config::format_quantity(loads) + " over all CUs"});
     if (in_flight < memory)
       all.push_back({key, "node.gpu.compute.bytes_in_flight_per_cu",
-                     config::format_quantity(in_flight) + " by all CUs at the latency of idle memory"});
+                     config::format_quantity(in_flight) + " over all CUs at the latency of idle memory"});
   }
   return all;
 }

@@ -24,7 +24,8 @@ TEST(DoesNotFit, NamesKernelAndResource) {
   EXPECT_FALSE(refusal("small", 1024));
   EXPECT_THAT(refusal("large", 1025)->str(),
               HasSubstr("kernel 'large' does not fit on a CU of example: too many threads"));
-  EXPECT_THAT(refusal("clustered", 128, 8)->str(), HasSubstr("clusters of 8 workgroups; example places at most 4"));
+  EXPECT_THAT(refusal("clustered", 128, 8)->str(),
+              HasSubstr("kernel 'clustered' asks for clusters of 8 workgroups; example places at most 4"));
 }
 
 }  // namespace

@@ -10,95 +10,99 @@
 namespace moire::cu {
 
 void CuGroupSpec::describe(config::Describer<CuGroupSpec>& d) {
-  d.component("cu_group", "A group of compute units behind one dispatcher: GPC, shader engine or XCD.");
+  d.component("cu_group", "A group of compute units behind one dispatcher: a GPC, a shader engine or an XCD.");
   d.field("cus", &CuGroupSpec::cus, "Compute units in the group").range(1, 4096);
-  d.field("count", &CuGroupSpec::count, "How many such groups the GPU has").range(1, 1024).or_default();
-  d.field("filled_first", &CuGroupSpec::filled_first, "CUs of the group that an empty GPU fills before all others")
+  d.field("count", &CuGroupSpec::count, "Number of such groups in the GPU").range(1, 1024).or_default();
+  d.field("filled_first", &CuGroupSpec::filled_first,
+          "CUs of the group that the dispatcher fills first when the GPU is empty")
       .range(0, 4096)
       .or_default();
   d.check([](const CuGroupSpec& s) -> std::optional<config::Problem> {
     if (s.filled_first > s.cus)
-      return config::Problem{"filled_first is larger than cus", "it counts CUs of the same group"};
+      return config::Problem{"filled_first is larger than cus",
+                             "write at most cus: filled_first counts CUs of the same group"};
     return std::nullopt;
   });
 }
 
 void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
-  d.component("cu_array", "Compute units, what each can hold, and the dispatcher that fills them with workgroups.");
+  d.component("cu_array", "The compute units, what each can hold, and the dispatcher that fills them with workgroups.");
   d.field("groups", &CuArraySpec::groups, "Groups of compute units in hardware order");
   d.field("wavefront", &CuArraySpec::wavefront, "Threads that advance together (warp, wavefront)").range(1, 1024);
-  d.field("threads_per_cu", &CuArraySpec::threads_per_cu, "Resident threads a CU can hold").range(1, 1 << 20);
-  d.field("workgroups_per_cu", &CuArraySpec::workgroups_per_cu, "Resident workgroups a CU can hold").range(1, 1024);
+  d.field("threads_per_cu", &CuArraySpec::threads_per_cu, "Threads that can be resident on a CU").range(1, 1 << 20);
+  d.field("workgroups_per_cu", &CuArraySpec::workgroups_per_cu, "Workgroups that can be resident on a CU")
+      .range(1, 1024);
   d.field("registers_per_cu", &CuArraySpec::registers_per_cu, "32-bit registers of a CU").range(1, 1 << 24);
   d.field("register_granularity", &CuArraySpec::register_granularity,
-          "Registers per thread are allocated in steps of this")
+          "Granularity in which registers per thread are allocated")
       .range(1, 256)
       .or_default();
-  d.field("lds_per_cu", &CuArraySpec::lds_per_cu, "Local data share (shared memory) workgroups of a CU can use")
+  d.field("lds_per_cu", &CuArraySpec::lds_per_cu, "Local data share (shared memory) of a CU that workgroups can use")
       .positive();
   d.field("cluster_max", &CuArraySpec::cluster_max, "Largest cluster of workgroups placed together in one group")
       .range(1, 64)
       .or_default();
   d.field("partition_step", &CuArraySpec::partition_step,
-          "CUs are reserved for a queue (cu_partition) in multiples of this: one of every XCD, whole SM resources")
+          "Granularity in which CUs are reserved for a queue (cu_partition): one CU of every XCD, or the SMs of an SM "
+          "resource")
       .range(1, 1024)
       .or_default();
   d.field("clock", &CuArraySpec::clock, "Clock at which the arithmetic rates hold").positive();
   d.field("vector_fp32", &CuArraySpec::vector_fp32, "fp32 rate of all CUs together").positive();
   d.field("matrix_16bit", &CuArraySpec::matrix_16bit, "Dense bf16/fp16 matrix rate of all CUs together").positive();
   d.field("matrix_efficiency", &CuArraySpec::matrix_efficiency,
-          "Share of the matrix rate a tuned GEMM main loop sustains")
+          "Share of the matrix rate that the main loop of a tuned GEMM sustains")
       .range(0.01, 1);
-  d.field(
-       "younger_matrix_share", &CuArraySpec::younger_matrix_share,
-       "Of several workgroups on a CU that do matrix arithmetic: the rate of one over the rate of the next older one. "
-       "Below 1 their tiles end at different times, so that one stores while another computes")
+  d.field("younger_matrix_share", &CuArraySpec::younger_matrix_share,
+          "If several workgroups on a CU do matrix arithmetic: the rate of one workgroup over the rate of the next "
+          "older one. Below 1, their tiles end at different times, so that one workgroup stores while another computes")
       .range(0.1, 1)
       .or_default();
   d.field("matrix_clock", &CuArraySpec::matrix_clock,
-          "Clock that the power limit leaves while all CUs do matrix arithmetic on data of random digits; absent: it "
-          "leaves `clock`")
+          "Clock that the power limit allows while all CUs do matrix arithmetic on operands of random digits; absent: "
+          "`clock`")
       .positive()
       .optional();
   d.field("bytes_in_flight_per_cu", &CuArraySpec::bytes_in_flight_per_cu,
-          "Memory bytes a CU can have requested and not yet received (its miss queue)")
+          "Bytes of memory that a CU can have requested but not yet received (the size of its miss queue)")
       .positive()
       .fractional();
   d.field("ports", &CuArraySpec::ports,
-          "CUs behind each port to the memory system, in the order of the CUs and across groups: [6, 6, 4, 6, 6, 6]; "
-          "absent: no port limits them")
+          "Number of CUs behind each port to the memory system, in the order of the CUs and across groups: [6, 6, 4, "
+          "6, 6, 6]; absent: no port limits the CUs")
       .or_default();
   d.field("port_queue", &CuArraySpec::port_queue,
-          "Bytes in flight behind one port up to which each byte counts when memory is saturated; what CUs "
-          "behind a port ask for beyond it only waits there, and ports share memory alike")
+          "Bytes in flight per port that count when memory is saturated: ports share memory equally, and requests "
+          "beyond this number wait at the port")
       .positive()
       .optional();
   d.field("load_per_group", &CuArraySpec::load_per_group,
-          "Bytes per second all CUs of a group together can load; absent: the group limits nothing")
+          "Bytes per second that all CUs of a group together can load; absent: the group is no limit")
       .positive()
       .optional();
-  d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second one CU can load").positive();
+  d.field("load_store_per_cu", &CuArraySpec::load_store_per_cu, "Bytes per second that one CU can load").positive();
   d.field("load_per_wavefront", &CuArraySpec::load_per_wavefront,
-          "Bytes per second of one wavefront beside the latency, in a batch of loads that it waits for; absent: the "
-          "batch moves at load_store_per_cu")
+          "Bytes per second that one wavefront can load in a batch that it waits for, in addition to the latency; "
+          "absent: the batch moves at load_store_per_cu")
       .positive()
       .optional();
-  d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte over that of a loaded one")
+  d.field("store_cost", &CuArraySpec::store_cost, "CU time of a stored byte relative to a loaded byte")
       .range(0.1, 10)
       .or_default();
   d.field("peer_store_cost", &CuArraySpec::peer_store_cost,
-          "The same of a byte stored to a peer; as store_cost if it is not there")
+          "CU time of a byte stored to a peer relative to a loaded byte; absent: store_cost")
       .range(0.1, 100)
       .optional();
-  d.field("launch_interval", &CuArraySpec::launch_interval, "Time between two workgroups started in one group");
-  d.field("slot_refill", &CuArraySpec::slot_refill, "From a workgroup's end to the start of a pending one in its place")
+  d.field("launch_interval", &CuArraySpec::launch_interval, "Time between the starts of two workgroups in one group");
+  d.field("slot_refill", &CuArraySpec::slot_refill,
+          "Time from the end of a workgroup to the start of a pending workgroup in its place")
       .or_default();
   d.field("refill_interval", &CuArraySpec::refill_interval,
-          "Time between two places of one CU that are filled again, where their workgroups end together")
+          "Time between refilling two places of one CU whose workgroups end together")
       .or_default();
   d.check("groups", [](const CuArraySpec& s) -> std::optional<config::Problem> {
     if (s.groups.empty())
-      return config::Problem{"a GPU without compute units", "write groups: [{cus: 16, count: 8}] with sources"};
+      return config::Problem{"the GPU has no compute units", "write groups: [{cus: 16, count: 8}] with sources"};
     constexpr std::int64_t most = 65536;  // the replay keeps their numbers in 16 bits
     if (s.total_cus() > most)
       return config::Problem{fmt::format("the groups have {} CUs", s.total_cus()), fmt::format("{} at most", most)};
@@ -109,12 +113,12 @@ void CuArraySpec::describe(config::Describer<CuArraySpec>& d) {
       if (!s.port_queue) return std::nullopt;
       return config::Problem{"port_queue is set but ports is not", "write ports: [6, 6, 4] for all CUs"};
     }
-    if (!s.port_queue) return config::Problem{"ports need a limit", "write port_queue"};
+    if (!s.port_queue) return config::Problem{"ports are set but port_queue is not", "write port_queue"};
     const std::int64_t behind = std::accumulate(s.ports.begin(), s.ports.end(), std::int64_t{0});
     const bool empty = std::any_of(s.ports.begin(), s.ports.end(), [](std::int64_t cus) { return cus < 1; });
     if (empty || behind != s.total_cus()) {
-      return config::Problem{fmt::format("ports name {} CUs, the groups have {}", behind, s.total_cus()),
-                             "every CU is behind one port, every port has one or more"};
+      return config::Problem{fmt::format("ports name {} CUs, but the groups have {}", behind, s.total_cus()),
+                             "put every CU behind exactly one port, and at least one CU behind each"};
     }
     return std::nullopt;
   });

@@ -12,7 +12,7 @@ const part::Declaration& declaration() {
       .name = "dma",
       .blame = {{.key = "engines",
                  .lost = "engine_queue",
-                 .meaning = "To waiting for DMA engines behind copies of other queues"}},
+                 .meaning = "Time lost waiting for DMA or decompression engines that serve other queues"}},
       .timeline = {{program::SpanKind::copy, "DMA engines", "DMA"}}};
   return declared;
 }
@@ -29,7 +29,8 @@ std::vector<part::Limit> limits(const DmaSpec& dma, BytesPerSecond port, BytesPe
   const BytesPerSecond engines = dma.bandwidth * static_cast<double>(dma.peer_concurrency);
   for (const char* key : {"node.gpu.port.links", "node.gpu.port.link_bandwidth"}) {
     if (engines < port)
-      all.push_back({key, "node.gpu.dma.bandwidth", config::format_quantity(engines) + " of copies by engines"});
+      all.push_back(
+          {key, "node.gpu.dma.bandwidth", config::format_quantity(engines) + " of copies by the DMA engines"});
   }
   if (path < dma.bandwidth)
     all.push_back({"node.gpu.dma.bandwidth", "node.gpu.port", config::format_quantity(path) + " to a peer"});
@@ -54,7 +55,7 @@ Copies::Copies(part::Site& site, const DmaSpec& spec)
 }
 
 void Copies::use(const part::CopyUse& use, core::ClassSpec& spec) const {
-  if (use.by_cus) return;
+  if (use.by_cus || use.ratio > 0) return;
   spec.bound = spec_.bandwidth.value;
   spec.weight = spec_.bytes_in_flight.value;
 }

@@ -5,29 +5,30 @@
 namespace moire::dma {
 
 void DmaSpec::describe(config::Describer<DmaSpec>& d) {
-  d.component("dma", "DMA (copy) engines of one GPU; each runs one copy at a time.");
-  d.field("engines", &DmaSpec::engines, "Engines that can reach peers").range(1, 1024);
-  d.field("peer_concurrency", &DmaSpec::peer_concurrency, "Peer copies of one GPU that make progress at the same time")
+  d.component("dma", "The DMA (copy) engines of one GPU; each runs one copy at a time.");
+  d.field("engines", &DmaSpec::engines, "Number of engines that can reach peers").range(1, 1024);
+  d.field("peer_concurrency", &DmaSpec::peer_concurrency,
+          "Number of peer copies of one GPU that can progress at the same time")
       .range(1, 1024);
   d.field("bandwidth", &DmaSpec::bandwidth, "Bandwidth of one engine").positive();
   d.field("first_command", &DmaSpec::first_command,
-          "From a copy at the head of its queue to its first byte, idle engine");
+          "Time from a copy reaching the head of its queue until its first byte moves, if the engine is idle");
   d.field("next_command", &DmaSpec::next_command,
-          "From the end of a copy to the first byte of the copy queued behind it in the same queue");
+          "Time from the end of a copy until the first byte of the next copy in the same queue moves");
   d.field("switch_command", &DmaSpec::switch_command,
-          "The same for a copy of another queue that waited for the engine; absent: first_command");
+          "Time from the end of a copy until the first byte moves of a copy of another queue that waited for the "
+          "engine; absent: first_command");
   d.field("completion", &DmaSpec::completion,
-          "From a copy's last byte to the moment when a kernel behind it in its queue can see its end")
+          "Time from the last byte of a copy until a kernel behind it in its queue can see its end")
       .or_default();
-  d.field(
-      "local_command", &DmaSpec::local_command,
-      "From a copy within the GPU at the head of its queue to its first byte, done by a kernel of the driver; absent: "
-      "an engine does such copies");
+  d.field("local_command", &DmaSpec::local_command,
+          "If the driver copies within the GPU by a kernel: time from such a copy reaching the head of its queue until "
+          "its first byte moves; absent: a DMA engine does these copies");
   d.field("queued_enqueue", &DmaSpec::queued_enqueue,
-          "Host time to enqueue a copy behind another copy of its queue, both put there together; absent: host.enqueue")
+          "Host time to enqueue a copy right after another copy of the same queue, in one call; absent: host.enqueue")
       .optional();
   d.field("bytes_in_flight", &DmaSpec::bytes_in_flight,
-          "Bytes an engine keeps requested; its weight against other traffic")
+          "Bytes that an engine keeps requested; this is its weight against other traffic")
       .positive()
       .fractional();
 }

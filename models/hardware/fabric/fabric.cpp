@@ -12,29 +12,28 @@ namespace moire::fabric {
 
 namespace {
 
-constexpr const char* link_latency_text = "Of one cable";
-constexpr const char* switch_latency_text = "Through one switch, port to port";
-constexpr const char* hash_text = "Of the hash: another one sends queue pairs other ways";
+constexpr const char* link_latency_text = "Latency of one cable";
+constexpr const char* switch_latency_text = "Latency of one switch, from port to port";
+constexpr const char* hash_text = "Seed of the hash: another seed sends queue pairs on other routes";
 
 template <class Spec>
 void describe_two_levels(config::Describer<Spec>& d) {
   d.field("nodes_per_leaf", &Spec::nodes_per_leaf, "Nodes whose NICs share a leaf switch").range(1, 65536);
-  d.field("spines", &Spec::spines, "Spine switches; every leaf reaches each").range(1, 4096);
-  d.field(
-       "planes", &Spec::planes,
-       "Networks beside each other: each NIC port is cut into so many, one to each plane, whose leaves and spines are "
-       "its own")
+  d.field("spines", &Spec::spines, "Number of spine switches; every leaf connects to each of them").range(1, 4096);
+  d.field("planes", &Spec::planes,
+          "Number of parallel networks: each NIC port is split into this many parts, one per plane, and every plane "
+          "has its own leaves and spines")
       .range(1, 16)
       .or_default();
-  d.field("oversubscription", &Spec::oversubscription, "Bandwidth of a leaf's NIC ports over that of its uplinks")
+  d.field("oversubscription", &Spec::oversubscription,
+          "Bandwidth of the NIC ports of a leaf over the bandwidth of its uplinks")
       .range(0.01, 100)
       .or_default();
   d.field("link_latency", &Spec::link_latency, link_latency_text).or_default();
   d.field("switch_latency", &Spec::switch_latency, switch_latency_text).example("200 ns");
   d.field("routing", &Spec::routing,
-          "static: a queue pair keeps the plane and spine that its hash gives (ECMP); adaptive: ideal spreading of "
-          "packets "
-          "over all planes and spines")
+          "static: a hash gives each queue pair one plane and spine, which it keeps (ECMP); adaptive: packets spread "
+          "ideally over all planes and spines")
       .choices({{"static", Routing::static_hash}, {"adaptive", Routing::adaptive}})
       .or_default();
   d.field("seed", &Spec::seed, hash_text).range(0, 1000000000).or_default();
@@ -45,8 +44,8 @@ constexpr double most_links = 2e6;
 
 bool few_links(double links, const char* fewer, config::Problem& error) {
   if (links <= most_links) return true;
-  error = {fmt::format("the fabric would have {:.3g} links, at most {:.0g} are simulated", links, most_links),
-           fmt::format("give it fewer {}", fewer)};
+  error = {fmt::format("the fabric would have {:.3g} links, but at most {:.0g} can be simulated", links, most_links),
+           fmt::format("use fewer {}", fewer)};
   return false;
 }
 
@@ -81,94 +80,101 @@ void StarSpec::describe(config::Describer<StarSpec>& d) {
 }
 
 void FatTreeSpec::describe(config::Describer<FatTreeSpec>& d) {
-  d.component("fat_tree", "Two-level fat tree; a leaf holds all NICs of its nodes.");
+  d.component("fat_tree", "Two-level fat tree in which a leaf connects all NICs of its nodes.");
   describe_two_levels(d);
 }
 
 void RailFatTreeSpec::describe(config::Describer<RailFatTreeSpec>& d) {
-  d.component("rail_fat_tree", "Rail-optimised two-level fat tree; a leaf holds NIC i of each of its nodes.");
+  d.component("rail_fat_tree",
+              "Rail-optimised two-level fat tree in which a leaf connects NIC i of each of its nodes.");
   describe_two_levels(d);
 }
 
 void TorusLinkSpec::describe(config::Describer<TorusLinkSpec>& d) {
   d.component("torus_link", "One link of a torus, between neighbouring nodes.");
-  d.field("bandwidth", &TorusLinkSpec::bandwidth, "Per direction; the NIC's payload efficiency applies")
+  d.field("bandwidth", &TorusLinkSpec::bandwidth, "Raw bandwidth per direction; the NIC's payload efficiency applies")
       .positive()
       .example("200 Gb/s");
-  d.field("latency", &TorusLinkSpec::latency, "Of one hop, router included").example("700 ns");
+  d.field("latency", &TorusLinkSpec::latency, "Latency of one hop, including the router").example("700 ns");
 }
 
 void TorusSpec::describe(config::Describer<TorusSpec>& d) {
-  d.component("torus", "Nodes at the points of a torus; a node's NICs all feed its point.");
+  d.component("torus", "Nodes at the points of a torus; all NICs of a node connect to its point.");
   d.field("dimensions", &TorusSpec::dimensions, "Nodes along each dimension; their product is the number of nodes")
       .range(2, 65536)
       .example("[16, 8]");
-  d.field("link", &TorusSpec::link, "Links between neighbours");
+  d.field("link", &TorusSpec::link, "The links between neighbours");
   d.check("dimensions", [](const TorusSpec& s) -> std::optional<config::Problem> {
-    if (s.dimensions.empty()) return config::Problem{"a torus needs a dimension", "write dimensions: [16, 8]"};
+    if (s.dimensions.empty()) return config::Problem{"the torus has no dimensions", "write dimensions: [16, 8]"};
     return std::nullopt;
   });
 }
 
 void DragonflyLinkSpec::describe(config::Describer<DragonflyLinkSpec>& d) {
-  d.component("dragonfly_link", "One link between routers of a dragonfly.");
-  d.field("bandwidth", &DragonflyLinkSpec::bandwidth, "Per direction; the NIC's payload efficiency applies")
+  d.component("dragonfly_link", "A link between two routers of a dragonfly.");
+  d.field("bandwidth", &DragonflyLinkSpec::bandwidth,
+          "Raw bandwidth per direction; the NIC's payload efficiency applies")
       .positive()
       .example("400 Gb/s");
-  d.field("latency", &DragonflyLinkSpec::latency, "Of the cable").example("25 ns");
+  d.field("latency", &DragonflyLinkSpec::latency, "Latency of the cable").example("25 ns");
 }
 
 void DragonflySpec::describe(config::Describer<DragonflySpec>& d) {
   d.component("dragonfly",
-              "Groups of routers, each joined with all others of its group, and groups, each joined with all others. "
-              "With spines_per_group a dragonfly+: routers are joined by the spines of their group, which have the "
-              "global links.");
-  d.field("groups", &DragonflySpec::groups, "Groups").range(1, 4096).example("9");
-  d.field("routers_per_group", &DragonflySpec::routers_per_group, "Routers that nodes are on")
+              "Groups of routers. Each router has a link to every other router of its group, and each group to every "
+              "other group. With spines_per_group it is a dragonfly+: the routers of a group are connected through its "
+              "spines, which have the global links.");
+  d.field("groups", &DragonflySpec::groups, "Number of groups").range(1, 4096).example("9");
+  d.field("routers_per_group", &DragonflySpec::routers_per_group, "Routers per group that have nodes")
       .range(1, 4096)
       .example("4");
-  d.field("nodes_per_router", &DragonflySpec::nodes_per_router, "Nodes, with all of their NICs, on a router")
+  d.field("nodes_per_router", &DragonflySpec::nodes_per_router, "Nodes per router, each with all of its NICs")
       .range(1, 4096)
       .example("2");
-  d.field("spines_per_group", &DragonflySpec::spines_per_group, "Routers without nodes that join the others of a group")
+  d.field("spines_per_group", &DragonflySpec::spines_per_group,
+          "Routers without nodes that connect the other routers of a group (dragonfly+)")
       .range(1, 4096);
-  d.field("global_links", &DragonflySpec::global_links, "Links to other groups, of each router, or of each spine")
+  d.field("global_links", &DragonflySpec::global_links,
+          "Links to other groups, per router or, if there are spines, per spine")
       .range(0, 4096)
       .example("2");
-  d.field("local_link", &DragonflySpec::local_link, "Links within a group");
-  d.field("global_link", &DragonflySpec::global_link, "Links between groups");
-  d.field("link_latency", &DragonflySpec::link_latency, "Of the cable between a NIC and its router").or_default();
-  d.field("switch_latency", &DragonflySpec::switch_latency, "Through one router, port to port").example("350 ns");
+  d.field("local_link", &DragonflySpec::local_link, "The links within a group");
+  d.field("global_link", &DragonflySpec::global_link, "The links between groups");
+  d.field("link_latency", &DragonflySpec::link_latency, "Latency of the cable between a NIC and its router")
+      .or_default();
+  d.field("switch_latency", &DragonflySpec::switch_latency, "Latency of one router, from port to port")
+      .example("350 ns");
   d.field("routing", &DragonflySpec::routing,
-          "minimal: one global link; valiant: two, by a group that its hash gives a queue pair")
+          "minimal: routes use one global link; valiant: routes use two, through a group that a hash chooses for each "
+          "queue pair")
       .choices({{"minimal", DragonflyRouting::minimal}, {"valiant", DragonflyRouting::valiant}})
       .or_default();
   d.field("seed", &DragonflySpec::seed, hash_text).range(0, 1000000000).or_default();
   d.check("global_links", [](const DragonflySpec& s) -> std::optional<config::Problem> {
     const std::int64_t routers = s.spines_per_group.value_or(s.routers_per_group);
     if (routers * s.global_links >= s.groups - 1) return std::nullopt;
-    return config::Problem{fmt::format("a group has {} global links, and there are {} other groups",
+    return config::Problem{fmt::format("a group has {} global links, but there are {} other groups",
                                        routers * s.global_links, s.groups - 1),
-                           fmt::format("at least {} for each", (s.groups - 2 + routers) / routers)};
+                           fmt::format("use at least {} for each", (s.groups - 2 + routers) / routers)};
   });
 }
 
 void PlatformSpec::describe(config::Describer<PlatformSpec>& d) {
-  d.component(
-      "platform",
-      "The links and routes of a platform file of SimGrid. Its hosts are the NICs, by their names, numbers in them "
-      "by their value; behind each NIC's port begins the route of its host.");
-  d.field("file", &PlatformSpec::file, "Relative to this file").example("cluster.xml");
+  d.component("platform",
+              "The links and routes of a SimGrid platform file. Its hosts are the NICs, ordered by name with numbers "
+              "compared by value. A route begins and ends with the ports of the two NICs, and takes the route between "
+              "their hosts in between.");
+  d.field("file", &PlatformSpec::file, "Path of the platform file, relative to this file").example("cluster.xml");
 }
 
 void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   d.component("fabric", "The scale-out network between nodes; write exactly one kind.");
   d.field("direct", &FabricSpec::direct, "Two nodes back to back");
-  d.field("star", &FabricSpec::star, "One switch");
-  d.field("fat_tree", &FabricSpec::fat_tree, "Leaves that hold whole nodes, under spines");
-  d.field("rail_fat_tree", &FabricSpec::rail_fat_tree, "Leaves that hold one rail, under spines");
+  d.field("star", &FabricSpec::star, "One switch for all NICs");
+  d.field("fat_tree", &FabricSpec::fat_tree, "Leaves that connect whole nodes, under spines");
+  d.field("rail_fat_tree", &FabricSpec::rail_fat_tree, "Leaves that connect one rail each, under spines");
   d.field("torus", &FabricSpec::torus, "Direct links to the neighbours of a ring, plane or cube");
-  d.field("dragonfly", &FabricSpec::dragonfly, "Groups of routers, all joined with each other");
+  d.field("dragonfly", &FabricSpec::dragonfly, "Groups of routers, each group connected to every other");
   d.field("platform", &FabricSpec::platform, "A platform file of SimGrid");
   d.check([](const FabricSpec& s) -> std::optional<config::Problem> {
     const int kinds = s.direct.has_value() + s.star.has_value() + s.fat_tree.has_value() + s.rail_fat_tree.has_value() +
@@ -191,7 +197,7 @@ std::unique_ptr<Ports> make_even(const FabricSpec& spec, std::int64_t nodes, std
   }
   if (spec.direct) {
     if (nodes <= 2) return std::make_unique<OneHop>(*spec.direct, points * nics, nic);
-    error = {fmt::format("direct joins 2 nodes, the system has {}", nodes),
+    error = {fmt::format("direct connects 2 nodes, but the system has {}", nodes),
              "use star, fat_tree, rail_fat_tree, torus, dragonfly or platform"};
   } else if (spec.star) {
     return std::make_unique<OneHop>(*spec.star, points * nics, nic);
@@ -212,7 +218,7 @@ std::unique_ptr<Ports> make_even(const FabricSpec& spec, std::int64_t nodes, std
     double product = 1;
     for (const std::int64_t size : spec.torus->dimensions) product *= static_cast<double>(size);
     if (product == static_cast<double>(nodes)) return std::make_unique<Torus>(*spec.torus, nics, nic);
-    error = {fmt::format("torus dimensions {} make {:.0f} nodes, the system has {}",
+    error = {fmt::format("torus dimensions {} make {:.0f} nodes, but the system has {}",
                          fmt::join(spec.torus->dimensions, " x "), product, nodes),
              fmt::format("choose dimensions whose product is {}", nodes)};
   } else if (spec.dragonfly) {
@@ -228,8 +234,8 @@ std::unique_ptr<Ports> make_even(const FabricSpec& spec, std::int64_t nodes, std
         return nullptr;
       return std::make_unique<Dragonfly>(d, nics, nic);
     }
-    error = {fmt::format("{} groups of {} routers with {} nodes each make {:.0f} nodes, the system has {}", d.groups,
-                         d.routers_per_group, d.nodes_per_router, product, nodes),
+    error = {fmt::format("{} groups of {} routers with {} nodes each make {:.0f} nodes, but the system has {}",
+                         d.groups, d.routers_per_group, d.nodes_per_router, product, nodes),
              fmt::format("choose numbers whose product is {}", nodes)};
   } else if (spec.platform) {
     return make_platform(*spec.platform, points * nics, nic, error);

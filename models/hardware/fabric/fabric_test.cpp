@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Direct, OneCableBetweenTwoNics) {
   const auto topology = make("direct: {link_latency: 30 ns}", 2, 2);
   EXPECT_EQ(latency(*topology, 0, 2), Time::from_ns(200 + 30 + 200));
-  EXPECT_THAT(refusal("direct: {}", 3), testing::HasSubstr("direct joins 2 nodes, the system has 3; use star"));
+  EXPECT_THAT(refusal("direct: {}", 3), testing::HasSubstr("direct connects 2 nodes, but the system has 3; use star"));
 }
 
 TEST(Star, TwoCablesAndASwitch) {
@@ -274,11 +274,11 @@ TEST(Dragonfly, LatenciesOfTheWaysWithinAndBetweenGroups) {
   EXPECT_EQ(ns(0, 8), nics + Time::from_ns(3 * 350 + 100 + 10));  // router 0 has the link to the next group
   EXPECT_EQ(ns(2, 8 + 4), nics + Time::from_ns(4 * 350 + 10 + 100 + 10));
   EXPECT_THAT(refusal(dragonfly(1), 41),
-              testing::HasSubstr("5 groups of 4 routers with 2 nodes each make 40 nodes, the system has 41"));
+              testing::HasSubstr("5 groups of 4 routers with 2 nodes each make 40 nodes, but the system has 41"));
   std::string errors;
   from(dragonfly(0), &errors);
   EXPECT_THAT(errors,
-              testing::HasSubstr("a group has 0 global links, and there are 4 other groups; at least 1 for each"));
+              testing::HasSubstr("a group has 0 global links, but there are 4 other groups; use at least 1 for each"));
 }
 
 TEST(Dragonfly, MoreLinksThanMemoryAreRefused) {
@@ -287,10 +287,10 @@ TEST(Dragonfly, MoreLinksThanMemoryAreRefused) {
       "ns}, switch_latency: 1 ns}";
   const std::string one = "nodes_per_router: 1, global_links: 4095" + links;
   EXPECT_THAT(refusal("dragonfly: {groups: 4096, routers_per_group: 1, " + one, 4096),
-              testing::HasSubstr("the fabric would have 1.68e+07 links, at most 2e+06 are simulated"));
+              testing::HasSubstr("the fabric would have 1.68e+07 links, but at most 2e+06 can be simulated"));
   EXPECT_THAT(refusal("dragonfly: {groups: 2, routers_per_group: 4096, " + one, 8192), testing::HasSubstr("links"));
   EXPECT_THAT(refusal("fat_tree: {nodes_per_leaf: 1024, spines: 1000, planes: 16, switch_latency: 1 ns}", 65536, 8),
-              testing::HasSubstr("give it fewer planes or spines"));
+              testing::HasSubstr("use fewer planes or spines"));
 }
 
 // Minimal: 8 x 8 pairs on the link between two groups. Valiant: each of those pairs uses two global links.
@@ -398,7 +398,7 @@ TEST_F(PlatformFile, HostsAreNicsAndRoutesAreTheirs) {
 
 TEST_F(PlatformFile, SaysWhatIsWrong) {
   EXPECT_THAT(refusal(yaml(), 3),
-              testing::HasSubstr("has 4 hosts, the system 3 NICs; a host of the platform is a NIC"));
+              testing::HasSubstr("has 4 hosts, but the system has 3 NICs; set nodes and node.nics"));
   write("<platform>");
   EXPECT_THAT(refusal(yaml(), 4), testing::HasSubstr("Parse error at " + file_ + ":1"));
   write(
@@ -458,11 +458,11 @@ TEST(FabricSpec, SaysWhatIsWrong) {
   from("{direct: {}, star: {switch_latency: 1 ns}}", &errors);
   EXPECT_THAT(errors, testing::HasSubstr("2 kinds of fabric are given"));
   from("torus: {dimensions: [], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", &errors);
-  EXPECT_THAT(errors, testing::HasSubstr("a torus needs a dimension"));
+  EXPECT_THAT(errors, testing::HasSubstr("the torus has no dimensions"));
   from("torus: {dimensions: [16, 1], link: {bandwidth: 200 Gb/s, latency: 700 ns}}", &errors);
   EXPECT_THAT(errors, testing::HasSubstr("fabric.yaml:1"));
   EXPECT_EQ(refusal(torus_16x8, 64),
-            "torus dimensions 16 x 8 make 128 nodes, the system has 64; choose dimensions whose product is 64");
+            "torus dimensions 16 x 8 make 128 nodes, but the system has 64; choose dimensions whose product is 64");
 }
 
 // Computes turns() by comparing all routes.

@@ -15,8 +15,8 @@ namespace moire::fabric {
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "fabric",
-      .traffic = {{"network_bytes", "Payload the scale-out network delivered"}},
-      .occupied = {{"network_busy_percent", "The same of the network link that is used most"}},
+      .traffic = {{"network_bytes", "Payload that the scale-out network delivered"}},
+      .occupied = {{"network_busy_percent", "Time that the busiest network link was in use, over the time of the run"}},
       .felt_by_metrics = {"fabric", "network"}};
   return declared;
 }
@@ -27,7 +27,7 @@ void add_oversubscribed(const TwoLevelSpec& spec, const std::string& kind, std::
                         std::vector<part::Limit>& limits) {
   if (nodes <= spec.nodes_per_leaf || spec.oversubscription <= 1) return;
   limits.push_back({"node.nic.bandwidth", "fabric." + kind + ".oversubscription",
-                    fmt::format("{:.4g}: {} between leaves where all NICs send", spec.oversubscription,
+                    fmt::format("{:.4g}: {} between leaves if all NICs send", spec.oversubscription,
                                 config::format_quantity(nic.payload_bandwidth() * (1 / spec.oversubscription)))});
 }
 

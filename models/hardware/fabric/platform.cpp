@@ -50,7 +50,7 @@ std::optional<config::Problem> odd_link(const core::flow::Platform& platform) {
     return config::Problem{
         fmt::format("link '{}' has {:.3g} B/s and a latency of {:.3g} s", link.name, link.bandwidth.value,
                     link.latency.seconds()),
-        fmt::format("{:.0g} to {:.0g} B/s, and {:.0f} s at most", least_rate, most_rate, most_latency.seconds())};
+        fmt::format("use {:.0g} to {:.0g} B/s, and {:.0f} s at most", least_rate, most_rate, most_latency.seconds())};
   }
   return std::nullopt;
 }
@@ -69,13 +69,15 @@ std::unique_ptr<Ports> make_platform(const PlatformSpec& spec, std::uint32_t end
   std::string problem;
   auto platform = core::flow::read_platform(name, problem);
   if (!platform) {
-    error = {fmt::format("SimGrid cannot read the platform '{}': {}", name, problem), "mend the file"};
+    error = {fmt::format("SimGrid cannot read the platform '{}': {}", name, problem), "correct the file"};
   } else if (platform->hosts.size() != endpoints) {
-    error = {fmt::format("the platform '{}' has {} hosts, the system {} NICs", name, platform->hosts.size(), endpoints),
-             "a host of the platform is a NIC: set nodes and node.nics to as many"};
+    error = {fmt::format("the platform '{}' has {} hosts, but the system has {} NICs", name, platform->hosts.size(),
+                         endpoints),
+             "set nodes and node.nics so that there is one NIC per host of the platform"};
   } else if (endpoints > core::flow::Platform::most_hosts) {
-    error = {fmt::format("a platform of {} hosts", endpoints),
-             fmt::format("at most {}, because its routes are a table of all pairs", core::flow::Platform::most_hosts)};
+    error = {
+        fmt::format("the platform has {} hosts", endpoints),
+        fmt::format("use at most {}, because its routes are a table of all pairs", core::flow::Platform::most_hosts)};
   } else if (auto odd = odd_link(*platform)) {
     error = {fmt::format("the platform '{}': {}", name, odd->what), odd->remedy};
   } else {

@@ -7,8 +7,8 @@ const part::Declaration& declaration() {
       .name = "host",
       .blame = {{.key = "host",
                  .lost = "launch",
-                 .meaning =
-                     "To the host, which enqueues others first; with program.order: serial, to the queues before it"}}};
+                 .meaning = "Time lost to the host, which enqueues operations of other queues first; with "
+                            "program.order: serial, to the queues that run before"}}};
   return declared;
 }
 

@@ -6,16 +6,17 @@ namespace moire::host {
 
 void HostSpec::describe(config::Describer<HostSpec>& d) {
   d.component("host", "Costs of the host, the driver and the queues around a kernel.");
-  d.field("enqueue", &HostSpec::enqueue, "Host time to put one operation into a queue");
-  d.field("kernel_start", &HostSpec::kernel_start, "From a kernel at the head of an idle queue to its first workgroup");
+  d.field("enqueue", &HostSpec::enqueue, "Host time to enqueue one operation");
+  d.field("kernel_start", &HostSpec::kernel_start,
+          "Time from a kernel reaching the head of an idle queue to the start of its first workgroup");
   d.field("queue_gap", &HostSpec::queue_gap,
-          "From the end of an operation to the first workgroup of an already enqueued kernel behind it");
+          "Time from the end of an operation to the first workgroup of a kernel that is already enqueued behind it");
   d.field("poll_interval", &HostSpec::poll_interval,
-          "How often a queue looks whether an operation has ended before one of another engine behind it (a kernel "
-          "behind a DMA copy, a DMA copy behind a kernel); absent: it sees it at once")
+          "Interval at which a queue checks whether an operation has ended, if the next operation runs on another "
+          "engine (a kernel after a DMA copy, or a DMA copy after a kernel); absent: the queue sees the end at once")
       .positive();
   d.field("event_pair", &HostSpec::event_pair,
-          "What two events of a queue add to the time of the kernels between them (metric between_events_us)")
+          "Time that two events recorded in a queue add to the kernels between them (metric between_events_us)")
       .or_default();
 }
 

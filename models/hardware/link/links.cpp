@@ -13,10 +13,14 @@ namespace moire::link {
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "link",
-      .traffic = {{"scale_up_bytes", "Payload stored through the GPUs' scale-up ports (NVLink, xGMI, PCIe)"}},
-      .occupied = {{"scale_up_busy_percent", "The same of the scale-up port or link that is used most"}},
-      .blame = {{.key = "links", .lost = "link", .meaning = "To sharing links, NICs and the network between nodes"}},
-      .follows = {{"links_per_pair", "gpu.port.links", 1, "more links go between the same GPUs, as many as divide"}}};
+      .traffic = {{"scale_up_bytes", "Payload that went through the GPUs' scale-up ports (NVLink, xGMI, PCIe)"}},
+      .occupied = {{"scale_up_busy_percent",
+                    "Time that the busiest scale-up port or link was in use, over the time of the run"}},
+      .blame = {{.key = "links",
+                 .lost = "link",
+                 .meaning = "Time lost to sharing links, NICs and the network between nodes"}},
+      .follows = {{"links_per_pair", "gpu.port.links", 1,
+                   "the additional links connect the same GPUs; the number is rounded down"}}};
   return declared;
 }
 
@@ -49,7 +53,7 @@ std::vector<part::Limit> limits(const PortSpec& port, std::int64_t in_use, Bytes
     if (memory < payload) all.push_back({key, "node.gpu.hbm.bandwidth", config::format_quantity(memory)});
     if (stores < payload)
       all.push_back(
-          {key, "node.gpu.port.store_window_per_cu", config::format_quantity(stores) + " of stores by all CUs"});
+          {key, "node.gpu.port.store_window_per_cu", config::format_quantity(stores) + " of stores over all CUs"});
   }
   return all;
 }

@@ -204,17 +204,19 @@ TEST(SystemSpec, OneGpuNeedsNeitherWiringNorFabric) {
 
 TEST(SystemSpec, AMeshNeedsALinkForEveryPeer) {
   const std::string mesh = "{description: x, nodes: 1, node: {gpus: 8, gpu: ../hardware/mi210.yaml, wiring: full_mesh";
-  EXPECT_THAT(refusal(mesh + "}}"), HasSubstr("a full mesh without links_per_pair; write links_per_pair: 1"));
-  EXPECT_THAT(refusal(mesh + ", links_per_pair: 1}}"),
-              HasSubstr("a full mesh of 8 GPUs with a link between every two needs 7 links per GPU, the port has 3"));
+  EXPECT_THAT(refusal(mesh + "}}"),
+              HasSubstr("links_per_pair is missing, which a full mesh needs; write links_per_pair: 1"));
+  EXPECT_THAT(
+      refusal(mesh + ", links_per_pair: 1}}"),
+      HasSubstr("a full mesh of 8 GPUs with a link between every two needs 7 links per GPU, but the port has 3"));
 }
 
 TEST(SystemSpec, SeveralNodesNeedAFabricAndANic) {
   EXPECT_THAT(refusal("{description: x, nodes: 2, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}}"),
-              HasSubstr("more than one node but no fabric"));
+              HasSubstr("there is more than one node but no fabric"));
   EXPECT_THAT(refusal("{description: x, nodes: 2, node: {gpus: 1, gpu: ../hardware/mi210.yaml, wiring: none}, fabric: "
                       "{direct: {}}}"),
-              HasSubstr("more than one node but no NIC"));
+              HasSubstr("there is more than one node but no NIC"));
 }
 
 TEST(SystemSpec, UnwiredGpusNeedAWayToReachEachOther) {

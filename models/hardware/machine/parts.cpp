@@ -1,6 +1,7 @@
 #include "models/hardware/machine/parts.hpp"
 
 #include "models/hardware/cu/cus.hpp"
+#include "models/hardware/decompressor/decompressors.hpp"
 #include "models/hardware/dma/copies.hpp"
 #include "models/hardware/fabric/networks.hpp"
 #include "models/hardware/host/host.hpp"
@@ -86,6 +87,11 @@ const std::vector<RegisteredPart>& parts() {
          const double to_a_peer = mesh ? static_cast<double>(spec.node.links_per_pair.value_or(0)) : in_use;
          return dma::limits(gpu.dma, link * in_use, link * to_a_peer, program);
        }},
+      {decompressor::declaration,
+       [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
+         return std::make_unique<decompressor::Decompressors>(site, spec.node.gpu.decompressor);
+       },
+       always, nullptr},
       {cu::declaration,
        [](const SystemSpec& spec, Site& site, config::Problem&) -> std::unique_ptr<Part> {
          return std::make_unique<cu::Cus>(site, spec.node.gpu.compute);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "models/hardware/cu/spec.hpp"
+#include "models/hardware/decompressor/spec.hpp"
 #include "models/hardware/dma/spec.hpp"
 #include "models/hardware/fabric/fabric.hpp"
 #include "models/hardware/host/spec.hpp"
@@ -27,6 +28,7 @@ struct GpuSpec {
   std::optional<memory::CacheSpec> memory_side_cache;
   memory::HbmSpec hbm;
   dma::DmaSpec dma;
+  std::optional<decompressor::DecompressorSpec> decompressor;
   link::PortSpec port;
   host::HostSpec host;
   std::optional<power::PowerSpec> power;

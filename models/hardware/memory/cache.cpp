@@ -105,7 +105,8 @@ double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memo
 double popular_extra(const CacheSpec& l2, const TableReads& reads) {
   const double most = Popularity(reads.rows, reads.zipf_exponent).most();
   const double at_once = std::clamp(reads.tables_at_once, 1.0, static_cast<double>(reads.tables));
-  return most / at_once * (l2.popular_cost - 1);
+  const double fewer_slices = std::clamp(l2.popular_row.value / reads.row_bytes.value, 1.0, 2.0);
+  return most / at_once * (l2.popular_cost * fewer_slices - 1);
 }
 
 }  // namespace moire::memory

@@ -156,6 +156,7 @@ TEST(PopularExtra, IsTheShareOfTheMostPopularRowOfATable) {
   reads.tables = 8;
   reads.rows = 3;
   reads.zipf_exponent = 1;
+  reads.row_bytes = Bytes{512};
   EXPECT_EQ(popular_extra(l2, reads), 0) << "costs nothing unless a file says so";
   l2.popular_cost = 4;
   EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3, 1e-12);
@@ -165,6 +166,19 @@ TEST(PopularExtra, IsTheShareOfTheMostPopularRowOfATable) {
   EXPECT_NEAR(popular_extra(l2, reads), 6. / 11 * 3, 1e-12);
   reads.zipf_exponent = 0;
   EXPECT_NEAR(popular_extra(l2, reads), 1. / 3 * 3, 1e-12);
+}
+
+TEST(PopularExtra, IsMoreForShortRowsWhichLieInFewerSlices) {
+  CacheSpec l2;
+  l2.popular_cost = 4;
+  l2.popular_row = Bytes{512};
+  TableReads reads;
+  reads.tables = 1;
+  reads.rows = 1;
+  for (const auto& [bytes, cost] : {std::pair{1024, 4.}, {512, 4.}, {400, 4 * 1.28}, {256, 8.}, {64, 8.}}) {
+    reads.row_bytes = Bytes{static_cast<double>(bytes)};
+    EXPECT_NEAR(popular_extra(l2, reads), cost - 1, 1e-12) << bytes;
+  }
 }
 
 }  // namespace

@@ -34,15 +34,15 @@ double turning(const HbmSpec& hbm, const program::PhaseShape& shape) {
 const part::Declaration& declaration() {
   static const part::Declaration declared{
       .name = "memory",
-      .occupied = {{"hbm_busy_percent", "HBM time used over the time of the run, mean over ranks"}},
+      .occupied = {{"hbm_busy_percent", "Time that the HBM was in use, over the time of the run; mean over ranks"}},
       .blame = {{.key = "memory",
                  .lost = "memory",
-                 .meaning = "To sharing caches and HBM: their bandwidth, and latency under load"}},
+                 .meaning = "Time lost to sharing caches and HBM: to their bandwidth and to the latency under load"}},
       .follows = {
-          {"gpu.l2.bandwidth", "gpu.compute.clock", 1, "bytes per clock stay"},
-          {"gpu.l2.hit_latency", "gpu.compute.clock", -1, "clocks of a hit stay"},
-          {"gpu.l2.bandwidth", "gpu.compute.group_count", 1, "every group brings its own cache", "gpu.l2.in_groups"},
-          {"gpu.l2.capacity", "gpu.compute.group_count", 1, "every group brings its own cache", "gpu.l2.in_groups"},
+          {"gpu.l2.bandwidth", "gpu.compute.clock", 1, "the bytes per clock stay the same"},
+          {"gpu.l2.hit_latency", "gpu.compute.clock", -1, "the clock cycles of a hit stay the same"},
+          {"gpu.l2.bandwidth", "gpu.compute.group_count", 1, "every group adds its own cache", "gpu.l2.in_groups"},
+          {"gpu.l2.capacity", "gpu.compute.group_count", 1, "every group adds its own cache", "gpu.l2.in_groups"},
           {"gpu.hbm.bandwidth", "gpu.hbm.peak", 1, "streams reach the same share of the peak"}}};
   return declared;
 }
@@ -118,14 +118,15 @@ void Memory::use(const part::PhaseUse& use, core::ClassSpec& spec) const {
 
 // If source and destination together fit into the L2, the copy does not reach the memory.
 bool Memory::stays_in_cache(const part::CopyUse& use) const {
-  return use.peer == use.rank && 2 * use.bytes.value <= l2_.capacity.value;
+  return use.peer == use.rank && use.ratio == 0 && 2 * use.bytes.value <= l2_.capacity.value;
 }
 
 void Memory::use(const part::CopyUse& use, core::ClassSpec& spec) const {
   const Capacities& own = of(use.rank, use.queue);
   if (use.peer == use.rank) {
-    spec.demands.push_back({own.l2, 2});
-    if (!stays_in_cache(use)) spec.demands.push_back({own.hbm, 1 + hbm_.write_cost});
+    const double read = use.ratio > 0 ? 1 / use.ratio : 1;
+    spec.demands.push_back({own.l2, read + 1});
+    if (!stays_in_cache(use)) spec.demands.push_back({own.hbm, read + hbm_.write_cost});
     return;
   }
   spec.demands.push_back({own.hbm, 1});

@@ -5,75 +5,88 @@
 namespace moire::memory {
 
 void HbmSpec::describe(config::Describer<HbmSpec>& d) {
-  d.component("hbm", "High-bandwidth memory of one GPU.");
-  d.field("capacity", &HbmSpec::capacity, "Size").positive();
-  d.field("peak", &HbmSpec::peak, "Interface bandwidth of the datasheet; nothing may exceed it").positive();
-  d.field("bandwidth", &HbmSpec::bandwidth, "Bandwidth that streaming kernels reach, read plus written").positive();
-  d.field("write_cost", &HbmSpec::write_cost, "HBM time of a written byte over that of a read byte")
+  d.component("hbm", "The high-bandwidth memory of one GPU.");
+  d.field("capacity", &HbmSpec::capacity, "Size of the memory").positive();
+  d.field("peak", &HbmSpec::peak, "Interface bandwidth of the datasheet, which nothing may exceed").positive();
+  d.field("bandwidth", &HbmSpec::bandwidth, "Bandwidth that streaming kernels reach, reads and writes together")
+      .positive();
+  d.field("write_cost", &HbmSpec::write_cost, "HBM time of a written byte relative to a read byte")
       .range(0.1, 10)
       .or_default();
   d.field("turnaround", &HbmSpec::turnaround,
-          "Extra time of traffic that is half reads and half writes, over both one after the other; for a share x of "
-          "writes (4 x (1 - x))^turnaround_exponent of it")
+          "Additional time of traffic that is half reads and half writes, relative to doing both one after the other; "
+          "if the share of writes is x, the additional time is (4 x (1 - x))^turnaround_exponent of this")
       .range(0, 4)
       .or_default();
   d.field("turnaround_exponent", &HbmSpec::turnaround_exponent,
-          "See turnaround; below 1 where few writes among reads cost much: each is a turn of its own")
+          "Exponent of the turnaround's dependence on the share of writes (see turnaround); below 1 if few writes "
+          "among reads are expensive, because each turns the bus around")
       .range(0.01, 1)
       .or_default();
   d.field("turnaround_in_order", &HbmSpec::turnaround_in_order,
-          "Share of the turnaround that is left where all workgroups walk through memory together, as in element-wise "
-          "kernels: reads and writes come in long runs")
+          "Share of the turnaround that remains if all workgroups walk through memory together, as in element-wise "
+          "kernels: reads and writes then come in long runs")
       .range(0, 1)
       .or_default();
-  d.field("access_granularity", &HbmSpec::access_granularity, "Bytes fetched for any smaller random access").positive();
+  d.field("access_granularity", &HbmSpec::access_granularity, "Bytes that are fetched for any smaller random access")
+      .positive();
   d.field("random_access_cost", &HbmSpec::random_access_cost,
-          "HBM time of a random access beside that of its bytes, as bytes (banks that open another row)")
+          "Additional HBM time of a random access, in bytes, because a bank opens another row")
       .fractional()
       .or_default();
-  d.field("unloaded_latency", &HbmSpec::unloaded_latency, "Latency of a load that misses all caches, idle memory")
+  d.field("unloaded_latency", &HbmSpec::unloaded_latency,
+          "Latency of a load that misses all caches while memory is idle")
       .positive();
-  d.field(
-       "latency_spread", &HbmSpec::latency_spread,
-       "How much longer the slowest of e times as many loads takes that a wavefront waits for together, idle memory; "
-       "under load it waits for the slowest as well. Absent: all take the same time")
+  d.field("latency_spread", &HbmSpec::latency_spread,
+          "How much longer the slowest load takes if a wavefront waits for e times as many loads together, while "
+          "memory is idle; under load it waits for the slowest as well. Absent: all loads take the same time")
       .or_default();
   d.field("latency_growth", &HbmSpec::latency_growth,
-          "Growth of the latency just before saturation, relative to unloaded")
+          "Growth of the latency just before saturation, relative to unloaded_latency")
       .range(0, 10);
-  d.field("latency_exponent", &HbmSpec::latency_exponent, "Exponent of the load in the latency growth").range(0.1, 20);
+  d.field("latency_exponent", &HbmSpec::latency_exponent, "Exponent of the load in the growth of the latency")
+      .range(0.1, 20);
   d.check([](const HbmSpec& s) -> std::optional<config::Problem> {
     if (s.bandwidth > s.peak)
-      return config::Problem{"bandwidth is above peak", "a stream cannot beat the interface of the datasheet"};
+      return config::Problem{"bandwidth is above peak",
+                             "write at most the peak: a stream cannot exceed the interface bandwidth of the datasheet"};
     return std::nullopt;
   });
 }
 
 void CacheSpec::describe(config::Describer<CacheSpec>& d) {
-  d.component("cache", "Last-level cache shared by all CUs of a GPU (L2, or the memory-side Infinity Cache).");
-  d.field("capacity", &CacheSpec::capacity, "Size").positive();
+  d.component("cache", "The last-level cache that all CUs of a GPU share (L2, or the memory-side Infinity Cache).");
+  d.field("capacity", &CacheSpec::capacity, "Size of the cache").positive();
   d.field("usable_share", &CacheSpec::usable_share,
-          "Share of the capacity that rows read at random find (partitions that keep copies of each other's lines hold "
-          "less)")
+          "Share of the capacity that is effective for rows read at random (partitions that keep copies of each "
+          "other's lines "
+          "hold less)")
       .range(0.01, 1)
       .or_default();
-  d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second to all CUs together").positive();
+  d.field("bandwidth", &CacheSpec::bandwidth, "Bytes per second that all CUs together can load").positive();
   d.field("hit_latency", &CacheSpec::hit_latency, "Latency of a load that hits").positive();
   d.field("add_cost", &CacheSpec::add_cost,
-          "Bandwidth that additions in the cache take (atomics without a result), over that of reading the same "
-          "sectors; 2: a read and a write")
+          "Bandwidth that additions in the cache (atomics without a result) take, relative to reading the same "
+          "sectors; 2 means a read and a write")
       .range(1, 100)
       .or_default();
   d.field("popular_cost", &CacheSpec::popular_cost,
-          "Bandwidth that a byte of a table's most popular row takes, over that of another byte, since the row lies in "
-          "few slices of the cache; 1: not measured")
+          "Bandwidth that a byte of a table's most popular row takes, relative to a byte of another row, because the "
+          "row lies in few slices of the cache; 1 means that it was not measured")
       .range(1, 1000)
       .or_default();
-  d.field("line", &CacheSpec::line, "Bytes of a line, which come from memory together").positive().or_default();
   d.field(
-       "in_groups", &CacheSpec::in_groups,
-       "Capacity and bandwidth are sums over the groups of CUs (XCDs), each with a cache of its own: a GPU with more "
-       "groups has more of both")
+       "popular_row", &CacheSpec::popular_row,
+       "Row length from which popular_cost applies; a shorter row lies in fewer slices, so that its bytes take longer "
+       "in proportion, up to twice as long")
+      .range(Bytes{0}, Bytes{1e6})
+      .or_default();
+  d.field("line", &CacheSpec::line, "Bytes of a cache line, which is fetched from memory as a whole")
+      .positive()
+      .or_default();
+  d.field("in_groups", &CacheSpec::in_groups,
+          "true: capacity and bandwidth are sums over the groups of CUs (XCDs), each of which has its own cache, so "
+          "that a GPU with more groups has more of both")
       .or_default();
 }
 

@@ -40,6 +40,7 @@ struct CacheSpec {
   Bytes line{128};
   double add_cost = 2;      // bandwidth that an addition in the cache takes, over that of reading its sectors
   double popular_cost = 1;  // bandwidth of a byte of the most popular row, over that of another byte
+  Bytes popular_row{0};     // shortest row of which popular_cost is true; one of half the length costs twice as much
   bool in_groups = false;   // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
 

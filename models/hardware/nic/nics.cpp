@@ -9,7 +9,7 @@ const part::Declaration& declaration() {
   static const part::Declaration declared{.name = "nic",
                                           .traffic = {{"puts", "NIC messages that workgroups or host proxies posted"},
                                                       {"put_bytes", "Payload of the puts"}},
-                                          .follows = {{"nics", "gpus", 1, "NICs per GPU stay"}},
+                                          .follows = {{"nics", "gpus", 1, "the NICs per GPU stay the same"}},
                                           .felt_by_metrics = {"node.nic"},
                                           .timeline = {{program::SpanKind::put, "puts", "to rank"}}};
   return declared;

@@ -45,6 +45,8 @@ struct CopyUse {
   Bytes bytes;
   std::uint32_t queue = 0;
   bool by_cus = false;  // done by a copy kernel of the driver
+  // Not 0: a decompression within the GPU, which writes `bytes` and reads 1 / ratio of them.
+  double ratio = 0;
 };
 
 // Implemented by parts whose capacities activities use: adds demands to a class, and bounds if the part has limits of
@@ -179,6 +181,14 @@ class Copies {
   virtual Finished finished(Rank rank, std::uint32_t queue) const = 0;
   // True if copies within the GPU need no DMA engine.
   virtual bool local_by_kernel() const = 0;
+};
+
+class Decompressors {
+ public:
+  virtual ~Decompressors() = default;
+  // As of a copy.
+  virtual void submit(const CopyRequest& request) = 0;
+  virtual Copies::Finished finished(Rank rank) const = 0;
 };
 
 // --- Links between GPUs of a node --------------------------------------------------------------------------------

@@ -98,59 +98,65 @@ Quantile<T> of_all_kinds(const Spec& spec) {
 
 template <class T>
 void UniformSpec<T>::describe(config::Describer<UniformSpec>& d) {
-  d.component(fmt::format("uniform_{}", Kind<T>::word), "Every value between two is as likely.");
+  d.component(fmt::format("uniform_{}", Kind<T>::word),
+              "Uniform distribution: every value between two limits is equally likely.");
   bounded_field(d, "from", &UniformSpec::from, "Least");
   bounded_field(d, "to", &UniformSpec::to, "Most");
   d.check("to", [](const UniformSpec& s) -> std::optional<config::Problem> {
     if (s.from <= s.to) return std::nullopt;
-    return config::Problem{"'to' is below 'from'", "write the least value first"};
+    return config::Problem{"'to' is below 'from'", "write the smaller value first"};
   });
 }
 
 template <class T>
 void NormalSpec<T>::describe(config::Describer<NormalSpec>& d) {
   d.component(fmt::format("normal_{}", Kind<T>::word),
-              "Normal distribution, cut: what lies outside of [from, to] is drawn again.");
-  bounded_field(d, "mean", &NormalSpec::mean, "Mean of what is not cut; between from and to");
-  auto deviation = d.field("deviation", &NormalSpec::deviation, "Standard deviation of what is not cut");
+              "Normal distribution that is truncated: a value outside of [from, to] is drawn again.");
+  bounded_field(d, "mean", &NormalSpec::mean,
+                "Mean of the distribution before truncation; it lies between from and to");
+  auto deviation =
+      d.field("deviation", &NormalSpec::deviation, "Standard deviation of the distribution before truncation");
   if constexpr (std::same_as<T, double>) deviation.range(0, 1);
   bounded_field(d, "from", &NormalSpec::from, "Least");
   bounded_field(d, "to", &NormalSpec::to, "Most");
   d.check("mean", [](const NormalSpec& s) -> std::optional<config::Problem> {
     if (s.from <= s.mean && s.mean <= s.to) return std::nullopt;
-    return config::Problem{"the mean is not between 'from' and 'to'", "cut the distribution on both sides of its mean"};
+    return config::Problem{"the mean is not between 'from' and 'to'",
+                           "truncate the distribution on both sides of its mean"};
   });
 }
 
 void ExponentialSpec::describe(config::Describer<ExponentialSpec>& d) {
-  d.component("exponential_delay", "Exponential distribution: most are short, a few long.");
-  d.field("mean", &ExponentialSpec::mean, "Mean of what is not cut").positive();
-  d.field("to", &ExponentialSpec::to, "Most: what is longer is drawn again; at least the mean").optional();
+  d.component("exponential_delay", "Exponential distribution: most values are short, a few are long.");
+  d.field("mean", &ExponentialSpec::mean, "Mean of the distribution before truncation").positive();
+  d.field("to", &ExponentialSpec::to, "Largest value: a larger one is drawn again; at least the mean").optional();
   d.check("to", [](const ExponentialSpec& s) -> std::optional<config::Problem> {
     if (!s.to || s.mean <= *s.to) return std::nullopt;
-    return config::Problem{"'to' is below the mean", "cut the distribution at its mean or above"};
+    return config::Problem{"'to' is below the mean", "truncate the distribution at its mean or above"};
   });
 }
 
 void LognormalSpec::describe(config::Describer<LognormalSpec>& d) {
-  d.component("lognormal_delay", "Distribution whose logarithm is normal: a long tail of late ones.");
-  d.field("median", &LognormalSpec::median, "Half of them are longer, where it is not cut").positive();
-  d.field("sigma", &LognormalSpec::sigma, "Standard deviation of the logarithm: 1 has one in six above 2.7 medians")
+  d.component("lognormal_delay",
+              "Lognormal distribution: the logarithm is normal, so that there is a long tail of late values.");
+  d.field("median", &LognormalSpec::median, "Median of the distribution before truncation").positive();
+  d.field("sigma", &LognormalSpec::sigma,
+          "Standard deviation of the logarithm: with 1, one value in six is above 2.7 medians")
       .range(0, 5);
-  d.field("to", &LognormalSpec::to, "Most: what is longer is drawn again; at least the median").optional();
+  d.field("to", &LognormalSpec::to, "Largest value: a larger one is drawn again; at least the median").optional();
   d.check("to", [](const LognormalSpec& s) -> std::optional<config::Problem> {
     if (!s.to || s.median <= *s.to) return std::nullopt;
-    return config::Problem{"'to' is below the median", "cut the distribution at its median or above"};
+    return config::Problem{"'to' is below the median", "truncate the distribution at its median or above"};
   });
 }
 
 void DelaySpec::describe(config::Describer<DelaySpec>& d) {
-  d.component("delay_distribution", "Delays: a fixed one, or drawn; write exactly one kind.");
-  d.field("value", &DelaySpec::value, "The same for all");
-  d.field("uniform", &DelaySpec::uniform, "Any between two");
-  d.field("normal", &DelaySpec::normal, "Around a mean");
-  d.field("exponential", &DelaySpec::exponential, "Many short ones, few long ones");
-  d.field("lognormal", &DelaySpec::lognormal, "A long tail");
+  d.component("delay_distribution", "Delays that are fixed or drawn; write exactly one kind.");
+  d.field("value", &DelaySpec::value, "The same value for all");
+  d.field("uniform", &DelaySpec::uniform, "Values that are uniform between two limits");
+  d.field("normal", &DelaySpec::normal, "Values around a mean");
+  d.field("exponential", &DelaySpec::exponential, "Many short values and few long ones");
+  d.field("lognormal", &DelaySpec::lognormal, "Values with a long tail");
   d.check([](const DelaySpec& s) {
     return exactly_one(s.value.has_value() + s.uniform.has_value() + s.normal.has_value() + s.exponential.has_value() +
                            s.lognormal.has_value(),
@@ -160,10 +166,10 @@ void DelaySpec::describe(config::Describer<DelaySpec>& d) {
 
 void ShareSpec::describe(config::Describer<ShareSpec>& d) {
   d.component("share_distribution",
-              "Shares of what the file of a part says, at most 1: a fixed one, or drawn; write exactly one kind.");
-  d.field("value", &ShareSpec::value, "The same for all").range(least_share, 1);
-  d.field("uniform", &ShareSpec::uniform, "Any between two");
-  d.field("normal", &ShareSpec::normal, "Around a mean");
+              "Shares, at most 1, of the value in a part's file, which are fixed or drawn; write exactly one kind.");
+  d.field("value", &ShareSpec::value, "The same value for all").range(least_share, 1);
+  d.field("uniform", &ShareSpec::uniform, "Values that are uniform between two limits");
+  d.field("normal", &ShareSpec::normal, "Values around a mean");
   d.check([](const ShareSpec& s) {
     return exactly_one(s.value.has_value() + s.uniform.has_value() + s.normal.has_value(), "value, uniform, normal");
   });

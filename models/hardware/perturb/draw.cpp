@@ -54,13 +54,13 @@ class Drawer {
           product, uneven.clock);
     const bool wired = system_.node.wiring != link::Wiring::none && system_.node.gpus > 1;
     if (!spec_.ports.empty() && !wired) {
-      reject(*node_.find("ports"), "the GPUs have no scale-up links", "take it out, or set system.node.wiring");
+      reject(*node_.find("ports"), "the GPUs have no scale-up links", "remove it, or set system.node.wiring");
     } else {
       apply({ports, "ports", "rank", ranks, gpus_of_node, "have", "of the bandwidth of their scale-up links"},
             spec_.ports, &SlowPortSpec::bandwidth, 1.0, product, uneven.port);
     }
     if (!spec_.nics.empty() && topology_ == nullptr) {
-      reject(*node_.find("nics"), "the system has no NICs on a fabric", "take it out, or set system.node.nics");
+      reject(*node_.find("nics"), "the system has no NICs on a fabric", "remove it, or set system.node.nics");
     } else {
       const auto all = static_cast<std::size_t>(system_.nodes) * nics_of_node;
       apply({nics, "nics", "NIC", all, nics_of_node, "have", "of the bandwidth"}, spec_.nics, &SlowNicSpec::bandwidth,
@@ -68,7 +68,7 @@ class Drawer {
     }
     const std::size_t own = topology_ == nullptr ? 0 : topology_->links().size() - ports_of_nics();
     if (!spec_.links.empty() && own == 0) {
-      reject(*node_.find("links"), "the fabric has no links but those of the NICs", "write nics in its place");
+      reject(*node_.find("links"), "the fabric has no links except those of the NICs", "write nics instead");
     } else {
       apply({links, "links", "link", own, 0, "have", "of the bandwidth"}, spec_.links, &SlowLinkSpec::bandwidth, 1.0,
             product, uneven.link);
@@ -97,9 +97,10 @@ class Drawer {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const auto one = static_cast<std::size_t>(numbers[i]);
       if (one >= all)
-        reject(node.items[i], fmt::format("there is no {} {}", what, one), fmt::format("they are 0 to {}", all - 1));
+        reject(node.items[i], fmt::format("there is no {} {}", what, one),
+               fmt::format("name numbers from 0 to {}", all - 1));
       else if (std::find(units.begin(), units.end(), one) != units.end())
-        reject(node.items[i], fmt::format("{} {} stands here twice", what, one), "keep one of them");
+        reject(node.items[i], fmt::format("{} {} appears twice", what, one), "keep one of them");
       else
         units.push_back(one);
     }

@@ -120,18 +120,18 @@ TEST(Draw, NotesTellWhoAndHowMuch) {
 TEST(Draw, WrongOnesAreToldWithTheirPlace) {
   const auto system = system_of(4, 2);
   EXPECT_THAT(errors_of("gpus: [{ranks: [8], clock: {value: 0.5}}]", system),
-              HasSubstr("p.yaml:1:17: there is no rank 8; they are 0 to 7"));
+              HasSubstr("p.yaml:1:17: there is no rank 8; name numbers from 0 to 7"));
   EXPECT_THAT(errors_of("nics: [{nodes: [4], bandwidth: {value: 0.5}}]", system), HasSubstr("there is no node 4"));
-  EXPECT_THAT(errors_of("gpus: [{ranks: [3, 3], clock: {value: 0.5}}]", system), HasSubstr("rank 3 stands here twice"));
+  EXPECT_THAT(errors_of("gpus: [{ranks: [3, 3], clock: {value: 0.5}}]", system), HasSubstr("rank 3 appears twice"));
   EXPECT_THAT(errors_of("gpus: [{count: 9, clock: {value: 0.5}}]", system), HasSubstr("9 of 8 ranks"));
   EXPECT_THAT(errors_of("gpus: [{count: 1, ranks: [1], clock: {value: 0.5}}]", system),
-              HasSubstr("2 keys say who is meant; write one of ranks, nodes, count, share"));
+              HasSubstr("2 keys select who is affected; write one of ranks, nodes, count, share"));
   EXPECT_THAT(errors_of("links: [{names: [leaf0.spine9.up], bandwidth: {value: 0.5}}]", system),
               HasSubstr("the fabric has no link 'leaf0.spine9.up'; did you mean"));
   auto star = system;
   star.fabric.emplace();
   star.fabric->star.emplace();
-  EXPECT_THAT(errors_of("links: [{bandwidth: {value: 0.5}}]", star), HasSubstr("no links but those of the NICs"));
+  EXPECT_THAT(errors_of("links: [{bandwidth: {value: 0.5}}]", star), HasSubstr("no links except those of the NICs"));
   auto alone = system_of(1, 1);
   alone.fabric.reset();
   alone.node.nics = 0;
@@ -191,9 +191,9 @@ TEST(Draw, WhatIsTheSameAFewNodesOnFolds) {
   EXPECT_EQ(fold("nics: [{nodes: [0, 4], bandwidth: {value: 0.5}}]").images, 2U);
   EXPECT_EQ(fold("nics: [{nodes: [0], bandwidth: {value: 0.5}}]").images, 1U);
   EXPECT_EQ(fold("nics: [{nodes: [0], bandwidth: {value: 0.5}}]").why_not,
-            "NICs (perturb.nics) are not the same 1 node on");
+            "NICs (perturb.nics) do not repeat every node");
   EXPECT_EQ(fold("start: [{count: 1, delay: {value: 1 us}}]").why_not,
-            "starts (perturb.start) are not the same 1 node on");
+            "starts (perturb.start) do not repeat every node");
 }
 
 }  // namespace

@@ -13,11 +13,13 @@ template <class Spec, class Member>
 void describe_who(config::Describer<Spec>& d, const char* named, Member member, const std::string& which,
                   const char* example) {
   d.field(named, member, which).example(example).optional();
-  if constexpr (requires { &Spec::nodes; }) d.field("nodes", &Spec::nodes, "All of these nodes").optional();
-  d.field("count", &Spec::count, "So many of the system, drawn with the seed; a larger count keeps those of a smaller")
+  if constexpr (requires { &Spec::nodes; })
+    d.field("nodes", &Spec::nodes, "All GPUs or NICs of these nodes").optional();
+  d.field("count", &Spec::count,
+          "How many of the system, drawn with the seed; a larger count contains those of a smaller one")
       .range(1, 1 << 24)
       .optional();
-  d.field("share", &Spec::share, "The same as a part of all there are: `1 %`; at least one").range(1e-6, 1).optional();
+  d.field("share", &Spec::share, "How many of the system, as a share: `1 %`; at least one").range(1e-6, 1).optional();
   d.check([named](const Spec& s) -> std::optional<config::Problem> {
     int keys = s.count.has_value() + s.share.has_value();
     if constexpr (requires { s.nodes; }) keys += s.nodes.has_value();
@@ -26,7 +28,7 @@ void describe_who(config::Describer<Spec>& d, const char* named, Member member, 
     if constexpr (requires { s.names; }) keys += s.names.has_value();
     if (keys <= 1) return std::nullopt;
     return config::Problem{
-        fmt::format("{} keys say who is meant", keys),
+        fmt::format("{} keys select who is affected", keys),
         fmt::format(
             "write one of {}, {}count, share, or none of them for all", named, requires { s.nodes; } ? "nodes, " : "")};
   });
@@ -35,46 +37,54 @@ void describe_who(config::Describer<Spec>& d, const char* named, Member member, 
 }  // namespace
 
 void StartSpec::describe(config::Describer<StartSpec>& d) {
-  d.component("start_skew", "Ranks whose hosts begin the program later than time 0.");
+  d.component("start_skew", "Ranks whose hosts begin the program after time 0.");
   describe_who(d, "ranks", &StartSpec::ranks, "These ranks", "[3, 17]");
-  d.field("delay", &StartSpec::delay, "How much later; where several entries name a rank they add up");
+  d.field("delay", &StartSpec::delay,
+          "How much later the hosts begin; if several entries name a rank, the delays add up");
 }
 
 void SlowGpuSpec::describe(config::Describer<SlowGpuSpec>& d) {
-  d.component("slow_gpu", "GPUs that run at a part of their clock, with all that goes with it (`moire explain gpu`).");
+  d.component("slow_gpu",
+              "GPUs that run at a fraction of their clock, with everything that scales with it (`moire explain gpu`).");
   describe_who(d, "ranks", &SlowGpuSpec::ranks, "These ranks", "[3, 17]");
-  d.field("clock", &SlowGpuSpec::clock, "Clock over that of the file; where several entries name a GPU, their product");
+  d.field("clock", &SlowGpuSpec::clock,
+          "Clock relative to the GPU's file; if several entries name a GPU, the values are multiplied");
 }
 
 void SlowPortSpec::describe(config::Describer<SlowPortSpec>& d) {
-  d.component("slow_port", "GPUs whose scale-up links (NVLink, xGMI, PCIe) move less, in both directions.");
+  d.component("slow_port", "GPUs whose scale-up links (NVLink, xGMI, PCIe) are slower, in both directions.");
   describe_who(d, "ranks", &SlowPortSpec::ranks, "These ranks", "[3, 17]");
   d.field("bandwidth", &SlowPortSpec::bandwidth,
-          "Bandwidth over that of the file. A link of a full mesh is as fast as the slower of its two ends");
+          "Bandwidth relative to the GPU's file. A link of a full mesh is as fast as the slower of its two ends");
 }
 
 void SlowNicSpec::describe(config::Describer<SlowNicSpec>& d) {
-  d.component("slow_nic", "NICs that move less, in both directions.");
+  d.component("slow_nic", "NICs that are slower, in both directions.");
   describe_who(d, "nics", &SlowNicSpec::nics,
-               "These NICs of the system: number of the node x NICs of a node + number there", "[0, 9]");
+               "Numbers of these NICs in the system: number of the node x NICs per node + number in the node",
+               "[0, 9]");
   d.field("bandwidth", &SlowNicSpec::bandwidth,
-          "Payload bandwidth over that of the file (the lower of wire and PCIe); messages a second and latencies stay");
+          "Payload bandwidth relative to the NIC's file (the lower of wire and PCIe); message rates and latencies stay "
+          "the same");
 }
 
 void SlowLinkSpec::describe(config::Describer<SlowLinkSpec>& d) {
-  d.component("slow_link", "Links of the fabric that are no NIC's: leaf to spine, or between points of a torus.");
+  d.component(
+      "slow_link",
+      "Slower links of the fabric, other than those of NICs: between leaf and spine, or between points of a torus.");
   describe_who(d, "names", &SlowLinkSpec::names,
-               "These links, each one direction: leaf0.spine2.up, leaf0.spine2.down, node5.d0+. With adaptive routing "
-               "a leaf's links to all spines are one, of spine0",
+               "Names of these links, each of which is one direction: leaf0.spine2.up, leaf0.spine2.down, node5.d0+. "
+               "With adaptive routing the links of a leaf to all spines are one link, that of spine0",
                "[leaf0.spine2.up]");
-  d.field("bandwidth", &SlowLinkSpec::bandwidth, "Bandwidth over what the fabric says");
+  d.field("bandwidth", &SlowLinkSpec::bandwidth, "Bandwidth relative to the fabric's description");
 }
 
 void PerturbSpec::describe(config::Describer<PerturbSpec>& d) {
-  d.component("perturb", "Stragglers and noise: what is late or slow in a run, by name or drawn with a seed.");
-  d.field("seed", &PerturbSpec::seed, "Of all draws; each part has a number of its own, which no other entry moves")
+  d.component("perturb", "Stragglers and noise: what is late or slow in a run, named or drawn with a seed.");
+  d.field("seed", &PerturbSpec::seed,
+          "Seed of all draws; each affected part has its own random number, which other entries do not change")
       .or_default();
-  d.field("start", &PerturbSpec::start, "Hosts that begin later").optional();
+  d.field("start", &PerturbSpec::start, "Hosts that begin late").optional();
   d.field("gpus", &PerturbSpec::gpus, "GPUs with a lower clock").optional();
   d.field("ports", &PerturbSpec::ports, "GPUs with slower scale-up links").optional();
   d.field("nics", &PerturbSpec::nics, "Slower NICs").optional();

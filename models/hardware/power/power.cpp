@@ -67,7 +67,9 @@ void Power::use(const part::CopyUse& use, core::ClassSpec& spec) const {
   };
   const double memory = use.peer == use.rank && cached() ? 0 : 1;
   const double link = use.peer == use.rank ? 0 : spec_.link_byte.value;
-  add(use.rank, spec_.l2_byte.value * gpus_[use.rank].voltage + memory * spec_.hbm_read_byte.value + link, spec);
+  const double read = use.ratio > 0 ? 1 / use.ratio : 1;
+  add(use.rank, read * (spec_.l2_byte.value * gpus_[use.rank].voltage + memory * spec_.hbm_read_byte.value) + link,
+      spec);
   add(use.peer, spec_.l2_byte.value * gpus_[use.peer].voltage + memory * spec_.hbm_write_byte.value + link, spec);
 }
 

@@ -15,6 +15,8 @@ bool any_link_stays(const core::Topology& topology, core::EndpointId by) {
   return false;
 }
 
+std::string nodes_text(program::Rank block) { return block == 1 ? "node" : fmt::format("{} nodes", block); }
+
 // Empty if every part of a block is as slow as the corresponding part `block` nodes further on; else the reason.
 std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology* topology, program::Rank block) {
   if (!system.uneven) return {};
@@ -26,9 +28,7 @@ std::string keeps_uneven(const machine::SystemSpec& system, const core::Topology
   };
   const auto ranks = block * static_cast<program::Rank>(system.node.gpus);
   const auto nics = block * static_cast<program::Rank>(system.node.nics);
-  const auto said = [&](const char* what) {
-    return fmt::format("{} are not the same {} node{} on", what, block, block == 1 ? "" : "s");
-  };
+  const auto said = [&](const char* what) { return fmt::format("{} do not repeat every {}", what, nodes_text(block)); };
   if (differ(uneven.start, ranks)) return said("starts (perturb.start)");
   if (differ(uneven.clock, ranks)) return said("clocks of GPUs (perturb.gpus)");
   if (differ(uneven.port, ranks)) return said("scale-up links (perturb.ports)");
@@ -43,7 +43,7 @@ std::string keeps_from_folding(const machine::SystemSpec& system, const core::To
                                const program::Program& program, program::Rank block) {
   if (std::string why = keeps_uneven(system, topology, block); !why.empty()) return why;
   if (topology != nullptr && !topology->turns(block * static_cast<program::Rank>(system.node.nics)))
-    return fmt::format("the fabric is not the same {} node{} on", block, block == 1 ? "" : "s");
+    return fmt::format("the fabric does not repeat every {}", nodes_text(block));
   return program::keeps_from_turning(program, block * static_cast<program::Rank>(system.node.gpus));
 }
 
@@ -88,7 +88,7 @@ Folded run_folded(const Fold& fold, const std::function<std::unique_ptr<machine:
                   const program::Program& program, program::Observer* observer, const std::vector<bool>& watched) {
   Fold all;
   if (fold.images > 1 && observer != nullptr && !fold.certain) {
-    all.why_not = "a timeline shows all ranks where only the run tells whether it folds";
+    all.why_not = "a timeline shows all ranks if only the run can decide whether it can be folded";
   } else if (fold.images > 1) {
     Folded block{nullptr, {}, fold};
     try {

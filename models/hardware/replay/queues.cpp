@@ -201,7 +201,8 @@ Replay::Runner Replay::runner(Rank rank, const program::Operation& operation) co
 }
 
 bool Replay::copied_by_kernel(Rank rank, const program::Operation& operation) const {
-  return copies_.local_by_kernel() && std::get<program::Copy>(operation).transfer(rank).peer == rank;
+  const program::Transfer transfer = std::get<program::Copy>(operation).transfer(rank);
+  return copies_.local_by_kernel() && transfer.peer == rank && transfer.ratio == 0;
 }
 
 void Replay::start_operation(Rank rank, std::uint32_t queue) {
@@ -289,12 +290,17 @@ void Replay::submit(Rank rank, std::uint32_t queue, const program::Transfer& tra
   if (transfer.peer != rank) result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + transfer.bytes;
   visit(transfer.peer);
   const std::uint64_t id = rank * program_.queues.size() + queue;
-  copies_.submit(
-      {.copy = {.rank = rank, .peer = transfer.peer, .bytes = transfer.bytes, .queue = program_.family(queue)},
-       .stream = orders_[queue].stream,
-       .ready = ready,
-       .sink = this,
-       .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)});
+  const part::CopyRequest request{.copy = {.rank = rank,
+                                           .peer = transfer.peer,
+                                           .bytes = transfer.bytes,
+                                           .queue = program_.family(queue),
+                                           .ratio = transfer.ratio},
+                                  .stream = orders_[queue].stream,
+                                  .ready = ready,
+                                  .sink = this,
+                                  .payload = pack(Event::copied, std::uint64_t{number} << copy_number_shift | id)};
+  if (transfer.ratio > 0) return decompressors_.submit(request);
+  copies_.submit(request);
 }
 
 bool Replay::leaves_node(Rank rank, const program::Transfer& transfer) const {
@@ -345,7 +351,14 @@ void Replay::end_copy(Rank rank, std::uint32_t queue, std::uint32_t number) {
     if (--state.copies == 0) end_operation(rank, queue);
     return;
   }
-  const part::Copies::Finished done = copies_.finished(rank, program_.family(queue));
+  part::Copies::Finished done{};
+  if (transfer.ratio > 0) {
+    done = decompressors_.finished(rank);
+    done.engine +=
+        static_cast<std::uint32_t>(machine_.gpu().dma.engines);  // their tracks follow those of the DMA engines
+  } else {
+    done = copies_.finished(rank, program_.family(queue));
+  }
   if (observer_ != nullptr) {
     observer_->copy({rank, done.engine, transfer.peer, transfer.bytes, copy.name, done.begin, machine_.loop().now()});
   }

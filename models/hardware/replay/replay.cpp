@@ -36,6 +36,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       phases_(machine.service<part::Phases>()),
       dispatchers_(machine.service<part::Dispatchers>()),
       copies_(machine.service<part::Copies>()),
+      decompressors_(machine.service<part::Decompressors>()),
       puts_(machine.service<part::Puts>()),
       meters_(machine.site().find<part::Meters>()),
       own_slots_(machine.site().apart().has("slots")),

@@ -274,6 +274,7 @@ class Replay final : public core::EventSink {
   part::Phases& phases_;
   part::Dispatchers& dispatchers_;
   part::Copies& copies_;
+  part::Decompressors& decompressors_;
   part::Puts& puts_;
   part::Meters* meters_;                        // null: no energy is counted
   bool own_slots_;                              // queues have their own CU slots

@@ -59,7 +59,7 @@ class Maker {
   program::FlagBlock flags(const char* what) {
     const std::string array = fmt::format("{}.{}", name_, what);
     const auto raised_by = [plan = plan_, array](Rank rank, std::uint32_t arrival) {
-      // The rank that sends this chunk is in one of the receiver's tasks.
+      // The sender of this chunk occurs in one of the receiver's tasks.
       for (std::int64_t turn = 0; turn < plan.turns(); ++turn) {
         const Task task = plan.task(rank, turn);
         if (task.chunk >= 0 && plan.arrival(task.chunk, task.partial) == arrival)
@@ -79,7 +79,7 @@ class Maker {
     }
   }
 
-  // The ranks whose task of a turn fulfils `is`; null if there are none. Equal sets share one object.
+  // The ranks whose task in a turn satisfies `is`; null if there are none. Equal sets share one object.
   RankSet ranks(std::int64_t turn, const Of& is) {
     std::vector<bool> set(plan_.shape().ranks);
     for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {
@@ -121,19 +121,19 @@ class Maker {
       parts.push_back((*set)[rank] ? part_of(spec_, plan_, task.chunk) : none);
       most = std::max(most, parts.back().bytes);
     }
-    std::vector<program::Kernel> kernels;
+    std::vector<program::Operation> operations;
     if (work) {
-      // What all ranks do alike is told once.
+      // Work that is the same on all ranks is described once.
       if (std::equal(parts.begin() + 1, parts.end(), parts.begin())) parts.resize(1);
-      kernels = codec::make_kernels(build_, *spec_.codec, *work, parts, what);
+      operations = codec::make_operations(build_, *spec_.codec, *work, parts, what);
     } else {
-      // Chunks of a turn differ by a byte; the kernel takes the largest.
+      // Chunks of a turn differ by at most a byte; the kernel uses the largest.
       const kernel::StreamSpec sum{.inputs = 2, .bytes = Bytes{most}, .schedule = kernel::StreamSchedule::grid_stride};
-      kernels.push_back(kernel::stream_kernel(build_, sum, what));
+      operations.emplace_back(kernel::stream_kernel(build_, sum, what));
     }
-    for (program::Kernel& kernel : kernels) {
-      kernel.ranks = set;
-      stream.operations.emplace_back(std::move(kernel));
+    for (program::Operation& operation : operations) {
+      std::visit([&set](auto& one) { one.ranks = set; }, operation);
+      stream.operations.push_back(std::move(operation));
     }
     if (after.ps > 0) stream.operations.emplace_back(program::Delay{what + "_seen", after, set});
   }
@@ -147,7 +147,8 @@ class Maker {
     return sums && coded;
   }
 
-  // Appends the calls that turn what has arrived into what leaves and, but for partial sums, into what the rank keeps.
+  // Appends the calls that turn an arrived chunk into what the rank sends and, except for partial sums, into what it
+  // keeps.
   void calls(program::Queue& stream, std::int64_t turn, const Of& is) {
     for (const Call which :
          {Call::decompress, Call::reduce, Call::decompress_reduce, Call::decompress_reduce_compress, Call::compress}) {
@@ -155,7 +156,7 @@ class Maker {
       call(stream, turn, which, [&](Rank rank, const Task& task) {
         if (!is(rank, task)) return false;
         const bool coded = hands_on_compressed(task);
-        // A sum of which the rank decompresses a copy later is not stored before.
+        // A sum that the rank decompresses later is not stored before.
         const bool fused = task.partial && task.compressed && coded &&
                            (spec_.compression == Compression::root || task.hops.front().partial);
         switch (which) {
@@ -175,7 +176,7 @@ class Maker {
     }
   }
 
-  // Sends a chunk to the ranks of the task's hops, one after the other: only those hops that satisfy `is`.
+  // Sends a chunk to the ranks of the task's hops, one after the other, but only for hops that satisfy `is`.
   void send(program::Queue& stream, std::int64_t turn, const std::function<bool(const Hop&)>& is) {
     for (std::size_t number = 0;; ++number) {
       const auto hop_of = [is, number](const Task& task) -> const Hop* {
@@ -208,9 +209,9 @@ class Maker {
     return std::any_of(task.hops.begin(), task.hops.end(), [](const Hop& hop) { return !hop.compressed; });
   }
 
-  // The task is a step of a reduction, whose result is compressed anew or stays here.
+  // The task is a step of a reduction, whose result is compressed again or stays here.
   static bool passes_partial(const Task& task) { return !task.hops.empty() && task.hops.front().partial; }
-  // The chunk that goes round compressed is made in this task: the rank's own, or the last of its sums.
+  // This task makes the chunk that then goes around compressed: the rank's own data, or its completed sum.
   static bool begins(Rank rank, const Task& task) {
     return (!receives(rank, task) || task.partial) && hands_on_compressed(task) && !passes_partial(task);
   }
@@ -222,7 +223,8 @@ class Maker {
     send(stream, turn, [](const Hop&) { return true; });
   }
 
-  // Compression at the root: a reduction is hop by hop, and its last hop or the rank's own chunk begins the rest.
+  // Compression at the root: a reduction compresses at every hop, and its last hop, or the rank's own chunk, starts the
+  // second half.
   void encode(program::Queue& stream, std::int64_t turn) {
     const auto is = [](Rank rank, const Task& task) { return begins(rank, task) || passes_partial(task); };
     wait(stream, turn, arrived_, "arrives",
@@ -254,7 +256,8 @@ class Maker {
       stream.operations.emplace_back(program::Signal{name_ + ".plain", flag(plain_, turn), set});
   }
 
-  // Within a node chunks are plain: the rank that decompressed one forwards it, and so do those that get it plain.
+  // Within a node chunks are plain: the rank that decompressed a chunk forwards it, and so do the ranks that receive it
+  // plain.
   void hand_on(program::Queue& stream, std::int64_t turn) {
     wait(stream, turn, plain_, "is_plain",
          [](Rank, const Task& task) { return task.compressed && hands_on_plain(task); });
@@ -279,7 +282,7 @@ void append(builder::Builder& build, const ChunkedSpec& spec, const Plan& plan, 
   if (!spec.chunks && build.notes != nullptr) {
     const std::int64_t chunks = plan.shape().chunks;
     const bool shares = plan.shape().collective != Collective::broadcast;
-    build.notes->push_back(fmt::format("{} of {:.0f} B: {} chunk{}{}, for which the closed form says {:.4g} us", name,
+    build.notes->push_back(fmt::format("{} of {:.0f} B: {} chunk{}{}; the closed form predicts {:.4g} us", name,
                                        spec.bytes.value, chunks, chunks == 1 ? "" : "s", shares ? " a share" : "",
                                        closed_form(spec, plan.shape(), build.system) * 1e6));
   }

@@ -168,7 +168,7 @@ TEST(ChunkedBroadcast, TheChunksThatItChoosesAreNotFarFromTheBest) {
       const std::string keys = std::string(compression) == "off" ? "" : by_codec(compression, codec);
       const Built built = build(broadcast(bytes, keys), system);
       ASSERT_EQ(built.errors, "");
-      EXPECT_THAT(built.notes, ::testing::ElementsAre(HasSubstr("for which the closed form says")));
+      EXPECT_THAT(built.notes, ::testing::ElementsAre(HasSubstr("the closed form predicts")));
       const double chosen = replay::run(system, *built.program).end.us();
       double best = chosen;
       for (std::int64_t chunks = 1; chunks <= 256; chunks *= 4)
@@ -187,14 +187,14 @@ TEST(ChunkedBroadcast, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("root: 2", two), HasSubstr("t.yaml:2:"));
   EXPECT_THAT(refused("root: 2", two), HasSubstr("the last one is 1"));
   EXPECT_THAT(refused("chunks: 4", example_equipped(1)), HasSubstr("at least 2 ranks"));
-  EXPECT_THAT(refused("chunks: 4", two, 3), HasSubstr("take fewer chunks"));
+  EXPECT_THAT(refused("chunks: 4", two, 3), HasSubstr("use fewer chunks"));
   EXPECT_THAT(refused("compression: root", two), HasSubstr("write codec:"));
-  EXPECT_THAT(refused("codec: " + codec::flow(codec::example_codec(2)), two), HasSubstr("compression off"));
+  EXPECT_THAT(refused("codec: " + codec::flow(codec::example_codec(2)), two), HasSubstr("although compression is off"));
   EXPECT_THAT(refused("streams: 9, " + codec, two), HasSubstr("write streams: 8"));
   EXPECT_THAT(refused("between_nodes: true", two), HasSubstr("leave between_nodes out"));
   EXPECT_THAT(refused("algorithm: binomial, between_nodes: true, " + codec, two), HasSubstr("between_nodes"));
   EXPECT_THAT(refused("chunks: 1", two, 1e12), HasSubstr("do not fit"));
-  EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("take fewer chunks or ranks"));
+  EXPECT_THAT(refused("chunks: 65536", example_equipped(4, 16)), HasSubstr("use fewer chunks or ranks"));
 }
 
 // In groups of the GPUs of a node (as fast as one node alone), and of GPUs of equal index in all nodes.

@@ -30,7 +30,7 @@ Path between(const nic::NicSpec& nic) {
   return {fixed.seconds() + busy, busy, std::min(nic.pcie_bandwidth.value, nic.wire_bandwidth().value)};
 }
 
-// Seconds of a hop, and of the codec's or the sum's kernels with what the host adds to a call.
+// Seconds of a hop, and of the kernels of the codec or the sum, including the host's time for a call.
 struct Costs {
   const ChunkedSpec& spec;
   const Shape& shape;
@@ -45,7 +45,7 @@ struct Costs {
     return (coded(leaves) ? codec::compressed(part).value : part.bytes) / path(leaves).rate;
   }
   double hop(bool leaves) const { return path(leaves).latency + wire(leaves); }
-  // What streams cannot do side by side: the engine or NIC, and the host's enqueueing of a copy and `kernels`.
+  // The part that streams cannot overlap: the engine or NIC, and the host's enqueueing of a copy and `kernels`.
   double alone(bool leaves, int kernels) const {
     return std::max(path(leaves).busy + wire(leaves), (1 + kernels) * system.node.gpu.host.enqueue.seconds());
   }
@@ -58,7 +58,7 @@ struct Costs {
     const machine::GpuSpec& gpu = system.node.gpu;
     return (gpu.host.enqueue + gpu.host.kernel_start).seconds() + 3 * part.bytes / gpu.hbm.bandwidth.value;
   }
-  // Which kinds of hop there are: within a node, to another one.
+  // The kinds of hop that occur: within a node, or to another node.
   std::vector<bool> kinds() const {
     const bool wired = system.node.reach().peers() > 0;
     std::vector<bool> all;
@@ -68,8 +68,8 @@ struct Costs {
   }
 };
 
-// All ranks work side by side, so a ring takes as long as one rank's hops, one after the other, over the slowest kind
-// of hop. Streams share what they can do side by side.
+// All ranks work at the same time, so a ring takes as long as one rank's hops, one after the other, over the slowest
+// kind of hop. Streams divide what can overlap.
 double ring_form(const Costs& costs) {
   const Shape& shape = costs.shape;
   const auto chunks = static_cast<double>(shape.chunks), hops = (static_cast<double>(shape.ranks) - 1) * chunks;
@@ -159,6 +159,9 @@ Plan plan_of(const ChunkedSpec& spec, const Shape& of, const libraries::Equipped
     for (const std::int64_t count : {power, power + power / 2}) {
       shape.chunks = std::min(count * unit, bytes);
       if (shape.chunks > 1 && tasks_of(Plan(shape)) > most_tasks) continue;
+      const bool codes = shape.compression != Compression::off;
+      const auto chunk = static_cast<double>(Plan(shape).bytes(0));
+      if (codes && codec::engine_refuses(*spec.codec, chunk, system.node.gpu)) continue;
       const double time = closed_form(spec, shape, system);
       if (least > 0 && time >= least) continue;
       least = time;

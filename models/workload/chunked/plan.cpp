@@ -123,7 +123,7 @@ std::int64_t Plan::passes() const {
     std::int64_t all = 0, most = 0;
     const auto counts = [this](Rank from) { return compressed(from, (from + 1) % shape_.ranks) ? 1 : 0; };
     for (Rank rank = 0; rank < shape_.ranks; ++rank) all += counts(rank);
-    // A gather from a rank does not take the hop to it, and a reduction to a rank not the hop from it.
+    // A gather from a rank does not use the hop to that rank, and a reduction to a rank does not use the hop from it.
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
       std::int64_t taken = 0;
       if (shape_.collective != Collective::reduce_scatter)

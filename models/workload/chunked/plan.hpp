@@ -1,4 +1,5 @@
-// Which rank forwards which chunk of a collective to which ranks, and whether it is compressed. No time, no hardware.
+// Which rank forwards which chunk of a collective to which ranks, and whether it is compressed. The plan knows no time
+// and no hardware.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@ namespace moire::chunked {
 using program::Rank;
 
 enum class Collective { broadcast, all_gather, reduce_scatter, all_reduce };
-// Of a broadcast; the other collectives are rings. chain: every rank forwards to the next one. binomial: a tree in
-// which the root sends each chunk to log2(ranks) others, which forward it in their subtrees. scatter_all_gather: the
-// root distributes the chunks over the others, among which they then go around a ring.
+// The algorithm of a broadcast; the other collectives are rings. chain: every rank forwards to the next one. binomial:
+// a tree in which the root sends each chunk to log2(ranks) others, which forward it in their subtrees.
+// scatter_all_gather: the root distributes the chunks over the others, among which they then go around a ring.
 enum class Algorithm { chain, binomial, scatter_all_gather };
 // every_hop: each sender compresses and each receiver decompresses. root: only the rank at which a chunk begins (the
 // root of a broadcast, the owner of a share) compresses; the others forward the compressed chunk and decompress a copy.
@@ -27,8 +28,8 @@ struct Shape {
   Rank root = 0;
   Algorithm algorithm = Algorithm::chain;
   Compression compression = Compression::off;
-  // Compressed between nodes only. A chain then has one chain over nodes and one within each node; a ring stays as it
-  // is.
+  // Chunks are compressed between nodes only. A chain then has one chain over nodes and one within each node; a ring
+  // stays as it is.
   bool between_nodes = false;
   std::int64_t bytes = 1;   // of a rank's input
   std::int64_t chunks = 1;  // of the buffer of a broadcast, else of the share of each rank
@@ -54,15 +55,16 @@ class Plan {
   explicit Plan(const Shape& shape) : shape_(shape) {}
   const Shape& shape() const { return shape_; }
 
-  // All chunks. Those of the ring collectives are numbered share by share; chunks of a share that has fewer bytes than
-  // chunks are empty.
+  // The number of all chunks. Those of the ring collectives are numbered share by share; if a share has fewer bytes
+  // than chunks, some of its chunks are empty.
   std::int64_t chunks() const;
   std::int64_t turns() const;  // per rank; a turn handles one chunk
   Task task(Rank rank, std::int64_t turn) const;
   std::int64_t bytes(std::int64_t chunk) const;  // sizes of a share's chunks differ by at most one byte
   std::int64_t passes() const;                   // most times that a value is compressed in succession
 
-  // Each rank has a flag for every arrival: of a chunk's partial sum, and of the chunk that is passed on as it is.
+  // Each rank has a flag for every arrival: one for a chunk's partial sum, and one for the chunk that is forwarded
+  // unchanged.
   std::int64_t arrivals() const { return chunks() * (shape_.collective == Collective::all_reduce ? 2 : 1); }
   std::int64_t arrival(std::int64_t chunk, bool partial) const { return chunk + (partial ? arrivals() - chunks() : 0); }
 

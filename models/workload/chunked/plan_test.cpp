@@ -80,7 +80,7 @@ TEST(Plan, BytesAreAllThereAndEven) {
   }
 }
 
-// A chain leaves every node but the last once, wherever the root is.
+// A chain leaves every node but the last once, for every root.
 TEST(Plan, AChainGoesNodeByNode) {
   for (const bool between : {false, true}) {
     Shape shape{.ranks = 12, .gpus = 4, .root = 6, .compression = Compression::root, .between_nodes = between};
@@ -116,13 +116,13 @@ std::vector<Shape> rings() {
   return all;
 }
 
-// What a rank has of a chunk: how often each rank's contribution is in it, and how often a value of it was coded.
+// What a rank has of a chunk: how often it contains each rank's contribution, and how often a value of it was coded.
 struct Value {
   std::map<Rank, int> of;
   std::int64_t coded = 0;
 };
 
-// Runs a plan on symbols: a task goes on when what it waits for has come, and nothing comes twice.
+// Runs a plan on symbols: a task continues when what it waits for has arrived, and nothing arrives twice.
 class Symbols {
  public:
   explicit Symbols(const Shape& shape) : shape_(shape), plan_(shape) {}
@@ -161,7 +161,7 @@ class Symbols {
     }
     for (const Hop& hop : task.hops) {
       Value out = value;
-      // What is compressed and passed on as it came is not coded anew.
+      // What is compressed and forwarded unchanged is not coded again.
       if (hop.compressed && (begins || shape_.compression == Compression::every_hop)) ++out.coded;
       EXPECT_TRUE(mail_.try_emplace({hop.to, plan_.arrival(task.chunk, hop.partial)}, rank, out).second);
       sent[{rank, hop.to}] += plan_.bytes(task.chunk);
@@ -206,7 +206,7 @@ TEST(RingPlan, EveryRankEndsWithEveryContributionOnce) {
       EXPECT_EQ(plan.passes(), coded);
     else
       EXPECT_GE(plan.passes(), coded);
-    // Each rank sends to the next one only, in all what a ring has to.
+    // Each rank sends to the next one only, and in total as much as a ring has to.
     std::int64_t sent = 0;
     for (const auto& [pair, each] : symbols.sent) {
       EXPECT_EQ(pair.second, (pair.first + 1) % shape.ranks);

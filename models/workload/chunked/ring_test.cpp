@@ -56,7 +56,7 @@ TEST(ChunkedRing, BytesAndCallsAreThoseOfTheRing) {
       if (between) continue;  // other calls at the first and last GPU of a node
       const bool once = compression == "root", every = compression == "every_hop";
       EXPECT_EQ(all.count(rank, "reduce"), sums && compression == "off" ? hops : 0);
-      // The fused kernel is at all hops of a reduction but the first one, and at the last one only if the sum goes on
+      // Every hop of a reduction but the first one uses the fused kernel, and the last one only if the sum is forwarded
       // compressed.
       EXPECT_EQ(all.count(rank, "decompress_reduce_compress"),
                 !sums || compression == "off" ? 0 : hops - (once ? 0 : chunks));
@@ -73,7 +73,7 @@ TEST(ChunkedRing, BytesAndCallsAreThoseOfTheRing) {
   }
 }
 
-// --- Closed forms: all ranks work side by side, on nodes of their own
+// --- Closed forms: all ranks work at the same time, each on its own node
 
 double alone(const EquippedSystem& system, Work work, double bytes, const std::string& text) {
   config::Diagnostics diagnostics;
@@ -151,7 +151,8 @@ TEST(ChunkedRing, OnceAtTheOwnerTakesAPipeline) {
       ASSERT_LT(2 * std::max(s.compress, s.decompress), a) << "the link is the slowest stage";
       const double gather = s.compress + hops * a + s.decompress;
       EXPECT_NEAR(s.time("all_gather", share, keys), gather, 1e-3 * gather);
-      // The reduction of the last chunk ends when all hops of it have; the first one has gone on by then.
+      // The reduction of the last chunk ends when all of its hops have ended; by then the first chunk has been
+      // forwarded.
       const double reduction = s.p.chunks * (s.compress + (s.p.ranks - 2) * s.fused) + hops * a;
       const double reduce = reduction + s.fused + hops * a + s.decompress;
       EXPECT_NEAR(s.time("all_reduce", share, keys), reduce, 1e-3 * reduce);
@@ -229,7 +230,7 @@ TEST(ChunkedRing, TheChunksThatItChoosesAreNotFarFromTheBest) {
           keys += ", " + by_codec(compression, codec::example_codec(4, 30, 5, 2, 2));
         const Built built = build(ring(kind, bytes, keys), system);
         ASSERT_EQ(built.errors, "");
-        ASSERT_THAT(built.notes, ::testing::ElementsAre(HasSubstr("for which the closed form says")));
+        ASSERT_THAT(built.notes, ::testing::ElementsAre(HasSubstr("the closed form predicts")));
         const double chosen = replay::run(system, *built.program).end.us();
         double best = chosen;
         for (std::int64_t chunks = 1; chunks <= 64; chunks *= 4)
@@ -251,12 +252,12 @@ TEST(ChunkedRing, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("all_reduce", "chunks: 4", two, 7), testing::Not(HasSubstr("chunks")));
   EXPECT_THAT(refused("all_reduce", "chunks: 4", two, 6), HasSubstr("4 chunks of 3 B"));
   EXPECT_THAT(refused("all_reduce", "compression: root", two), HasSubstr("write codec:"));
-  EXPECT_THAT(refused("all_reduce", "codec: " + codec::flow(codec), two), HasSubstr("compression off"));
+  EXPECT_THAT(refused("all_reduce", "codec: " + codec::flow(codec), two), HasSubstr("although compression is off"));
   EXPECT_THAT(refused("all_gather", "streams: 9, " + by_codec("root", codec), two), HasSubstr("write streams: 8"));
   EXPECT_THAT(refused("all_gather", "between_nodes: true, " + by_codec("root", codec), two),
               HasSubstr("leave between_nodes out"));
   EXPECT_THAT(refused("all_gather", "chunks: 1", two, 3e10), HasSubstr("do not fit"));
-  EXPECT_THAT(refused("all_reduce", "chunks: 1000", example_equipped(4, 16)), HasSubstr("take fewer chunks or ranks"));
+  EXPECT_THAT(refused("all_reduce", "chunks: 1000", example_equipped(4, 16)), HasSubstr("use fewer chunks or ranks"));
 }
 
 }  // namespace

@@ -40,32 +40,34 @@ std::optional<Problem> check(const ChunkedSpec& spec, const Shape& shape, const 
     return Problem{fmt::format("there is no rank {}", shape.root), fmt::format("the last one is {}", ranks - 1)};
   if (system.node.reach().peers() + 1 < ranks && (system.node.nics == 0 || !system.fabric))
     return Problem{"ranks that stores do not reach need NICs and a fabric between them",
-                   "write system.node.nics and system.fabric, or take one node with links"};
+                   "write system.node.nics and system.fabric, or use one node with links"};
   // The largest share is that of rank 0.
   Shape whole = shape;
   whole.chunks = 1;
   const std::int64_t share = Plan(whole).bytes(0);
   if (spec.chunks && *spec.chunks > share)
     return Problem{fmt::format("{} chunks of {} B have no byte each", *spec.chunks, share),
-                   "take fewer chunks, or leave chunks out"};
+                   "use fewer chunks, or leave chunks out"};
   if (auto problem = collective::check_memory(Bytes{buffer_of(shape)}, system)) return problem;
   if (spec.compression != Compression::off && spec.streams > spec.codec->streams)
-    return Problem{fmt::format("{} streams, and codec '{}' has workspaces for {}", spec.streams, spec.codec->name,
-                               spec.codec->streams),
+    return Problem{fmt::format("there are {} streams, but codec '{}' has workspaces for {}", spec.streams,
+                               spec.codec->name, spec.codec->streams),
                    fmt::format("write streams: {}", spec.codec->streams)};
   const Plan plan = plan_of(spec, shape, system);
   if (tasks_of(plan) > most_tasks)
-    return Problem{fmt::format("{} ranks hand on {} chunks, {:.1e} in all; at most {:.0e} are simulated", ranks,
+    return Problem{fmt::format("{} ranks forward {} chunks, {:.1e} in all, but at most {:.0e} can be simulated", ranks,
                                plan.turns(), tasks_of(plan), most_tasks),
-                   "take fewer chunks or ranks"};
+                   "use fewer chunks or ranks"};
   if (spec.compression != Compression::off) {
     const codec::Part chunk = part_of(spec, plan, 0);
+    if (auto problem = codec::engine_refuses(*spec.codec, chunk.bytes, system.node.gpu)) return problem;
     const double memory = buffer_of(shape) * (1 + 1 / achieved_ratio(spec, plan)) +
                           spec.codec->workspace * chunk.bytes * static_cast<double>(2 * spec.streams);
     if (memory > system.node.gpu.hbm.capacity.value)
-      return Problem{fmt::format("{:.4g} GB plain and compressed with workspaces do not fit the memory of {:.4g} GB",
-                                 memory * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
-                     "make the collective smaller"};
+      return Problem{
+          fmt::format("plain data, compressed data and workspaces of {:.4g} GB do not fit into the memory of {:.4g} GB",
+                      memory * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
+          "make the collective smaller"};
   }
   return std::nullopt;
 }
@@ -84,7 +86,7 @@ builder::Operator chunked_operator() {
         return check(spec, shape_for(spec, system), system);
       });
   made.exchange = [](const config::Node& node, const libraries::EquippedSystem& system) {
-    config::Diagnostics told;  // unused: append has reported all errors
+    config::Diagnostics told;  // not needed: append has reported all errors
     const auto spec = *config::parse<Spec>(node, told);
     const Plan plan = plan_of(spec, shape_for(spec, system), system);
     const double ranks = plan.shape().ranks;
@@ -106,22 +108,23 @@ builder::Operator chunked_operator() {
 
 std::optional<Problem> check_codec(const ChunkedSpec& s) {
   if (s.compression == Compression::off && s.codec)
-    return Problem{"a codec stands beside compression off", "write compression: root or every_hop, or leave codec out"};
+    return Problem{"a codec is given although compression is off",
+                   "write compression: root or every_hop, or leave codec out"};
   if (s.compression != Compression::off && !s.codec)
-    return Problem{"compression by which codec is not said", "write codec: ../codecs/zfp.yaml"};
+    return Problem{"compression is on, but no codec is given", "write codec: ../codecs/zfp.yaml"};
   return std::nullopt;
 }
 
 template <class Spec>
 void describe_codec(config::Describer<Spec>& d) {
-  d.field("codec", &Spec::codec, "The codec, a file of configs/codecs").optional();
+  d.field("codec", &Spec::codec, "The codec, a file in configs/codecs").optional();
 }
 
 template <class Spec>
 void describe_streams(config::Describer<Spec>& d) {
   d.field("streams", &Spec::streams,
-          "Host streams for each kind of work: chunks that a rank sends, codes or decodes side by side; 1: a chunk is "
-          "sent when the one before it has arrived")
+          "Number of host streams for each kind of work: a rank sends, compresses or decompresses this many chunks at "
+          "the same time; with 1, a chunk is sent when the previous one has arrived")
       .range(1, 64)
       .or_default();
 }
@@ -136,19 +139,19 @@ void describe_ring(config::Describer<Spec>& d, const char* bytes, const char* co
     field.choices({{"off", Compression::off}, {"every_hop", Compression::every_hop}, {"root", Compression::root}});
   field.or_default();
   d.field("between_nodes", &Spec::between_nodes,
-          "With compression every_hop: only hops to another node are compressed. (Each part of a collective over nodes "
-          "and within them may also be an operator with a `group` of its own.)")
+          "With compression every_hop: only hops to another node are compressed. (To treat the parts of a collective "
+          "inside and between nodes differently, write them as operators with a `group` each.)")
       .or_default();
   describe_codec(d);
   d.field("chunks", &Spec::chunks,
-          "Chunks of each rank's share; absent: the number for which the closed form of the ring is least")
+          "Number of chunks of each rank's share; absent: the number that minimises the closed form of the ring")
       .range(1, 1 << 16)
       .optional();
   describe_streams(d);
   d.check([](const Spec& s) -> std::optional<Problem> {
     if (auto problem = check_codec(s)) return problem;
     if (s.between_nodes && s.compression != Compression::every_hop)
-      return Problem{"between_nodes is of compression every_hop",
+      return Problem{"between_nodes only goes with compression every_hop",
                      "write compression: every_hop, or leave between_nodes out"};
     return std::nullopt;
   });
@@ -157,38 +160,39 @@ void describe_ring(config::Describer<Spec>& d, const char* bytes, const char* co
 }  // namespace
 
 void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
-  d.component(
-      "chunked_broadcast",
-      "Every rank gets the buffer of one of them, in chunks that host threads hand on from rank to rank (GPU-aware "
-      "MPI), plain or compressed: once at the root, or at every hop.");
+  d.component("chunked_broadcast",
+              "Every rank gets the buffer of one rank, in chunks that host threads forward from rank to rank "
+              "(GPU-aware MPI). The chunks are plain, compressed once at the root, or compressed at every hop.");
   d.field("bytes", &BroadcastSpec::bytes, "Bytes of the buffer").positive().example("64 MiB");
-  d.field("root", &BroadcastSpec::root, "Rank that has it at the beginning").range(0, 1 << 20).or_default();
+  d.field("root", &BroadcastSpec::root, "Rank whose buffer is broadcast").range(0, 1 << 20).or_default();
   d.field("algorithm", &BroadcastSpec::algorithm,
-          "chain: every rank hands on to the next one, node by node; binomial: those that have a chunk send it to half "
-          "of the others; scatter_all_gather: the root deals the chunks out, and they go round the other ranks")
+          "chain: every rank forwards to the next one, node by node; binomial: in each round, every rank that has a "
+          "chunk sends it to one that does not; scatter_all_gather: the root distributes the chunks over the other "
+          "ranks, which exchange them around a ring")
       .choices({{"chain", Algorithm::chain},
                 {"binomial", Algorithm::binomial},
                 {"scatter_all_gather", Algorithm::scatter_all_gather}})
       .or_default();
   d.field("compression", &BroadcastSpec::compression,
-          "off; every_hop: each sender compresses a chunk and each receiver decompresses it, call by call; root: the "
-          "root compresses it once, the others hand on what came and decompress it beside")
+          "off: chunks are plain; every_hop: each sender compresses a chunk and each receiver decompresses it, call by "
+          "call; root: the root compresses a chunk once, and the others forward it compressed and decompress it at the "
+          "same time")
       .choices({{"off", Compression::off}, {"every_hop", Compression::every_hop}, {"root", Compression::root}})
       .or_default();
   d.field("between_nodes", &BroadcastSpec::between_nodes,
-          "With compression root and a chain: chunks are compressed between nodes only; one GPU of each node "
-          "decompresses them and hands them on in its node")
+          "With compression root and algorithm chain: chunks are compressed between nodes only; one GPU of each node "
+          "decompresses them and forwards them inside its node")
       .or_default();
   describe_codec(d);
   d.field("chunks", &BroadcastSpec::chunks,
-          "Chunks of the buffer; absent: the number for which the closed form of the pipeline is least")
+          "Number of chunks of the buffer; absent: the number that minimises the closed form of the pipeline")
       .range(1, 1 << 16)
       .optional();
   describe_streams(d);
   d.check([](const BroadcastSpec& s) -> std::optional<Problem> {
     if (auto problem = check_codec(s)) return problem;
     if (s.between_nodes && (s.compression != Compression::root || s.algorithm != Algorithm::chain))
-      return Problem{"between_nodes is of a chain with compression root",
+      return Problem{"between_nodes only goes with algorithm chain and compression root",
                      "write algorithm: chain and compression: root, or leave between_nodes out"};
     return std::nullopt;
   });
@@ -196,31 +200,32 @@ void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
 
 void AllGatherSpec::describe(config::Describer<AllGatherSpec>& d) {
   d.component("chunked_all_gather",
-              "Every rank gets the inputs of all ranks, round a ring in chunks that host threads hand on (GPU-aware "
-              "MPI), plain or compressed: once by the rank whose input it is, or at every hop.");
-  describe_ring(d, "Input of a rank; its output is that of all ranks",
-                "off; every_hop: each sender compresses a chunk and each receiver decompresses it, call by call; root: "
-                "each rank compresses its own input once, the others hand on what came and decompress it beside");
+              "Every rank gets the inputs of all ranks, in chunks that host threads forward around a ring (GPU-aware "
+              "MPI). The chunks are plain, compressed once by the rank whose input it is, or compressed at every hop.");
+  describe_ring(d, "Bytes of a rank's input; its output consists of the inputs of all ranks",
+                "off: chunks are plain; every_hop: each sender compresses a chunk and each receiver decompresses it, "
+                "call by call; root: each rank compresses its own input once, and the others forward it compressed and "
+                "decompress it at the same time");
 }
 
 void ReduceScatterSpec::describe(config::Describer<ReduceScatterSpec>& d) {
   d.component("chunked_reduce_scatter",
-              "Inputs are summed over the ranks, and every rank keeps its share of the sum; round a ring in chunks "
-              "that host threads hand on, plain or compressed.");
-  describe_ring(d, "Input of a rank; its output is one share of it",
-                "off; every_hop: a rank compresses its input, those after it decompress what comes, add theirs and "
-                "compress the sum in one kernel, and the last one decompresses and adds. A partial sum changes at "
-                "every hop, so it cannot be compressed once");
+              "Inputs are summed over the ranks, and every rank keeps its share of the sum. Host threads forward "
+              "chunks around a ring, plain or compressed.");
+  describe_ring(d, "Bytes of a rank's input; its output is one share of it",
+                "off: chunks are plain; every_hop: a rank compresses its input, each following rank decompresses what "
+                "it receives, adds its own input and compresses the sum in one kernel, and the last rank decompresses "
+                "and adds. A partial sum changes at every hop, so it cannot be compressed once");
 }
 
 void AllReduceSpec::describe(config::Describer<AllReduceSpec>& d) {
   d.component("chunked_all_reduce",
-              "Inputs are summed over the ranks, and every rank gets the sum: a chunked_reduce_scatter and a "
-              "chunked_all_gather of the sums, chunk by chunk.");
-  describe_ring(d, "Input of a rank, and its output",
-                "off; every_hop: as of the two parts; root: the reduction compresses at every hop, and the rank that "
-                "completes a sum compresses it in the same kernel, once: all others hand on what came, and all ranks "
-                "decompress it beside");
+              "Inputs are summed over the ranks, and every rank gets the sum: a chunked_reduce_scatter followed, chunk "
+              "by chunk, by a chunked_all_gather of the sums.");
+  describe_ring(d, "Bytes of a rank's input and of its output",
+                "off: chunks are plain; every_hop: both parts compress at every hop; root: the reduction compresses at "
+                "every hop, and the rank that completes a sum compresses it once, in the same kernel; the others "
+                "forward it compressed, and all ranks decompress it at the same time");
 }
 
 codec::Part part_of(const ChunkedSpec& spec, const Plan& plan, std::int64_t chunk) {

@@ -38,12 +38,12 @@ struct AllReduceSpec : ChunkedSpec {
   static void describe(config::Describer<AllReduceSpec>& d);
 };
 
-// The shape of the operator on a system but for its chunks, and the plan with them.
+// The shape of the operator on a system without its chunks, and the plan with them.
 Shape shape_of(const ChunkedSpec& spec, Collective collective, const libraries::EquippedSystem& system);
 Shape shape_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system);
 Plan plan_of(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
-// What the machine cannot do of it, and what would be right.
+// What the machine cannot do, and what would be right.
 std::optional<config::Problem> check(const ChunkedSpec& spec, const Shape& shape,
                                      const libraries::EquippedSystem& system);
 
@@ -58,7 +58,7 @@ double achieved_ratio(const ChunkedSpec& spec, const Plan& plan);
 // and the codec calls.
 double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
-// Collectives that are given the same name are told as one.
+// Collectives with the same name are reported as one.
 void append(builder::Builder& build, const ChunkedSpec& spec, const Plan& plan, const std::string& name);
 
 }  // namespace moire::chunked

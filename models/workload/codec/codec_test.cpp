@@ -36,7 +36,8 @@ TEST(CodecSpec, TellsWhatDoesNotGoTogether) {
   EXPECT_EQ(told, "");
   EXPECT_THAT(errors("error_bound: {value: 0.001, source: s}\n", ""), HasSubstr("write error_bound"));
   EXPECT_THAT(errors("fixed_rate", "lossless"), HasSubstr("leave it out"));
-  EXPECT_THAT(errors("name", "ratio_spread: {value: 0.1, source: s}\nname"), HasSubstr("a fixed rate has one ratio"));
+  EXPECT_THAT(errors("name", "ratio_spread: {value: 0.1, source: s}\nname"),
+              HasSubstr("a fixed-rate codec has one ratio"));
   EXPECT_THAT(errors("value: 4, source: s}", "value: 0, source: s}"), HasSubstr("codec.yaml:"));
 }
 
@@ -61,7 +62,7 @@ TEST(CodecSpec, CountsLieBetweenTheirEntries) {
   EXPECT_THAT(told, HasSubstr("sort the entries"));
   text.replace(text.find("[1, 2]"), 6, "[1]");
   read(text, told);
-  EXPECT_THAT(told, HasSubstr("one entry for each of bits"));
+  EXPECT_THAT(told, HasSubstr("one entry for each entry of bits"));
 }
 
 TEST(CodecSpec, RatiosAreDrawnOrRecorded) {
@@ -197,6 +198,85 @@ TEST(CodecKernels, PartsOfAnOperationTakeAsLongOneByOne) {
   const Time four = time_of(system, fmt::format("compress: {{bytes: 64 MiB, chunks: 4, codec: {}}}", codec));
   EXPECT_GE(four, one);
   EXPECT_LT(four.seconds(), one.seconds() * 1.1);
+}
+
+// A GPU whose engine takes 4 us and then 100 GB/s for each buffer of at most 4 MB.
+EquippedSystem with_engine(std::int64_t gpus = 1) {
+  EquippedSystem system = example_equipped(gpus);
+  system.node.gpu.decompressor = {.engines = 1,
+                                  .bandwidth = BytesPerSecond{100e9},
+                                  .largest = Bytes{4e6},
+                                  .command = Time::from_us(4),
+                                  .formats = {"lz4"},
+                                  .bytes_in_flight = Bytes{400e3}};
+  return system;
+}
+
+std::string on_engine(const std::string& format = "lz4") {
+  return flow(example_codec(4, 2000) + "format: " + format + "\ndecompress_on: engine\n");
+}
+
+TEST(DecompressionEngine, TakesItsCommandAndItsBytes) {
+  const EquippedSystem system = with_engine();
+  EXPECT_EQ(time_of(system, fmt::format("decompress: {{bytes: 4 MB, codec: {}}}", on_engine())), Time::from_us(4 + 40));
+  EXPECT_EQ(time_of(system, fmt::format("decompress: {{bytes: 8 MB, chunks: 4, codec: {}}}", on_engine())),
+            Time::from_us(4 * (4 + 20)))
+      << "one after the other";
+  EquippedSystem slow = system;
+  slow.node.gpu.hbm.bandwidth = {50e9};
+  EXPECT_GE(time_of(slow, fmt::format("decompress: {{bytes: 4 MB, codec: {}}}", on_engine())), Time::from_us(4 + 99))
+      << "a quarter read and all of it written, through the memory";
+}
+
+TEST(DecompressionEngine, TakesNoComputeUnits) {
+  const auto end = [](const std::string& codec) {
+    config::Diagnostics diagnostics;
+    const auto root =
+        config::load_text("t.yaml",
+                          codec_sources + fmt::format("queues: {{a: [{{decompress: {{bytes: 4 MB, codec: {}}}}}], "
+                                                      "b: [{{compress: {{bytes: 8 MiB, codec: {}}}}}]}}\n",
+                                                      codec, flow(example_codec(4, 2000))),
+                          {}, diagnostics);
+    const EquippedSystem system = with_engine();
+    program::WgTraceFiles traces;
+    const auto built = operators::build_program(*root, system, traces, diagnostics);
+    EXPECT_EQ(diagnostics.str(), "");
+    return replay::run(system, *built.program).end;
+  };
+  const Time alone =
+      time_of(with_engine(), fmt::format("compress: {{bytes: 8 MiB, codec: {}}}", flow(example_codec(4, 2000))));
+  EXPECT_LT(end(on_engine()).seconds(), alone.seconds() * 1.02) << "beside a kernel of all CUs";
+  EXPECT_GT(end(flow(example_codec(4, 2000))).seconds(), alone.seconds() * 1.3) << "kernels share them";
+}
+
+TEST(DecompressionEngine, RefusesWhatItCannotTake) {
+  const auto errors = [](const EquippedSystem& system, const std::string& text) {
+    config::Diagnostics diagnostics;
+    const auto root = config::load_text("t.yaml", codec_sources + fmt::format("queues:\n  main:\n    - {{{}}}\n", text),
+                                        {}, diagnostics);
+    program::WgTraceFiles traces;
+    operators::build_program(*root, system, traces, diagnostics);
+    return diagnostics.str();
+  };
+  const std::string of_4_mb = fmt::format("decompress: {{bytes: 4 MB, codec: {}}}", on_engine());
+  EXPECT_EQ(errors(with_engine(), of_4_mb), "");
+  EXPECT_THAT(errors(example_equipped(1), of_4_mb), HasSubstr("t.yaml:4:"));
+  EXPECT_THAT(errors(example_equipped(1), of_4_mb), HasSubstr("'example' has no decompression engine"));
+  EXPECT_THAT(errors(with_engine(), fmt::format("decompress: {{bytes: 4.1 MB, codec: {}}}", on_engine())),
+              HasSubstr("a chunk of 4100000 B is too large"));
+  EXPECT_THAT(errors(with_engine(), fmt::format("decompress: {{bytes: 1 MB, codec: {}}}", on_engine("deflate"))),
+              HasSubstr("does not read 'deflate'; write decompress_on: kernel; it reads lz4"));
+  EXPECT_THAT(errors(with_engine(), fmt::format("decompress: {{bytes: 1 MB, codec: {}}}",
+                                                flow(example_codec(4) + "decompress_on: engine\n"))),
+              HasSubstr("which has no format"));
+  EXPECT_THAT(
+      errors(with_engine(4),
+             fmt::format("chunked_broadcast: {{bytes: 64 MB, chunks: 2, compression: root, codec: {}}}", on_engine())),
+      HasSubstr("a chunk of 32000000 B is too large"));
+  EXPECT_EQ(errors(with_engine(4),
+                   fmt::format("chunked_broadcast: {{bytes: 64 MB, compression: root, codec: {}}}", on_engine())),
+            "")
+      << "a number of chunks is chosen that the engine takes";
 }
 
 }  // namespace

@@ -1,8 +1,13 @@
 #include "models/workload/codec/kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "sim/config/suggest.hpp"
+#include "sim/config/units.hpp"
 
 namespace moire::codec {
 
@@ -139,6 +144,10 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
   return kernel;
 }
 
+bool on_engine(const CodecSpec& codec, Work work) {
+  return work == Work::decompress && codec.decompress_on == Runs::engine;
+}
+
 Time prepare(const CodecSpec& codec, Work work) {
   if (work == Work::compress) return codec.compress.prepare;
   return codec.decompress.prepare + (work == Work::decompress_reduce_compress ? codec.compress.prepare : Time{});
@@ -162,9 +171,47 @@ std::vector<program::Kernel> make_kernels(const builder::Builder& build, const C
   return kernels;
 }
 
+std::vector<program::Operation> make_operations(const builder::Builder& build, const CodecSpec& codec, Work work,
+                                                const std::vector<Part>& parts, const std::string& name) {
+  std::vector<program::Operation> operations;
+  if (on_engine(codec, work)) {
+    const auto transfer = [parts](program::Rank rank) {
+      const Part& part = parts[parts.size() == 1 ? 0 : rank];
+      return program::Transfer{rank, Bytes{part.bytes}, program::no_flag, part.ratio};
+    };
+    operations.emplace_back(program::Copy{name, transfer});
+    return operations;
+  }
+  for (program::Kernel& kernel : make_kernels(build, codec, work, parts, name))
+    operations.emplace_back(std::move(kernel));
+  return operations;
+}
+
+std::optional<config::Problem> engine_refuses(const CodecSpec& codec, double bytes, const machine::GpuSpec& gpu) {
+  if (codec.decompress_on != Runs::engine) return std::nullopt;
+  const std::string by_kernel = "write decompress_on: kernel";
+  if (!gpu.decompressor)
+    return config::Problem{fmt::format("'{}' has no decompression engine", gpu.name),
+                           by_kernel + ", or take a GPU with one (configs/hardware/b200.yaml)"};
+  const auto& formats = gpu.decompressor->formats;
+  if (std::find(formats.begin(), formats.end(), *codec.format) == formats.end())
+    return config::Problem{
+        fmt::format("the decompression engine of '{}' does not read {}", gpu.name, config::in_quotes(*codec.format)),
+        fmt::format("{}; it reads {}", by_kernel, config::join(formats))};
+  const double largest = gpu.decompressor->largest.value;
+  if (bytes > largest)
+    return config::Problem{
+        fmt::format("a chunk of {:.0f} B is too large for the decompression engine of '{}'", bytes, gpu.name),
+        fmt::format("take chunks of at most {} each, or {}", config::format_quantity(Bytes{largest}), by_kernel)};
+  return std::nullopt;
+}
+
 Bytes compressed(const Part& part) { return Bytes{std::ceil(part.bytes / part.ratio)}; }
 
 double seconds(const CodecSpec& codec, Work work, const Part& part, const machine::GpuSpec& gpu) {
+  if (on_engine(codec, work) && gpu.decompressor)
+    return gpu.decompressor->command.seconds() +
+           part.bytes * std::max(1 / gpu.decompressor->bandwidth.value, (1 + 1 / part.ratio) / gpu.hbm.bandwidth.value);
   const program::PhaseShape shape = shape_of(codec, work, part.ratio, gpu);
   const double blocks = std::ceil(part.bytes / geometry(codec, work).block.value);
   return prepare(codec, work).seconds() + shape.pause.seconds() +

@@ -25,6 +25,13 @@ struct Part {
 std::vector<program::Kernel> make_kernels(const builder::Builder& build, const CodecSpec& codec, Work work,
                                           const std::vector<Part>& parts, const std::string& name);
 
+// The same as operations; a decompression is one command of the decompression engine if the codec says so.
+std::vector<program::Operation> make_operations(const builder::Builder& build, const CodecSpec& codec, Work work,
+                                                const std::vector<Part>& parts, const std::string& name);
+
+// Why the GPU's decompression engine does not take chunks of so many plain bytes, if the codec asks for it.
+std::optional<config::Problem> engine_refuses(const CodecSpec& codec, double bytes, const machine::GpuSpec& gpu);
+
 // Compressed size of a part, rounded up to whole bytes.
 Bytes compressed(const Part& part);
 // Estimated time of a call alone on the GPU, without its launches. Used for choices only, not in the simulation.

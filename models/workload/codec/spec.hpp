@@ -19,13 +19,16 @@ namespace moire::codec {
 // (MPC). entropy: variable-length codes for exponents or bytes (ANS).
 enum class Kind { fixed_rate, lossless, entropy };
 
+// What runs the decompression: a kernel on CUs, or the GPU's decompression engine.
+enum class Runs { kernel, engine };
+
 // One direction: compress or decompress. "Plain" means uncompressed.
 struct StageSpec {
   std::int64_t threads = 128;  // of a workgroup
   std::int64_t registers_per_thread = 32;
   Bytes lds;
   Bytes block{4096};  // plain bytes per workgroup
-  // Bits of a value's code for which the next two were counted, ascending; empty: they have one entry for all codes.
+  // Bits per coded value for which the next two were counted, ascending; empty: one entry holds for all codes.
   std::vector<double> bits;
   std::vector<double> operations{0};  // instructions of a lane per value
   std::vector<double> l2_adds;        // sectors of 32 B per value to which the kernel adds in the L2 (atomics)
@@ -33,7 +36,7 @@ struct StageSpec {
   double extra_read = 0;              // bytes of workspace read and written per plain byte
   double extra_write = 0;
   Time prepare;  // small kernels before it, one after the other: clearing its output, statistics, prefix sums
-  // Of a code with so many bits a value: linear between the entries, constant beyond them.
+  // Value for a code with this many bits per value: linear between the entries, constant beyond them.
   double operations_at(double code_bits) const;
   double l2_adds_at(double code_bits) const;
   static void describe(config::Describer<StageSpec>& d);
@@ -46,10 +49,12 @@ struct CodecSpec {
   double ratio = 1;                   // plain / compressed bytes
   double ratio_spread = 0;            // ratios of chunks are uniform in ratio x [1 - spread, 1 + spread]
   std::int64_t seed = 1;              // of the random ratios
-  std::vector<double> ratios;         // recorded ratios of successive chunks, repeated cyclically; replaces ratio
+  std::vector<double> ratios;         // recorded ratios of successive chunks, repeated cyclically; replaces both
   std::optional<double> error_bound;  // error of one pass / largest value
   StageSpec compress;
   StageSpec decompress;
+  std::optional<std::string> format;  // by which a decompression engine knows it
+  Runs decompress_on = Runs::kernel;
   double workspace = 0;  // bytes per stream and plain byte
   Time call;             // host time per call, in addition to the launch of the kernel
   Time to_host;          // from the end of a kernel until the host knows that it ended, and the compressed size
@@ -57,7 +62,7 @@ struct CodecSpec {
   static void describe(config::Describer<CodecSpec>& d);
 
   double ratio_of(std::int64_t chunk) const;
-  // Largest error / largest value, after so many passes.
+  // Largest error relative to the largest value, after this many passes.
   double error_after(std::int64_t passes) const;
 };
 

@@ -35,7 +35,7 @@ std::optional<config::Problem> check_algorithm(const Collective& c, const machin
   if (c.method.engine != Engine::cu) return std::nullopt;  // the other engines send directly
   if (is_message(c.kind)) {
     return config::Problem{
-        fmt::format("{} goes to peers directly, not by algorithm {}", name_of(c.kind), name_of(algorithm)),
+        fmt::format("{} sends to peers directly, not by algorithm {}", name_of(c.kind), name_of(algorithm)),
         "write algorithm: direct"};
   }
   const ChannelAlgorithm& asked = algorithm_of(algorithm);
@@ -45,7 +45,7 @@ std::optional<config::Problem> check_algorithm(const Collective& c, const machin
       if (other->does(c.kind)) others.emplace_back(other->name);
     const std::string last = others.back();
     others.pop_back();
-    return config::Problem{fmt::format("there is no {} {}", asked.name, name_of(c.kind)),
+    return config::Problem{fmt::format("{} {} does not exist", asked.name, name_of(c.kind)),
                            fmt::format("write algorithm: {} or {}", config::join(others), last)};
   }
   const auto wrong = asked.wrong_machine ? asked.wrong_machine(system) : std::nullopt;
@@ -60,20 +60,21 @@ std::optional<config::Problem> check_cu(const Collective& c, const libraries::Eq
                            "write library: ../libraries/nccl.yaml here or in the system"};
   if (is_message(c.kind)) {
     if (c.method.protocol == Protocol::automatic) return std::nullopt;
-    return config::Problem{fmt::format("the protocol of {} goes by the size of its messages", name_of(c.kind)),
+    return config::Problem{fmt::format("the size of its messages determines the protocol of {}", name_of(c.kind)),
                            "leave protocol out"};
   }
   if (!library->channels) {
     return config::Problem{
-        fmt::format("library '{}' says nothing of channels, so only messages between pairs run on it", library->name),
-        "take a profile with channels, such as ../libraries/nccl.yaml"};
+        fmt::format("library '{}' does not describe channels, so it can only run messages between pairs",
+                    library->name),
+        "use a profile with channels, such as ../libraries/nccl.yaml"};
   }
   if (c.method.algorithm == Algorithm::nvls && !library->channels->nvls) {
-    return config::Problem{fmt::format("library '{}' says nothing of nvls", library->name), "write algorithm: ring"};
+    return config::Problem{fmt::format("library '{}' does not describe nvls", library->name), "write algorithm: ring"};
   }
   if (c.method.algorithm == Algorithm::nvls && c.method.protocol != Protocol::automatic &&
       c.method.protocol != Protocol::simple) {
-    return config::Problem{"nvls has flags after chunks, as protocol simple", "leave protocol out"};
+    return config::Problem{"nvls puts flags after chunks, as protocol simple does", "leave protocol out"};
   }
   if (protocol_of(*library->channels, c.method.protocol) == nullptr) {
     return config::Problem{fmt::format("library '{}' has no protocol {}", library->name, name_of(c.method.protocol)),
@@ -84,7 +85,7 @@ std::optional<config::Problem> check_cu(const Collective& c, const libraries::Eq
 
 std::optional<config::Problem> check_dma(const Collective& c, const machine::SystemSpec& system) {
   if (reduces(c.kind))
-    return config::Problem{fmt::format("DMA engines copy and cannot reduce, as {} has to", name_of(c.kind)),
+    return config::Problem{fmt::format("DMA engines copy and cannot reduce, which {} requires", name_of(c.kind)),
                            "write engine: cu"};
   if (system.nodes > 1)
     return config::Problem{"DMA engines copy only between GPUs of one node", "write engine: cu or system.nodes: 1"};
@@ -97,7 +98,7 @@ std::optional<config::Problem> check_dma(const Collective& c, const machine::Sys
 
 std::optional<config::Problem> check_nic(const Collective& c, const machine::SystemSpec& system) {
   if (reduces(c.kind))
-    return config::Problem{fmt::format("puts cannot reduce, as {} has to", name_of(c.kind)), "write engine: cu"};
+    return config::Problem{fmt::format("puts cannot reduce, which {} requires", name_of(c.kind)), "write engine: cu"};
   if (system.node.nics == 0 || !system.fabric)
     return config::Problem{"engine nic needs NICs and a fabric", "write engine: cu"};
   return std::nullopt;
@@ -147,7 +148,7 @@ Choice fastest(std::vector<Choice> candidates, const libraries::EquippedSystem& 
 // The choice in words. Names PXN if rings leave a node through the NIC by which they enter it.
 std::string words(const Choice& choice, const LibrarySpec& library, const machine::SystemSpec& system) {
   return words(choice) +
-         (choice.algorithm == Algorithm::ring && by_one_nic(library, system) ? ", out of nodes by PXN" : "");
+         (choice.algorithm == Algorithm::ring && by_one_nic(library, system) ? ", leaving nodes by PXN" : "");
 }
 
 Choice decide(const builder::Builder& build, const Collective& c, const LibrarySpec& library) {
@@ -172,8 +173,8 @@ Choice decide(const builder::Builder& build, const Collective& c, const LibraryS
   Time time;
   const Choice best = fastest(all, build.system, c, channels, time);
   if (build.notes != nullptr) {
-    build.notes->push_back(fmt::format("{}best found of {}: {}: {:.4g} us alone; the library would take {}", what,
-                                       all.size(), words(best, library, build.system), time.us(), said));
+    build.notes->push_back(fmt::format("{}best of the {} candidates: {}: {:.4g} us alone; the library would choose {}",
+                                       what, all.size(), words(best, library, build.system), time.us(), said));
   }
   return best;
 }
@@ -205,9 +206,9 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
 std::optional<config::Problem> check_memory(Bytes bytes, const machine::SystemSpec& system) {
   const Bytes memory = system.node.gpu.hbm.capacity;
   if (bytes.value <= memory.value) return std::nullopt;
-  return config::Problem{
-      fmt::format("{:.4g} GB at a rank do not fit its memory of {:.4g} GB", bytes.value * 1e-9, memory.value * 1e-9),
-      "make the collective smaller"};
+  return config::Problem{fmt::format("{:.4g} GB per rank do not fit into its memory of {:.4g} GB", bytes.value * 1e-9,
+                                     memory.value * 1e-9),
+                         "make the collective smaller"};
 }
 
 std::optional<config::Problem> check(const Collective& c, const libraries::EquippedSystem& system) {
@@ -222,7 +223,7 @@ std::optional<config::Problem> check(const Collective& c, const libraries::Equip
     return config::Problem{fmt::format("there is no rank {}", c.root),
                            fmt::format("the last one is {}", system.ranks() - 1)};
   if (c.kind == Kind::send_recv && c.offset >= system.ranks()) {
-    return config::Problem{fmt::format("an offset of {} among {} ranks", c.offset, system.ranks()),
+    return config::Problem{fmt::format("the offset is {}, but there are {} ranks", c.offset, system.ranks()),
                            fmt::format("the largest is {}", system.ranks() - 1)};
   }
   const double output = c.bytes.value * (c.kind == Kind::all_gather ? static_cast<double>(system.ranks()) : 1);

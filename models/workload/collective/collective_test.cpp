@@ -435,7 +435,7 @@ TEST(Collectives, SayWhyTheyCannotRun) {
   EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_equipped(1)), HasSubstr("at least 2 ranks"));
   EXPECT_THAT(refusal({.kind = Kind::all_gather}, example_equipped(2)), HasSubstr("needs a collective library"));
   EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.library = messages}}, example_equipped(2)),
-              HasSubstr("says nothing of channels"));
+              HasSubstr("does not describe channels"));
   EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.protocol = Protocol::ll128, .library = library}},
                       example_equipped(2)),
               HasSubstr("has no protocol ll128"));
@@ -447,7 +447,7 @@ TEST(Collectives, SayWhyTheyCannotRun) {
               HasSubstr("needs NICs"));
   EXPECT_THAT(refusal({.kind = Kind::reduce_scatter, .method = {.algorithm = Algorithm::tree, .library = library}},
                       example_equipped(2)),
-              HasSubstr("no tree reduce_scatter"));
+              HasSubstr("tree reduce_scatter does not exist"));
   EXPECT_THAT(refusal({.kind = Kind::all_gather, .method = {.algorithm = Algorithm::recursive, .library = library}},
                       example_equipped(3)),
               HasSubstr("power of two"));
@@ -457,7 +457,7 @@ TEST(Collectives, SayWhyTheyCannotRun) {
   EXPECT_THAT(refusal({.kind = Kind::broadcast, .method = {.library = library}, .root = 2}, example_equipped(2)),
               HasSubstr("no rank 2"));
   EXPECT_THAT(refusal({.kind = Kind::send_recv, .method = {.library = library}, .offset = 2}, example_equipped(2)),
-              HasSubstr("offset of 2"));
+              HasSubstr("the offset is 2"));
   libraries::EquippedSystem with = example_equipped(2);
   with.software.library = library;
   EXPECT_EQ(refusal({.kind = Kind::all_gather}, with), "") << "the system's library";

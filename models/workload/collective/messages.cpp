@@ -265,7 +265,7 @@ void tell_relays(const builder::Builder& build, const LibrarySpec& library, cons
   const machine::SystemSpec& system = build.system;
   if (build.notes == nullptr || !library.pxn || system.nodes == 1 || system.node.gpus == 1) return;
   if (!relays.any()) {
-    build.notes->push_back(name + ": no PXN: the GPUs of a node have no direct links to each other");
+    build.notes->push_back(name + ": PXN is not used, because the GPUs of a node have no direct links to each other");
     return;
   }
   std::int64_t pairs = 0, relayed = 0;

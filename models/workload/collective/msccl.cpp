@@ -41,7 +41,7 @@ class Appending {
 
   bool run() {
     if (spec_.file.has_value() + !spec_.files.empty() + spec_.program.has_value() != 1)
-      return fail("one of file, files and program says which algorithm",
+      return fail("exactly one of file, files and program must name the algorithm",
                   "write file: ring.xml, or files: [small.xml, large.xml], or program: {all_reduce_ring: {}}");
     const std::optional<LibrarySpec>& installed = build_.system.software.library;
     library_ = spec_.library ? &*spec_.library : installed ? &*installed : nullptr;
@@ -67,7 +67,8 @@ class Appending {
   bool fail_to_divide(const msccl::Algorithm& algorithm) {
     const std::uint64_t unit =
         static_cast<std::uint64_t>(algorithm.chunks) * static_cast<std::uint64_t>(builder::bytes_of(spec_.dtype));
-    return fail(fmt::format("{} B are no whole number of elements for each of {} chunks", bytes_, algorithm.chunks),
+    return fail(fmt::format("{} B cannot be divided into a whole number of elements for each of {} chunks", bytes_,
+                            algorithm.chunks),
                 fmt::format("write a multiple of {} B, for example {} B", unit, (bytes_ / unit + 1) * unit));
   }
 
@@ -90,7 +91,7 @@ class Appending {
   Loaded compile(const config::Node& program) {
     const auto help = "write program: {all_reduce_ring: {channels: 2}}; 'moire compile --list' names them";
     if (!program.is_map() || program.entries.size() != 1) {
-      diagnostics_.error(program.place, "a program is one name with its parameters", help);
+      diagnostics_.error(program.place, "a program is one name with a map of parameters", help);
       return nullptr;
     }
     const config::Node::Entry& entry = program.entries.front();
@@ -103,7 +104,7 @@ class Appending {
     if (!entry.value.is_map()) {
       diagnostics_.error(entry.value.place,
                          fmt::format("the parameters of {} are {}, not a map", entry.key, found(entry.value)),
-                         fmt::format("write {}: {{}} where the defaults will do", entry.key));
+                         fmt::format("write {}: {{}} to use the defaults", entry.key));
       return nullptr;
     }
     auto algorithm = known->compile(entry.value, diagnostics_, {build_.system.nodes, build_.system.node.gpus});
@@ -120,8 +121,8 @@ class Appending {
   bool fits(const msccl::Algorithm& algorithm, const std::string& name) {
     if (algorithm.ranks() == static_cast<std::int32_t>(build_.ranks())) return true;
     return fail(
-        fmt::format("{} is an algorithm of {} ranks, the system has {}", name, algorithm.ranks(), build_.ranks()),
-        fmt::format("set system.nodes and system.node.gpus to {} ranks in all", algorithm.ranks()));
+        fmt::format("{} is an algorithm for {} ranks, but the system has {}", name, algorithm.ranks(), build_.ranks()),
+        fmt::format("set system.nodes and system.node.gpus so that there are {} ranks", algorithm.ranks()));
   }
 
   bool select() {
@@ -132,9 +133,9 @@ class Appending {
     }
     for (const Loaded& algorithm : all) {
       if (algorithm->collective != all.front()->collective)
-        return fail(fmt::format("files of different collectives, {} and {}", msccl::to_string(all.front()->collective),
-                                msccl::to_string(algorithm->collective)),
-                    "give the files of one collective");
+        return fail(fmt::format("the files implement different collectives, {} and {}",
+                                msccl::to_string(all.front()->collective), msccl::to_string(algorithm->collective)),
+                    "name files of one collective");
     }
     for (const Loaded& algorithm : all) {
       if (takes(*algorithm, spec_, bytes_)) return append(algorithm);
@@ -146,8 +147,8 @@ class Appending {
   bool fall_back(Kind kind) {
     if (!has_own(kind))
       return fail(
-          fmt::format("no file takes {} B, and the library has no {} of its own", bytes_, msccl::to_string(kind)),
-          "widen minBytes and maxBytes of a file, or name one with file:");
+          fmt::format("no file accepts {} B, and the library has no {} of its own", bytes_, msccl::to_string(kind)),
+          "widen minBytes and maxBytes of a file, or use `file`, which ignores them");
     Collective own{.kind = kind, .bytes = spec_.bytes, .method = {.library = spec_.library}};
     if (kind == Kind::all_gather) own.bytes.value /= build_.ranks();
     own.element_bytes = builder::bytes_of(spec_.dtype);
@@ -163,14 +164,15 @@ class Appending {
     const libraries::ProtocolSpec* protocol = collective::protocol_of(*library_->channels, algorithm->protocol);
     if (protocol == nullptr)
       return fail(fmt::format("library '{}' has no protocol {}", library_->name, msccl::to_string(algorithm->protocol)),
-                  "take another library, or compile the algorithm for another protocol");
+                  "use another library, or compile the algorithm for another protocol");
     auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol));
     // Thread blocks wait for each other, so all of them must be resident at once.
     const std::int64_t resident = builder::resident_workgroups(
         build_, resources_of(*library_, build_.gpu(), protocol->threads, steps->channels()));
     if (steps->channels() > resident)
-      return fail(fmt::format("{} thread blocks on a GPU that holds {} of them at once", steps->channels(), resident),
-                  "give the queue more CUs, or take an algorithm with fewer channels or instances");
+      return fail(fmt::format("the algorithm has {} thread blocks per GPU, but the GPU can hold only {} at once",
+                              steps->channels(), resident),
+                  "give the queue more CUs, or use an algorithm with fewer channels or instances");
     append_channel_kernel(build_, std::move(steps), *library_, *protocol, builder::bytes_of(spec_.dtype),
                           algorithm->name.empty() ? "msccl" : algorithm->name);
     return true;
@@ -189,24 +191,27 @@ class Appending {
 void MscclSpec::describe(config::Describer<MscclSpec>& d) {
   d.component(
       "msccl",
-      "A custom collective algorithm, thread block by thread block: MSCCL XML, or a program that comes with Moire.");
-  d.field("file", &MscclSpec::file, "The algorithm; its window of sizes is not looked at").exists();
+      "A custom collective algorithm, thread block by thread block: MSCCL XML, or a program included in Moire.");
+  d.field("file", &MscclSpec::file, "The algorithm; its window of sizes is ignored").exists();
   d.field("files", &MscclSpec::files,
-          "Algorithms of one collective: the first whose window of sizes and place fit runs, else the library's own")
+          "Algorithms of one collective: the first one whose window of sizes and place fit runs; if none fits, the "
+          "library's own algorithm runs")
       .exists()
       .or_default();
   d.field("program", &MscclSpec::program,
-          "A program that comes with Moire and its parameters, {all_reduce_ring: {channels: 2}}, compiled for the "
-          "system's ranks ('moire compile --list')");
-  d.field("bytes", &MscclSpec::bytes,
-          "Of the whole buffer: of all ranks' parts for all-gather, reduce-scatter and All-to-All")
+          "A program included in Moire with its parameters, {all_reduce_ring: {channels: 2}}, compiled for the ranks "
+          "of the system ('moire compile --list')");
+  d.field(
+       "bytes", &MscclSpec::bytes,
+       "Bytes of the whole buffer: for all-gather, reduce-scatter and All-to-All, of the parts of all ranks together")
       .positive();
   d.field("dtype", &MscclSpec::dtype, "Element type")
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
-  d.field("in_place", &MscclSpec::in_place, "Of files: input and output are one buffer").or_default();
-  d.field("library", &MscclSpec::library, "The collective library whose kernel runs it; absent: the system's")
+  d.field("in_place", &MscclSpec::in_place, "With `files`: input and output are one buffer").or_default();
+  d.field("library", &MscclSpec::library,
+          "The collective library whose kernel runs the algorithm; absent: the library of the system")
       .optional();
 }
 

@@ -52,21 +52,22 @@ class Appending {
 
   bool fits(const Plan& plan) {
     if (plan.ranks() != static_cast<std::int32_t>(build_.ranks()))
-      return fail(
-          fmt::format("{} is a plan of {} GPUs, the system has {}", spec_.plan.string(), plan.ranks(), build_.ranks()),
-          fmt::format("set system.nodes and system.node.gpus to {} GPUs in all", plan.ranks()));
+      return fail(fmt::format("{} is a plan for {} GPUs, but the system has {}", spec_.plan.string(), plan.ranks(),
+                              build_.ranks()),
+                  fmt::format("set system.nodes and system.node.gpus so that there are {} GPUs", plan.ranks()));
     const double bytes = spec_.bytes.value;
     bytes_ = static_cast<std::uint64_t>(bytes);
     const std::uint64_t chunks = mscclpp::message_chunks(plan);
     if (chunks == 0) return true;  // the proof reports it
     const std::uint64_t unit = chunks * plan.alignment;
     if (bytes_ % unit != 0)
-      return fail(fmt::format("{} B are no whole number of {} B for each of {} chunks", bytes_, plan.alignment, chunks),
+      return fail(fmt::format("{} B cannot be divided into whole units of {} B for each of {} chunks", bytes_,
+                              plan.alignment, chunks),
                   fmt::format("write a multiple of {} B, for example {} B", unit, (bytes_ / unit + 1) * unit));
     if (bytes_ < plan.min_bytes || bytes_ > plan.max_bytes)
       return fail(
           fmt::format("the plan is for messages of {} to {} B, not of {} B", plan.min_bytes, plan.max_bytes, bytes_),
-          "write bytes within, or name another plan");
+          "write bytes within this range, or name another plan");
     return true;
   }
 
@@ -78,8 +79,9 @@ class Appending {
     const std::int64_t resident =
         builder::resident_workgroups(build_, resources_of(spec_.library, build_.gpu(), plan.threads));
     if (steps->channels() > resident)
-      return fail(fmt::format("{} thread blocks on a GPU that holds {} of them at once", steps->channels(), resident),
-                  "give the queue more CUs, or take a plan with fewer thread blocks");
+      return fail(fmt::format("the plan has {} thread blocks per GPU, but the GPU can hold only {} at once",
+                              steps->channels(), resident),
+                  "give the queue more CUs, or use a plan with fewer thread blocks");
     append_plan_kernel(build_, std::move(steps), spec_.library, plan.threads, builder::bytes_of(spec_.dtype),
                        plan.name.empty() ? "mscclpp" : plan.name);
     return true;
@@ -96,18 +98,19 @@ class Appending {
 }  // namespace
 
 void MscclppSpec::describe(config::Describer<MscclppSpec>& d) {
-  d.component("mscclpp",
-              "An execution plan of MSCCL++ (JSON), thread block by thread block; proved before it is timed.");
-  d.field("plan", &MscclppSpec::plan, "The plan, of either schema").exists();
-  d.field(
-       "bytes", &MscclppSpec::bytes,
-       "Of a rank's input buffer, of an all-gather's output: whole units of the plan's buffer_alignment for each chunk")
+  d.component(
+      "mscclpp",
+      "An execution plan of MSCCL++ (JSON), thread block by thread block. It is proved correct before it is timed.");
+  d.field("plan", &MscclppSpec::plan, "The plan, in either schema").exists();
+  d.field("bytes", &MscclppSpec::bytes,
+          "Bytes of a rank's input buffer (all-gather: output buffer); each chunk must be a multiple of the plan's "
+          "buffer_alignment")
       .positive();
   d.field("dtype", &MscclppSpec::dtype, "Element type of sums")
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
-  d.field("library", &MscclppSpec::library, "What the executor's operations take: a file of configs/libraries")
+  d.field("library", &MscclppSpec::library, "The costs of the executor's operations: a file in configs/libraries")
       .example("../libraries/mscclpp.yaml");
 }
 

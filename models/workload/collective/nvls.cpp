@@ -123,7 +123,7 @@ double chunk_of(const NvlsSpec& nvls, double bytes, double channels_and_ranks) {
 }
 
 std::optional<std::string> wrong_machine(const machine::SystemSpec& system) {
-  if (system.nodes > 1) return "nvls sums in the switch of one node, and there are several";
+  if (system.nodes > 1) return "nvls sums in the switch of one node, but there are several nodes";
   if (system.node.wiring != link::Wiring::nvswitch || !system.node.gpu.port.multicast_efficiency)
     return "nvls needs a switch that copies and sums for all GPUs of the node (gpu.port.multicast_efficiency)";
   return std::nullopt;

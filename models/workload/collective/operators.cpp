@@ -50,11 +50,11 @@ struct SendRecvSpec : Method {
 
 template <class Spec>
 void describe_method(Describer<Spec>& d) {
-  auto algorithm = d.field(
-      "algorithm", &Spec::algorithm,
-      "ring, tree, direct (every rank with every other), recursive (halving and doubling); auto: as the library "
-      "chooses by size, direct for messages between pairs and for engines dma and nic; best: of all of these, with "
-      "all protocols that are allowed, the one that ends first alone on the machine");
+  auto algorithm =
+      d.field("algorithm", &Spec::algorithm,
+              "ring; tree; direct: every rank exchanges with every other; recursive: halving and doubling; auto: the "
+              "library chooses by size, and messages between pairs and the engines dma and nic use direct; best: Moire "
+              "simulates all of these with all allowed protocols and takes the one that ends first when it runs alone");
   [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
     algorithm.choices({{"auto", Algorithm::automatic},
                        {"best", Algorithm::best},
@@ -63,44 +63,43 @@ void describe_method(Describer<Spec>& d) {
   (std::make_index_sequence<algorithms.size()>{});
   algorithm.or_default();
   d.field("engine", &Spec::engine,
-          "cu: a kernel of the collective library; dma: copies by the DMA engines; nic: puts that the GPU issues")
+          "cu: a kernel of the collective library; dma: copies by DMA engines; nic: puts that the GPU issues")
       .choices({{"cu", Engine::cu}, {"dma", Engine::dma}, {"nic", Engine::nic}})
       .or_default();
   d.field("channels", &Spec::channels,
-          "Most channels (workgroups) of the kernel, as NCCL's max CTAs; absent: the library's; engine nic: one a peer")
+          "Largest number of channels (workgroups) of the kernel, as NCCL's max CTAs; absent: the library's; with "
+          "engine nic: one per peer")
       .range(1, 1024)
       .optional();
-  d.field("protocol", &Spec::protocol, "Protocol of the library's FIFOs; auto: as the library chooses by size")
+  d.field("protocol", &Spec::protocol, "Protocol of the library's FIFOs; auto: the library chooses by size")
       .choices({{"auto", Protocol::automatic},
                 {"simple", Protocol::simple},
                 {"ll", Protocol::ll},
                 {"ll128", Protocol::ll128}})
       .or_default();
-  d.field(
-       "streams", &Spec::streams,
-       "Engine dma: 1: copies to the peers follow each other on one queue; per_peer: each has a queue of its own and "
-       "all begin together")
+  d.field("streams", &Spec::streams,
+          "With engine dma: 1: copies to the peers follow each other on one queue; per_peer: each peer has its own "
+          "queue, and all copies begin together")
       .choices({{"1", Streams::one}, {"per_peer", Streams::per_peer}})
       .or_default();
   d.field("order", &Spec::order,
-          "Engines dma and nic: order of the peers of rank r. rotated: r + 1, r + 2, ..., so that no two senders meet; "
-          "ascending: 0, 1, ...")
+          "With engines dma and nic: order in which rank r serves its peers. rotated: r + 1, r + 2, ..., so that no "
+          "two ranks send to the same peer; ascending: 0, 1, ...")
       .choices({{"rotated", Order::rotated}, {"ascending", Order::ascending}})
       .or_default();
-  d.field(
-       "own_share", &Spec::own_share,
-       "A rank's own share of the output: copied there, or left because it is there; auto: copied by engine cu, left "
-       "by the others")
+  d.field("own_share", &Spec::own_share,
+          "Whether a rank copies its own share of the input to the output; auto: engine cu copies it, and the other "
+          "engines take it to be in place")
       .choices({{"auto", OwnShare::automatic}, {"copied", OwnShare::copied}, {"left", OwnShare::left}})
       .or_default();
   d.field("library", &Spec::library,
-          "Engine cu: the collective library, a file of configs/libraries; absent: the system's")
+          "With engine cu: the collective library, a file in configs/libraries; absent: the library of the system")
       .optional();
 }
 
 template <class Spec>
 void describe_type(Describer<Spec>& d) {
-  d.field("dtype", &Spec::dtype, "Element type of what is summed")
+  d.field("dtype", &Spec::dtype, "Element type of the sums")
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
@@ -113,14 +112,16 @@ Collective of(Kind kind, Bytes bytes, const Method& method) {
 
 void AllGatherSpec::describe(Describer<AllGatherSpec>& d) {
   d.component("all_gather", "Every rank gets the inputs of all ranks.");
-  d.field("bytes_per_rank", &AllGatherSpec::bytes_per_rank, "Input of a rank; its output is that of all ranks")
+  d.field("bytes_per_rank", &AllGatherSpec::bytes_per_rank,
+          "Bytes of a rank's input; its output consists of the inputs of all ranks")
       .positive();
   describe_method(d);
 }
 
 void ReduceScatterSpec::describe(Describer<ReduceScatterSpec>& d) {
   d.component("reduce_scatter", "Inputs are summed over the ranks; every rank keeps its share of the sum.");
-  d.field("bytes_per_rank", &ReduceScatterSpec::bytes_per_rank, "Input of a rank; its output is one share of it")
+  d.field("bytes_per_rank", &ReduceScatterSpec::bytes_per_rank,
+          "Bytes of a rank's input; its output is one share of it")
       .positive();
   describe_type(d);
   describe_method(d);
@@ -128,7 +129,7 @@ void ReduceScatterSpec::describe(Describer<ReduceScatterSpec>& d) {
 
 void AllReduceSpec::describe(Describer<AllReduceSpec>& d) {
   d.component("all_reduce", "Inputs are summed over the ranks; every rank gets the sum.");
-  d.field("bytes_per_rank", &AllReduceSpec::bytes_per_rank, "Input of a rank, and its output").positive();
+  d.field("bytes_per_rank", &AllReduceSpec::bytes_per_rank, "Bytes of a rank's input and of its output").positive();
   describe_type(d);
   describe_method(d);
 }
@@ -136,32 +137,37 @@ void AllReduceSpec::describe(Describer<AllReduceSpec>& d) {
 void AllToAllSpec::describe(Describer<AllToAllSpec>& d) {
   d.component("all_to_all", "Every rank sends a share to every other rank and keeps one of its own.");
   d.field("bytes_per_rank", &AllToAllSpec::bytes_per_rank,
-          "Input of a rank: one share for each rank; or bytes_per_peer")
+          "Bytes of a rank's input, which has one share for each rank; write this or bytes_per_peer")
       .positive();
-  d.field("bytes_per_peer", &AllToAllSpec::bytes_per_peer, "Bytes of one share; or bytes_per_rank").positive();
+  d.field("bytes_per_peer", &AllToAllSpec::bytes_per_peer, "Bytes of one share; write this or bytes_per_rank")
+      .positive();
   describe_method(d);
   d.check([](const AllToAllSpec& s) -> std::optional<config::Problem> {
     if (s.bytes_per_rank.has_value() != s.bytes_per_peer.has_value()) return std::nullopt;
-    if (s.bytes_per_rank) return config::Problem{"bytes_per_rank and bytes_per_peer say the same", "write one of them"};
-    return config::Problem{"an All-to-All of how many bytes is not said", "write bytes_per_rank (or bytes_per_peer)"};
+    if (s.bytes_per_rank)
+      return config::Problem{"bytes_per_rank and bytes_per_peer both give the size", "write one of them"};
+    return config::Problem{"the size of the All-to-All is missing", "write bytes_per_rank (or bytes_per_peer)"};
   });
 }
 
 void BroadcastSpec::describe(Describer<BroadcastSpec>& d) {
-  d.component("broadcast", "Every rank gets the buffer of one of them.");
+  d.component("broadcast", "Every rank gets the buffer of one rank.");
   d.field("bytes_per_rank", &BroadcastSpec::bytes_per_rank, "Bytes of the buffer").positive();
-  d.field("root", &BroadcastSpec::root, "Rank that has it at the beginning").range(0, 1 << 20).or_default();
+  d.field("root", &BroadcastSpec::root, "Rank whose buffer is broadcast").range(0, 1 << 20).or_default();
   describe_method(d);
 }
 
 void SendRecvSpec::describe(Describer<SendRecvSpec>& d) {
-  d.component("send_recv", "Every rank sends to the rank `peer_offset` behind it and receives from the one before it.");
+  d.component("send_recv",
+              "Every rank sends to the rank that is `peer_offset` after it and receives from the rank that is "
+              "`peer_offset` before it.");
   d.field("bytes_per_rank", &SendRecvSpec::bytes_per_rank, "Bytes that a rank sends").positive();
   d.field("peer_offset", &SendRecvSpec::peer_offset, "Rank r sends to r + peer_offset, modulo the ranks")
       .range(1, 1 << 20)
       .or_default();
-  d.field("wrap_around", &SendRecvSpec::wrap_around,
-          "false: the last peer_offset ranks send nothing and the first ones receive nothing (stages of a pipeline)")
+  d.field(
+       "wrap_around", &SendRecvSpec::wrap_around,
+       "false: the last peer_offset ranks send nothing and the first ones receive nothing, as in a pipeline of stages")
       .or_default();
   describe_method(d);
 }

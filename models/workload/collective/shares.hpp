@@ -37,8 +37,8 @@ inline void check_pieces(double pieces, const std::string& what) {
   constexpr double most = 1e9;  // takes minutes to an hour
   if (pieces <= most) return;
   throw core::TooLarge(
-      fmt::format("all ranks together move {:.1e} {}, at most {:.0e} are simulated", pieces, what, most),
-      "take larger ones in the library, or make the collective smaller");
+      fmt::format("all ranks together move {:.1e} {}, but at most {:.0e} can be simulated", pieces, what, most),
+      "use larger ones in the library, or make the collective smaller");
 }
 
 // Deals `bytes` to at most `channels` channels, in whole cells of `cell` bytes.

@@ -74,10 +74,10 @@ std::optional<config::Problem> not_taken(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '^') return config::Problem{"has a power", "write it as a product"};
-    if (c == '"' || c == '\'') return config::Problem{"has a text in it", "numbers and names only"};
+    if (c == '"' || c == '\'') return config::Problem{"contains a text", "use numbers and names only"};
     if (static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) > '~')
-      return config::Problem{"has a character that formulas do not have",
-                             "letters, digits and + - * / ( ) < > = ! & | ? :"};
+      return config::Problem{"contains a character that formulas do not have",
+                             "use letters, digits and + - * / ( ) < > = ! & | ? :"};
     if (c != '=') continue;
     const bool second = i > 0 && (text[i - 1] == '=' || text[i - 1] == '<' || text[i - 1] == '>' || text[i - 1] == '!');
     const bool first = i + 1 < text.size() && text[i + 1] == '=';
@@ -88,10 +88,11 @@ std::optional<config::Problem> not_taken(std::string_view text) {
 
 config::Problem told(const mu::Parser::exception_type& error, const Names& names) {
   if (error.GetCode() != mu::ecUNASSIGNABLE_TOKEN || !is_name(error.GetToken()))
-    return {"is no formula: " + error.GetMsg(), "numbers, names, + - * / ( ), comparisons and functions"};
+    return {"is not a formula: " + error.GetMsg(), "use numbers, names, + - * / ( ), comparisons and functions"};
   std::vector<std::string> known = functions();
   for (const auto& [name, value] : names.visible()) known.push_back(name);
-  return {"has no name " + config::in_quotes(error.GetToken()), config::suggestion(error.GetToken(), known, "names")};
+  return {"uses the unknown name " + config::in_quotes(error.GetToken()),
+          config::suggestion(error.GetToken(), known, "names")};
 }
 
 }  // namespace
@@ -100,10 +101,10 @@ double* Names::add(const std::string& name, double value, std::string& why) {
   const auto taken =
       std::find_if(visible_.begin(), visible_.end(), [&](const auto& known) { return known.first == name; });
   if (!is_name(name)) {
-    why = config::in_quotes(name) + " is no name: letters, digits and _, a letter first";
+    why = config::in_quotes(name) + " is not a name: use letters, digits and _, beginning with a letter";
   } else if (taken != visible_.end() || std::count(functions().begin(), functions().end(), name) > 0 ||
              std::count(units().begin(), units().end(), name) > 0) {
-    why = config::in_quotes(name) + " is a name already";
+    why = config::in_quotes(name) + " is already used as a name";
   } else {
     visible_.emplace_back(name, &values_.emplace_back(value));
     return visible_.back().second;
@@ -127,7 +128,7 @@ std::optional<Formula> Formula::compile(const FormulaText& text, std::string_vie
     for (const auto& [name, value] : names.visible()) made.parser_->DefineVar(name, value);
     made.parser_->SetExpr(text.text);
     made.parser_->Eval();
-    if (made.parser_->GetNumResults() != 1) return fail({"is several formulas", "leave the comma out"});
+    if (made.parser_->GetNumResults() != 1) return fail({"consists of several formulas", "remove the comma"});
   } catch (const mu::Parser::exception_type& error) {
     return fail(told(error, names));
   }

@@ -14,16 +14,18 @@ using formula::FormulaText;
 
 void GroupSpec::describe(config::Describer<GroupSpec>& d) {
   d.component("group",
-              "Which ranks communicate with each other: ranks are cut into communicators, by one of these keys.");
-  d.field("by", &GroupSpec::by, "node: the GPUs of a node are a communicator").choices({{"node", By::node}}).optional();
-  d.field("size", &GroupSpec::size, "So many ranks that follow each other are a communicator")
+              "Which ranks communicate with each other: one of these keys divides the ranks into communicators.");
+  d.field("by", &GroupSpec::by, "node: the GPUs of each node are a communicator")
+      .choices({{"node", By::node}})
+      .optional();
+  d.field("size", &GroupSpec::size, "Each communicator consists of this many consecutive ranks")
       .range(1, 1 << 20)
       .optional();
   d.field("stride", &GroupSpec::stride,
-          "Ranks r, r + stride, r + 2 stride, ... are a communicator: as many as the stride")
+          "Ranks r, r + stride, r + 2 stride, ... are a communicator; there are as many communicators as the stride")
       .range(1, 1 << 20)
       .optional();
-  d.field("ranks", &GroupSpec::ranks, "Communicators as lists of ranks; ranks in none of them take no part")
+  d.field("ranks", &GroupSpec::ranks, "Communicators as lists of ranks; ranks in none of the lists do not take part")
       .example("[[0, 1], [2, 3]]")
       .optional();
   d.field("where", &GroupSpec::where, "One communicator, of the ranks for which the formula is not 0")
@@ -33,25 +35,23 @@ void GroupSpec::describe(config::Describer<GroupSpec>& d) {
     const int keys =
         s.by.has_value() + s.size.has_value() + s.stride.has_value() + s.ranks.has_value() + s.where.has_value();
     if (keys == 1) return std::nullopt;
-    return config::Problem{fmt::format("a group has {} keys", keys), "write one of by, size, stride, ranks, where"};
+    return config::Problem{fmt::format("the group has {} keys", keys), "write one of by, size, stride, ranks, where"};
   });
 }
 
 void MembersSpec::describe(config::Describer<MembersSpec>& d) {
-  d.component(
-      "operation",
-      "Keys that any operation of a queue may have beside those of its operator. Ranks that take no part go on to the "
-      "next operation at once.");
+  d.component("operation",
+              "Keys that any operation of a queue may have in addition to the keys of its operator. Ranks that do not "
+              "take part continue with the next operation at once.");
   d.field("group", &MembersSpec::group,
-          "A name of program.groups or program.grid: the operation runs in each communicator of it by itself, as if "
-          "its ranks "
-          "were the whole system; absent: all ranks are one communicator")
+          "A name in program.groups or program.grid: the operation runs in each of its communicators separately, as if "
+          "their ranks were the whole system; absent: all ranks are one communicator")
       .example("tp")
       .optional();
   d.field("where", &MembersSpec::where,
-          "Only for ranks for which the formula over rank, ranks, node, nodes, gpu, gpus and the grid's names is not "
-          "0: of a "
-          "group whole communicators, else those ranks are one communicator")
+          "The operation only runs on ranks for which this formula over rank, ranks, node, nodes, gpu, gpus and the "
+          "names of the grid is not 0. With a group, these ranks must be whole communicators; without one, they are "
+          "one communicator")
       .example("pp == 0")
       .optional();
 }
@@ -89,14 +89,15 @@ std::optional<Groups> Groups::read(const Grid& grid, const std::vector<std::pair
   std::int64_t size = 1;
   for (std::size_t i = 0; i < grid.size(); ++i) {
     if (made.coordinates_[i] == nullptr) {
-      diagnostics.error(grid_node->entries[i].key_place, config::in_quotes(grid[i].first) + " is no new name",
-                        "letters, digits and _, and none of rank, ranks, node, nodes, gpu, gpus");
+      diagnostics.error(grid_node->entries[i].key_place,
+                        config::in_quotes(grid[i].first) + " cannot be used as a new name",
+                        "use letters, digits and _, but none of rank, ranks, node, nodes, gpu, gpus");
     }
     size = std::min<std::int64_t>(size * grid[i].second, std::int64_t{1} << 40);
   }
   if (!grid.empty() && size != ranks) {
-    diagnostics.error(grid_node->place, fmt::format("a grid of {} ranks, and the system has {}", size, ranks),
-                      "sizes whose product is that, or another system.nodes");
+    diagnostics.error(grid_node->place, fmt::format("the grid has {} ranks, but the system has {}", size, ranks),
+                      "write sizes whose product is the number of ranks, or change system.nodes");
   }
   if (diagnostics.size() > before) return std::nullopt;
   // A communicator of a grid dimension has the ranks that differ in this dimension only.
@@ -115,8 +116,8 @@ std::optional<Groups> Groups::read(const Grid& grid, const std::vector<std::pair
     const auto taken = std::find_if(made.groups_.begin(), made.groups_.end(),
                                     [&](const auto& known) { return known.first == specs[i].first; });
     if (taken != made.groups_.end()) {
-      diagnostics.error(list->entries[i].key_place, config::in_quotes(specs[i].first) + " is a group of the grid",
-                        "another name");
+      diagnostics.error(list->entries[i].key_place,
+                        config::in_quotes(specs[i].first) + " is already a group of the grid", "another name");
       continue;
     }
     auto communicators = made.cut(specs[i].second, list->entries[i].value, diagnostics);
@@ -155,7 +156,7 @@ std::optional<std::vector<Communicator>> Groups::cut(const GroupSpec& spec, cons
   const auto divides = [&](std::int64_t by, const char* key) {
     if (ranks_ % by == 0) return true;
     diagnostics.error(node.find(key)->place, fmt::format("{} {} does not divide {} ranks", key, by, ranks_),
-                      "a number that does");
+                      "write a number that divides it");
     return false;
   };
   if (spec.by) {
@@ -183,8 +184,8 @@ std::optional<std::vector<Communicator>> Groups::cut(const GroupSpec& spec, cons
         if (rank < 0 || rank >= ranks_ || taken[static_cast<std::size_t>(rank)]) {
           diagnostics.error(lists->items[i].place,
                             rank < 0 || rank >= ranks_ ? fmt::format("rank {} of {}", rank, ranks_)
-                                                       : fmt::format("rank {} stands twice in the group", rank),
-                            fmt::format("each rank once, 0 to {}", ranks_ - 1));
+                                                       : fmt::format("rank {} appears twice in the group", rank),
+                            fmt::format("name each rank once, 0 to {}", ranks_ - 1));
           return std::nullopt;
         }
         taken[static_cast<std::size_t>(rank)] = true;
@@ -195,7 +196,7 @@ std::optional<std::vector<Communicator>> Groups::cut(const GroupSpec& spec, cons
   }
   std::erase_if(made, [](const Communicator& c) { return c.empty(); });
   if (!made.empty()) return made;
-  diagnostics.error(node.place, "a group without ranks", "a formula or lists that some rank is in");
+  diagnostics.error(node.place, "the group has no ranks", "write a formula or lists that contain at least one rank");
   return std::nullopt;
 }
 
@@ -208,9 +209,9 @@ std::optional<std::vector<Layout>> Groups::members(const MembersSpec& spec, cons
     if (found == groups_.end()) {
       std::vector<std::string> known;
       for (const auto& [name, all] : groups_) known.push_back(name);
-      diagnostics.error(operation.find("group")->place, "the program has no group " + config::in_quotes(*spec.group),
-                        known.empty() ? "write grid: or groups: beside its queues"
-                                      : config::suggestion(*spec.group, known, "groups"));
+      diagnostics.error(
+          operation.find("group")->place, "the program has no group " + config::in_quotes(*spec.group),
+          known.empty() ? "add grid: or groups: next to the queues" : config::suggestion(*spec.group, known, "groups"));
       return std::nullopt;
     }
     communicators = found->second;
@@ -227,15 +228,17 @@ std::optional<std::vector<Layout>> Groups::members(const MembersSpec& spec, cons
     for (const Communicator& c : communicators) {
       const auto count = std::count_if(c.begin(), c.end(), [&](Rank rank) { return (*in)[rank]; });
       if (count == 0 || count == std::ssize(c)) continue;
-      diagnostics.error(spec.where->place,
-                        fmt::format("'where' holds for {} of the {} ranks of a communicator of group '{}': {}", count,
-                                    c.size(), *spec.group, text_of(c)),
-                        "a formula that is the same for all of them");
+      diagnostics.error(
+          spec.where->place,
+          fmt::format("'where' holds for {} of the {} ranks of a communicator of group '{}', not for all or none: {}",
+                      count, c.size(), *spec.group, text_of(c)),
+          "write a formula that has the same result for all of them");
       return std::nullopt;
     }
     std::erase_if(communicators, [&](const Communicator& c) { return c.empty() || !(*in)[c.front()]; });
     if (communicators.empty()) {
-      diagnostics.error(spec.where->place, "'where' holds for no rank", "a formula that some rank fulfils");
+      diagnostics.error(spec.where->place, "'where' holds for no rank",
+                        "write a formula that holds for at least one rank");
       return std::nullopt;
     }
   }
@@ -246,9 +249,9 @@ std::optional<std::vector<Layout>> Groups::members(const MembersSpec& spec, cons
     const Rank gpus = in_node.begin()->second;
     if (std::any_of(in_node.begin(), in_node.end(), [&](const auto& count) { return count.second != gpus; })) {
       diagnostics.error(operation.place,
-                        fmt::format("a communicator has {} ranks on node {} and another number on others: {}", gpus,
-                                    in_node.begin()->first, text_of(c)),
-                        "as many ranks on each of its nodes");
+                        fmt::format("a communicator has {} ranks on node {} but a different number on other nodes: {}",
+                                    gpus, in_node.begin()->first, text_of(c)),
+                        "use the same number of ranks on each of its nodes");
       return std::nullopt;
     }
     Layout& layout = layouts[{static_cast<Rank>(in_node.size()), gpus}];

@@ -146,19 +146,20 @@ TEST(Groups, NamesAndFlagsStayApartWhereAnOperatorStandsTwice) {
 TEST(Groups, WhatIsWrongIsSaidWhereItStands) {
   const std::string gemm = "{delay: {time: 1 us";
   EXPECT_THAT(errors_of("grid: {tp: 3, dp: 2}\n" + queue(gemm + "}}")),
-              HasSubstr("g.yaml:1:7: a grid of 6 ranks, and the system has 8"));
-  EXPECT_THAT(errors_of("grid: {rank: 8}\n" + queue(gemm + "}}")), HasSubstr("'rank' is no new name"));
+              HasSubstr("g.yaml:1:7: the grid has 6 ranks, but the system has 8"));
+  EXPECT_THAT(errors_of("grid: {rank: 8}\n" + queue(gemm + "}}")), HasSubstr("'rank' cannot be used as a new name"));
   EXPECT_THAT(errors_of(queue(gemm + ", group: tp}}")),
-              HasSubstr("the program has no group 'tp'; write grid: or groups: beside its queues"));
+              HasSubstr("the program has no group 'tp'; add grid: or groups: next to the queues"));
   EXPECT_THAT(errors_of("grid: {tp: 8}\n" + queue(gemm + ", group: tb}}")), HasSubstr("did you mean 'tp'?"));
   EXPECT_THAT(errors_of("groups: {g: {size: 3}}\n" + queue(gemm + "}}")), HasSubstr("size 3 does not divide 8 ranks"));
-  EXPECT_THAT(errors_of("groups: {g: {size: 2, stride: 2}}\n" + queue(gemm + "}}")), HasSubstr("a group has 2 keys"));
+  EXPECT_THAT(errors_of("groups: {g: {size: 2, stride: 2}}\n" + queue(gemm + "}}")), HasSubstr("the group has 2 keys"));
   EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 1], [1]]}}\n" + queue(gemm + "}}")),
-              HasSubstr("g.yaml:1:30: rank 1 stands twice"));
+              HasSubstr("g.yaml:1:30: rank 1 appears twice"));
   EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 9]]}}\n" + queue(gemm + "}}")), HasSubstr("rank 9 of 8"));
-  EXPECT_THAT(errors_of("groups: {g: {where: rank > 100}}\n" + queue(gemm + "}}")), HasSubstr("a group without ranks"));
+  EXPECT_THAT(errors_of("groups: {g: {where: rank > 100}}\n" + queue(gemm + "}}")),
+              HasSubstr("the group has no ranks"));
   EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 1, 4]]}}\n" + queue(gemm + ", group: g}}")),
-              HasSubstr("a communicator has 2 ranks on node 0 and another number on others: 0, 1, 4"));
+              HasSubstr("a communicator has 2 ranks on node 0 but a different number on other nodes: 0, 1, 4"));
   EXPECT_THAT(errors_of("grid: {tp: 8}\n" + queue(gemm + ", group: tp, where: rank == 0}}")),
               HasSubstr("'where' holds for 1 of the 8 ranks of a communicator of group 'tp'"));
   EXPECT_THAT(errors_of(queue(gemm + ", where: rank == 9}}")), HasSubstr("'where' holds for no rank"));

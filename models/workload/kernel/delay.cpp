@@ -11,8 +11,8 @@ struct DelaySpec {
 };
 
 void DelaySpec::describe(config::Describer<DelaySpec>& d) {
-  d.component("delay", "Time in which a queue of every rank does nothing, such as a host that enqueues late.");
-  d.field("time", &DelaySpec::time, "How long").positive();
+  d.component("delay", "Time in which a queue of every rank does nothing, for example because the host enqueues late.");
+  d.field("time", &DelaySpec::time, "Length of the delay").positive();
 }
 
 void append_delay(builder::Builder& build, const DelaySpec& spec) {

@@ -30,7 +30,7 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
       .or_default();
   d.check([](const DlrmSpec& s) -> std::optional<config::Problem> {
     if (s.embedding.schedule != Schedule::bulk_synchronous && s.embedding.schedule != Schedule::fused)
-      return config::Problem{"an iteration needs the embedding and its All-to-All",
+      return config::Problem{"the iteration needs the embedding and its All-to-All",
                              "write embedding.schedule: bulk_synchronous or fused"};
     return std::nullopt;
   });
@@ -39,7 +39,7 @@ void DlrmSpec::describe(config::Describer<DlrmSpec>& d) {
 std::optional<config::Problem> check_dlrm(const DlrmSpec& spec, const libraries::EquippedSystem& system) {
   const EmbeddingSpec& embedding = spec.embedding;
   if (embedding.engine == collective::Engine::cu && !embedding.library && !system.software.library)
-    return config::Problem{"the gradients' All-to-All needs a collective library",
+    return config::Problem{"the All-to-All of the gradients needs a collective library",
                            "write embedding.library: ../libraries/rccl.yaml, or library in the system"};
   return check_embedding(embedding, system);
 }

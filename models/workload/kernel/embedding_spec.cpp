@@ -16,22 +16,23 @@ constexpr double load_bytes = 16;   // bytes of one thread's widest load
 }  // namespace
 
 void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
-  d.component("embedding_all_to_all",
-              "Embedding bags of table-parallel DLRM and the All-to-All that gives every rank "
-              "its share of the batch.");
+  d.component(
+      "embedding_all_to_all",
+      "Embedding bags of table-parallel DLRM, and the All-to-All that gives every rank its share of the batch.");
   d.field("schedule", &EmbeddingSpec::schedule,
-          "bulk_synchronous: kernel, then collective; fused: one persistent kernel; unfused_kernel and all_to_all: the "
-          "two parts of bulk_synchronous, each alone")
+          "bulk_synchronous: the kernel, then the collective; fused: one persistent kernel; unfused_kernel and "
+          "all_to_all: each of the two parts of bulk_synchronous alone")
       .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
                 {"fused", Schedule::fused},
                 {"unfused_kernel", Schedule::unfused_kernel},
                 {"all_to_all", Schedule::all_to_all}})
       .or_default();
-  d.field("tables_per_gpu", &EmbeddingSpec::tables_per_gpu, "Embedding tables each GPU holds").range(1, 100000);
-  d.field("global_batch", &EmbeddingSpec::global_batch, "Samples of one iteration over all GPUs").range(1, 1 << 30);
-  d.field("pooling", &EmbeddingSpec::pooling, "Rows summed into one output vector").range(1, 100000);
-  d.field("dim", &EmbeddingSpec::dim, "Elements of a row").range(1, 65536);
-  d.field("rows_per_table", &EmbeddingSpec::rows_per_table, "Rows of a table; with dim its footprint in the caches")
+  d.field("tables_per_gpu", &EmbeddingSpec::tables_per_gpu, "Number of embedding tables on each GPU").range(1, 100000);
+  d.field("global_batch", &EmbeddingSpec::global_batch, "Samples of one iteration, over all GPUs").range(1, 1 << 30);
+  d.field("pooling", &EmbeddingSpec::pooling, "Number of rows that are summed into one output vector").range(1, 100000);
+  d.field("dim", &EmbeddingSpec::dim, "Number of elements in a row").range(1, 65536);
+  d.field("rows_per_table", &EmbeddingSpec::rows_per_table,
+          "Number of rows in a table; with dim, this gives its footprint in the caches")
       .range(1, std::int64_t{1} << 40)
       .or_default();
   d.field("dtype", &EmbeddingSpec::dtype, "Element type of rows and results")
@@ -42,53 +43,56 @@ void EmbeddingSpec::describe(config::Describer<EmbeddingSpec>& d) {
       .range(Bytes{1}, Bytes{16})
       .or_default();
   d.field("zipf_exponent", &EmbeddingSpec::zipf_exponent,
-          "Popularity of rows: the k-th of a table is asked for in proportion to 1 / k^exponent; 0: all alike")
+          "Popularity of rows: the k-th row of a table is accessed in proportion to 1 / k^exponent; with 0, all rows "
+          "are equally popular")
       .range(0, 4)
       .or_default();
-  d.field("bags_per_workgroup", &EmbeddingSpec::bags_per_workgroup, "Output vectors of one logical workgroup")
+  d.field("bags_per_workgroup", &EmbeddingSpec::bags_per_workgroup, "Number of output vectors of one logical workgroup")
       .range(1, 4096)
       .or_default();
   d.field("threads", &EmbeddingSpec::threads, "Threads of a workgroup").range(32, 1024).or_default();
   d.field("registers_per_thread", &EmbeddingSpec::registers_per_thread, "Registers per thread of the unfused kernel")
       .range(8, 512)
       .or_default();
-  d.field(
-       "in_flight", &EmbeddingSpec::in_flight,
-       "Bytes a workgroup asks for before it waits, at most: threads x bytes per load x loads unrolled. Short bags ask "
-       "for less")
+  d.field("in_flight", &EmbeddingSpec::in_flight,
+          "Largest number of bytes that a workgroup requests before it waits: threads x bytes per load x unrolled "
+          "loads. Short bags request less")
       .positive()
       .fractional();
-  d.field("start_up", &EmbeddingSpec::start_up, "From the start of a workgroup of the first wave to its first task")
+  d.field("start_up", &EmbeddingSpec::start_up,
+          "Time from the start of a workgroup of the first wave to its first task")
       .or_default();
   d.field("task_overhead", &EmbeddingSpec::task_overhead,
-          "Time of a task in which its workgroup requests nothing: addresses, barriers")
+          "Time of a task in which its workgroup requests nothing: address calculations, barriers")
       .or_default();
   d.field("fused_registers_per_thread", &EmbeddingSpec::fused_registers_per_thread,
-          "Registers per thread of the fused kernel (the communication API raises them and costs occupancy)")
+          "Registers per thread of the fused kernel (the communication API increases them, which lowers occupancy)")
       .range(8, 512)
       .or_default();
-  d.field(
-       "order", &EmbeddingSpec::order,
-       "Fused, order of the tasks. slices_in_turn: results for other ranks first, a slice for each in turn; "
-       "peer_by_peer: all for the next rank, then all for the one after it..., the own last; by_destination: all for "
-       "rank 0, then rank 1...; by_table: table by table, the samples as they come")
+  d.field("order", &EmbeddingSpec::order,
+          "Fused: order of the tasks. slices_in_turn: results for other ranks first, one slice for each rank in turn; "
+          "peer_by_peer: all results for the next rank, then all for the one after it, ..., the rank's own last; "
+          "by_destination: all results for rank 0, then all for rank 1, ...; by_table: table by table, with the "
+          "samples in order")
       .choices({{"slices_in_turn", Order::slices_in_turn},
                 {"peer_by_peer", Order::peer_by_peer},
                 {"by_destination", Order::by_destination},
                 {"by_table", Order::by_table}})
       .or_default();
-  d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: vectors of one put")
+  d.field("slice_vectors", &EmbeddingSpec::slice_vectors, "Fused, between nodes: number of vectors in one put")
       .range(1, 1 << 20)
       .or_default();
   d.field("fence", &EmbeddingSpec::fence,
-          "Fused: time to release the stores before a ready flag is raised; absent: port.fence of the GPU")
+          "Fused: time to fence the stores before a ready flag is raised; absent: port.fence of the GPU")
       .optional();
   d.field("engine", &EmbeddingSpec::engine,
-          "Bulk-synchronous: the All-to-All is a kernel of the collective library (cu) or copies by DMA engines (dma)")
+          "Bulk-synchronous: whether the All-to-All is a kernel of the collective library (cu) or copies by DMA "
+          "engines (dma)")
       .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
       .or_default();
   d.field("library", &EmbeddingSpec::library,
-          "Bulk-synchronous, engine cu: the collective library, a file of configs/libraries; absent: the system's")
+          "Bulk-synchronous, engine cu: the collective library, a file in configs/libraries; absent: the library of "
+          "the system")
       .optional();
 }
 
@@ -105,7 +109,7 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
     return config::Problem{"an All-to-All needs at least 2 ranks", "raise system.nodes or system.node.gpus"};
   if (spec.global_batch % ranks != 0) {
     return config::Problem{
-        fmt::format("global_batch {} does not divide over {} ranks", spec.global_batch, ranks),
+        fmt::format("global_batch {} cannot be divided evenly among {} ranks", spec.global_batch, ranks),
         fmt::format("{} would", std::max<std::int64_t>(1, (spec.global_batch + ranks / 2) / ranks) * ranks)};
   }
   if (spec.slice_vectors % spec.bags_per_workgroup != 0) {
@@ -121,9 +125,9 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
   const double flags = static_cast<double>(ranks) * static_cast<double>(ranks) * (1 + slices);
   if (spec.schedule == Schedule::fused && flags > most_flags) {
     return config::Problem{
-        fmt::format("{} ranks with {:.0f} slices to each peer need {:.2g} flags, {:.2g} are possible", ranks, slices,
-                    flags, most_flags),
-        "raise slice_vectors or take fewer ranks"};
+        fmt::format("{} ranks with {:.0f} slices for each peer need {:.2g} flags, but only {:.2g} are possible", ranks,
+                    slices, flags, most_flags),
+        "raise slice_vectors or use fewer ranks"};
   }
   const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::all_to_all;
   if (exchanges && spec.engine == collective::Engine::cu && !spec.library && !system.software.library) {
@@ -137,8 +141,8 @@ std::optional<config::Problem> check_embedding(const EmbeddingSpec& spec, const 
   const double tables = static_cast<double>(spec.tables_per_gpu) * static_cast<double>(spec.rows_per_table) *
                         static_cast<double>(spec.dim) * builder::bytes_of(spec.dtype);
   if (tables > system.node.gpu.hbm.capacity.value) {
-    return config::Problem{fmt::format("tables of {:.1f} GB per GPU do not fit its {:.1f} GB of memory", tables * 1e-9,
-                                       system.node.gpu.hbm.capacity.value * 1e-9),
+    return config::Problem{fmt::format("tables of {:.1f} GB per GPU do not fit into its memory of {:.1f} GB",
+                                       tables * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
                            "lower rows_per_table or tables_per_gpu"};
   }
   return std::nullopt;

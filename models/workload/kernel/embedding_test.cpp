@@ -631,7 +631,8 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   EXPECT_EQ(check_embedding(good, system), std::nullopt);
   EmbeddingSpec bad = good;
   bad.global_batch = 63;
-  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("global_batch 63 does not divide over 4 ranks; 64 would"));
+  EXPECT_THAT(check_embedding(bad, system)->str(),
+              HasSubstr("global_batch 63 cannot be divided evenly among 4 ranks; 64 would"));
   bad = good;
   bad.slice_vectors = 12;
   EXPECT_THAT(check_embedding(bad, system)->str(),
@@ -643,7 +644,8 @@ TEST(CheckEmbedding, SaysWhatWouldBeRight) {
   EXPECT_EQ(check_embedding(bad, system), std::nullopt);
   bad = good;
   bad.rows_per_table = 100'000'000;
-  EXPECT_THAT(check_embedding(bad, system)->str(), HasSubstr("tables of 102.4 GB per GPU do not fit its 10.0 GB"));
+  EXPECT_THAT(check_embedding(bad, system)->str(),
+              HasSubstr("tables of 102.4 GB per GPU do not fit into its memory of 10.0 GB"));
   EXPECT_THAT(check_embedding(good, example_equipped(1))->str(), HasSubstr("at least 2 ranks"));
 }
 

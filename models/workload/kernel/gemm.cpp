@@ -121,26 +121,27 @@ void GemmSpec::describe(config::Describer<GemmSpec>& d) {
   d.field("m", &GemmSpec::m, "Rows of A and C").range(1, 1 << 24);
   d.field("n", &GemmSpec::n, "Columns of B and C").range(1, 1 << 24);
   d.field("k", &GemmSpec::k, "Columns of A, rows of B").range(1, 1 << 24);
-  d.field(
-       "digits", &GemmSpec::digits,
-       "How much the digits of the operands change from one element to the next: 1 random numbers, 0 zeros. What power "
-       "matrix arithmetic takes, and what it lowers the clock to, goes with it")
+  d.field("digits", &GemmSpec::digits,
+          "How much the digits of the operands change from one element to the next: 1 for random numbers, 0 for zeros. "
+          "It affects the power of matrix arithmetic, and so the clock under a power limit")
       .range(0, 1)
       .or_default();
   d.field("dtype", &GemmSpec::dtype, "Element type; fp32 runs on the vector units, others on the matrix units")
       .choices(
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
-  d.field("tile", &GemmSpec::tile, "Tile of a workgroup; absent: what the library takes (gpu.gemm)").optional();
-  d.field("cluster", &GemmSpec::cluster, "Tiles of a cluster; absent: what the library takes").optional();
-  d.field("split_k", &GemmSpec::split_k, "Parts of k; absent: what the library takes").range(1, 256).optional();
-  d.field("schedule", &GemmSpec::schedule, "How tiles are given to workgroups; absent: as the library does")
+  d.field("tile", &GemmSpec::tile, "Tile of a workgroup; absent: the library chooses (gpu.gemm)").optional();
+  d.field("cluster", &GemmSpec::cluster, "Tiles of a cluster; absent: the library chooses").optional();
+  d.field("split_k", &GemmSpec::split_k, "Number of parts of k; absent: the library chooses").range(1, 256).optional();
+  d.field("schedule", &GemmSpec::schedule, "How tiles are assigned to workgroups; absent: the library chooses")
       .choices({{"one_tile", libraries::Schedule::one_tile},
                 {"persistent", libraries::Schedule::persistent},
                 {"persistent_stride", libraries::Schedule::persistent_stride},
                 {"stream_k", libraries::Schedule::stream_k}})
       .optional();
-  d.field("cus", &GemmSpec::cus, "CUs that the library is told to use; absent: all").range(1, 4096).optional();
+  d.field("cus", &GemmSpec::cus, "Number of CUs that the library is told to use; absent: all")
+      .range(1, 4096)
+      .optional();
 }
 
 namespace {
@@ -228,35 +229,36 @@ std::optional<config::Problem> check_gemm(const GemmSpec& spec, const libraries:
   const libraries::GemmLibrarySpec& library = system.software.gemm;
   const std::int64_t cus = gpu.compute.total_cus();
   if (spec.cus && *spec.cus > cus)
-    return config::Problem{fmt::format("cus {} is more than the GPU has", *spec.cus), fmt::format("{} at most", cus)};
+    return config::Problem{fmt::format("cus is {}, which is more than the GPU has", *spec.cus),
+                           fmt::format("{} at most", cus)};
   const double elements = real(spec.m) * real(spec.k) + real(spec.k) * real(spec.n) + real(spec.m) * real(spec.n);
   const double bytes = elements * builder::bytes_of(spec.dtype);
   if (bytes > gpu.hbm.capacity.value) {
-    return config::Problem{fmt::format("matrices of {:.4g} GB do not fit the memory of {:.4g} GB", bytes * 1e-9,
+    return config::Problem{fmt::format("matrices of {:.4g} GB do not fit into the memory of {:.4g} GB", bytes * 1e-9,
                                        gpu.hbm.capacity.value * 1e-9),
                            "make m, n or k smaller"};
   }
   if (spec.split_k && *spec.split_k > spec.k) {
-    return config::Problem{fmt::format("split_k {} leaves parts of k without any element", *spec.split_k),
+    return config::Problem{fmt::format("split_k {} leaves some parts of k without any element", *spec.split_k),
                            fmt::format("{} at most", spec.k)};
   }
   const GemmKernel kernel = kernel_of(spec, gpu, library);
   const program::WorkgroupResources resources = resources_of(library, kernel);
   if (kernel.cluster_size() > gpu.compute.cluster_max) {
-    return config::Problem{fmt::format("clusters of {} workgroups", kernel.cluster_size()),
-                           fmt::format("this GPU has at most {}", gpu.compute.cluster_max)};
+    return config::Problem{fmt::format("the clusters have {} workgroups", kernel.cluster_size()),
+                           fmt::format("use at most {} on this GPU", gpu.compute.cluster_max)};
   }
   if (cu::occupancy(gpu.compute, resources) == 0) {
     return config::Problem{
-        fmt::format("a workgroup with a tile of {} x {} and {} stages of {} does not fit a CU, for its {}",
+        fmt::format("a workgroup with a tile of {} x {} and {} stages of {} does not fit on a CU because of its {}",
                     kernel.tile.m, kernel.tile.n, kernel.tile.stages, kernel.tile.k,
                     cu::limiting_resource(gpu.compute, resources)),
-        "take a smaller tile or fewer stages"};
+        "use a smaller tile or fewer stages"};
   }
   if (resident_workgroups(gpu, resources, cus_of(spec, gpu)) == 0) {
     return config::Problem{
-        fmt::format("no cluster of {} workgroups fits {} CUs", kernel.cluster_size(), cus_of(spec, gpu)),
-        "take a smaller cluster or more cus"};
+        fmt::format("no cluster of {} workgroups fits on {} CUs", kernel.cluster_size(), cus_of(spec, gpu)),
+        "use a smaller cluster or more cus"};
   }
   return std::nullopt;
 }

@@ -277,13 +277,14 @@ TEST(CheckGemm, SaysWhatDoesNotFit) {
     return check_gemm(spec, on).value_or(config::Problem{}).str();
   };
   EXPECT_EQ(problem([](GemmSpec&) {}), "");
-  EXPECT_THAT(problem([](GemmSpec& s) { s.cus = 9; }), HasSubstr("cus 9 is more than the GPU has; 8 at most"));
+  EXPECT_THAT(problem([](GemmSpec& s) { s.cus = 9; }),
+              HasSubstr("cus is 9, which is more than the GPU has; 8 at most"));
   EXPECT_THAT(problem([](GemmSpec& s) { s.tile = {.m = 256, .n = 256, .k = 64, .stages = 3}; }),
-              HasSubstr("does not fit a CU, for its lds"));
+              HasSubstr("does not fit on a CU because of its lds"));
   EXPECT_THAT(problem([](GemmSpec& s) { s.cluster = {.m = 4, .n = 2}; }),
-              HasSubstr("clusters of 8 workgroups; this GPU has at most 4"));
+              HasSubstr("the clusters have 8 workgroups; use at most 4 on this GPU"));
   EXPECT_THAT(problem([](GemmSpec& s) { s.cluster = {.m = 4, .n = 1}, s.cus = 3; }),
-              HasSubstr("no cluster of 4 workgroups fits 3 CUs"));
+              HasSubstr("no cluster of 4 workgroups fits on 3 CUs"));
   EXPECT_THAT(problem([](GemmSpec& s) { s.split_k = 256, s.k = 100; }), HasSubstr("100 at most"));
 }
 

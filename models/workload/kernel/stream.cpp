@@ -42,29 +42,31 @@ void StreamSpec::describe(config::Describer<StreamSpec>& d) {
   d.component("stream", "Element-wise kernel that reads and writes memory once on every rank.");
   d.field("read", &StreamSpec::read, "Bytes read").or_default();
   d.field("write", &StreamSpec::write, "Bytes written").or_default();
-  d.field("inputs", &StreamSpec::inputs, "Arrays that are read, of `bytes` each").range(1, 64).or_default();
+  d.field("inputs", &StreamSpec::inputs, "Number of arrays that are read, of `bytes` each").range(1, 64).or_default();
   d.field("bytes", &StreamSpec::bytes,
-          "Bytes of each array: `inputs` of them are read and one is written; instead of read and write")
+          "Bytes of each array: `inputs` arrays are read and one is written; replaces read and write")
       .or_default();
   d.field("schedule", &StreamSpec::schedule,
-          "workgroup_a_block; or grid_stride: as many workgroups as the GPU holds, which walk over the blocks")
+          "workgroup_a_block: one workgroup per block; grid_stride: as many workgroups as the GPU holds, which walk "
+          "over the blocks")
       .choices({{"workgroup_a_block", StreamSchedule::workgroup_a_block}, {"grid_stride", StreamSchedule::grid_stride}})
       .or_default();
   d.field("block", &StreamSpec::block,
-          "Bytes read and written by a workgroup at a time; absent: 16 KiB of each array, or 64 KiB")
+          "Bytes that a workgroup reads and writes at a time; absent: 16 KiB of each array, or 64 KiB")
       .positive()
       .optional();
   d.field("in_flight", &StreamSpec::in_flight,
-          "Bytes a workgroup has requested before it waits; absent: 256 threads x 16 B x 4 loads, of each input")
+          "Bytes that a workgroup requests before it waits; absent: 256 threads x 16 B x 4 loads, for each input")
       .positive()
       .fractional()
       .optional();
   d.check([](const StreamSpec& s) -> std::optional<config::Problem> {
     if (s.bytes.value > 0 && s.read.value + s.write.value > 0) {
-      return config::Problem{"bytes and read or write say the same", "give bytes (and inputs), or read and write"};
+      return config::Problem{"bytes is given together with read or write",
+                             "write bytes (and inputs), or read and write"};
     }
     if (s.all_read().value + s.all_written().value <= 0) {
-      return config::Problem{"a stream that neither reads nor writes", "give bytes, or read or write"};
+      return config::Problem{"the stream neither reads nor writes", "write bytes, or read or write"};
     }
     return std::nullopt;
   });
@@ -110,7 +112,7 @@ builder::Operator stream_operator() {
     const double memory = system.node.gpu.hbm.capacity.value;
     if (bytes <= memory) return std::nullopt;
     return config::Problem{
-        fmt::format("arrays of {:.4g} GB do not fit the memory of {:.4g} GB", bytes * 1e-9, memory * 1e-9),
+        fmt::format("arrays of {:.4g} GB do not fit into the memory of {:.4g} GB", bytes * 1e-9, memory * 1e-9),
         "make the stream smaller"};
   };
   return builder::make_operator<StreamSpec>("stream", append_stream, check);

@@ -197,44 +197,42 @@ std::optional<TraceShapes::Use> TraceShapes::use(const Demand& demand, const pro
 
 void WgTraceSpec::describe(config::Describer<WgTraceSpec>& d) {
   d.component("wg_trace", "A kernel replayed from a workgroup trace (docs/reference/wg-trace.md).");
-  d.field("file", &WgTraceSpec::file, "The trace, .csv or .csv.zst").exists();
+  d.field("file", &WgTraceSpec::file, "The trace, a .csv or .csv.zst file").exists();
   d.field("timing", &WgTraceSpec::timing,
-          "modelled: the machine's models time everything; recorded: gathers take the "
-          "recorded time, stores and flags are modelled")
+          "modelled: Moire's models time everything; recorded: gathers take the recorded time, while stores and flags "
+          "are modelled")
       .choices({{"modelled", TraceTiming::modelled}, {"recorded", TraceTiming::recorded}})
       .or_default();
-  d.field("row", &WgTraceSpec::row, "Bytes of one random row that is loaded; absent, version 2: loads are long runs")
+  d.field("row", &WgTraceSpec::row, "Bytes of a random row that is loaded; absent, version 2: loads are long runs")
       .positive()
       .optional();
-  d.field("unit", &WgTraceSpec::unit, "Version 1: units that its FLOPs run on (version 2 says so itself)")
+  d.field("unit", &WgTraceSpec::unit, "Version 1: the units on which its FLOPs run (version 2 states the units itself)")
       .choices({{"vector", TraceUnit::vector}, {"matrix", TraceUnit::matrix}})
       .or_default();
   d.field("ranks", &WgTraceSpec::ranks,
-          "Version 1, where the system has so many times more ranks than the trace. Rank r does what rank r modulo the "
-          "recorded "
-          "ones did, its peers rotate with it, and its tasks for a peer are: split, shared out among the peers in its "
-          "place "
-          "(as much work a rank as recorded); or repeat, done again for each of them")
+          "Version 1, if the system has a multiple of the ranks of the trace: rank r does what rank r modulo the "
+          "recorded ranks did, and its peers rotate with it. Its tasks for a recorded peer are divided among the peers "
+          "that replace it (split: as much work per rank as recorded) or repeated for each of them (repeat)")
       .choices({{"as_recorded", RankRule::as_recorded}, {"split", RankRule::split}, {"repeat", RankRule::repeat}})
       .or_default();
   d.field("math_efficiency", &WgTraceSpec::math_efficiency,
-          "Share of the units' rate that the kernel's arithmetic reaches where nothing else holds it up: measure it on "
-          "the kernel alone")
+          "Share of the units' rate that the kernel's arithmetic reaches if nothing else limits it; measure it on the "
+          "kernel alone")
       .range(0.001, 1)
       .or_default();
   d.field("gaps", &WgTraceSpec::gaps,
-          "Version 2: time in which a workgroup did nothing that the trace has a row for, left out or kept as a delay")
+          "Version 2: whether time in which a workgroup did nothing that the trace has a row for is dropped or kept as "
+          "a delay")
       .choices({{"left_out", TraceGaps::left_out}, {"kept", TraceGaps::kept}})
       .or_default();
   d.field("pipelined", &WgTraceSpec::pipelined,
-          "Version 2: loads flow all the time, as in a software pipeline; false: a batch is requested and waited for, "
-          "then "
-          "the next one")
+          "Version 2: true: loads flow all the time, as in a software pipeline; false: a batch is requested and waited "
+          "for, then the next one")
       .or_default();
   d.field("cache_miss", &WgTraceSpec::cache_miss, "Share of the gathered bytes that no cache holds")
       .range(0.001, 1)
       .or_default();
-  d.field("fence", &WgTraceSpec::fence, "Time to release the stores before a ready flag; absent: port.fence of the GPU")
+  d.field("fence", &WgTraceSpec::fence, "Time to fence the stores before a ready flag; absent: port.fence of the GPU")
       .optional();
 }
 
@@ -257,16 +255,15 @@ bool append_wg_trace(builder::Builder& build, const WgTraceSpec& spec, const con
   kernel.resources.lds = Bytes{static_cast<double>(header.lds_bytes_per_wg)};
   if (header.version > 1) return append_steps(build, spec, *trace, std::move(kernel), node, diagnostics);
   if (!spec.row) {
-    diagnostics.error(node.place, "a trace of version 1 gathers rows, and their size is not said", "write row: 256 B");
+    diagnostics.error(node.place, "a trace of version 1 gathers rows, but their size is missing", "write row: 256 B");
     return false;
   }
   if (const WgTraceRow* row = task_behind_wait(trace->rows)) {
-    diagnostics.error(
-        node.place,
-        fmt::format("rank {} workgroup {} waits in the middle of its tasks (before task {}), and version 1 of "
-                    "the format does not say for what",
-                    row->rank, row->wg, row->task),
-        "write the trace as version 2");
+    diagnostics.error(node.place,
+                      fmt::format("rank {} workgroup {} waits between its tasks (before task {}), but version 1 of the "
+                                  "format does not state what for",
+                                  row->rank, row->wg, row->task),
+                      "write the trace as version 2");
     return false;
   }
   Recorded recorded;

@@ -31,28 +31,31 @@ TraceRanks::TraceRanks(const program::WgTrace& trace, Rank ranks, RankRule rule)
 
 std::optional<config::Problem> TraceRanks::problem() const {
   if (ranks_ == recorded()) return std::nullopt;
-  const std::string sizes = fmt::format("the trace has {} ranks, the system {}", recorded(), ranks_);
+  const std::string sizes = fmt::format("the trace has {} ranks, but the system has {}", recorded(), ranks_);
   if (trace_.header.version > 1) {
     return config::Problem{
-        sizes + ", and a trace of version 2 names its flags, which no rule turns into those of more ranks",
+        sizes + ", and the flags that a trace of version 2 names cannot be converted to more ranks",
         fmt::format("run it in groups of {} ranks (group:), or on a system of {}", recorded(), recorded())};
   }
   if (rule_ == RankRule::as_recorded) {
-    return config::Problem{sizes, fmt::format("write ranks: split or ranks: repeat, or set system.nodes and "
-                                              "system.node.gpus to {} ranks in all",
-                                              recorded())};
+    return config::Problem{
+        sizes,
+        fmt::format(
+            "write ranks: split or ranks: repeat, or set system.nodes and system.node.gpus so that there are {} ranks",
+            recorded())};
   }
   if (ranks_ % recorded() != 0)
-    return config::Problem{sizes + ", which is no multiple", fmt::format("a multiple of {} ranks", recorded())};
+    return config::Problem{sizes + ", which is not a multiple", fmt::format("use a multiple of {} ranks", recorded())};
   const Rank times = ranks_ / recorded();
   for (Rank rank = 0; rank < recorded() && rule_ == RankRule::split; ++rank) {
     std::vector<std::uint32_t> tasks(recorded());
     for (const WgTraceRow* row : tasks_[rank]) ++tasks[turn_of(*row)];
     for (Rank turn = 0; turn < recorded(); ++turn) {
       if (tasks[turn] % times == 0) continue;
-      return config::Problem{fmt::format("rank {} has {} tasks for rank {}, which cannot be split among {} ranks alike",
-                                         rank, tasks[turn], (rank + 1 + turn) % recorded(), times),
-                             "fewer ranks, or ranks: repeat"};
+      return config::Problem{
+          fmt::format("rank {} has {} tasks for rank {}, which cannot be divided evenly among {} ranks", rank,
+                      tasks[turn], (rank + 1 + turn) % recorded(), times),
+          "use fewer ranks, or write ranks: repeat"};
     }
   }
   return std::nullopt;
@@ -62,9 +65,9 @@ std::string TraceRanks::told() const {
   if (ranks_ == recorded()) return "";
   const Rank times = ranks_ / recorded();
   return fmt::format(
-      "{}: {} recorded ranks on {}: rank r does what rank r modulo {} did; its tasks for a peer are {} {} peers",
+      "{}: {} recorded ranks run on {}: rank r does what rank r modulo {} did; its tasks for a peer are {} {} peers",
       trace_.header.kernel, recorded(), ranks_, recorded(),
-      rule_ == RankRule::split ? "shared out among" : "done again for each of", times);
+      rule_ == RankRule::split ? "divided among" : "repeated for each of", times);
 }
 
 std::vector<WgTraceRow> TraceRanks::tasks_of(Rank rank) const {

@@ -94,7 +94,7 @@ class Steps {
     for (std::size_t flag = 0; flag < raised_.size(); ++flag) {
       if (raised_[flag] >= awaited_[flag]) continue;
       return config::Problem{
-          fmt::format("rank {} waits until flag {} was raised {} times, and the trace raises it {} times",
+          fmt::format("rank {} waits until flag {} was raised {} times, but the trace raises it {} times",
                       flag / per_rank_, flag % per_rank_, awaited_[flag], raised_[flag]),
           "record all ranks and all signals"};
     }
@@ -165,7 +165,7 @@ class Steps {
     if (!near) {
       return config::Problem{
           fmt::format("rank {} loads from the memory of rank {}, which is on another node", row.rank, row.peer),
-          "nodes as large as those of the record"};
+          "use nodes at least as large as the recorded ones"};
     }
     const auto use = shapes_.use({.from_peer = row.peer != row.rank,
                                   .bytes = static_cast<double>(row.bytes),
@@ -219,9 +219,9 @@ bool append_steps(builder::Builder& build, const WgTraceSpec& spec, const progra
   const std::int64_t resident = builder::resident_workgroups(build, kernel.resources);
   if (waits && resident < trace.header.wgs_per_rank) {
     diagnostics.error(node.place,
-                      fmt::format("{} workgroups a GPU wait for each other, and {} holds {} of them at once",
+                      fmt::format("{} workgroups per GPU wait for each other, but {} holds only {} of them at once",
                                   trace.header.wgs_per_rank, build.gpu().name, resident),
-                      "a GPU with more CUs, or a trace of fewer workgroups");
+                      "use a GPU with more CUs, or a trace with fewer workgroups");
     return false;
   }
   Steps steps(build, spec, trace, kernel);

@@ -139,27 +139,27 @@ TEST_F(WgTraceReplay, OnMoreRanksTasksAreSplitOrRepeatedAsTheRuleSays) {
 TEST_F(WgTraceReplay, WhereTheRuleDoesNotSayWhatARankDoesItIsRefused) {
   write(1, four_tasks);
   EXPECT_THAT(errors_of(", row: 256 B", example_equipped(4)),
-              HasSubstr("the trace has 2 ranks, the system 4; write ranks: split or ranks: repeat"));
-  EXPECT_THAT(errors_of(", row: 256 B, ranks: split", example_equipped(3)), HasSubstr("which is no multiple"));
+              HasSubstr("the trace has 2 ranks, but the system has 4; write ranks: split or ranks: repeat"));
+  EXPECT_THAT(errors_of(", row: 256 B, ranks: split", example_equipped(3)), HasSubstr("which is not a multiple"));
   EXPECT_THAT(errors_of(", row: 256 B, ranks: split", example_equipped(8)),
-              HasSubstr("rank 0 has 2 tasks for rank 1, which cannot be split among 4 ranks alike"));
+              HasSubstr("rank 0 has 2 tasks for rank 1, which cannot be divided evenly among 4 ranks"));
   write(2, "work,0,0,0,0,0,0,10,64,0,-,-1,0\nwork,1,0,0,0,1,0,10,64,0,-,-1,0\n", 1);
   EXPECT_THAT(errors_of(", ranks: split", example_equipped(4)), HasSubstr("run it in groups of 2 ranks (group:)"));
 }
 
 TEST_F(WgTraceReplay, WhatCannotBeReplayedIsRefused) {
   write(2, "wait,0,0,0,0,1,0,10,0,0,-,0,2\nsignal,1,0,0,0,0,0,0,0,0,-,0,0\n", 1);
-  EXPECT_THAT(errors_of(), HasSubstr("rank 0 waits until flag 0 was raised 2 times, and the trace raises it 1 times"));
+  EXPECT_THAT(errors_of(), HasSubstr("rank 0 waits until flag 0 was raised 2 times, but the trace raises it 1 times"));
   write(2, "work,0,0,0,0,1,0,10,64,0,-,-1,0\nwork,1,0,0,0,1,0,10,64,0,-,-1,0\n", 1);
   EXPECT_THAT(errors_of("", example_equipped(1, 2, link::Wiring::none)),
               HasSubstr("rank 0 loads from the memory of rank 1, which is on another node"));
   write(2, "wait,0,0,0,0,1,0,10,0,0,-,0,1\nsignal,1,0,0,0,0,0,0,0,0,-,0,0\n", 100);
-  EXPECT_THAT(errors_of(), HasSubstr("100 workgroups a GPU wait for each other, and example holds 8 of them at once"));
-  write(1, "wait,0,0,-1,0,1,0,10,10,0,0,0\ntask,0,0,0,0,0,10,19,20,4096,0,0\ntask,1,0,0,0,1,0,9,10,4096,0,0\n", 1);
-  EXPECT_THAT(errors_of(", row: 256 B"), HasSubstr("waits in the middle of its tasks (before task 0)"));
-  write(1, "task,0,0,0,0,0,10,19,20,4096,0,0\ntask,1,0,0,0,1,0,9,10,4096,0,0\n", 1);
   EXPECT_THAT(errors_of(),
-              HasSubstr("a trace of version 1 gathers rows, and their size is not said; write row: 256 B"));
+              HasSubstr("100 workgroups per GPU wait for each other, but example holds only 8 of them at once"));
+  write(1, "wait,0,0,-1,0,1,0,10,10,0,0,0\ntask,0,0,0,0,0,10,19,20,4096,0,0\ntask,1,0,0,0,1,0,9,10,4096,0,0\n", 1);
+  EXPECT_THAT(errors_of(", row: 256 B"), HasSubstr("waits between its tasks (before task 0)"));
+  write(1, "task,0,0,0,0,0,10,19,20,4096,0,0\ntask,1,0,0,0,1,0,9,10,4096,0,0\n", 1);
+  EXPECT_THAT(errors_of(), HasSubstr("a trace of version 1 gathers rows, but their size is missing; write row: 256 B"));
 }
 
 }  // namespace

@@ -41,120 +41,126 @@ std::optional<config::Problem> check_texts(const std::vector<std::string>& texts
 }  // namespace
 
 void TileSpec::describe(config::Describer<TileSpec>& d) {
-  d.component("gemm_tile", "The part of C that one workgroup computes, and its steps along k.");
+  d.component("gemm_tile", "The part of C that one workgroup computes, and the steps along k in which it does so.");
   d.field("m", &TileSpec::m, "Rows of C").range(1, 4096);
   d.field("n", &TileSpec::n, "Columns of C").range(1, 4096);
   d.field("k", &TileSpec::k, "Length of one step along k").range(1, 4096).or_default();
-  d.field("stages", &TileSpec::stages, "Steps whose operands have their place in the LDS at once")
+  d.field("stages", &TileSpec::stages, "Number of steps whose operands fit into the LDS at the same time")
       .range(1, 64)
       .or_default();
 }
 
 void ClusterSpec::describe(config::Describer<ClusterSpec>& d) {
-  d.component("gemm_cluster", "Workgroups that are placed together and load the operands that they share once.");
+  d.component("gemm_cluster", "Workgroups that are placed together and load shared operands only once.");
   d.field("m", &ClusterSpec::m, "Tiles along m").range(1, 16).or_default();
   d.field("n", &ClusterSpec::n, "Tiles along n").range(1, 16).or_default();
 }
 
 void ChoiceSpec::describe(config::Describer<ChoiceSpec>& d) {
-  d.component(
-      "gemm_choice",
-      "What a library takes a kernel to cost; it picks the cheapest. The arithmetic of a tile, its loads out of "
-      "the L2 and out of the memory are added as squares; that, the store and the extras, times the waves.");
-  d.field("small_tile", &ChoiceSpec::small_tile, "Extra arithmetic for each side of 64; half of it for 128")
+  d.component("gemm_choice",
+              "How a library estimates the cost of a kernel; it chooses the cheapest. For each tile, the arithmetic, "
+              "the loads from the L2 and the loads from memory are combined as the root of the sum of their squares; "
+              "the store and the extra times are added, and the sum is multiplied by the number of waves.");
+  d.field("small_tile", &ChoiceSpec::small_tile,
+          "Additional arithmetic for each side of 64; half of it for a side of 128")
       .or_default();
-  d.field("loads", &ChoiceSpec::loads, "Weight of the loads out of the L2").or_default();
+  d.field("loads", &ChoiceSpec::loads, "Weight of the loads from the L2").or_default();
   d.field("unshared", &ChoiceSpec::unshared,
-          "Share of the operands which a cluster loads once that is charged for each of its workgroups")
+          "Share of the operands that a cluster loads once which is still counted for each of its workgroups")
       .range(0, 1)
       .or_default();
-  d.field("memory", &ChoiceSpec::memory, "Weight of the loads out of the memory").or_default();
+  d.field("memory", &ChoiceSpec::memory, "Weight of the loads from memory").or_default();
   d.field("part_wave", &ChoiceSpec::part_wave,
-          "A last wave that is not full counts as a whole one (0) or its share (1)")
+          "How much of an incomplete last wave counts: as a whole wave (0), or its share (1)")
       .range(0, 1)
       .or_default();
   d.field("store", &ChoiceSpec::store, "Weight of the time to store a tile").or_default();
-  d.field("tile", &ChoiceSpec::tile, "Extra time of every tile").or_default();
-  d.field("reduction", &ChoiceSpec::reduction, "Weight of the kernel that adds the parts of a split k up").or_default();
-  d.field("single", &ChoiceSpec::single, "Extra time of a tile outside of clusters").or_default();
-  d.field("large_cluster", &ChoiceSpec::large_cluster, "Extra time of a tile in a cluster of more than four")
+  d.field("tile", &ChoiceSpec::tile, "Additional time of every tile").or_default();
+  d.field("reduction", &ChoiceSpec::reduction, "Weight of the kernel that adds the parts if k is split").or_default();
+  d.field("single", &ChoiceSpec::single, "Additional time of a tile outside of clusters").or_default();
+  d.field("large_cluster", &ChoiceSpec::large_cluster, "Additional time of a tile in a cluster of more than four")
       .or_default();
 }
 
 void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
-  d.component("gemm_library", "The matrix products of a GPU: a file of configs/gemm.");
+  d.component("gemm_library", "The matrix products of a GPU: a file in configs/gemm.");
   d.sourced();
   d.field("name", &GemmLibrarySpec::name, "Library and version");
   d.field("tiles", &GemmLibrarySpec::tiles,
-          "Kernels: rows x columns of their tile of C x step along k x stages in the LDS")
+          "The kernels: rows x columns of their tile of C x step along k x stages in the LDS")
       .or_default();
   d.field("clusters", &GemmLibrarySpec::clusters,
-          "Clusters in which each of them can run: tiles along m x tiles along n")
+          "Clusters in which each kernel can run: tiles along m x tiles along n")
       .or_default();
-  d.field("splits", &GemmLibrarySpec::splits, "Parts into which k can be split; another kernel adds them up")
+  d.field("splits", &GemmLibrarySpec::splits,
+          "Numbers of parts into which k can be split; another kernel adds the parts")
       .range(1, 256)
       .or_default();
-  d.field("shortest_part", &GemmLibrarySpec::shortest_part, "A part of k is at least this long")
+  d.field("shortest_part", &GemmLibrarySpec::shortest_part, "Smallest length of a part of k")
       .range(1, 1 << 20)
       .or_default();
   d.field("threads", &GemmLibrarySpec::threads, "Threads of a workgroup").range(32, 1024).or_default();
   d.field("registers_per_thread", &GemmLibrarySpec::registers_per_thread,
-          "Registers of a thread; absent: its sums of the tile, half as many, and 32, in all 64 to 512")
+          "Registers per thread; absent: its sums of the tile, half as many again, and 32, limited to 64 to 512")
       .range(8, 512)
       .optional();
-  d.field("lds", &GemmLibrarySpec::lds, "LDS of a workgroup beside its stages").or_default();
+  d.field("lds", &GemmLibrarySpec::lds, "LDS of a workgroup in addition to its stages").or_default();
   d.field("schedule", &GemmLibrarySpec::schedule,
-          "one_tile: a workgroup a tile; persistent: as many workgroups as the GPU holds, which take tiles one by one; "
-          "persistent_stride: they walk over the tiles in equal steps; stream_k: each has an equal share of all steps")
+          "one_tile: one workgroup per tile; persistent: as many workgroups as the GPU holds, which take tiles one by "
+          "one; persistent_stride: these workgroups walk over the tiles in equal steps; stream_k: each workgroup has "
+          "an equal share of all steps")
       .choices({{"one_tile", Schedule::one_tile},
                 {"persistent", Schedule::persistent},
                 {"persistent_stride", Schedule::persistent_stride},
                 {"stream_k", Schedule::stream_k}})
       .or_default();
   d.field("fixed_tiles", &GemmLibrarySpec::fixed_tiles,
-          "persistent: first tiles of a workgroup, which it does however late it starts; it takes the others")
+          "persistent: number of tiles that are fixed to a workgroup, however late it starts; it takes the other tiles "
+          "from a counter")
       .range(0, 1 << 20)
       .or_default();
-  d.field("interleave", &GemmLibrarySpec::interleave,
-          "persistent: order in which clusters have their fixed tiles: 2 means those with even numbers first, then the "
-          "others")
+  d.field(
+       "interleave", &GemmLibrarySpec::interleave,
+       "persistent: order in which clusters get their fixed tiles; 2 means that clusters with even numbers come first")
       .range(1, 64)
       .or_default();
   d.field("main_loop", &GemmLibrarySpec::main_loop,
-          "Share of the GPU's matrix rate (matrix_16bit x matrix_efficiency) that the main loop keeps")
+          "Share of the GPU's matrix rate (matrix_16bit x matrix_efficiency) that the main loop reaches")
       .range(0.01, 1)
       .or_default();
-  d.field("start_up", &GemmLibrarySpec::start_up, "From the start of a workgroup until its pipeline is full")
+  d.field("start_up", &GemmLibrarySpec::start_up, "Time from the start of a workgroup until its pipeline is full")
       .or_default();
   d.field("store_in_flight", &GemmLibrarySpec::store_in_flight,
-          "Bytes of its tile that a workgroup has under way when it stores it")
+          "Bytes of its tile that a workgroup has in flight while it stores the tile")
       .positive()
       .or_default();
-  d.field("store_beside", &GemmLibrarySpec::store_beside, "The store goes on beside the next tile's main loop")
+  d.field("store_beside", &GemmLibrarySpec::store_beside,
+          "true: the store overlaps with the main loop of the next tile")
       .or_default();
-  d.field(
-       "stripe", &GemmLibrarySpec::stripe,
-       "Rows of tiles in a stripe: workgroups fill a stripe column by column, so that those at work share operands of "
-       "both sides; a wave that is longer than a row makes stripes higher by itself")
+  d.field("stripe", &GemmLibrarySpec::stripe,
+          "Number of rows of tiles in a stripe: workgroups fill a stripe column by column, so that workgroups that run "
+          "at the same time share operands of both sides; a wave that is longer than a row makes stripes higher")
       .range(1, 1024)
       .or_default();
   d.field("k_spread", &GemmLibrarySpec::k_spread,
-          "How far apart in k the workgroups of a wave are: panels that they share must stay in the cache for so long")
+          "Distance along k between the workgroups of a wave: panels that they share must stay in the cache over this "
+          "distance")
       .range(1, 1 << 24)
       .or_default();
-  d.field("choice", &GemmLibrarySpec::choice, "How it picks a kernel").or_default();
+  d.field("choice", &GemmLibrarySpec::choice, "How the library chooses a kernel").or_default();
   d.check("tiles", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
     if (s.tiles.empty())
-      return config::Problem{"a library without kernels", "write tiles: [128x128x64x3] with a source"};
-    return check_texts(s.tiles, 4, "a tile", "write rows x columns x step x stages, as 128x256x64x4");
+      return config::Problem{"the library has no kernels", "write tiles: [128x128x64x3] with a source"};
+    return check_texts(s.tiles, 4, "a tile", "write rows x columns x step x stages, like 128x256x64x4");
   });
   d.check("clusters", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
-    if (s.clusters.empty()) return config::Problem{"no clusters", "leave them out for workgroups on their own"};
-    return check_texts(s.clusters, 2, "a cluster", "write tiles along m x along n, as 2x1");
+    if (s.clusters.empty())
+      return config::Problem{"no clusters", "remove the key if workgroups are not placed in clusters"};
+    return check_texts(s.clusters, 2, "a cluster", "write tiles along m x tiles along n, like 2x1");
   });
   d.check("splits", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
     if (std::find(s.splits.begin(), s.splits.end(), 1) == s.splits.end())
-      return config::Problem{"k must be allowed whole", "add 1"};
+      return config::Problem{"it must be possible not to split k", "add 1"};
     return std::nullopt;
   });
 }

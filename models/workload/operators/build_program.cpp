@@ -38,7 +38,8 @@ config::Node take_members(config::Node& mapping) {
 bool append_operation(const config::Node& node, builder::Builder build, const groups::Groups& groups,
                       std::vector<builder::Exchange>& exchanges, config::Diagnostics& diagnostics) {
   if (!node.is_map() || node.entries.size() != 1) {
-    diagnostics.error(node.place, "an operation is one operator with its parameters, found " + config::found(node),
+    diagnostics.error(node.place,
+                      "an operation consists of one operator with its parameters, found " + config::found(node),
                       "write {" + all().front().name + ": {...}}");
     return false;
   }
@@ -125,7 +126,7 @@ std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& que
     }
     if (wanted > 0 && (reserved += wanted) > all) {
       reject(queue.node, "cu_partition",
-             fmt::format("{} CUs are reserved up to here, {} has {}", reserved, gpu.name, all),
+             fmt::format("the reservations so far need {} CUs, but {} has {}", reserved, gpu.name, all),
              "make the reservations smaller", diagnostics);
     }
   }
@@ -133,11 +134,11 @@ std::vector<std::vector<std::uint32_t>> cus_of(const std::vector<ReadQueue>& que
   for (const ReadQueue& queue : queues) {
     if (queue.spec.cu_partition == 0 && reserved == all) {
       diagnostics.error(queue.node.place,
-                        fmt::format("all {} CUs are reserved, none is left for queue '{}'", all, queue.name),
+                        fmt::format("all {} CUs are reserved, so that none is left for queue '{}'", all, queue.name),
                         "make a cu_partition smaller, or give this queue one too");
     } else if (queue.spec.cu_limit > all - reserved) {
       reject(queue.node, "cu_limit",
-             fmt::format("cu_limit {}: there are {} CUs that nobody has reserved", queue.spec.cu_limit, all - reserved),
+             fmt::format("cu_limit is {}, but only {} CUs are not reserved", queue.spec.cu_limit, all - reserved),
              fmt::format("write {} or less", all - reserved), diagnostics);
     }
   }
@@ -180,7 +181,7 @@ BuiltProgram build_program(const config::Node& node, const libraries::EquippedSy
   const std::optional<ProgramSpec> spec = config::parse<ProgramSpec>(node, diagnostics, nullptr, "program");
   if (!spec) return {};
   if (spec->queues.empty()) {
-    diagnostics.error(node.place, "a program without queues", "write queues: {main: [...]}");
+    diagnostics.error(node.place, "the program has no queues", "write queues: {main: [...]}");
     return {};
   }
   std::vector<ReadQueue> queues;

@@ -66,9 +66,9 @@ TEST(BuildProgram, AnUnknownOperatorIsNamedWhereItStands) {
 
 TEST(BuildProgram, AnOperationIsOneOperator) {
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all\n"),
-              HasSubstr("program.yaml:3:7: an operation is one operator with its parameters"));
+              HasSubstr("program.yaml:3:7: an operation consists of one operator with its parameters"));
   EXPECT_THAT(errors_of("queues:\n  main:\n    - {a: 1, b: 2}\n"),
-              HasSubstr("program.yaml:3:7: an operation is one operator"));
+              HasSubstr("program.yaml:3:7: an operation consists of one operator"));
 }
 
 TEST(BuildProgram, AQueueNeedsOperations) {
@@ -76,7 +76,7 @@ TEST(BuildProgram, AQueueNeedsOperations) {
   EXPECT_THAT(errors_of("queues:\n  main: 3\n"),
               HasSubstr("program.yaml:2:9: queue 'main' has no operations, found '3'"));
   EXPECT_THAT(errors_of("queues:\n  main: {priority: 1}\n"), HasSubstr("missing key 'operations'"));
-  EXPECT_THAT(errors_of("queues: {}\n"), HasSubstr("a program without queues"));
+  EXPECT_THAT(errors_of("queues: {}\n"), HasSubstr("the program has no queues"));
   EXPECT_THAT(errors_of("queue: {main: []}\n"), HasSubstr("program.yaml:1:1: "));
 }
 
@@ -136,13 +136,13 @@ TEST(QueueAttributes, WhatDoesNotFitIsToldAtItsKey) {
               HasSubstr("program.yaml:2:21: cu_partition 3: example reserves CUs in steps of 2; write 2 or 4"));
   EXPECT_THAT(errors("cu_partition: 1, ", ""), HasSubstr("in steps of 2; write 2\n"));
   EXPECT_THAT(errors("cu_partition: 6, ", "cu_partition: 4, "),
-              HasSubstr("program.yaml:3:21: 10 CUs are reserved up to here, example has 8"));
+              HasSubstr("program.yaml:3:21: the reservations so far need 10 CUs, but example has 8"));
   EXPECT_THAT(errors("cu_partition: 8, ", ""),
-              HasSubstr("program.yaml:3:6: all 8 CUs are reserved, none is left for queue 'b'"));
+              HasSubstr("program.yaml:3:6: all 8 CUs are reserved, so that none is left for queue 'b'"));
   EXPECT_THAT(errors("cu_partition: 4, ", "cu_limit: 5, "),
-              HasSubstr("program.yaml:3:17: cu_limit 5: there are 4 CUs that nobody has reserved; write 4 or less"));
+              HasSubstr("program.yaml:3:17: cu_limit is 5, but only 4 CUs are not reserved; write 4 or less"));
   EXPECT_THAT(errors("cu_partition: 4, cu_limit: 2, ", ""),
-              HasSubstr("program.yaml:2:34: 'program.queues.a.cu_limit': stands beside cu_partition"));
+              HasSubstr("program.yaml:2:34: 'program.queues.a.cu_limit': is given together with cu_partition"));
 }
 
 TEST(ProgramOrder, LaunchNamesQueuesAndTheOthersFollow) {
@@ -168,7 +168,7 @@ TEST(BuildProgram, ChecksAgainstTheMachineComeWithTheRemedy) {
   std::string odd = embedding;
   odd.replace(odd.find("64"), 2, "63");
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + odd + "\n"),
-              HasSubstr("program.yaml:3:29: global_batch 63 does not divide over 2 ranks; 64 would"));
+              HasSubstr("program.yaml:3:29: global_batch 63 cannot be divided evenly among 2 ranks; 64 would"));
   EXPECT_THAT(errors_of("queues:\n  main:\n    - embedding_all_to_all: " + embedding + "\n", example_equipped(1)),
               HasSubstr("program.yaml:3:29: an All-to-All needs at least 2 ranks"));
 }

@@ -38,9 +38,9 @@ class Walk {
     for (const auto& [flag, awaited] : awaited_) {
       if (counts_[flag] >= awaited.count) continue;
       diagnostics_.error(awaited.place,
-                         fmt::format("rank {} waits until flag {} was raised {} times, and it is raised {} times",
+                         fmt::format("rank {} waits until flag {} was raised {} times, but it is raised {} times",
                                      awaited.rank, program_.name_of_flag(flag), awaited.count, counts_[flag]),
-                         "as many signals, puts and copies as the count says");
+                         "write as many signals, puts and copies as the count says");
       return;
     }
   }
@@ -53,7 +53,7 @@ class Walk {
         if (++phases_ > most_phases) {
           throw ValueError{script_.instructions[cursor.at - 1].place,
                            {fmt::format("the kernel has more than {} million steps", most_phases / 1'000'000),
-                            "fewer and larger ones"}};
+                            "use fewer and larger steps"}};
         }
         count(rank, phase, script_.instructions[cursor.at - 1].place);
       }

@@ -114,8 +114,8 @@ class Compiler {
   std::optional<Formula> formula(const FormulaText& text, std::string_view key) {
     auto made = Formula::compile(text, key, script_->names, diagnostics_);
     if (made && in_item_ && made->uses(script_->workgroup)) {
-      diagnostics_.error(text.place, "a formula of 'take' that knows the workgroup",
-                         "whoever is free takes the next one");
+      diagnostics_.error(text.place, "a formula of 'take' uses the workgroup",
+                         "use other names: any free workgroup takes the next value");
     }
     return made;
   }
@@ -129,8 +129,8 @@ class Compiler {
 
   void steps(const std::vector<StepSpec>& list, const config::Node& node, std::uint32_t depth) {
     if (depth > deepest)
-      diagnostics_.error(node.place, "steps in steps in steps", fmt::format("{} deep at most", deepest));
-    if (list.empty()) diagnostics_.error(node.place, "a list without a step", "write [{load: {bytes: 1 MiB}}]");
+      diagnostics_.error(node.place, "steps are nested too deeply", fmt::format("nest them at most {} deep", deepest));
+    if (list.empty()) diagnostics_.error(node.place, "the list has no steps", "write [{load: {bytes: 1 MiB}}]");
     scope([&] {
       for (std::size_t i = 0; i < list.size() && depth <= deepest; ++i) step(list[i], node.items[i], depth);
     });
@@ -138,8 +138,8 @@ class Compiler {
 
   void step(const StepSpec& step, const config::Node& node, std::uint32_t depth) {
     if (node.entries.size() != 1) {
-      diagnostics_.error(node.place, fmt::format("a step has {} keys", node.entries.size()),
-                         "one each: [{load: {...}}, {math: {...}}]");
+      diagnostics_.error(node.place, fmt::format("the step has {} keys", node.entries.size()),
+                         "write one key per step: [{load: {...}}, {math: {...}}]");
       return;
     }
     const config::Node& inner = node.entries.front().value;
@@ -160,7 +160,7 @@ class Compiler {
     if (step.peers) return peers(*step.peers, inner, depth);
     if (step.take) return take(*step.take, inner, depth);
     if (step.branch) return branch(*step.branch, inner, depth);
-    diagnostics_.error(place, "a step without anything in it", "write its keys, or leave the step out");
+    diagnostics_.error(place, "the step is empty", "write its keys, or remove the step");
   }
 
   // --- phases ---
@@ -264,7 +264,7 @@ class Compiler {
     for (const NamedFlags& flags : flags_) names.push_back(flags.name);
     diagnostics_.error(
         place, "the kernel has no flags " + config::in_quotes(name),
-        names.empty() ? "write flags: {" + name + ": 1} beside its steps" : config::suggestion(name, names, "flags"));
+        names.empty() ? "write flags: {" + name + ": 1} next to its steps" : config::suggestion(name, names, "flags"));
     return {};
   }
   void flag(const std::string& name, const std::optional<FormulaText>& index, const config::Node& node,
@@ -378,8 +378,8 @@ class Compiler {
 
   void take(const TakeSpec& take, const config::Node& node, std::uint32_t depth) {
     if (depth > 0 || take_) {
-      diagnostics_.error(node.place, take_ ? "a second 'take' in one kernel" : "'take' inside of other steps",
-                         "one of a kernel, in its list of steps");
+      diagnostics_.error(node.place, take_ ? "the kernel has a second 'take'" : "'take' is inside of other steps",
+                         "write one 'take' per kernel, directly in its list of steps");
       return;
     }
     script_->items =

@@ -277,39 +277,40 @@ TEST(OwnKernel, WhatIsWrongIsSaidWhereItStands) {
   const auto of = [](const std::string& step, const std::string& more = "") {
     return errors_of("        workgroups: 2\n" + more + "        steps:\n          - " + step + "\n");
   };
-  EXPECT_THAT(of("load: {bytes: sise}"), HasSubstr("k.yaml:6:27: 'bytes' has no name 'sise'"));
+  EXPECT_THAT(of("load: {bytes: sise}"), HasSubstr("k.yaml:6:27: 'bytes' uses the unknown name 'sise'"));
   EXPECT_THAT(of("load: {bytes: 2 ^ 3}"), HasSubstr("'bytes' has a power: '2 ^ 3'; write it as a product"));
   EXPECT_THAT(of("load: {bytes: rank = 3}"), HasSubstr("assigns with '='"));
-  EXPECT_THAT(of("load: {bytes: (3}"), HasSubstr("'bytes' is no formula: "));
-  EXPECT_THAT(of("load: {bytes: 1 / rank}"), HasSubstr("'bytes' is inf (rank 0, workgroup 0); 0 to 1e+15"));
-  EXPECT_THAT(of("load: {bytes: workgroup - 1}"), HasSubstr("'bytes' is -1 (rank 0, workgroup 0); 0 to 1e+15"));
-  EXPECT_THAT(of("store: {bytes: 8, to: rank + 1}"), HasSubstr("'to' is 2 (rank 1, workgroup 0); 0 to 1"));
-  EXPECT_THAT(of("store: {bytes: 8, to: 0.5}"), HasSubstr("'to' is 0.5 (rank 0, workgroup 0); a whole number"));
+  EXPECT_THAT(of("load: {bytes: (3}"), HasSubstr("'bytes' is not a formula: "));
+  EXPECT_THAT(of("load: {bytes: 1 / rank}"), HasSubstr("'bytes' is inf (rank 0, workgroup 0); it must be 0 to 1e+15"));
+  EXPECT_THAT(of("load: {bytes: workgroup - 1}"),
+              HasSubstr("'bytes' is -1 (rank 0, workgroup 0); it must be 0 to 1e+15"));
+  EXPECT_THAT(of("store: {bytes: 8, to: rank + 1}"), HasSubstr("'to' is 2 (rank 1, workgroup 0); it must be 0 to 1"));
+  EXPECT_THAT(of("store: {bytes: 8, to: 0.5}"), HasSubstr("'to' is 0.5 (rank 0, workgroup 0); write an integer"));
   EXPECT_THAT(of("put: {bytes: 8, to: 1 - rank, flag: f}", "        flags: {f: 1}\n"),
               HasSubstr("there is none in the node of rank 0"));
   EXPECT_THAT(of("signal: {to: rank, flag: g}", "        flags: {f: 1}\n"),
               HasSubstr("k.yaml:7:38: the kernel has no flags 'g'"));
   EXPECT_THAT(of("signal: {to: rank, flag: f, index: 1}", "        flags: {f: 1}\n"),
-              HasSubstr("'index' is 1 (rank 0, workgroup 0); 0 to 0"));
+              HasSubstr("'index' is 1 (rank 0, workgroup 0); it must be 0 to 0"));
   EXPECT_THAT(of("wait: {flag: f, count: 1}", "        flags: {f: 1}\n"),
-              HasSubstr("rank 0 waits until flag kernel.f[0] of rank 0 was raised 1 times, and it is raised 0 times"));
-  EXPECT_THAT(of("math: {flop: 1, unit: matrix}"), HasSubstr("does not go with the unit"));
-  EXPECT_THAT(of("for: {each: rank, below: 3, do: [{fence: {}}]}"), HasSubstr("'rank' is a name already"));
+              HasSubstr("rank 0 waits until flag kernel.f[0] of rank 0 was raised 1 times, but it is raised 0 times"));
+  EXPECT_THAT(of("math: {flop: 1, unit: matrix}"), HasSubstr("does not match the unit"));
+  EXPECT_THAT(of("for: {each: rank, below: 3, do: [{fence: {}}]}"), HasSubstr("'rank' is already used as a name"));
   EXPECT_THAT(of("for: {each: i, below: 1e30, do: [{fence: {}}]}"), HasSubstr("'below' is 1e+30"));
   EXPECT_THAT(of("for: {each: i, below: 1e9, do: [{if: {when: 0, do: [{fence: {}}]}}]}"),
-              HasSubstr("rounds in which no step takes time"));
+              HasSubstr("rounds pass in which no step takes time"));
   EXPECT_THAT(of("for: {each: i, below: 1e9, do: [{fence: {}}]}"), HasSubstr("more than 20 million steps"));
-  EXPECT_THAT(of("for: {each: i, below: 3, do: []}"), HasSubstr("a list without a step"));
-  EXPECT_THAT(of("{load: {bytes: 1}, math: {flop: 1}}"), HasSubstr("a step has 2 keys"));
+  EXPECT_THAT(of("for: {each: i, below: 3, do: []}"), HasSubstr("the list has no steps"));
+  EXPECT_THAT(of("{load: {bytes: 1}, math: {flop: 1}}"), HasSubstr("the step has 2 keys"));
   EXPECT_THAT(of("for_peers: {each: p, do: [{let: {x: 2}}, {load: {bytes: 0 - p}}]}"),
-              HasSubstr("'bytes' is -1 (rank 0, workgroup 0, p 1, x 2); 0 to"));
+              HasSubstr("'bytes' is -1 (rank 0, workgroup 0, p 1, x 2); it must be 0 to"));
   EXPECT_THAT(of("for_peers: {each: p, do: [{fence: {}}]}\n          - load: {bytes: 0 - 1}"),
-              HasSubstr("'bytes' is -1 (rank 0, workgroup 0); 0 to"))
+              HasSubstr("'bytes' is -1 (rank 0, workgroup 0); it must be 0 to"))
       << "names of loops that are over";
-  EXPECT_THAT(of("take: {each: i, below: 3, do: [{math: {flop: workgroup}}]}"), HasSubstr("knows the workgroup"));
-  EXPECT_THAT(of("work: {name: w}"), HasSubstr("demands nothing"));
+  EXPECT_THAT(of("take: {each: i, below: 3, do: [{math: {flop: workgroup}}]}"), HasSubstr("uses the workgroup"));
+  EXPECT_THAT(of("work: {name: w}"), HasSubstr("has no demands"));
   EXPECT_THAT(errors_of("        {workgroups: rank, steps: [{fence: {}}]}\n"),
-              HasSubstr("'workgroups' has no name 'rank'"));
+              HasSubstr("'workgroups' uses the unknown name 'rank'"));
   EXPECT_THAT(errors_of("        {workgroups: 0, steps: [{fence: {}}]}\n"),
               HasSubstr("'workgroups' is 0; 1 to 1000000000"));
 }
@@ -317,8 +318,8 @@ TEST(OwnKernel, WhatIsWrongIsSaidWhereItStands) {
 TEST(OwnKernel, BetweenNodesOnlyPutsGetThere) {
   const EquippedSystem system = example_equipped(2, 2);
   EXPECT_THAT(errors_of("        {workgroups: 1, steps: [{store: {bytes: 8, to: 'mod(rank + 2, ranks)'}}]}\n", system),
-              HasSubstr("loads, stores and signals do not get there from rank 0 (rank 0, workgroup 0); a rank of the "
-                        "same node, or a put"));
+              HasSubstr("loads, stores and signals cannot reach it from rank 0 (rank 0, workgroup 0); name a rank of "
+                        "the same node, or use a put"));
   const replay::Result result = run(
       "        {workgroups: 1, flags: {come: 1}, steps: [{for_peers: {each: p, of: others, do: [{put: {to: p, bytes: 1 "
       "KiB, flag: come}}]}}, {wait: {flag: come, count: 2}}]}\n",

@@ -21,7 +21,7 @@ double number(const Formula& formula, double low, double high, std::string_view 
   const double value = formula.value();
   if (!(value >= low && value <= high)) {
     reject(formula, fmt::format("'{}' is {:.10g}{}", formula.key(), value, unit),
-           fmt::format("{:.10g} to {:.10g}{}", low, high, unit));
+           fmt::format("it must be {:.10g} to {:.10g}{}", low, high, unit));
   }
   return value;
 }
@@ -30,7 +30,7 @@ std::int64_t whole(const Formula& formula, double low, double high) {
   const double value = number(formula, low, high, "");
   if (value != std::floor(value))
     reject(formula, fmt::format("'{}' is {:.10g}", formula.key(), value),
-           "a whole number: floor, ceil or div make one");
+           "write an integer: floor, ceil or div make one");
   return static_cast<std::int64_t>(value);
 }
 
@@ -87,9 +87,9 @@ bool Script::next(Rank of, std::int64_t number_of_workgroup, Cursor& cursor, Pha
         return true;
     }
     if (done == most_instructions_without_time) {
-      throw ValueError{
-          instruction.place,
-          {fmt::format("{} rounds in which no step takes time", done), "fewer values of the loops around it"}};
+      throw ValueError{instruction.place,
+                       {fmt::format("{} rounds pass in which no step takes time", done),
+                        "use fewer values in the surrounding loops"}};
     }
   }
 }
@@ -104,13 +104,15 @@ void Script::fill(const Instruction& instruction, Rank of, Phase& phase) const {
       reject(*instruction.second,
              fmt::format("'{}' is rank {}: {} rank {}", instruction.second->key(), phase.peer, what, of), remedy);
     };
-    if (phase.kind == Phase::Kind::put && phase.peer == of) far("a message to the sender itself,", "another rank");
+    if (phase.kind == Phase::Kind::put && phase.peer == of)
+      far("a message cannot go to the sender itself,", "name another rank");
     if (phase.kind == Phase::Kind::put && !instruction.by_copy && !has_nics)
-      far("a put goes through a NIC, and there is none in the node of", "system.node.nics, or store and signal");
+      far("a put goes through a NIC, but there is none in the node of",
+          "set system.node.nics, or use store and signal");
     if (phase.kind == Phase::Kind::put && instruction.by_copy && !near)
-      far("DMA engines do not get there from", "a rank of the same node, or a put");
+      far("DMA engines cannot reach it from", "name a rank of the same node, or use a put");
     if (phase.kind != Phase::Kind::put && !near)
-      far("loads, stores and signals do not get there from", "a rank of the same node, or a put");
+      far("loads, stores and signals cannot reach it from", "name a rank of the same node, or use a put");
     if (phase.kind == Phase::Kind::work && phase.peer == of) phase.shape = instruction.own_shape;
   }
   switch (phase.kind) {

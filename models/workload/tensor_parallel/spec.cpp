@@ -18,9 +18,9 @@ template <class Spec>
 void describe_common(Describer<Spec>& d, const char* product) {
   d.field("gemm", &Spec::gemm, product).example("{m: 4096, n: 12288, k: 49152}");
   d.field("schedule", &Spec::schedule,
-          "bulk_synchronous: GEMM and collective one after the other; split: a GEMM for the rows of each rank beside "
-          "copies of the rows of others; fused: one kernel that sends tiles, or waits for them, one by one; gemm and "
-          "communication: the two parts of bulk_synchronous, each alone")
+          "bulk_synchronous: the GEMM and the collective, one after the other; split: a GEMM for the rows of each "
+          "rank, while rows of other ranks are copied; fused: one kernel that sends tiles, or waits for them, one by "
+          "one; gemm and communication: each of the two parts of bulk_synchronous alone")
       .choices({{"bulk_synchronous", Schedule::bulk_synchronous},
                 {"split", Schedule::split},
                 {"fused", Schedule::fused},
@@ -28,25 +28,27 @@ void describe_common(Describer<Spec>& d, const char* product) {
                 {"communication", Schedule::communication}})
       .or_default();
   d.field("order", &Spec::order,
-          "Fused: which ranks' rows a rank computes first. own_first: its own, then those of the next ranks; "
-          "own_last: those of the next ranks, its own last; in_order: all ranks begin with row 0")
+          "Fused: whose rows a rank computes first. own_first: its own, then those of the next ranks; own_last: those "
+          "of the next ranks, then its own; in_order: all ranks begin with row 0")
       .choices({{"own_first", BlockOrder::own_first},
                 {"own_last", BlockOrder::own_last},
                 {"in_order", BlockOrder::in_order}})
       .or_default();
   d.field("store_beside", &Spec::store_beside,
-          "Fused: a tile's store goes on beside the main loop of the workgroup's next tile; absent: as the kernels of "
-          "the GEMM library (gpu.gemm.store_beside)")
+          "Fused: the store of a tile overlaps with the main loop of the workgroup's next tile; absent: as in the "
+          "kernels of the GEMM library (gpu.gemm.store_beside)")
       .optional();
   d.field("engine", &Spec::engine,
-          "Bulk-synchronous: the collective is a kernel of the collective library (cu) or copies by DMA engines (dma)")
+          "Bulk-synchronous: whether the collective is a kernel of the collective library (cu) or copies by DMA "
+          "engines (dma)")
       .choices({{"cu", collective::Engine::cu}, {"dma", collective::Engine::dma}})
       .or_default();
-  d.field("channels", &Spec::channels, "Bulk-synchronous: channels of the collective at most")
+  d.field("channels", &Spec::channels, "Bulk-synchronous: largest number of channels of the collective")
       .range(1, 1024)
       .optional();
   d.field("library", &Spec::library,
-          "Bulk-synchronous, engine cu: the collective library, a file of configs/libraries; absent: the system's")
+          "Bulk-synchronous, engine cu: the collective library, a file in configs/libraries; absent: the library of "
+          "the system")
       .optional();
 }
 
@@ -61,34 +63,36 @@ bool one_node(const libraries::EquippedSystem& system) {
 template <class Spec>
 std::optional<Problem> check_common(const Spec& spec, const libraries::EquippedSystem& system, double buffers) {
   const auto ranks = static_cast<Rank>(system.ranks());
-  if (ranks < 2) return Problem{"tensor parallelism needs at least 2 ranks", "raise system.node.gpus, or take gemm"};
+  if (ranks < 2)
+    return Problem{"tensor parallelism needs at least 2 ranks", "raise system.node.gpus, or use the operator gemm"};
   const GemmSpec product = own_product(spec, ranks);
   if (auto problem = kernel::check_gemm(product, system)) return problem;
   const double element = builder::bytes_of(product.dtype);
   const double operands = element * (real(product.m) * real(product.k) + real(product.k) * real(product.n) +
                                      real(product.m) * real(product.n));
   if (operands + buffers > system.node.gpu.hbm.capacity.value) {
-    return Problem{fmt::format("matrices and buffers of {:.4g} GB do not fit the memory of {:.4g} GB",
+    return Problem{fmt::format("matrices and buffers of {:.4g} GB do not fit into the memory of {:.4g} GB",
                                (operands + buffers) * 1e-9, system.node.gpu.hbm.capacity.value * 1e-9),
                    "make m, n or k smaller"};
   }
   if (spec.schedule == Schedule::split && !one_node(system))
-    return Problem{"the split schedule copies inside a node", "take one node, or bulk_synchronous or fused"};
+    return Problem{"the split schedule only copies inside a node",
+                   "use one node, or write schedule: bulk_synchronous or fused"};
   if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && !one_node(system))
-    return Problem{"workgroups load from peers of their node only", "take another mover, or one node"};
+    return Problem{"workgroups can only load from peers of their node", "use another mover, or one node"};
   const auto tiles = product.schedule.value_or(system.software.gemm.schedule);
   if (spec.schedule == Schedule::fused && spec.mover == Mover::pull && tiles == libraries::Schedule::one_tile &&
       std::is_same_v<Spec, GemmReduceScatterSpec>)
-    return Problem{"workgroups that wait for tiles of peers keep others from the CUs",
-                   "write gemm.schedule: persistent, or take another mover"};
+    return Problem{"workgroups that wait for tiles of peers keep other workgroups from the CUs",
+                   "write gemm.schedule: persistent, or use another mover"};
   if (spec.schedule == Schedule::fused && product.split_k.value_or(1) > 1)
-    return Problem{"a fused kernel has whole tiles", "leave split_k out"};
+    return Problem{"a fused kernel needs whole tiles", "remove split_k"};
   if (spec.schedule == Schedule::fused && tiles == libraries::Schedule::stream_k)
-    return Problem{"a fused kernel has whole tiles", "take persistent or one_tile"};
+    return Problem{"a fused kernel needs whole tiles", "write gemm.schedule: persistent or one_tile"};
   const bool exchanges = spec.schedule == Schedule::bulk_synchronous || spec.schedule == Schedule::communication;
   if (!exchanges) return std::nullopt;
   if (spec.engine == collective::Engine::cu && !spec.library && !system.software.library)
-    return Problem{"the collective needs a library",
+    return Problem{"the collective needs a collective library",
                    "write library: ../libraries/nccl.yaml here or in the system, or engine: dma inside a node"};
   return collective::check(exchange_of(spec, ranks), system);
 }
@@ -148,48 +152,49 @@ builder::Knob orders(const char* usual) {
 
 void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
   d.component("gemm_reduce_scatter",
-              "Matrix product whose k lies over ranks, and the sum of the partial results over ranks: every rank gets "
-              "the sum of its block of rows (the second layer of a tensor-parallel MLP).");
+              "Matrix product whose k is divided among the ranks, followed by the sum of the partial results: every "
+              "rank gets the sum of its block of rows (the second layer of a tensor-parallel MLP).");
   describe_common(d, "The product over all ranks: a rank has k / ranks (rounded up) columns of A and rows of B");
   d.field("mover", &GemmReduceScatterSpec::mover,
-          "Fused: how a tile comes to its owner. store: workgroups store it into a buffer there, and a second kernel "
-          "adds up; add: they add it to the owner's result; pull: a second strand of the workgroups loads the tiles "
-          "of peers and adds them up. Between nodes one GPU of a node puts the sum of the node's parts")
+          "Fused: how a tile reaches its owner. store: workgroups store it into a buffer there, and a second kernel "
+          "adds the buffers; add: workgroups add it to the owner's result; pull: a second group of workgroups loads "
+          "the tiles of the peers and adds them. Between nodes, one GPU of a node puts the sum of the node's parts")
       .choices({{"store", Mover::store}, {"add", Mover::add}, {"pull", Mover::pull}})
       .or_default();
   d.field("sum_workgroups", &GemmReduceScatterSpec::sum_workgroups,
-          "Fused, store: workgroups of the kernel that adds up; 0: one a CU")
+          "Fused, store: number of workgroups of the kernel that adds; 0: one per CU")
       .range(0, 65536)
       .or_default();
   d.field("fetch", &GemmReduceScatterSpec::fetch,
-          "Fused, pull: which parts of its tiles a rank fetches first. by_source: those of one peer, the peers in the "
-          "order in which they make the rank's tiles; by_tile: tile after tile the parts of all peers, the next rank's "
-          "first")
+          "Fused, pull: which parts of its tiles a rank fetches first. by_source: all parts of one peer, with the "
+          "peers in the order in which they compute the rank's tiles; by_tile: for one tile after the other, the parts "
+          "of all peers, beginning with the next rank")
       .choices({{"by_source", FetchOrder::by_source}, {"by_tile", FetchOrder::by_tile}})
       .or_default();
 }
 
 void AllGatherGemmSpec::describe(Describer<AllGatherGemmSpec>& d) {
   d.component("all_gather_gemm",
-              "All-gather of the rows of A, a block of which each rank has, and the product with the rank's columns of "
+              "All-gather of the rows of A, of which each rank has a block, and the product with the rank's columns of "
               "B (the first layer of a tensor-parallel MLP).");
   describe_common(d, "The product over all ranks: a rank has n / ranks (rounded up) columns of B and C");
   d.field("mover", &AllGatherGemmSpec::mover,
-          "Fused: how rows of A come to a rank. copy_engine: copies beside the kernel; push, pull: workgroups of the "
-          "kernel store them to the peers or load them from there. Between nodes rows are put to the GPU of the same "
-          "number, which hands them on inside its node")
+          "Fused: how the rows of A reach a rank. copy_engine: DMA copies during the kernel; push, pull: workgroups of "
+          "the kernel store the rows to the peers or load them from there. Between nodes, rows are put to the GPU with "
+          "the same number, which forwards them inside its node")
       .choices({{"copy_engine", Mover::copy_engine}, {"push", Mover::push}, {"pull", Mover::pull}})
       .or_default();
-  d.field("chunks", &AllGatherGemmSpec::chunks, "Fused: communication tiles of a rank's rows, with a flag each")
+  d.field("chunks", &AllGatherGemmSpec::chunks,
+          "Fused: number of communication tiles of a rank's rows, each with a flag")
       .range(1, 4096)
       .or_default();
   d.field("copy_streams", &AllGatherGemmSpec::copy_streams,
-          "Fused, copy_engine: streams that copy side by side, each to its share of the peers; 1: peer by peer, so "
-          "that the rows that are needed first come first")
+          "Fused, copy_engine: number of streams that copy at the same time, each for its share of the peers; with 1, "
+          "peer by peer, so that the rows that are needed first arrive first")
       .range(1, 64)
       .or_default();
   d.field("communication_cus", &AllGatherGemmSpec::communication_cus,
-          "Fused, push and pull: workgroups that move rows; the others compute")
+          "Fused, push and pull: number of workgroups that move rows; the others compute")
       .range(1, 4096)
       .or_default();
 }
@@ -240,7 +245,7 @@ std::optional<Problem> check(const AllGatherGemmSpec& spec, const libraries::Equ
                    fmt::format("{} at least", system.ranks())};
   if (spec.schedule == Schedule::fused && spec.mover != Mover::copy_engine &&
       spec.communication_cus >= system.node.gpu.compute.total_cus())
-    return Problem{fmt::format("{} workgroups that communicate leave no CU to compute", spec.communication_cus),
+    return Problem{fmt::format("{} communicating workgroups leave no CU to compute", spec.communication_cus),
                    fmt::format("{} at most", system.node.gpu.compute.total_cus() - 1)};
   return check_common(spec, system, 0);
 }

@@ -171,7 +171,7 @@ TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
         const Built built =
             build(one.text("gemm_reduce_scatter", fmt::format("mover: {}, store_beside: {}", mover, beside)), system);
         if (!built.program) {  // pull needs persistent workgroups
-          EXPECT_THAT(built.errors, HasSubstr("keep others from the CUs"));
+          EXPECT_THAT(built.errors, HasSubstr("keep other workgroups from the CUs"));
           continue;
         }
         const Walk all = walk(*built.program);
@@ -244,9 +244,9 @@ TEST(TensorParallel, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}, schedule: split}", example_equipped(2, 2)),
               HasSubstr("copies inside a node"));
   EXPECT_THAT(refused("gemm_reduce_scatter: {gemm: {m: 64, n: 64, k: 64, split_k: 2}, schedule: fused}", two),
-              HasSubstr("leave split_k out"));
+              HasSubstr("remove split_k"));
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 1000000, n: 1000000, k: 1000000}, schedule: fused}", two),
-              HasSubstr("do not fit the memory"));
+              HasSubstr("do not fit into the memory"));
 }
 
 TEST(TensorParallel, SplitRunsInARing) {

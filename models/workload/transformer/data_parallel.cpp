@@ -24,7 +24,7 @@ constexpr double state_bytes = 12;
 
 enum class Priority { normal, high };
 enum class Optimiser { plain, sharded };
-// library: a kernel of the collective library. host: chunks that host threads hand on, which may be compressed.
+// library: a kernel of the collective library. host: chunks that host threads forward, which may be compressed.
 enum class By { library, host };
 
 // How gradients or parameters are exchanged. The bytes are not a key; they follow from the model.
@@ -32,7 +32,7 @@ struct Exchange : chunked::ChunkedSpec {
   By by = By::library;
 };
 struct GradientsSpec : Exchange {
-  std::optional<Collective> collective{};  // absent: as the optimiser needs them
+  std::optional<Collective> collective{};  // absent: the collective that the optimiser needs
   static void describe(config::Describer<GradientsSpec>& d);
 };
 struct ParametersSpec : Exchange {
@@ -74,30 +74,35 @@ struct StepSpec {
 template <class Spec>
 void describe_exchange(config::Describer<Spec>& d) {
   d.field("by", &Spec::by,
-          "library: a kernel of the system's collective library; host: in chunks that host threads hand on "
-          "(chunked_all_reduce and its like), which may be compressed")
+          "library: a kernel of the collective library of the system; host: chunks that host threads forward "
+          "(chunked_all_reduce and its relatives), which may be compressed")
       .choices({{"library", By::library}, {"host", By::host}})
       .or_default();
-  d.field("compression", &Spec::compression, "By host: off, every_hop or root, as of the chunked operator")
+  d.field("compression", &Spec::compression, "With by: host: off, every_hop or root, as in the chunked operator")
       .choices({{"off", Compression::off}, {"every_hop", Compression::every_hop}, {"root", Compression::root}})
       .or_default();
   d.field("between_nodes", &Spec::between_nodes, "With compression every_hop: only hops to another node are compressed")
       .or_default();
-  d.field("codec", &Spec::codec, "The codec, a file of configs/codecs").optional();
+  d.field("codec", &Spec::codec, "The codec, a file in configs/codecs").optional();
   d.field("chunks", &Spec::chunks,
-          "By host: chunks of each rank's share (of a broadcast's buffer); absent: as the closed form says")
+          "With by: host: number of chunks of each rank's share (for a broadcast: of the buffer); absent: the number "
+          "that minimises the closed form")
       .range(1, 1 << 16)
       .optional();
-  d.field("streams", &Spec::streams, "By host: host streams for each kind of work").range(1, 64).or_default();
+  d.field("streams", &Spec::streams, "With by: host: number of host streams for each kind of work")
+      .range(1, 64)
+      .or_default();
   d.check([](const Spec& s) -> std::optional<Problem> {
     const bool compressed = s.compression != Compression::off;
     if (s.by == By::library && (compressed || s.codec || s.chunks || s.streams > 1 || s.between_nodes))
-      return Problem{"codecs, chunks and streams are of chunks that host threads hand on", "write by: host"};
+      return Problem{"codecs, chunks and streams need chunks that host threads forward", "write by: host"};
     if (compressed != s.codec.has_value())
-      return Problem{compressed ? "compression by which codec is not said" : "a codec stands beside compression off",
-                     compressed ? "write codec: ../codecs/zfp.yaml" : "write compression: every_hop, or leave it out"};
+      return Problem{
+          compressed ? "compression is on, but no codec is given" : "a codec is given although compression is off",
+          compressed ? "write codec: ../codecs/zfp.yaml" : "write compression: every_hop, or leave it out"};
     if (s.between_nodes && s.compression != Compression::every_hop)
-      return Problem{"between_nodes is of compression every_hop", "write compression: every_hop, or leave it out"};
+      return Problem{"between_nodes only goes with compression every_hop",
+                     "write compression: every_hop, or leave it out"};
     return std::nullopt;
   });
 }
@@ -116,34 +121,34 @@ void ParametersSpec::describe(config::Describer<ParametersSpec>& d) {
   d.component("parameter_exchange",
               "How the ranks of a data_parallel_step with a sharded optimiser get each other's parameters.");
   d.field("collective", &ParametersSpec::collective,
-          "all_gather, or a broadcast of each rank's share, one after the other")
+          "all_gather; or a broadcast of each rank's share, one after the other")
       .choices({{"all_gather", Collective::all_gather}, {"broadcast", Collective::broadcast}})
       .or_default();
   describe_exchange(d);
 }
 
 void StepSpec::describe(config::Describer<StepSpec>& d) {
-  d.component(
-      "data_parallel_step",
-      "A training step of which every rank (or each of `group`) has all layers and sequences of its own: forward, "
-      "backward beside the exchange of gradients in buckets, optimiser, and the parameters of a sharded optimiser.");
-  d.field("model", &StepSpec::model, "The model's shape, a file of configs/models")
+  d.component("data_parallel_step",
+              "A training step in which every rank (or each rank of `group`) has all layers and its own sequences: the "
+              "forward pass, the backward pass while gradients are exchanged in buckets, the optimiser, and, with a "
+              "sharded optimiser, the exchange of parameters.");
+  d.field("model", &StepSpec::model, "The model's shape, a file in configs/models")
       .example("../models/llama2_70b.yaml");
   d.field("layers", &StepSpec::layers, "Layers of the step, all of the same shape").range(1, 10'000).or_default();
-  d.field("sequences", &StepSpec::sequences, "Sequences of each rank").range(1, 1 << 20);
-  d.field("length", &StepSpec::length, "Tokens of a sequence").range(1, 1 << 24);
-  d.field("attention_efficiency", &StepSpec::attention_efficiency, "As of the operator transformer")
+  d.field("sequences", &StepSpec::sequences, "Number of sequences of each rank").range(1, 1 << 20);
+  d.field("length", &StepSpec::length, "Number of tokens in a sequence").range(1, 1 << 24);
+  d.field("attention_efficiency", &StepSpec::attention_efficiency, "As in the operator transformer")
       .range(0.01, 1)
       .or_default();
   d.field("bucket", &StepSpec::bucket,
-          "Gradients are exchanged together as soon as matrices of so many bytes (bf16) are complete, the last layer "
-          "first (bucket_cap_mb of PyTorch's DDP)")
+          "A bucket of gradients is exchanged as soon as matrices of this size (bf16) are complete, beginning with the "
+          "last layer (bucket_cap_mb of PyTorch's DDP)")
       .positive()
       .or_default();
   d.field("overlap", &StepSpec::overlap, "false: the first bucket waits for the end of the backward pass").or_default();
   d.field("priority", &StepSpec::priority,
-          "Of the stream that exchanges gradients: with high, its workgroups (sums, codecs, the library's kernels) are "
-          "placed before those of the backward pass")
+          "Priority of the stream that exchanges gradients: with high, its workgroups (sums, codecs, kernels of the "
+          "library) are placed before those of the backward pass")
       .choices({{"normal", Priority::normal}, {"high", Priority::high}})
       .or_default();
   d.field("optimiser", &StepSpec::optimiser,
@@ -156,8 +161,9 @@ void StepSpec::describe(config::Describer<StepSpec>& d) {
   d.check([](const StepSpec& s) -> std::optional<Problem> {
     const Collective collective = s.of_gradients();
     if (s.optimiser == Optimiser::plain && collective == Collective::reduce_scatter)
-      return Problem{"a plain optimiser needs the sums of all gradients, and reduce_scatter leaves a share",
-                     "write optimiser: sharded, or gradients: {collective: all_reduce}"};
+      return Problem{
+          "a plain optimiser needs the sums of all gradients, but reduce_scatter gives each rank only a share",
+          "write optimiser: sharded, or gradients: {collective: all_reduce}"};
     if (s.gradients.compression == Compression::root && collective == Collective::reduce_scatter)
       return Problem{"a partial sum changes at every hop, so a reduce_scatter cannot be compressed once",
                      "write gradients: {compression: every_hop}, or collective: all_reduce"};
@@ -190,7 +196,7 @@ collective::Collective of_library(const Exchange& exchange, Collective which, st
           .root = static_cast<program::Rank>(root)};
 }
 
-// All exchanges of one name are told as one.
+// All exchanges with the same name are reported as one.
 void append_exchange(builder::Builder& build, const Exchange& exchange, Collective which, std::int64_t root,
                      const std::string& name) {
   if (exchange.by == By::host) {
@@ -213,7 +219,7 @@ std::optional<Problem> check_exchange(const Exchange& exchange, Collective which
   return found;
 }
 
-// Bytes of parameters that a rank's share has at most.
+// Largest number of bytes of parameters in the share of a rank.
 double share_of(const StepSpec& spec, const libraries::EquippedSystem& system) {
   return std::ceil(spec.all_parameters() / static_cast<double>(system.ranks())) * gradient_bytes;
 }
@@ -235,7 +241,7 @@ class Buckets {
   double least_, open_ = 0;
 };
 
-// The listener that only wants to know the buckets.
+// A listener that only records the sizes of the buckets.
 struct Sizes {
   Buckets buckets;
   std::vector<double> bytes{};
@@ -311,7 +317,7 @@ class Step {
     builder::Builder beside = quiet(stream_);
     append_exchange(beside, with_bytes(spec_.gradients, bytes), spec_.of_gradients(), 0, gradients_);
   }
-  // The same builder for another queue; what it decides for each bucket is not told.
+  // The same builder for another queue, without notes: its decisions for each bucket are not reported.
   builder::Builder quiet(program::Queue& queue) const {
     builder::Builder made{build_.system, build_.program, queue, build_.path};
     made.untried = build_.untried;
@@ -331,8 +337,8 @@ std::string loss(const char* what, const Exchange& exchange, Collective which,
                  const libraries::EquippedSystem& system) {
   if (!exchange.codec || !exchange.codec->error_bound) return "";
   const std::int64_t passes = chunked::plan_of(exchange, shape_of(exchange, which, 0, system), system).passes();
-  return fmt::format("; a value of {} is coded up to {} times, which may err by {:.3g} of the largest", what, passes,
-                     exchange.codec->error_after(passes));
+  return fmt::format("; a value of {} is coded up to {} times, with an error of up to {:.3g} of the largest value",
+                     what, passes, exchange.codec->error_after(passes));
 }
 
 std::optional<Problem> check_step(const StepSpec& spec, const libraries::EquippedSystem& system) {
@@ -342,9 +348,10 @@ std::optional<Problem> check_step(const StepSpec& spec, const libraries::Equippe
   const double memory = system.node.gpu.hbm.capacity.value;
   const double each = 2 * gradient_bytes + state_bytes / (sharded ? static_cast<double>(system.ranks()) : 1);
   if (spec.all_parameters() * each > memory)
-    return Problem{fmt::format("parameters, gradients and optimiser of {} layers take {:.4g} GB a GPU of {:.4g} GB",
-                               spec.layers, spec.all_parameters() * each * 1e-9, memory * 1e-9),
-                   "run fewer layers, or write optimiser: sharded"};
+    return Problem{
+        fmt::format("parameters, gradients and optimiser of {} layers take {:.4g} GB per GPU, which has {:.4g} GB",
+                    spec.layers, spec.all_parameters() * each * 1e-9, memory * 1e-9),
+        "run fewer layers, or write optimiser: sharded"};
   const TransformerSpec pass = spec.pass();
   Checks checks(system);
   Layer<Checks> layer(pass, 1, checks);

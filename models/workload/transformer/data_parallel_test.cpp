@@ -122,7 +122,7 @@ TEST(DataParallelStep, EveryGradientAndParameterIsSentOnce) {
     const auto keys = [&](const char* optimiser, const char* rest) {
       return step(fmt::format("layers: 2, optimiser: {}, bucket: {}, {}", optimiser, bucket, rest));
     };
-    // Round a ring of 4 each half of an all-reduce sends 3 times the buffer; so do a broadcast of each share.
+    // Around a ring of 4, each half of an all-reduce sends 3 times the buffer; so do the broadcasts of all shares.
     EXPECT_EQ(run(keys("plain", "gradients: {by: host}"), system).put_bytes, 6 * bytes);
     EXPECT_EQ(run(keys("sharded", by_host), system).put_bytes, 6 * bytes);
     EXPECT_EQ(
@@ -155,7 +155,7 @@ TEST(DataParallelStep, CodecsSayWhatTheyLose) {
           system);
   ASSERT_EQ(ran.errors, "");
   EXPECT_THAT(ran.notes.at(0), HasSubstr("of gradients is coded up to 3 times"));
-  EXPECT_THAT(ran.notes.at(0), HasSubstr("of parameters is coded up to 1 times, which may err by 0.001"));
+  EXPECT_THAT(ran.notes.at(0), HasSubstr("of parameters is coded up to 1 times, with an error of up to 0.001"));
 }
 
 TEST(DataParallelStep, WhatDoesNotGoTogetherIsRefused) {
@@ -168,7 +168,7 @@ TEST(DataParallelStep, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(refused("layers: 1", two), HasSubstr("library"));
   EXPECT_THAT(refused("gradients: {streams: 2}", two), HasSubstr("write by: host"));
   EXPECT_THAT(refused("gradients: {by: host, compression: root}", two), HasSubstr("write codec:"));
-  EXPECT_THAT(refused("gradients: {by: host, " + codec + "}", two), HasSubstr("compression off"));
+  EXPECT_THAT(refused("gradients: {by: host, " + codec + "}", two), HasSubstr("although compression is off"));
   EXPECT_THAT(refused("gradients: {by: host, collective: reduce_scatter}", two), HasSubstr("write optimiser: sharded"));
   EXPECT_THAT(refused("optimiser: sharded, gradients: {by: host, compression: root, " + codec + "}", two),
               HasSubstr("cannot be compressed once"));

@@ -47,7 +47,7 @@ struct Gradient {
 };
 
 // Calls `tell` with the name and spec of every operation of one layer on one rank, in order, and with the gradient of
-// each matrix of weights behind the product that computes it.
+// each matrix of weights after the product that computes it.
 template <class Tell>
 class Layer {
  public:
@@ -91,7 +91,7 @@ class Layer {
   }
   GemmSpec product(std::int64_t n, std::int64_t k) const { return {.m = spec_.tokens(), .n = n, .k = k}; }
 
-  // Of one rank alone a product has nothing to gather or to scatter.
+  // On a single rank there is nothing to gather or to scatter for a product.
   void gather(const char* name, std::int64_t n, std::int64_t k) {
     if (ranks_ == 1) return tell_(name, product(n, k));
     AllGatherGemmSpec made;

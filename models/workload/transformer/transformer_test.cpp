@@ -111,8 +111,8 @@ TEST(Transformer, TrainingHasTheOperationsOfBothPasses) {
 
 TEST(Transformer, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(build("sequences: 1, length: 64", example_equipped(2)).errors, HasSubstr("need a library"));
-  EXPECT_THAT(build("sequences: 1, length: 64", example_equipped(3)).errors, HasSubstr("cannot be dealt out evenly"));
-  EXPECT_THAT(build("sequences: 1, length: 64", example_equipped(2), 7).errors, HasSubstr("do not share"));
+  EXPECT_THAT(build("sequences: 1, length: 64", example_equipped(3)).errors, HasSubstr("cannot be divided evenly"));
+  EXPECT_THAT(build("sequences: 1, length: 64", example_equipped(2), 7).errors, HasSubstr("cannot share"));
   EXPECT_THAT(build("schedule: fused, sequences: 1000000, length: 16000000", example_equipped(2)).errors,
               HasSubstr("keys and values"));
 }

@@ -57,7 +57,8 @@ bool in_order(const std::string& a, const std::string& b) {
 // --- In the child process, which uses SimGrid
 
 void put(std::FILE* to, const void* bytes, std::size_t size) {
-  if (std::fwrite(bytes, 1, size, to) != size) throw std::runtime_error("what SimGrid read cannot be told");
+  if (std::fwrite(bytes, 1, size, to) != size)
+    throw std::runtime_error("the platform that SimGrid read cannot be passed on");
 }
 void put(std::FILE* to, std::uint32_t number) { put(to, &number, sizeof number); }
 void put(std::FILE* to, double number) { put(to, &number, sizeof number); }
@@ -99,7 +100,7 @@ void tell(const std::string& file, std::FILE* to) {
   for (const Link* link : links) {
     const auto policy = link->get_sharing_policy();
     if (policy == Link::SharingPolicy::WIFI)
-      throw std::runtime_error(fmt::format("link '{}' is a wireless one", link->get_name()));
+      throw std::runtime_error(fmt::format("link '{}' is wireless", link->get_name()));
     const bool each = policy == Link::SharingPolicy::FATPIPE;
     put(to, link->get_name());
     put(to, link->get_bandwidth() * (each ? static_cast<double>(hosts.size()) : 1));
@@ -190,7 +191,7 @@ std::optional<Platform> read_platform(const std::string& file, std::string& prob
   int ends[2];
   const Stream messages(std::tmpfile(), &std::fclose);
   if (!messages || ::pipe2(ends, O_CLOEXEC) != 0) {
-    problem = "there is no pipe or temporary file to read it through";
+    problem = "no pipe or temporary file can be created to read it through";
     return std::nullopt;
   }
   const pid_t child = ::fork();
@@ -205,7 +206,7 @@ std::optional<Platform> read_platform(const std::string& file, std::string& prob
   }
   if (is_whole && WIFEXITED(status) && WEXITSTATUS(status) == 0) return platform;
   if (child < 0)
-    problem = "no process can be started to read it in";
+    problem = "no process can be started to read it";
   else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     problem = fmt::format("SimGrid took more than {} s for it and its routes", most_seconds);
   else

@@ -17,7 +17,7 @@ struct Ring : CommonSpec {
     d.component(name, "All-gather around a ring. In place.");
     describe_common(d);
     d.field("channels", &Ring::channels,
-            "Channels that the chunks of an instance are dealt to, each with a thread block")
+            "Channels over which the chunks of an instance are distributed, each with a thread block")
         .range(1, 32)
         .or_default();
   }
@@ -37,7 +37,7 @@ struct AllPairs : PeersSpec {
   static constexpr const char* name = "all_gather_all_pairs";
 
   static void describe(Describer<AllPairs>& d) {
-    d.component(name, "All-gather in one hop: every GPU sends its part to every other. In place.");
+    d.component(name, "All-gather in one hop: every GPU sends its part to every other GPU. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 512); }
@@ -49,10 +49,9 @@ struct RecursiveDoubling : PeersSpec {
   static constexpr const char* name = "all_gather_recursive_doubling";
 
   static void describe(Describer<RecursiveDoubling>& d) {
-    d.component(
-        name,
-        "All-gather by exchange with the GPU 1, 2, 4, ... away of all that each has. A power of two of GPUs. In "
-        "place.");
+    d.component(name,
+                "All-gather by exchange: each GPU exchanges everything it has with the GPU at distance 1, 2, 4, ... "
+                "For a power of two of GPUs. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
@@ -71,10 +70,10 @@ struct Bruck : CommonSpec {
   static constexpr const char* name = "all_gather_bruck";
 
   static void describe(Describer<Bruck>& d) {
-    d.component(
-        name,
-        "All-gather by Bruck: what a GPU has, 1, 2, 4, ... parts, goes to the one as far before it; for any number "
-        "of GPUs. Parts are gathered in scratch from the own on and copied to their places. Out of place.");
+    d.component(name,
+                "All-gather by Bruck's algorithm: each GPU sends the 1, 2, 4, ... parts that it has to the GPU at that "
+                "distance before it. For any number of GPUs. Parts are gathered in scratch, beginning with the GPU's "
+                "own, and then copied to their places. Out of place.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const {

@@ -15,10 +15,12 @@ struct Ring : CommonSpec {
   std::int64_t channels = 1;
 
   static void describe(Describer<Ring>& d) {
-    d.component(name, "All-reduce around a ring, a chunk a GPU: sums go around once, results a second time. In place.");
+    d.component(name,
+                "All-reduce around a ring with one chunk per GPU: sums travel around the ring once, and results a "
+                "second time. In place.");
     describe_common(d);
     d.field("channels", &Ring::channels,
-            "Channels that the chunks of an instance are dealt to, each with a thread block")
+            "Channels over which the chunks of an instance are distributed, each with a thread block")
         .range(1, 32)
         .or_default();
   }
@@ -48,10 +50,9 @@ struct AllPairs : PeersSpec {
   static constexpr const char* name = "all_reduce_all_pairs";
 
   static void describe(Describer<AllPairs>& d) {
-    d.component(
-        name,
-        "All-reduce in two hops: GPU j gets the j-th part from every GPU, adds them up and sends the sum to all. "
-        "The parts are cut once more, so that as many thread blocks as GPUs add. In place.");
+    d.component(name,
+                "All-reduce in two hops: GPU j gets the j-th part from every GPU, adds the parts and sends the sum to "
+                "all. The parts are cut further, so that as many thread blocks add as there are GPUs. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
@@ -74,10 +75,9 @@ struct AllPairsPacked : PeersSpec {
   static constexpr const char* name = "all_reduce_all_pairs_packed";
 
   static void describe(Describer<AllPairsPacked>& d) {
-    d.component(
-        name,
-        "All-reduce in two hops with one chunk a GPU: less to do than all_reduce_all_pairs, and the sum is made "
-        "as a tree by several thread blocks. In place.");
+    d.component(name,
+                "All-reduce in two hops with one chunk per GPU: it needs fewer steps than all_reduce_all_pairs, and "
+                "several thread blocks make the sum as a tree. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
@@ -107,8 +107,8 @@ struct OneStep : PeersSpec {
 
   static void describe(Describer<OneStep>& d) {
     d.component(name,
-                "All-reduce in one hop: every GPU sends all of its buffer to every other and adds for itself. For the "
-                "smallest messages. In place.");
+                "All-reduce in one hop: every GPU sends its whole buffer to every other GPU, and each adds for itself. "
+                "For the smallest messages. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 64); }
@@ -136,10 +136,9 @@ struct HalvingDoubling : PeersSpec {
   static constexpr const char* name = "all_reduce_halving_doubling";
 
   static void describe(Describer<HalvingDoubling>& d) {
-    d.component(
-        name,
-        "All-reduce by recursive halving (half the data with the GPU half of all away, then a quarter, ...) and "
-        "doubling back. A power of two of GPUs. In place.");
+    d.component(name,
+                "All-reduce by recursive halving (half of the data with the GPU half the ranks away, then a quarter, "
+                "...) and doubling on the way back. For a power of two of GPUs. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
@@ -171,9 +170,9 @@ struct Binomial : CommonSpec {
   std::int64_t trees = 2;
 
   static void describe(Describer<Binomial>& d) {
-    d.component(name, "All-reduce up and down a binomial tree; with two, one stands mirrored. In place.");
+    d.component(name, "All-reduce up and down a binomial tree; with two trees, the second one is mirrored. In place.");
     describe_common(d);
-    d.field("trees", &Binomial::trees, "2: half the data takes the mirrored tree").range(1, 2).or_default();
+    d.field("trees", &Binomial::trees, "With 2, half of the data takes the mirrored tree").range(1, 2).or_default();
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }
   Options options(const Ranks& ranks) const {

@@ -34,10 +34,9 @@ struct Hierarchical : CommonSpec {
   static constexpr const char* name = "all_reduce_hierarchical";
 
   static void describe(Describer<Hierarchical>& d) {
-    d.component(
-        name,
-        "All-reduce by rings: reduce-scatter inside each node, reduce-scatter and all-gather between GPUs of the "
-        "same place in all nodes, all-gather inside each node. In place.");
+    d.component(name,
+                "All-reduce by rings: a reduce-scatter inside each node, a reduce-scatter and an all-gather between "
+                "the GPUs with the same place in all nodes, and an all-gather inside each node. In place.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const {
@@ -75,15 +74,14 @@ struct TwoNodePairs : PeersSpec {
   static constexpr const char* name = "all_reduce_two_node_all_pairs";
 
   static void describe(Describer<TwoNodePairs>& d) {
-    d.component(
-        name,
-        "All-reduce on two nodes: all pairs inside each node, an exchange with the same GPU of the other node, all "
-        "pairs again. In place.");
+    d.component(name,
+                "All-reduce on two nodes: all pairs inside each node, an exchange with the GPU of the same place in "
+                "the other node, and all pairs again. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const {
     if (ranks.nodes == 2) return std::nullopt;
-    return fmt::format("on {} nodes; it is a program for 2", ranks.nodes);
+    return fmt::format("on {} nodes, but the program is for 2", ranks.nodes);
   }
   Options options(const Ranks& ranks) const {
     Options made = options_of(*this, name, Collective::all_reduce, ranks, ranks.gpus * ranks.gpus);
@@ -115,8 +113,8 @@ struct TwoDimensional : CommonSpec {
 
   static void describe(Describer<TwoDimensional>& d) {
     d.component(name,
-                "All-reduce in two dimensions: all pairs inside each node, rings between GPUs of the same place in all "
-                "nodes, all pairs inside each node. In place.");
+                "All-reduce in two dimensions: all pairs inside each node, rings between the GPUs with the same place "
+                "in all nodes, and all pairs inside each node. In place.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const {

@@ -42,8 +42,8 @@ struct TwoStep : CommonSpec {
 
   static void describe(Describer<TwoStep>& d) {
     d.component(name,
-                "All-to-All in two steps: inside a node, GPU g gathers what all of its GPUs have for GPU g of another "
-                "node; then it sends that as one message. Out of place.");
+                "All-to-All in two steps: inside a node, GPU g gathers what all GPUs of the node have for GPU g of "
+                "another node, and then sends it as one message. Out of place.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const { return options_for(*this, name, ranks); }
@@ -79,8 +79,8 @@ struct ThreeStep : CommonSpec {
   static void describe(Describer<ThreeStep>& d) {
     d.component(
         name,
-        "All-to-All in three steps: for every pair of nodes one GPU gathers all that the nodes exchange, sends it "
-        "as one message, and the GPU that gets it hands it out. Out of place.");
+        "All-to-All in three steps: for every pair of nodes, one GPU gathers all data that the two nodes exchange and "
+        "sends them as one message, and the GPU that receives the message distributes it. Out of place.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const { return options_for(*this, name, ranks); }

@@ -46,7 +46,8 @@ struct ToNext : CommonSpec {
 struct Forward : ToNext {
   static constexpr const char* name = "all_to_next_forward";
   static void describe(Describer<Forward>& d) {
-    d.component(name, "Every GPU sends its buffer to the next; between nodes, all GPUs of both carry a part.");
+    d.component(name,
+                "Every GPU sends its buffer to the next GPU; between nodes, all GPUs of both nodes carry a part.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const { return options_named(name, ranks); }
@@ -56,7 +57,8 @@ struct Forward : ToNext {
 struct Backward : ToNext {
   static constexpr const char* name = "all_to_next_backward";
   static void describe(Describer<Backward>& d) {
-    d.component(name, "Every GPU sends its buffer to the one before; between nodes, all GPUs of both carry a part.");
+    d.component(name,
+                "Every GPU sends its buffer to the previous GPU; between nodes, all GPUs of both nodes carry a part.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const { return options_named(name, ranks); }

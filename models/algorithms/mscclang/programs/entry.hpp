@@ -66,8 +66,10 @@ std::optional<msccl::Algorithm> report(const std::function<msccl::Algorithm()>& 
 
 template <class Spec>
 void describe_common(config::Describer<Spec>& d) {
-  d.field("nodes", &Spec::nodes, "Nodes it is written for; absent: those of the system").range(1, 1024);
-  d.field("gpus_per_node", &Spec::gpus_per_node, "GPUs of a node; absent: those of the system").range(1, 1024);
+  d.field("nodes", &Spec::nodes, "Nodes that the program is written for; absent: the nodes of the system")
+      .range(1, 1024);
+  d.field("gpus_per_node", &Spec::gpus_per_node, "GPUs of a node; absent: the GPUs of a node of the system")
+      .range(1, 1024);
   d.field("instances", &Spec::instances,
           "Copies of the program, each on a share of every chunk, with channels and thread blocks of its own")
       .range(1, 32)
@@ -75,22 +77,24 @@ void describe_common(config::Describer<Spec>& d) {
   d.field("protocol", &Spec::protocol, "Protocol of the FIFOs")
       .choices({{"simple", ir::Protocol::simple}, {"ll", ir::Protocol::ll}, {"ll128", ir::Protocol::ll128}})
       .or_default();
-  d.field("min_bytes", &Spec::min_bytes, "Smallest whole buffer it is chosen for; absent: no limit");
-  d.field("max_bytes", &Spec::max_bytes, "Largest whole buffer it is chosen for; absent: no limit");
+  d.field("min_bytes", &Spec::min_bytes,
+          "Size of the smallest whole buffer that the program is chosen for; absent: no limit");
+  d.field("max_bytes", &Spec::max_bytes,
+          "Size of the largest whole buffer that the program is chosen for; absent: no limit");
 }
 
 template <class Spec>
 void describe_peers(config::Describer<Spec>& d) {
   describe_common(d);
-  d.field(
-       "own_receive_blocks", &Spec::own_receive_blocks,
-       "true: receives have thread blocks of their own, twice as many in all, and no size hangs; false: one for both "
-       "directions of a peer, which hangs where a connection does not hold what is sent before anything is received")
+  d.field("own_receive_blocks", &Spec::own_receive_blocks,
+          "true: receives have thread blocks of their own, which doubles the number of blocks, and the program never "
+          "deadlocks; false: one thread block serves both directions of a peer, and the program deadlocks if a "
+          "connection cannot hold all that is sent before the first receive")
       .or_default();
 }
 
-// A Spec has: name; describe(); refuse(Ranks), where some ranks are impossible; Options options(Ranks) const; void
-// write(Program&, Ranks) const.
+// A Spec must have a name, describe(), Options options(Ranks) const and void write(Program&, Ranks) const; and also
+// refuse(Ranks), if the program is impossible for some ranks.
 template <class Spec>
 ProgramEntry entry() {
   return {Spec::name, [](const config::Node& node, config::Diagnostics& diagnostics, Shape shape) {

@@ -14,7 +14,7 @@ struct Ring : CommonSpec {
   static void describe(Describer<Ring>& d) {
     d.component(name, "Reduce-scatter around a ring. In place.");
     describe_common(d);
-    d.field("channels", &Ring::channels, "Chunks that a GPU's part is cut into, each on a channel of its own")
+    d.field("channels", &Ring::channels, "Chunks that a GPU's part is cut into, each with its own channel")
         .range(1, 32)
         .or_default();
   }
@@ -37,10 +37,9 @@ struct AllPairs : PeersSpec {
   static constexpr const char* name = "reduce_scatter_all_pairs";
 
   static void describe(Describer<AllPairs>& d) {
-    d.component(
-        name,
-        "Reduce-scatter in one hop: every GPU gets its part from every other, and as many thread blocks as GPUs "
-        "add. In place.");
+    d.component(name,
+                "Reduce-scatter in one hop: every GPU gets its part from every other GPU, and as many thread blocks "
+                "add as there are GPUs. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return at_most(ranks, 128); }
@@ -61,7 +60,7 @@ struct Halving : PeersSpec {
   static constexpr const char* name = "reduce_scatter_halving";
 
   static void describe(Describer<Halving>& d) {
-    d.component(name, "Reduce-scatter by recursive halving. A power of two of GPUs. In place.");
+    d.component(name, "Reduce-scatter by recursive halving. For a power of two of GPUs. In place.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const { return power_of_two(ranks); }

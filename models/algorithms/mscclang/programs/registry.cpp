@@ -43,13 +43,14 @@ void describe(config::Catalogue& catalogue) {
 Refusal power_of_two(const Ranks& ranks) {
   const std::int32_t n = ranks.all();
   if (n >= 2 && (n & (n - 1)) == 0) return std::nullopt;
-  return fmt::format("over {} GPUs; the number must be a power of two, 2 or more", n);
+  return fmt::format("over {} GPUs, but the number must be a power of two, 2 or more", n);
 }
 
 Refusal at_most(const Ranks& ranks, std::int32_t most) {
   if (ranks.all() <= most) return std::nullopt;
-  return fmt::format("over {} GPUs; {} are possible: a GPU has a thread block for every other, all at once",
-                     ranks.all(), most);
+  return fmt::format(
+      "over {} GPUs, but only {} are possible: a GPU needs a thread block for every other GPU, all resident at once",
+      ranks.all(), most);
 }
 
 std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config::Node& node,
@@ -60,7 +61,7 @@ std::optional<Ranks> ranks_of(const CommonSpec& spec, Shape shape, const config:
       nodes * gpus <= most_ranks) {
     return Ranks{static_cast<std::int32_t>(nodes), static_cast<std::int32_t>(gpus)};
   }
-  diagnostics.error(node.place, fmt::format("a program for {} nodes of {} GPUs", nodes, gpus),
+  diagnostics.error(node.place, fmt::format("the program is for {} nodes of {} GPUs", nodes, gpus),
                     fmt::format("write nodes and gpus_per_node for 2 to {} GPUs in all", most_ranks));
   return std::nullopt;
 }

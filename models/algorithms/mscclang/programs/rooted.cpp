@@ -10,7 +10,7 @@ using ir::Collective;
 
 template <class Spec>
 void describe_chunks(Describer<Spec>& d) {
-  d.field("chunks", &Spec::chunks, "Chunks that follow each other").range(1, 128).or_default();
+  d.field("chunks", &Spec::chunks, "Chunks that are sent one after the other").range(1, 128).or_default();
 }
 
 struct BroadcastChain : CommonSpec {
@@ -39,7 +39,8 @@ struct BroadcastBinomial : CommonSpec {
   std::int64_t chunks = 1;
 
   static void describe(Describer<BroadcastBinomial>& d) {
-    d.component(name, "Broadcast of rank 0's buffer down a binomial tree, the far half first. Out of place.");
+    d.component(name,
+                "Broadcast of rank 0's buffer down a binomial tree, beginning with the farther half. Out of place.");
     describe_common(d);
     describe_chunks(d);
   }
@@ -66,7 +67,7 @@ struct ReduceChain : CommonSpec {
   std::int64_t chunks = 4;
 
   static void describe(Describer<ReduceChain>& d) {
-    d.component(name, "Sum of all buffers at rank 0, from GPU to GPU, in chunks. In place.");
+    d.component(name, "Sum of all buffers at rank 0, passed from GPU to GPU, in chunks. In place.");
     describe_common(d);
     describe_chunks(d);
   }

@@ -1,0 +1,193 @@
+// The importer tensor: its options, which chunks are coded by what, and what is made of the results.
+#include "app/import/tensor/import_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/import/tensor/coders.hpp"
+#include "app/import/tensor/ratio_report.hpp"
+#include "sim/config/file.hpp"
+#include "sim/config/suggest.hpp"
+#include "sim/config/units.hpp"
+#include "sim/formats/number.hpp"
+
+namespace moire::importing {
+
+namespace {
+
+struct Options {
+  std::optional<std::string> codec, tensor;
+  std::optional<Float> words_of_two;
+  std::uint64_t chunk =
+      2 << 20;  // what a broadcast of 64 MiB takes (configs/scenarios/compressed_broadcast.yaml, once)
+  double rate = 8;
+};
+
+std::optional<Options> read_options(const std::string& name, const Given& given, config::Diagnostics& diagnostics) {
+  Options options;
+  const auto text = [&given](const char* option) -> std::optional<std::string> {
+    const auto found = given.find(option);
+    return found == given.end() ? std::nullopt : std::optional(found->second);
+  };
+  options.codec = text("--codec");
+  options.tensor = text("--tensor");
+  if (text("--dtype")) options.words_of_two = *text("--dtype") == "bf16" ? Float::bf16 : Float::fp16;
+  if (const auto size = text("--chunk")) {
+    Bytes bytes;
+    if (const auto problem = config::parse_quantity(*size, bytes)) {
+      diagnostics.error({}, "--chunk: " + problem->what, problem->remedy);
+    } else if (bytes.value < 4096 || bytes.value > (1 << 30) || std::fmod(bytes.value, 8) != 0) {
+      diagnostics.error({}, fmt::format("--chunk is {}", config::in_quotes(*size)),
+                        "a multiple of 8 B from 4 KiB to 1 GiB");
+    }
+    options.chunk = static_cast<std::uint64_t>(std::clamp(bytes.value, 8.0, 0x1p30));
+  }
+  if (const auto rate = text("--rate")) {
+    const bool read = formats::parse_number(*rate, options.rate, 1, 64) == formats::Digits::good;
+    if (!read || std::fmod(options.rate * 4, 1) != 0)
+      diagnostics.error({}, fmt::format("--rate is {}", config::in_quotes(*rate)),
+                        "bits a value from 1 to 64, in steps of 0.25");
+  }
+  if (!options.codec && given.contains("--out"))
+    diagnostics.error({}, "--out names a file, and no --codec says whose ratios it is for",
+                      "add --codec ans, zfp, zstd or lz4");
+  const bool npy = name.ends_with(".npy");
+  if (!npy && options.words_of_two)
+    diagnostics.error({}, "--dtype says what a .npy leaves open; a .safetensors tells its types", "leave --dtype out");
+  if (npy && options.tensor)
+    diagnostics.error({}, "--tensor chooses one of a .safetensors; a .npy has one array", "leave --tensor out");
+  if (!diagnostics.ok()) return std::nullopt;
+  return options;
+}
+
+std::optional<std::vector<Tensor>> tensors_of(const TensorFile& file, const Options& options,
+                                              config::Diagnostics& diagnostics) {
+  if (file.name.ends_with(".npy")) return read_npy(file, options.words_of_two, diagnostics);
+  auto tensors = read_safetensors(file, diagnostics);
+  if (!tensors || !options.tensor) return tensors;
+  std::vector<std::string> names;
+  for (const Tensor& tensor : *tensors) {
+    if (tensor.name == *options.tensor) return std::vector<Tensor>{tensor};
+    names.push_back(tensor.name);
+  }
+  file.refuse(0, "there is no tensor " + config::in_quotes(*options.tensor),
+              config::suggestion(*options.tensor, names, "its tensors"), diagnostics);
+  return std::nullopt;
+}
+
+bool rate_fits(const std::vector<Tensor>& tensors, const Options& options, config::Diagnostics& diagnostics) {
+  if (options.codec && *options.codec != "zfp") return true;
+  std::set<Float> kinds;
+  for (const Tensor& tensor : tensors)
+    if (tensor.values == Float::fp32 || tensor.values == Float::fp64) kinds.insert(*tensor.values);
+  for (const Float values : kinds)
+    if (!is_zfp_rate(options.rate, values))
+      diagnostics.error({}, fmt::format("--rate is {}, which zfp does not have for {}", options.rate, name_of(values)),
+                        "2.25 or more for fp32, 3 or more for fp64");
+  if (options.codec && kinds.size() > 1)
+    diagnostics.error({}, "one rate has two ratios, for tensors of fp32 and of fp64", "choose one by --tensor");
+  return diagnostics.ok();
+}
+
+bool measure(const TensorFile& file, const Tensor& tensor, std::uint64_t chunk, std::vector<RatioRow>& rows,
+             config::Diagnostics& diagnostics) {
+  std::vector<char> plain(std::min(chunk, tensor.bytes));
+  for (std::uint64_t at = 0; at < tensor.bytes; at += plain.size()) {
+    plain.resize(std::min<std::uint64_t>(chunk, tensor.bytes - at));
+    if (!file.read(tensor.begin + at, plain.data(), plain.size())) {
+      file.refuse(tensor.begin + at, "the data cannot be read", "let the file be while it is read", diagnostics);
+      return false;
+    }
+    for (RatioRow& row : rows) {
+      if (!row.coder->fits(*tensor.values)) continue;
+      if (const auto coded = row.coder->code(*tensor.values, plain)) {
+        row.add(static_cast<double>(plain.size()), *coded);
+      } else if (row.without_code++ == 0) {
+        row.first_without_code = tensor.begin + at;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Imported> import_tensor(const std::string& name, std::istream& in, const Given& given,
+                                      config::Diagnostics& diagnostics) {
+  if (!name.ends_with(".npy") && !name.ends_with(".safetensors")) {
+    config::refuse({.file = name}, "is neither a .npy nor a .safetensors", "name it so if it is one", diagnostics);
+    return std::nullopt;
+  }
+  const auto options = read_options(name, given, diagnostics);
+  if (!options) return std::nullopt;
+  const TensorFile file(name, in);
+  const auto tensors = tensors_of(file, *options, diagnostics);
+  if (!tensors) return std::nullopt;
+
+  RatioReport report{.file = name, .chunk = options->chunk, .tensors = *tensors};
+  for (auto& coder : make_coders(options->rate))
+    if (!options->codec || *options->codec == coder->name()) report.rows.push_back({.coder = std::move(coder)});
+  std::uint64_t chunks = 0;
+  for (const Tensor& tensor : *tensors)
+    if (tensor.values) chunks += (tensor.bytes + options->chunk - 1) / options->chunk;
+  constexpr std::uint64_t most_chunks = 500'000;
+  if (chunks > most_chunks) {
+    file.refuse(0, fmt::format("{} chunks of {} B", chunks, options->chunk),
+                fmt::format("take larger ones by --chunk; at most {} are kept", most_chunks), diagnostics);
+    return std::nullopt;
+  }
+  if (!rate_fits(*tensors, *options, diagnostics)) return std::nullopt;
+  for (const Tensor& tensor : *tensors) {
+    if (!tensor.values || tensor.bytes == 0) continue;
+    if (!measure(file, tensor, options->chunk, report.rows, diagnostics)) return std::nullopt;
+  }
+  const bool nothing =
+      std::all_of(report.rows.begin(), report.rows.end(), [](const RatioRow& row) { return row.ratios.empty(); });
+  if (nothing) {
+    const RatioRow& row = report.rows[0];
+    if (row.without_code > 0) {
+      file.refuse(row.first_without_code, "the values are not finite, and zfp has no code for them",
+                  "take another codec", diagnostics);
+    } else {
+      file.refuse(
+          0, "there are no values " + (options->codec ? "that " + *options->codec + " codes" : std::string("to code")),
+          "a tensor of " + (options->codec && *options->codec != "zstd" && *options->codec != "lz4"
+                                ? row.coder->takes()
+                                : "fp16, bf16, fp32 or fp64"),
+          diagnostics);
+    }
+    return std::nullopt;
+  }
+  return report.made(options->codec.has_value());
+}
+
+Importer tensor_importer() {
+  return {
+      .name = "tensor",
+      .meaning = "How far codecs compress the chunks of a tensor, as ratios that a codec replays",
+      .file = "A .npy, or a .safetensors of which all tensors are read",
+      .options = {{"--codec", "CODEC",
+                   "Whose ratios are written: zfp, ans, zstd or lz4. Without it the table has all that take the values",
+                   coder_names},
+                  {"--chunk", "SIZE",
+                   "Plain bytes of a chunk, '1 MiB'; 2 MiB if nothing is said. The last one of a tensor is shorter"},
+                  {"--tensor", "NAME", "The one tensor of a .safetensors that is read"},
+                  {"--rate", "BITS", "Bits a value of zfp; 8 if nothing is said"},
+                  {"--dtype",
+                   "TYPE",
+                   "What two-byte words of a .npy are whose header does not say (V2, u2): bf16 or fp16",
+                   {"bf16", "fp16"}}},
+      .out =
+          "Write the list of ratios there, also over an old one, for ratios of a codec; of zfp the ratio. The table "
+          "goes to stdout",
+      .run = [](const std::string& file, const Given& given, const std::filesystem::path&,
+                config::Diagnostics& diagnostics) -> std::optional<Imported> {
+        const auto in = config::open_file({.file = file}, diagnostics);
+        if (!in) return std::nullopt;
+        return import_tensor(file, *in, given, diagnostics);
+      }};
+}
+
+}  // namespace moire::importing

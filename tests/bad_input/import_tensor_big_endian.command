@@ -1,0 +1,1 @@
+import tensor import_tensor_big_endian.npy

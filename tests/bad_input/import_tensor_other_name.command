@@ -1,0 +1,1 @@
+import tensor ../fuzz/corpus/tensor/fp32_npy
