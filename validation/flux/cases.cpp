@@ -22,8 +22,7 @@ std::vector<Case> read_cases(const std::string& path, const std::string& modes, 
       row.fail("multiples of 64, 256 and 64 would be right for m, n and k");
     if (c.m / gpus % (8 * c.chunks) != 0)
       row.fail("a rank's rows, m / " + std::to_string(gpus) + ", are no multiple of 8 times the chunks");
-    const bool alone = c.mode == Mode::gemm || c.mode == Mode::gemm_cublas;
-    if (gpus == 1 && !alone) return;
+    if (gpus == 1 && !is_gemm(c.mode)) return;
     if (!modes.empty() && ("," + modes + ",").find("," + row.text(0) + ",") == std::string::npos) return;
     cases.push_back(c);
   });

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+// In this order: products, then what belongs to GEMM + ReduceScatter, then what belongs to AllGather + GEMM.
 enum class Mode {
   gemm,            // the kernel of this folder alone, every GPU by itself
   gemm_cublas,     // cuBLASLt's
@@ -22,6 +23,10 @@ enum class Mode {
 inline const std::vector<std::string> kModeNames = {
     "gemm",           "gemm_cublas", "rs_store", "rs_store_late", "rs_add",  "reduce",    "rs_nccl",
     "reduce_scatter", "ag_copy",     "ag_push",  "copies",        "ag_nccl", "all_gather"};
+
+inline bool is_gemm(Mode mode) { return mode <= Mode::gemm_cublas; }
+inline bool is_scatter(Mode mode) { return mode >= Mode::rs_store && mode <= Mode::reduce_scatter; }
+inline bool is_gather(Mode mode) { return mode >= Mode::ag_copy; }
 
 struct Case {
   Mode mode = Mode::gemm;

@@ -113,20 +113,25 @@ void write_header(Collector& c, const std::string& command) {
   write_provenance(file, c.gpus(), command);
   std::fprintf(file, "# cublaslt: %s\n# nccl: %s, NVLS off, through FIFOs as between processes\n",
                Gemm::version().c_str(), nccl_version().c_str());
-  std::fprintf(file,
-               "# columns: m, n, k of the GEMM of one GPU; chunks of a rank's rows of A; time_us median, p10_us and "
-               "p90_us of the repetitions, of the slowest GPU, from the common start; sm_mhz NVML, lowest GPU, in one "
-               "run; kernel_mhz cycles of one SM over the time of the GEMM kernel, median, 0: a library's kernel; "
-               "power_w highest GPU\n"
-               "# gemm: C[m][n] = A[m][k] B[n][k], bf16, fp32 sums; the L2 holds nothing of them before\n"
-               "mode,ranks,m,n,k,chunks,swizzle,time_us,p10_us,p90_us,repetitions,sm_mhz,kernel_mhz,power_w\n");
+  std::fprintf(
+      file,
+      "# columns: m, n, k of the GEMM of one GPU; whole_n, whole_k of the product over all ranks; chunks of a rank's "
+      "rows "
+      "of A; time_us median, p10_us and "
+      "p90_us of the repetitions, of the slowest GPU, from the common start; sm_mhz NVML, lowest GPU, in one "
+      "run; kernel_mhz cycles of one SM over the time of the GEMM kernel, median, 0: a library's kernel; "
+      "power_w highest GPU\n"
+      "# gemm: C[m][n] = A[m][k] B[n][k], bf16, fp32 sums; the L2 holds nothing of them before\n"
+      "mode,ranks,m,n,k,whole_n,whole_k,chunks,swizzle,time_us,p10_us,p90_us,repetitions,sm_mhz,kernel_mhz,power_w\n");
 }
 
 void write_row(std::FILE* file, const Measured& one, int gpus) {
   const Case& c = one.op->what();
-  std::fprintf(file, "%s,%d,%d,%d,%d,%d,%s,%.2f,%.2f,%.2f,%zu,%.0f,%.0f,%.0f\n", kModeNames[size_t(c.mode)].c_str(),
-               gpus, c.m, c.n, c.k, c.chunks, c.swizzle ? "on" : "off", quantile(one.us, 0.5), quantile(one.us, 0.1),
-               quantile(one.us, 0.9), one.us.size(), one.sm_mhz, quantile(one.kernel_mhz, 0.5), one.watt);
+  std::fprintf(file, "%s,%d,%d,%d,%d,%d,%d,%d,%s,%.2f,%.2f,%.2f,%zu,%.0f,%.0f,%.0f\n",
+               kModeNames[size_t(c.mode)].c_str(), gpus, c.m, c.n, c.k, is_gather(c.mode) ? c.n * gpus : c.n,
+               is_scatter(c.mode) ? c.k * gpus : c.k, c.chunks, c.swizzle ? "on" : "off", quantile(one.us, 0.5),
+               quantile(one.us, 0.1), quantile(one.us, 0.9), one.us.size(), one.sm_mhz, quantile(one.kernel_mhz, 0.5),
+               one.watt);
 }
 
 // The kernel of this folder against the library's.
