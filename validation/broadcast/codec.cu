@@ -18,6 +18,7 @@
 #include "harness.hpp"
 #include "provenance.hpp"
 #include "statistics.hpp"
+#include "weights.cuh"
 
 namespace {
 
@@ -26,16 +27,6 @@ constexpr int64_t kMost = 256 * kMib;  // plain bytes of a run
 constexpr int kLanes = 8;
 constexpr uint64_t kHoldNs = 10'000;  // of what is released second
 constexpr int kWarmUps = 2;
-
-__device__ float normal(uint64_t i, uint32_t seed) {
-  uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL + seed;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  x ^= x >> 31;
-  const float u = (float(uint32_t(x) >> 8) + 0.5f) / 16777216.0f;
-  const float v = float(uint32_t(x >> 32) >> 8) / 16777216.0f;
-  return 0.02f * sqrtf(-2 * logf(u)) * cosf(6.2831853f * v);  // as weights are
-}
 
 // `value_bytes` 4: fp32; 2: bf16, the upper half of it.
 __global__ void fill_weights(void* out, int64_t count, int value_bytes, uint32_t seed) {

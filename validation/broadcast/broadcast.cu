@@ -1,0 +1,299 @@
+// Times broadcasts along a chain of ranks, plain and compressed, whose chunks host threads forward: through peer
+// memory, and through the host's.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "broadcast_grid.hpp"
+#include "cuda_check.hpp"
+#include "evict_l2.hpp"
+#include "harness.hpp"
+#include "provenance.hpp"
+#include "statistics.hpp"
+#include "weights.cuh"
+
+namespace {
+
+constexpr int64_t kKib = 1024, kMib = 1024 * kKib;
+// Every run has the root's data begin elsewhere, so that data of the run before are wrong data.
+constexpr int64_t kShift = 64 * kKib;
+constexpr uint32_t kShifts = 8;
+constexpr int64_t kData = Chain::kMost + kShift * kShifts;
+constexpr int kCalls = 50, kCallsBefore = 10;
+
+__global__ void fill_weights(float* out, int64_t count) {
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x)
+    out[i] = normal(uint64_t(i), 1);
+}
+
+__global__ void count_wrong(const uint4* got, const uint4* right, int64_t count, unsigned long long* wrong) {
+  unsigned long long own = 0;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
+    const uint4 a = got[i], b = right[i];
+    own += (a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w) ? 1 : 0;
+  }
+  if (own > 0) atomicAdd(wrong, own);
+}
+
+void on_all(int gpus, const std::function<void(int)>& work) {
+  for (int g = 0; g < gpus; ++g) {
+    CUDA_CHECK(cudaSetDevice(g));
+    work(g);
+  }
+}
+
+void synchronise(int gpus) {
+  on_all(gpus, [](int) { CUDA_CHECK(cudaDeviceSynchronize()); });
+}
+
+using Codecs = std::map<int, std::unique_ptr<Codec>>;  // by rate
+
+class Bench {
+ public:
+  Bench(int gpus, int ranks, int sms, const Codecs& codecs) : chain(gpus, ranks), gpus_(gpus), sms_(sms), gpu_(gpus) {
+    on_all(gpus, [&](int g) {
+      Gpu& gpu = gpu_[size_t(g)];
+      CUDA_CHECK(cudaMalloc(&gpu.flush, kFlushBytes));
+      CUDA_CHECK(cudaMemset(gpu.flush, 0, kFlushBytes));
+      CUDA_CHECK(cudaMalloc(&gpu.wrong, sizeof(unsigned long long)));
+      // What every rank must have: the values themselves, or what they are after so many codings. Each GPU computes it,
+      // which also loads the codec's kernels. ZFP's blocks do not depend on each other, so neither chunks nor where the
+      // data begin matter.
+      char* coded = nullptr;
+      CUDA_CHECK(cudaMalloc(&coded, size_t(kData)));
+      gpu.right[{32, 0}] = buffer();
+      fill_weights<<<1024, 256>>>(reinterpret_cast<float*>(gpu.right[{32, 0}]), kData / 4);
+      for (const auto& [rate, codec] : codecs) {
+        const char* from = gpu.right[{32, 0}];
+        for (int passes = 1; passes < ranks; ++passes) {
+          char* to = buffer();
+          codec->compress(from, coded, kData, nullptr);
+          codec->decompress(coded, to, kData, nullptr);
+          gpu.right[{rate, passes}] = to;
+          from = to;
+        }
+      }
+      CUDA_CHECK(cudaDeviceSynchronize());
+      CUDA_CHECK(cudaFree(coded));
+    });
+  }
+
+  // The data must survive a coding, but not unchanged; otherwise the checks would prove nothing.
+  void check_codecs(const Codecs& codecs) {
+    for (const auto& [rate, codec] : codecs) {
+      const unsigned long long changed = wrong(0, gpu_[0].right[{32, 0}], gpu_[0].right[{rate, 1}], kData);
+      std::vector<float> before(1024), after(1024);
+      CUDA_CHECK(cudaMemcpy(before.data(), gpu_[0].right[{32, 0}], 4096, cudaMemcpyDeviceToHost));
+      CUDA_CHECK(cudaMemcpy(after.data(), gpu_[0].right[{rate, 1}], 4096, cudaMemcpyDeviceToHost));
+      double most = 0;
+      for (size_t i = 0; i < before.size(); ++i) most = std::max(most, double(std::fabs(before[i] - after[i])));
+      std::fprintf(stderr, "broadcast: rate %d loses %.4g of values of sigma 0.02\n", rate, most);
+      if (changed > 0 && most > 0 && (most < 0.02 || rate < 8)) continue;
+      std::fprintf(stderr, "broadcast: that is not what the codec should do\n");
+      std::exit(1);
+    }
+  }
+
+  void use_data(int64_t shift) { chain.set_data(gpu_[0].right[{32, 0}] + shift); }
+
+  // us; below 0 where a rank did not get what it must have.
+  double run(const Broadcast& b, const Codecs& codecs) {
+    const int64_t shift = kShift * (++runs_ % kShifts);
+    for (int r = 1; r < b.ranks; ++r) {
+      const RankMemory& m = chain.memory(r);
+      CUDA_CHECK(cudaSetDevice(m.gpu));
+      CUDA_CHECK(cudaMemsetAsync(m.plain, 0xff, size_t(b.bytes), nullptr));
+      if (b.rate < 32) CUDA_CHECK(cudaMemsetAsync(m.came, 0xff, size_t(b.bytes * b.rate / 32), nullptr));
+    }
+    on_all(gpus_, [&](int g) { launch_evict_l2(nullptr, gpu_[size_t(g)].flush, sms_); });
+    synchronise(gpus_);
+    const auto codec = codecs.find(b.rate);
+    use_data(shift);
+    const double us = chain.run(b, codec == codecs.end() ? nullptr : codec->second.get());
+    synchronise(gpus_);
+    for (int r = 1; r < b.ranks; ++r) {
+      const RankMemory& m = chain.memory(r);
+      const int passes = b.compression == Compression::off ? 0 : b.compression == Compression::root ? 1 : r;
+      const char* right = gpu_[size_t(m.gpu)].right[{b.rate, passes}] + shift;
+      const unsigned long long bad = wrong(m.gpu, m.plain, right, b.bytes);
+      if (bad == 0) continue;
+      std::fprintf(stderr, "broadcast: rank %d of %d: %llu of %lld vectors are wrong (%s, %s, rate %d, %d chunks)\n", r,
+                   b.ranks, bad, static_cast<long long>(b.bytes / 16), kLinkNames[size_t(b.link)].c_str(),
+                   kCompressionNames[size_t(b.compression)].c_str(), b.rate, b.chunks);
+      return -1;
+    }
+    return us;
+  }
+
+  Chain chain;
+
+ private:
+  struct Gpu {
+    uint4* flush = nullptr;
+    unsigned long long* wrong = nullptr;
+    std::map<std::pair<int, int>, char*> right;  // by rate and number of codings
+  };
+
+  static char* buffer() {
+    char* memory = nullptr;
+    CUDA_CHECK(cudaMalloc(&memory, size_t(kData)));
+    return memory;
+  }
+
+  unsigned long long wrong(int gpu, const char* got, const char* right, int64_t bytes) {
+    CUDA_CHECK(cudaSetDevice(gpu));
+    unsigned long long* const count = gpu_[size_t(gpu)].wrong;
+    unsigned long long bad = 0;
+    CUDA_CHECK(cudaMemset(count, 0, sizeof bad));
+    count_wrong<<<sms_ * 8, 256>>>(reinterpret_cast<const uint4*>(got), reinterpret_cast<const uint4*>(right),
+                                   bytes / 16, count);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaMemcpy(&bad, count, sizeof bad, cudaMemcpyDeviceToHost));
+    return bad;
+  }
+
+  int gpus_, sms_;
+  uint32_t runs_ = 0;
+  std::vector<Gpu> gpu_;
+};
+
+std::FILE* open_file(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    std::perror(path.c_str());
+    std::exit(2);
+  }
+  return file;
+}
+
+// One step at a time, of a rank that does nothing else: us of the host's call, and from the call until the host has
+// seen the end.
+void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, int gpus, const std::string& command) {
+  std::FILE* file = open_file(path);
+  std::fprintf(file, "# moire-broadcast-facts 1\n");
+  write_provenance(file, gpus, command);
+  std::fprintf(file,
+               "# us, medians of %d calls: the host's call, and from the call until the host has seen the end. bytes: "
+               "plain ones of the step; send: from rank 0 to rank 1, of bytes / ratio\n"
+               "step,link,ratio,bytes,call_us,known_us,known_p10_us,known_p90_us\n",
+               kCalls);
+  CUDA_CHECK(cudaSetDevice(0));
+  bench.use_data(0);
+  Stream& stream = bench.chain.stream(0);
+  const auto measure = [&](const char* name, const Broadcast& b, Action action, Codec* codec) {
+    std::vector<double> call, known;
+    for (int i = 0; i < kCallsBefore + kCalls; ++i) {
+      const double begin = now_seconds();
+      stream.enqueue(b, {action, 0}, codec);
+      const double called = now_seconds();
+      while (!stream.idle()) {
+      }
+      if (i < kCallsBefore) continue;
+      call.push_back((called - begin) * 1e6);
+      known.push_back((now_seconds() - begin) * 1e6);
+    }
+    std::fprintf(file, "%s,%s,%d,%lld,%.2f,%.2f,%.2f,%.2f\n", name,
+                 codec == nullptr ? kLinkNames[size_t(b.link)].c_str() : "", 32 / b.rate,
+                 static_cast<long long>(b.bytes), quantile(call, 0.5), quantile(known, 0.5), quantile(known, 0.1),
+                 quantile(known, 0.9));
+  };
+  for (const int64_t bytes : {64 * kKib, kMib, 16 * kMib, 64 * kMib}) {
+    Broadcast b;
+    b.bytes = bytes;
+    for (const Link link : {Link::peer, Link::host}) {
+      b.link = link;
+      b.rate = 32;
+      measure("send", b, Action::send_plain, nullptr);
+    }
+    for (const auto& [rate, codec] : codecs) {
+      b.rate = rate;
+      measure("compress", b, Action::compress, codec.get());
+      const RankMemory& m = bench.chain.memory(0);
+      CUDA_CHECK(cudaMemcpy(m.came, m.coded, size_t(bytes * rate / 32), cudaMemcpyDeviceToDevice));
+      CUDA_CHECK(cudaDeviceSynchronize());
+      measure("decompress", b, Action::decompress, codec.get());
+    }
+  }
+  std::fclose(file);
+}
+
+void write_row(std::FILE* file, const Case& c, int gpus, const std::vector<double>& us) {
+  const Broadcast& b = c.broadcast;
+  std::fprintf(file, "%s,%s,%d,%d,%lld,%d,%d,%s,%d,%.2f,%.2f,%.2f,%zu\n", kLinkNames[size_t(b.link)].c_str(),
+               kCompressionNames[size_t(b.compression)].c_str(), 32 / b.rate, b.ranks, static_cast<long long>(b.bytes),
+               b.chunks, b.streams, c.use.c_str(), std::min(gpus, b.ranks), quantile(us, 0.5), quantile(us, 0.1),
+               quantile(us, 0.9), us.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string command = "broadcast_measure";
+  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  Collector c(argc, argv, "broadcast", 0);
+  if (c.gpus() < 2) {
+    std::fprintf(stderr, "broadcast: it needs two GPUs with peer access\n");
+    return 1;
+  }
+  const std::vector<Case> cases = read_grid(c.option("--grid", ""), c.option("--use", ""), c.gpus());
+  const int rounds = std::atoi(c.option("--rounds", "15").c_str());
+  const double limit = std::atof(c.option("--seconds", "100").c_str());
+  const std::string facts = c.option("--facts", "");
+  int ranks = 2;
+  Codecs codecs;
+  for (const Case& one : cases) ranks = std::max(ranks, one.broadcast.ranks);
+  for (const int rate : {4, 8, 16})
+    if (std::unique_ptr<Codec> codec = make_zfp(rate)) codecs[rate] = std::move(codec);
+  if (codecs.empty()) {
+    std::fprintf(stderr, "broadcast: built without a codec; -DZFP_SOURCE=DIR would be right\n");
+    return 1;
+  }
+  Bench bench(c.gpus(), ranks, c.sms(), codecs);
+  bench.check_codecs(codecs);
+  if (!facts.empty()) write_facts(facts, bench, codecs, c.gpus(), command);
+
+  // Every round visits all cases in another order, so that a drift of clocks meets all alike. The first one does not
+  // count.
+  std::vector<std::vector<double>> us(cases.size());
+  std::vector<bool> failed(cases.size());
+  std::vector<size_t> order(cases.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::mt19937 random(1);
+  const double began = now_seconds();
+  bool over = false;
+  for (int round = 0; round <= rounds && !over; ++round) {
+    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    for (const size_t i : order) {
+      over = round > 0 && now_seconds() - began > limit;
+      if (over) break;
+      if (failed[i]) continue;
+      const double one = bench.run(cases[i].broadcast, codecs);
+      failed[i] = one < 0;
+      if (round > 0) us[i].push_back(one);
+    }
+    if (over) std::fprintf(stderr, "broadcast: round %d of %d: --seconds %g are over\n", round, rounds, limit);
+    if (round == 0)
+      std::fprintf(stderr, "broadcast: %td of %zu cases give right results; a round takes %.1f s\n",
+                   std::count(failed.begin(), failed.end(), false), cases.size(), now_seconds() - began);
+  }
+  std::FILE* file = c.file();
+  std::fprintf(file, "# moire-broadcast 1\n");
+  write_provenance(file, c.gpus(), command);
+  std::fprintf(
+      file,
+      "# columns: link peer: copies into the peer's memory, host: each chunk into pinned memory of the host and "
+      "out of it; compression as Moire's chunked_broadcast; ratio of ZFP, 32 / bits of a value; gpus: rank r is "
+      "on GPU r modulo gpus; time_us median, p10_us and p90_us of the repetitions, on the host's clock: from the "
+      "moment at which all ranks' threads may begin until the last has seen the end of its work\n"
+      "# data: fp32, normal, sigma 0.02; the L2 holds nothing of them before; every rank's result is compared "
+      "bit for bit after every run\n"
+      "%s,gpus,time_us,p10_us,p90_us,repetitions\n",
+      kGridColumns);
+  for (size_t i = 0; i < cases.size(); ++i)
+    if (!failed[i] && !us[i].empty()) write_row(file, cases[i], c.gpus(), us[i]);
+  return std::count(failed.begin(), failed.end(), true) == 0 ? 0 : 1;
+}

@@ -1,0 +1,18 @@
+// Which broadcasts to measure, from a CSV file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chain.hpp"
+
+struct Case {
+  Broadcast broadcast;
+  std::string use;  // test, or calibration of the link through the host
+};
+
+inline constexpr const char* kGridColumns = "link,compression,ratio,ranks,bytes,chunks,streams,use";
+
+// Cases of `use` ("": all) that `gpus` can run, where the first and the last rank may share a GPU. Prints every error
+// as file:line: what is wrong, and ends the program with status 2 if there was one.
+std::vector<Case> read_grid(const std::string& path, const std::string& use, int gpus);
