@@ -28,6 +28,7 @@ struct WorkgroupSpan {
   Time end;
   // Of a work phase, or of a delay that replays one:
   bool work = false;
+  bool loads = false;        // loads or computes; otherwise it only stores
   bool posted = false;       // runs concurrently with the workgroup's next phases
   Rank peer = 0;             // destination of its stores
   Bytes peer_bytes{};        // bytes stored to the peer, without those stored to its own memory

@@ -38,7 +38,8 @@ class FusedOperator : public Operator {
   void enqueue(const std::vector<cudaStream_t>& streams) override {
     for (int r = 0; r < gpus(); ++r) {
       CUDA_CHECK(cudaSetDevice(r));
-      if (case_.mode == Mode::ag_copy || case_.mode == Mode::copies) pull(r, streams[size_t(r)]);
+      if (case_.mode == Mode::ag_copy) pull_beside(r, streams[size_t(r)]);
+      if (case_.mode == Mode::copies) pull(r, streams[size_t(r)]);
       if (case_.mode != Mode::copies && case_.mode != Mode::reduce)
         launch_gemm(way(), recorder_ != nullptr, arguments_[size_t(r)], workgroups(), streams[size_t(r)]);
       if (way() == Way::store) launch_reduce(reduction(r), kReducers, streams[size_t(r)]);
@@ -56,7 +57,7 @@ class FusedOperator : public Operator {
 
   moire_record::Kernel description() const override {
     moire_record::Kernel kernel;
-    kernel.name = kModeNames[size_t(case_.mode)];
+    kernel.name = to_owners() ? "gemm_reduce_scatter" : way() == Way::gather ? "all_gather_gemm" : "gemm";
     describe_gemm(way(), kernel);
     return kernel;
   }
@@ -79,9 +80,10 @@ class FusedOperator : public Operator {
     }
   }
 
+  bool to_owners() const { return way() == Way::store || way() == Way::add; }
+
   GemmArguments arguments(int rank) const {
     const FusedMemory::Gpu& own = memory_.of(rank);
-    const bool to_owners = way() == Way::store || way() == Way::add;
     GemmArguments args{};
     args.a = tensor_map(a(rank), case_.m, case_.k, case_.k, kTileRows, kTileDepth);
     args.b = tensor_map(b(rank), case_.n, case_.k, case_.k, kTileColumns, kTileDepth);
@@ -92,16 +94,16 @@ class FusedOperator : public Operator {
     args.ranks = gpus();
     args.block_rows = block_rows();
     args.store_rows = 64;
-    while (to_owners && args.block_rows % args.store_rows != 0) args.store_rows /= 2;
+    while (to_owners() && args.block_rows % args.store_rows != 0) args.store_rows /= 2;
     // Scattered: the next rank's rows first, the own last. Gathered: the own first, then in the order of arrival.
-    const int begin_at = !case_.swizzle ? 0 : to_owners ? (rank + 1) % gpus() : way() == Way::gather ? rank : 0;
+    const int begin_at = !case_.swizzle ? 0 : to_owners() ? (rank + 1) % gpus() : way() == Way::gather ? rank : 0;
     args.order = tile_order(case_.m, case_.n, gpus(), begin_at);
     if (way() == Way::local) args.order = tile_order(case_.m, case_.n, 1, 0);
     const int64_t share = int64_t{args.block_rows} * case_.n;
-    if (!to_owners) args.c[0] = tensor_map(c(rank), case_.m, case_.n, case_.n, args.store_rows, 64);
+    if (!to_owners()) args.c[0] = tensor_map(c(rank), case_.m, case_.n, case_.n, args.store_rows, 64);
     for (int p = 0; p < gpus(); ++p) {
       const FusedMemory::Gpu& owner = memory_.of(p);
-      if (to_owners) {
+      if (to_owners()) {
         const __nv_bfloat16* rows = way() == Way::store ? owner.parts + rank * share : owner.out;
         args.c[p] = tensor_map(rows, args.block_rows, case_.n, case_.n, args.store_rows, 64);
       }
@@ -129,28 +131,31 @@ class FusedOperator : public Operator {
     return {own.parts, own.out, own.counters, case_.n, rank, gpus(), gemm.block_rows, gemm.order, own.gave_up};
   }
 
-  // The rows of the next rank first, around the ring, on one stream; a flag behind each chunk.
+  // On a second stream, which begins when the first one gets here.
+  void pull_beside(int rank, cudaStream_t stream) {
+    const FusedMemory::Gpu& own = memory_.of(rank);
+    CUDA_CHECK(cudaEventRecord(own.begin, stream));
+    CUDA_CHECK(cudaStreamWaitEvent(own.copies, own.begin, 0));
+    pull(rank, own.copies);
+  }
+
+  // The rows of the next rank first, around the ring, with a flag behind each chunk.
   void pull(int rank, cudaStream_t stream) {
     using Write = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
     static const auto write = reinterpret_cast<Write>(driver_function("cuStreamWriteValue32", 12000));
     const FusedMemory::Gpu& own = memory_.of(rank);
-    CUDA_CHECK(cudaEventRecord(own.begin, stream));
-    CUDA_CHECK(cudaStreamWaitEvent(own.copies, own.begin, 0));
     const int64_t elements = int64_t{block_rows() / case_.chunks} * case_.k;
     for (int p = 1; p < gpus(); ++p) {
       const int peer = (rank + p) % gpus();
       for (int chunk = peer * case_.chunks; chunk < (peer + 1) * case_.chunks; ++chunk) {
         CUDA_CHECK(cudaMemcpyPeerAsync(a(rank) + chunk * elements, rank, a(peer) + chunk * elements, peer,
-                                       size_t(elements) * 2, own.copies));
-        const CUresult status = write(own.copies, reinterpret_cast<CUdeviceptr>(own.flags + chunk), 1, 0);
+                                       size_t(elements) * 2, stream));
+        const CUresult status = write(stream, reinterpret_cast<CUdeviceptr>(own.flags + chunk), 1, 0);
         if (status == CUDA_SUCCESS) continue;
         std::fprintf(stderr, "cuStreamWriteValue32: status %d\n", static_cast<int>(status));
         std::exit(1);
       }
     }
-    if (case_.mode != Mode::copies) return;
-    CUDA_CHECK(cudaEventRecord(own.end, own.copies));
-    CUDA_CHECK(cudaStreamWaitEvent(stream, own.end, 0));
   }
 
   std::vector<GemmArguments> arguments_;

@@ -9,6 +9,7 @@ using moire_record::Unit;
 constexpr int kStages = 4;
 constexpr int kConsumers = 2;  // warpgroups, 64 rows of a tile each; the third one loads
 constexpr int kBlock = 128 * (kConsumers + 1);
+constexpr int kReduceThreads = 512;
 constexpr int kHalfRows = kTileRows / kConsumers;
 constexpr uint32_t kStageA = kTileRows * kTileDepth * 2, kStageB = kTileColumns * kTileDepth * 2;
 constexpr int kStoreColumns = 64;  // rows of 128 bytes, swizzled
@@ -279,13 +280,15 @@ __global__ void __launch_bounds__(kBlock, 1) gemm_kernel(const __grid_constant__
   args.clock[1] = global_ns() - began;
 }
 
-// The own tiles, in the order in which peers make them; 256 columns are 32 pieces of 16 bytes, 8 rows at a time.
-__global__ void __launch_bounds__(kThreads) reduce_kernel(ReduceArguments args) {
-  constexpr int kUnroll = 4, kRows = kThreads / 32;
+// The own tiles, in the order in which peers make them. A line of 256 columns is 32 pieces of 16 bytes; a thread loads
+// a piece from every source before it adds them up.
+__global__ void __launch_bounds__(kReduceThreads) reduce_kernel(ReduceArguments args) {
+  constexpr int kLines = kReduceThreads / 32;
   __shared__ bool waits;
   if (threadIdx.x == 0) waits = true;
   const int first_row = args.rank * args.block_rows, first = first_row / kTileRows;
   const int rows = (first_row + args.block_rows - 1) / kTileRows - first + 1;
+  const int64_t share = int64_t{args.block_rows} * args.n;
   for (int number = int(blockIdx.x); number < rows * args.order.columns; number += int(gridDim.x)) {
     const TileAt in = TileOrder::in_segment(number, rows, args.order.columns);
     const int row = first + in.row;
@@ -296,31 +299,25 @@ __global__ void __launch_bounds__(kThreads) reduce_kernel(ReduceArguments args) 
     const int begin = max(row * kTileRows, first_row) - first_row;
     const int end = min((row + 1) * kTileRows, first_row + args.block_rows) - first_row;
     const int column = in.column * kTileColumns + int(threadIdx.x) % 32 * 8;
-    for (int line = begin + int(threadIdx.x) / 32; line < end; line += kRows * kUnroll) {
-      float sum[kUnroll][8] = {};
-      for (int source = 0; source < args.ranks; ++source) {
-        uint4 piece[kUnroll] = {};
+    for (int line = begin + int(threadIdx.x) / 32; line < end; line += kLines) {
+      const int64_t at = int64_t{line} * args.n + column;
+      uint4 piece[kMaxRanks];
+      float sum[8] = {};
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u)
-          if (line + u * kRows < end)
-            piece[u] = __ldcg(reinterpret_cast<const uint4*>(
-                args.parts + (int64_t{source} * args.block_rows + line + u * kRows) * args.n + column));
+      for (int source = 0; source < kMaxRanks; ++source)
+        piece[source] = source < args.ranks ? __ldcg(reinterpret_cast<const uint4*>(args.parts + source * share + at))
+                                            : make_uint4(0, 0, 0, 0);
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
-          const uint32_t words[] = {piece[u].x, piece[u].y, piece[u].z, piece[u].w};
+      for (int source = 0; source < kMaxRanks; ++source) {
+        const uint32_t words[] = {piece[source].x, piece[source].y, piece[source].z, piece[source].w};
 #pragma unroll
-          for (int w = 0; w < 4; ++w) {
-            sum[u][2 * w] += __uint_as_float(words[w] << 16);
-            sum[u][2 * w + 1] += __uint_as_float(words[w] & 0xffff0000U);
-          }
+        for (int w = 0; w < 4; ++w) {
+          sum[2 * w] += __uint_as_float(words[w] << 16);
+          sum[2 * w + 1] += __uint_as_float(words[w] & 0xffff0000U);
         }
       }
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u)
-        if (line + u * kRows < end)
-          *reinterpret_cast<uint4*>(args.out + int64_t(line + u * kRows) * args.n + column) =
-              make_uint4(pair(sum[u][0], sum[u][1]), pair(sum[u][2], sum[u][3]), pair(sum[u][4], sum[u][5]),
-                         pair(sum[u][6], sum[u][7]));
+      *reinterpret_cast<uint4*>(args.out + at) =
+          make_uint4(pair(sum[0], sum[1]), pair(sum[2], sum[3]), pair(sum[4], sum[5]), pair(sum[6], sum[7]));
     }
   }
 }
@@ -364,6 +361,6 @@ void describe_gemm(Way way, moire_record::Kernel& kernel) {
 }
 
 void launch_reduce(const ReduceArguments& arguments, int workgroups, cudaStream_t stream) {
-  reduce_kernel<<<workgroups, kThreads, 0, stream>>>(arguments);
+  reduce_kernel<<<workgroups, kReduceThreads, 0, stream>>>(arguments);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -115,21 +115,23 @@ void write_header(Collector& c, const std::string& command) {
                Gemm::version().c_str(), nccl_version().c_str());
   std::fprintf(
       file,
-      "# columns: m, n, k of the GEMM of one GPU; whole_n, whole_k of the product over all ranks; chunks of a rank's "
-      "rows "
-      "of A; time_us median, p10_us and "
-      "p90_us of the repetitions, of the slowest GPU, from the common start; sm_mhz NVML, lowest GPU, in one "
-      "run; kernel_mhz cycles of one SM over the time of the GEMM kernel, median, 0: a library's kernel; "
-      "power_w highest GPU\n"
+      "# columns: m, n, k of the GEMM of one GPU; whole_n, whole_k of the product over all ranks; share a rank's "
+      "rows of A or of the result; chunks of a rank's rows of A; time_us median, p10_us and p90_us of the repetitions, "
+      "of the slowest GPU, from the common start; sm_mhz NVML, lowest GPU, in one run; kernel_mhz cycles of one SM "
+      "over "
+      "the time of the GEMM kernel, median, 0: a library's kernel; power_w highest GPU\n"
       "# gemm: C[m][n] = A[m][k] B[n][k], bf16, fp32 sums; the L2 holds nothing of them before\n"
-      "mode,ranks,m,n,k,whole_n,whole_k,chunks,swizzle,time_us,p10_us,p90_us,repetitions,sm_mhz,kernel_mhz,power_w\n");
+      "mode,ranks,m,n,k,whole_n,whole_k,share,chunks,swizzle,time_us,p10_us,p90_us,repetitions,sm_mhz,kernel_mhz,"
+      "power_w\n");
 }
 
 void write_row(std::FILE* file, const Measured& one, int gpus) {
   const Case& c = one.op->what();
-  std::fprintf(file, "%s,%d,%d,%d,%d,%d,%d,%d,%s,%.2f,%.2f,%.2f,%zu,%.0f,%.0f,%.0f\n",
-               kModeNames[size_t(c.mode)].c_str(), gpus, c.m, c.n, c.k, is_gather(c.mode) ? c.n * gpus : c.n,
-               is_scatter(c.mode) ? c.k * gpus : c.k, c.chunks, c.swizzle ? "on" : "off", quantile(one.us, 0.5),
+  const bool gathers = is_gather(c.mode), scatters = is_scatter(c.mode);
+  const long long share = 2LL * c.m / gpus * (gathers ? c.k : scatters ? c.n : 0);
+  std::fprintf(file, "%s,%d,%d,%d,%d,%d,%d,%lld B,%d,%s,%.2f,%.2f,%.2f,%zu,%.0f,%.0f,%.0f\n",
+               kModeNames[size_t(c.mode)].c_str(), gpus, c.m, c.n, c.k, gathers ? c.n * gpus : c.n,
+               scatters ? c.k * gpus : c.k, share, c.chunks, c.swizzle ? "on" : "off", quantile(one.us, 0.5),
                quantile(one.us, 0.1), quantile(one.us, 0.9), one.us.size(), one.sm_mhz, quantile(one.kernel_mhz, 0.5),
                one.watt);
 }

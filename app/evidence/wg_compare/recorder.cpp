@@ -32,6 +32,7 @@ void Recorder::work(Kernel& kernel, const program::WorkgroupSpan& span) {
     tasks[open.task].end = span.end;
     return;
   }
+  if (!span.loads) return;  // stores of a task that go elsewhere
   open = begun;
   tasks.push_back({span.rank, span.workgroup, span.cu, span.begin, span.end});
 }

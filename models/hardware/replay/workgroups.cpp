@@ -456,6 +456,8 @@ void Replay::end_phase(std::uint32_t id, Time at) {
   }
   span.work = work;
   if (work) {
+    const program::PhaseShape& shape = run.kernel->shapes[wg.shape];
+    span.loads = shape.read > 0 || shape.peer_read > 0 || shape.flop > 0;
     span.posted = wg.posted_by != UINT32_MAX;
     span.peer = wg.peer;
     span.peer_bytes = Bytes{wg.peer_bytes};

@@ -200,7 +200,7 @@ GemmLaunch launch_of(const GemmSpec& spec, const machine::GpuSpec& gpu, const li
   launch.start_up = library.start_up;
   launch.store_beside = library.store_beside;
 
-  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, gpu, library);
+  const Traffic traffic = gemm_traffic(shape, launch.kernel, resident, spec.row_blocks, gpu, library);
   const libraries::TileSpec& tile = launch.kernel.tile;
   program::PhaseShape& loop = launch.main_loop;
   loop.name = "tile";

@@ -23,7 +23,9 @@ struct GemmSpec {
   std::optional<std::int64_t> split_k{};
   std::optional<libraries::Schedule> schedule{};
   std::optional<std::int64_t> cus{};
-  std::int64_t places_per_cu = 1;  // not a key: set by operators that need so many workgroups per CU
+  // Not keys, but set by operators:
+  std::int64_t places_per_cu = 1;  // workgroups needed per CU
+  std::int64_t row_blocks = 1;     // blocks of rows whose tiles follow one another, block by block
   static void describe(config::Describer<GemmSpec>& d);
 };
 

@@ -44,11 +44,12 @@ double loaded(const Side& outer, const Side& inner, const TileGrid& grid, double
 
 }  // namespace
 
-Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident,
+Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t blocks,
                      const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library) {
   const TileGrid grid(shape, kernel);
   const double k_bytes = real(shape.k) * shape.element;
-  const Side rows{real(shape.m), real(kernel.tile.m), real(grid.rows)};
+  const double parts = real(std::clamp<std::int64_t>(blocks, 1, grid.rows));
+  const Side rows{real(shape.m) / parts, real(kernel.tile.m), std::ceil(real(grid.rows) / parts)};  // of a block
   const Side columns{real(shape.n), real(kernel.tile.n), real(grid.columns)};
   const double wave = std::max(1., real(resident) / real(grid.parts));  // tiles of one part of k at once
   const double apart = std::min(real(library.k_spread) * shape.element, k_bytes / real(grid.parts));
@@ -56,14 +57,19 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   traffic.requested = (real(shape.m) * real(grid.columns) / real(kernel.cluster.n) +
                        real(shape.n) * real(grid.rows) / real(kernel.cluster.m)) *
                       k_bytes;
-  const double along_m = loaded(columns, rows, grid, wave, traffic.requested, k_bytes, apart, gpu, library);
-  const double along_n = loaded(rows, columns, grid, wave, traffic.requested, k_bytes, apart, gpu, library);
+  const double requested = traffic.requested / parts;
+  const double along_m = loaded(columns, rows, grid, wave, requested, k_bytes, apart, gpu, library);
+  const double along_n = loaded(rows, columns, grid, wave, requested, k_bytes, apart, gpu, library);
   // Clusters proceed in the direction in which they are longer; kernels without clusters in the one that loads less.
   if (kernel.cluster_size() == 1) {
     traffic.loaded = std::min(along_m, along_n);
   } else {
     traffic.loaded = kernel.cluster.m > 1 ? along_m : along_n;
   }
+  // What the cache still holds of B when the next block begins is not loaded again.
+  const double b = columns.size * k_bytes, block = b + rows.size * k_bytes;
+  const double kept = b * memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{block});
+  traffic.loaded = parts * traffic.loaded - (parts - 1) * std::min(kept, traffic.loaded);
   return traffic;
 }
 

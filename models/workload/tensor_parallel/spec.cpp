@@ -272,6 +272,7 @@ FusedLaunch fused_launch(const TensorParallelSpec& spec, const GemmSpec& own, co
                          std::int64_t taken) {
   GemmSpec whole = own;
   whole.split_k = 1;
+  whole.row_blocks = build.ranks();
   const libraries::GemmLibrarySpec& library = build.system.software.gemm;
   kernel::GemmLaunch gemm = launch_of(whole, build.gpu(), library, build.cus());
   const kernel::TileGrid grid({whole.m, whole.n, whole.k, builder::bytes_of(whole.dtype)}, gemm.kernel);
