@@ -147,6 +147,8 @@ struct Kernel {
   std::vector<PhaseShape> shapes;
   std::shared_ptr<const KernelBody> body;
   RankSet ranks{};
+  // In a stream of a host thread (Queue::by_host): one call enqueues this kernel together with the operation before it.
+  bool together = false;
 };
 
 // One copy: by a DMA engine, to a peer that stores reach or within the rank; else by the NICs, told by a host thread.

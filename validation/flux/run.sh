@@ -5,9 +5,9 @@
 #   *.wgtrace.csv                traces of the tiles of some cases
 #   flux.measurements.csv        what such kernels are made of: l2_beside_peer, peer_epilogue, store_flag
 #   flux_symm_mem.csv            PyTorch's fused operators at the same shapes, two ranks or more
-# Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--modes MODE,...] OUT
+# Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--modes MODE,...] [--grid FILE] OUT
 #   parts: cases, traces, micro, symm_mem; --rounds, --seconds: repetitions of the cases (17), and when to stop them (200 s);
-#   --modes: of grid.csv (default: all)
+#   --modes: of the grid (default: all); --grid: cases (grid.csv beside this script)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 gpus=2
@@ -15,9 +15,10 @@ build=build/validation
 rounds=17
 seconds=200
 modes=
+grid=$here/grid.csv
 only=cases,traces,micro,symm_mem
 . "$here/../common/measuring.sh"
-options "" "modes" "$@"
+options "" "modes grid" "$@"
 need nvcc cmake nvidia-smi python3
 build_programs flux_measure microbench_l2_beside_peer microbench_peer_epilogue microbench_store_flag
 
@@ -26,7 +27,7 @@ if wanted cases; then
   more=
   wanted traces && more="--traces $out"
   # shellcheck disable=SC2086  # two words or none
-  run cases $((seconds + 120)) "$out/flux.csv" flux_measure --grid "$here/grid.csv" --rounds "$rounds" \
+  run cases $((seconds + 120)) "$out/flux.csv" flux_measure --grid "$grid" --rounds "$rounds" \
     --seconds "$seconds" --modes "$modes" $more
 fi
 if wanted micro; then

@@ -119,7 +119,9 @@ void read_differences(const ValidationSpec& spec, const Node& tree, std::vector<
     Validation::Difference made{one.name,
                                 group_number(out, one.of, node, "of", diagnostics),
                                 group_number(out, one.against, node, "against", diagnostics),
+                                {},
                                 {}};
+    if (one.less) made.less = group_number(out, *one.less, node, "less", diagnostics);
     if (made.of == made.against && one.of == one.against)
       diagnostics.error(node.place, "'of' and 'against' are the same group", "compare two different groups");
     take_name(one.name, node, names, diagnostics);
@@ -184,23 +186,36 @@ void read_fits(const Node& tree, Validation& out, Diagnostics& diagnostics) {
   }
 }
 
-std::optional<double> reduction(const std::optional<double>& of, const std::optional<double>& against) {
-  if (!of || !against || *against == 0) return std::nullopt;
-  return 100 * (1 - *of / *against);
+std::optional<double> reduction(const std::optional<double>& of, const std::optional<double>& against,
+                                const std::optional<double>& less) {
+  if (!of || !against || !less || *against == *less) return std::nullopt;
+  return 100 * (*against - *of) / (*against - *less);
+}
+
+const Case* same_case(const GroupResult& group, const Case& one) {
+  const auto found = std::find_if(group.cases.begin(), group.cases.end(), [&one](const Case& candidate) {
+    return candidate.name == one.name && candidate.unit == one.unit;
+  });
+  return found == group.cases.end() ? nullptr : &*found;
 }
 
 // The reduction of one group against another, measured and simulated.
-GroupResult difference(const Validation::Difference& spec, const GroupResult& of, const GroupResult& against) {
+GroupResult difference(const Validation::Difference& spec, const std::vector<GroupResult>& groups) {
+  const GroupResult &of = groups[spec.of], &against = groups[spec.against];
+  const GroupResult* const less = spec.less ? &groups[*spec.less] : nullptr;
   GroupResult result;
   result.name = spec.name;
   result.kind = "difference";
   result.about = fmt::format("reduction of {} against {}", of.name, against.name);
+  if (less != nullptr) result.about += fmt::format(", each less {}", less->name);
   result.error_unit = "points";
   for (const Case& one : of.cases) {
-    const auto other = std::find_if(against.cases.begin(), against.cases.end(), [&one](const Case& candidate) {
-      return candidate.name == one.name && candidate.unit == one.unit;
-    });
-    const auto simulated = other == against.cases.end() ? std::nullopt : reduction(one.simulated, other->simulated);
+    Case nothing;
+    nothing.measured = nothing.expected = 0;
+    const Case* const other = same_case(against, one);
+    const Case* const base = less == nullptr ? &nothing : same_case(*less, one);
+    const bool there = other != nullptr && base != nullptr;
+    const auto simulated = there ? reduction(one.simulated, other->simulated, base->simulated) : std::nullopt;
     if (!simulated) {
       result.left_out.push_back(one.name);
       continue;
@@ -211,8 +226,8 @@ GroupResult difference(const Validation::Difference& spec, const GroupResult& of
     made.unit = "%";
     made.in_points = true;
     made.simulated = *simulated;
-    made.measured = reduction(one.measured, other->measured);
-    made.expected = reduction(one.expected, other->expected);
+    made.measured = reduction(one.measured, other->measured, base->measured);
+    made.expected = reduction(one.expected, other->expected, base->expected);
     result.cases.push_back(std::move(made));
   }
   result.summarise();
@@ -275,6 +290,11 @@ void DifferenceSpec::describe(config::Describer<DifferenceSpec>& d) {
   d.field("of", &DifferenceSpec::of, "Group that is expected to be smaller").example("fused");
   d.field("against", &DifferenceSpec::against, "Group with which it is compared; cases are matched by name")
       .example("bulk");
+  d.field("less", &DifferenceSpec::less,
+          "Group whose values are subtracted from those of both, such as the computation alone: the reduction is then "
+          "one of the exposed communication (overlap efficiency)")
+      .example("product alone")
+      .optional();
   d.field("limits", &DifferenceSpec::limits,
           "Limit on the difference between simulated and measured reduction, in percentage points")
       .example("{mean: 4 points}")
@@ -399,7 +419,7 @@ ValidationResult run_validation(const Validation& validation, std::size_t at_onc
   result.unused_expected = add_expectations(validation.expected, result.groups);
   for (GroupResult& group : result.groups) group.summarise();
   for (const Validation::Difference& spec : validation.differences)
-    result.groups.push_back(difference(spec, result.groups[spec.of], result.groups[spec.against]));
+    result.groups.push_back(difference(spec, result.groups));
   for (const Speedup& spec : validation.speedups) result.groups.push_back(speedup(spec, result.groups));
   for (const Effect& spec : validation.effects) result.groups.push_back(effect(spec, result.groups[spec.of]));
   result.overall = overall(result.groups);

@@ -26,6 +26,7 @@ struct DifferenceSpec {
   std::string name;
   std::string of;
   std::string against;
+  std::optional<std::string> less;
   LimitsSpec limits;
   static void describe(config::Describer<DifferenceSpec>& d);
 };
@@ -52,6 +53,7 @@ struct Validation {
   struct Difference {
     std::string name;
     std::size_t of = 0, against = 0;  // numbers of the groups
+    std::optional<std::size_t> less;  // the group whose values are subtracted from those of both
     Limits limits;
   };
   std::string name;  // of the file, without folder and extension

@@ -56,7 +56,7 @@ Validation of(std::vector<Value> fused, std::vector<Value> bulk) {
 TEST(Validation, DifferenceIsInPointsOfPercent) {
   Validation validation =
       of({{"a", 60, 66}, {"only fused", 1, 1}, {"b", 90, 80}}, {{"b", 100, 100}, {"a", 100, 110}, {"only bulk", 1, 1}});
-  validation.differences.push_back({"reduction", 0, 1, {}});
+  validation.differences.push_back({"reduction", 0, 1, {}, {}});
   validation.differences[0].limits.mean = 4;
   config::Diagnostics diagnostics;
   const ValidationResult result = run_validation(validation, 1, diagnostics);

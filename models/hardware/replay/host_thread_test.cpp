@@ -86,6 +86,9 @@ TEST(HostThread, WhatItComesToIsEnqueuedThen) {
   EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 1 + 10));
   program.queues[1].by_host = true;
   EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 2 + 3 + 10));
+  // A call that enqueues both: the start of the second passes beside the first.
+  std::get<program::Kernel>(program.queues[1].operations[1]).together = true;
+  EXPECT_EQ(run(system, program).end, micro(2 + 3 + 10 + 1 + 10));
   // Two streams are one thread's: the second kernel is enqueued behind the first.
   program.queues = {queue("main", {}), queue("main.one", {busy("a")}), queue("main.two", {busy("b")})};
   for (const int stream : {1, 2}) {
@@ -113,6 +116,9 @@ TEST(HostThread, ACopyInsideTheNodeIsAnEngines) {
   program.queues[1].stream_of = 0;
   program.queues[1].by_host = true;
   EXPECT_EQ(run(system, program).end, micro(2 + 10 + 10));
+  // Its command was measured between two events, which the thread does not record.
+  system.node.gpu.host.event_pair = micro(4);
+  EXPECT_EQ(run(system, program).end, micro(2 + 10 - 4 + 10));
 }
 
 }  // namespace

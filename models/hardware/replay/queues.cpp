@@ -109,6 +109,15 @@ std::vector<Time> Replay::enqueued_by(Rank rank) const {
   return enqueued;
 }
 
+namespace {
+
+bool comes_with_last(const program::Operation& operation) {
+  const auto* kernel = std::get_if<program::Kernel>(&operation);
+  return kernel != nullptr && kernel->together;
+}
+
+}  // namespace
+
 // An operation starts when it is enqueued and its queue has reached it.
 void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
@@ -126,10 +135,14 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
     return schedule_next(rank, orders_[queue].after);
   }
   if (program_.queues[queue].by_host) {
-    enqueue_now(rank, queue);
-    return;
+    if (!comes_with_last(operations[state.next])) {
+      enqueue_now(rank, queue);
+      return;
+    }
+    state.enqueued += machine_.gpu().host.enqueue;
+  } else {
+    state.enqueued = enqueued(rank, queue, state.next);
   }
-  state.enqueued = enqueued(rank, queue, state.next);
   Time at = state.enqueued;
   state.ready = at;
   if (const program::Operation* before = operation_before(rank, queue, state.next)) {
@@ -144,12 +157,18 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
 // One thread of the rank enqueues kernels and copies by engines; flags it looks at and raises by the way.
 void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
+  const auto& operations = program_.queues[queue].operations;
+  const host::HostSpec& host = machine_.gpu().host;
   Time at = std::max(machine_.loop().now(), machine_.site().uneven().start_of(rank));
-  if (runner(rank, program_.queues[queue].operations[state.next]) != Runner::none) {
+  const Runner by = runner(rank, operations[state.next]);
+  if (by != Runner::none) {
     Time& free = host_threads_[(own_host_ ? program_.family(queue) * machine_.ranks() : 0) + rank];
-    at = free = std::max(at, free) + machine_.gpu().host.enqueue;
+    at = free = std::max(at, free) + host.enqueue;
+    for (std::size_t i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i)
+      free += host.enqueue;
   }
-  state.enqueued = state.ready = at;
+  // The command time of an engine was measured between two events, which a host thread does not need.
+  state.enqueued = state.ready = by == Runner::engine ? at - host.event_pair : at;
   machine_.loop().calendar().schedule(at, *this, pack(Event::start, rank * program_.queues.size() + queue));
 }
 

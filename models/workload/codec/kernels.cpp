@@ -182,8 +182,10 @@ std::vector<program::Operation> make_operations(const builder::Builder& build, c
     operations.emplace_back(program::Copy{name, transfer});
     return operations;
   }
-  for (program::Kernel& kernel : make_kernels(build, codec, work, parts, name))
+  for (program::Kernel& kernel : make_kernels(build, codec, work, parts, name)) {
+    kernel.together = !operations.empty();
     operations.emplace_back(std::move(kernel));
+  }
   return operations;
 }
 

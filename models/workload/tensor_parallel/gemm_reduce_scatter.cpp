@@ -26,6 +26,7 @@ struct Terms {
   BlockOrder order{};
   FetchOrder fetch{};
   double element = 2;
+  double buffered = 1;  // share of a tile that is stored beside the next main loop
   Time fence{};
   std::uint32_t queue_pairs = 1;
   Rank neighbours = 1;  // GPUs of a node
@@ -92,28 +93,28 @@ class GemmBody final : public program::KernelBody {
       return true;
     }
     const auto pieces = static_cast<std::uint32_t>(pieces_);
-    const std::uint32_t each = 2 + 2 * pieces;
+    const std::uint32_t stored = beside() ? 2 * pieces : pieces;
+    const std::uint32_t each = 2 + stored + pieces;
     const std::int64_t number = (step - 1) / each, tiles = terms_.launch.tiles_of(workgroup);
     std::uint32_t at = (step - 1) % each;
-    const bool beside = terms_.launch.store_beside;
-    const std::int64_t turns = tiles + (beside ? 1 : 0);
+    const std::int64_t turns = tiles + (beside() ? 1 : 0);
     if (number >= turns) return wait_step(rank, workgroup, step - 1 - each * turns, phase);
     if (at == 0) {
       if (number < tiles) main_step(phase);
       return true;
     }
     --at;
-    const std::uint32_t stores = beside ? pieces + 1 : 0;  // offset of the first store
-    if (at >= stores && at < stores + pieces) {
+    const std::uint32_t stores = beside() ? pieces + 1 : 0;  // offset of the first store
+    if (at >= stores && at < stores + stored) {
       if (number < tiles) store_step(rank, terms_.launch.tile(rank, workgroup, number), at - stores, phase);
       return true;
     }
-    const std::int64_t told = number - (beside ? 1 : 0);
+    const std::int64_t told = number - (beside() ? 1 : 0);
     if (told < 0) return true;
     const TileOrder::Tile tile = terms_.launch.tile(rank, workgroup, told);
-    const std::uint32_t signals = (beside ? 0 : pieces) + 1;
+    const std::uint32_t signals = (beside() ? 0 : pieces) + 1;
     if (at + 1 == signals) {
-      fence_step(rank, tile, phase);
+      fence_step(tile, phase);
     } else {
       signal_step(rank, tile, at - signals, phase);
     }
@@ -121,6 +122,7 @@ class GemmBody final : public program::KernelBody {
   }
 
  private:
+  bool beside() const { return terms_.launch.store_beside; }
   const Piece* piece(const TileOrder::Tile& tile, std::size_t number) const {
     const auto& all = terms_.launch.order.pieces(tile.row);
     return number < all.size() && terms_.launch.width(tile.column) > 0 ? &all[number] : nullptr;
@@ -132,26 +134,24 @@ class GemmBody final : public program::KernelBody {
     phase.shape = main_loop;
     phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
   }
-  void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t number, Phase& phase) const {
-    const Piece* const own = piece(tile, number);
+  // Beside the next main loop only as much is stored as fits the buffer; the workgroup waits for the rest of each piece.
+  void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t step, Phase& phase) const {
+    const Piece* const own = piece(tile, beside() ? step / 2 : step);
     if (own == nullptr) return;
+    phase.posted = beside() && step % 2 == 1;
     const bool adds = terms_.mover == Mover::add;
     const bool here = stays(rank, own->owner);
     phase.kind = Phase::Kind::work;
     phase.shape = adds ? (here ? add : add_to_peer) : here ? store : store_to_peer;
     phase.peer = here ? rank : terms_.target(rank, own->owner);
-    phase.amount = terms_.bytes(own->rows, tile.column);
-    phase.posted = terms_.launch.store_beside;
+    const double share = phase.posted ? terms_.buffered : beside() ? 1 - terms_.buffered : 1;
+    phase.amount = share * terms_.bytes(own->rows, tile.column);
   }
-  void fence_step(Rank rank, const TileOrder::Tile& tile, Phase& phase) const {
-    for (std::size_t number = 0; number < pieces_; ++number) {
-      const Piece* const own = piece(tile, number);
-      if (own == nullptr || (stays(rank, own->owner) && terms_.mover != Mover::pull)) continue;
-      phase.kind = Phase::Kind::fence;
-      phase.duration = terms_.fence;
-      return;
-    }
-    if (terms_.launch.store_beside) phase.kind = Phase::Kind::fence;
+  // Before a tile's flags, also those of the rank itself, which another kernel reads.
+  void fence_step(const TileOrder::Tile& tile, Phase& phase) const {
+    if (piece(tile, 0) == nullptr) return;
+    phase.kind = Phase::Kind::fence;
+    phase.duration = terms_.fence;
   }
   void signal_step(Rank rank, const TileOrder::Tile& tile, std::size_t number, Phase& phase) const {
     const Piece* const own = piece(tile, number);
@@ -289,6 +289,9 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   terms.order = spec.order;
   terms.fetch = spec.fetch;
   terms.element = builder::bytes_of(spec.gemm.dtype);
+  const libraries::TileSpec& tile = terms.launch.gemm.kernel.tile;
+  const double tile_bytes = static_cast<double>(tile.m * tile.n) * terms.element;
+  if (spec.store_buffer) terms.buffered = std::min(1., spec.store_buffer->value / tile_bytes);
   terms.fence = build.gpu().port.fence;
   if (build.system.node.nic) terms.queue_pairs = static_cast<std::uint32_t>(build.system.node.nic->queue_pairs);
 
@@ -306,8 +309,6 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   to_peer.write = 0;
   to_peer.peer_write = 1;
   // A bulk copy from shared memory: only port.store_window_per_cu limits the bytes that a CU has in flight.
-  const libraries::TileSpec& tile = terms.launch.gemm.kernel.tile;
-  const double tile_bytes = static_cast<double>(tile.m * tile.n) * terms.element;
   to_peer.in_flight = Bytes{std::max(tile_bytes, store.in_flight.value)};
   program::PhaseShape& add = kernel.shapes[GemmBody::add];
   add = store;

@@ -171,6 +171,10 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
           "of all peers, beginning with the next rank")
       .choices({{"by_source", FetchOrder::by_source}, {"by_tile", FetchOrder::by_tile}})
       .or_default();
+  d.field("store_buffer", &GemmReduceScatterSpec::store_buffer,
+          "Fused, with store_beside: shared memory of a workgroup from which it stores while its next main loop runs; "
+          "it waits until the rest of a tile is stored. Absent: a whole tile")
+      .optional();
 }
 
 void AllGatherGemmSpec::describe(Describer<AllGatherGemmSpec>& d) {

@@ -44,6 +44,7 @@ enum class FetchOrder { by_source, by_tile };
 struct GemmReduceScatterSpec : TensorParallelSpec {
   std::int64_t sum_workgroups = 0;  // 0: as many as the GPU has CUs
   FetchOrder fetch = FetchOrder::by_source;
+  std::optional<Bytes> store_buffer{};  // store_beside: of a workgroup; absent: a tile
   GemmReduceScatterSpec() { order = BlockOrder::own_last; }
   static void describe(config::Describer<GemmReduceScatterSpec>& d);
 };
