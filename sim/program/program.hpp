@@ -54,7 +54,11 @@ struct PhaseShape {
   // false: the workgroup requests a batch, waits for all of it, then requests the next. true: loads overlap all the
   // time.
   bool pipelined = true;
-  Time held{};               // pipelined only: how long loaded bytes keep their buffer before it is requested again
+  Time held{};  // pipelined only: how long loaded bytes keep their buffer before it is requested again
+  // Phase::panel: the longest difference in waiting time between workgroups that share what they load, and the shape of
+  // the work of one that is further apart, which loads the shared bytes for itself.
+  Time in_step{};
+  std::uint16_t out_of_step = 0;
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
   // Not pipelined only, per unit of work: loads that must return, one after the other, before the rows can be requested
   // (such as row numbers), and time in which nothing is requested (barriers, instruction fetch).
@@ -66,6 +70,7 @@ struct PhaseShape {
 };
 
 // One step of a workgroup.
+inline constexpr std::uint32_t no_panel = UINT32_MAX;
 struct Phase {
   enum class Kind : std::uint8_t {
     nothing,  // no operation: continue with the next step at once
@@ -82,6 +87,9 @@ struct Phase {
   bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
   bool proxied = false;     // put: posted by a host thread; to a peer that stores reach, a DMA copy after `duration`
   std::uint16_t shape = 0;  // work: index in kernel.shapes
+  // work: workgroups of the same panel load the same bytes one behind the other, and the cache holds them for a while
+  // (PhaseShape::in_step).
+  std::uint32_t panel = no_panel;
   Rank peer = 0;
   double amount = 0;
   Bytes bytes;

@@ -94,7 +94,7 @@ def worker(rank, arguments):
         name = torch.cuda.get_device_name(0)
         print(f"# moire-flux 1\n# gpu: {name}\n# gpus: {arguments.gpus}\n# torch: {torch.__version__}", file=file)
         print(f"# date: {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}\n# multicast: off", file=file)
-        print("mode,ranks,m,n,k,chunks,swizzle,time_us,p10_us,p90_us,repetitions,right", file=file)
+        print("mode,ranks,m,n,k,whole_n,whole_k,chunks,swizzle,time_us,p10_us,p90_us,repetitions,right", file=file)
     for kind, m, n, k in shapes(arguments.gpus):
         mode = "rs_symm_mem" if kind == "reduce_scatter" else "ag_symm_mem"
         try:
@@ -107,7 +107,9 @@ def worker(rank, arguments):
         if rank == 0:
             times.sort()
             at = lambda q: times[round(q * (len(times) - 1))]
-            print(f"{mode},{arguments.gpus},{m},{n},{k},1,on,{statistics.median(times):.2f},{at(0.1):.2f},{at(0.9):.2f},"
+            whole_n = n * arguments.gpus if kind == "all_gather" else n
+            whole_k = k * arguments.gpus if kind == "reduce_scatter" else k
+            print(f"{mode},{arguments.gpus},{m},{n},{k},{whole_n},{whole_k},1,on,{statistics.median(times):.2f},{at(0.1):.2f},{at(0.9):.2f},"
                   f"{len(times)},{int(right)}", file=file, flush=True)
         del operator
     dist.destroy_process_group()

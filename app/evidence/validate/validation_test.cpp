@@ -53,6 +53,21 @@ Validation of(std::vector<Value> fused, std::vector<Value> bulk) {
   return validation;
 }
 
+// Of what the second group takes beyond the third, the part that the first one saves.
+TEST(Validation, DifferenceMayLeaveOutWhatBothHaveInCommon) {
+  Validation validation = of({{"a", 60, 66}, {"no base", 1, 1}}, {{"a", 100, 110}, {"no base", 2, 2}});
+  validation.group_names.push_back("alone");
+  validation.groups.push_back(std::make_unique<Known>("alone", std::vector<Value>{{"a", 50, 55}}));
+  validation.differences.push_back({"hidden", 0, 1, 2, {}});
+  config::Diagnostics diagnostics;
+  const ValidationResult result = run_validation(validation, 1, diagnostics);
+  const GroupResult& hidden = result.groups[3];
+  ASSERT_EQ(hidden.cases.size(), 1);
+  EXPECT_DOUBLE_EQ(*hidden.cases[0].measured, 80);  // (100 - 60) / (100 - 50)
+  EXPECT_DOUBLE_EQ(hidden.cases[0].simulated, 80);  // (110 - 66) / (110 - 55)
+  EXPECT_THAT(hidden.left_out, testing::ElementsAre("no base"));
+}
+
 TEST(Validation, DifferenceIsInPointsOfPercent) {
   Validation validation =
       of({{"a", 60, 66}, {"only fused", 1, 1}, {"b", 90, 80}}, {{"b", 100, 100}, {"a", 100, 110}, {"only bulk", 1, 1}});

@@ -25,14 +25,14 @@ void Recorder::workgroup(const program::WorkgroupSpan& span) {
 
 void Recorder::work(Kernel& kernel, const program::WorkgroupSpan& span) {
   std::vector<Task>& tasks = kernel.record.tasks;
-  const OpenTask begun{tasks.size(), span.phase, span.peer};
+  const OpenTask begun{tasks.size(), span.phase, span.peer, span.loads};
   const auto [at, fresh] = kernel.open.try_emplace({span.rank, span.workgroup}, begun);
   OpenTask& open = at->second;
   if (!fresh && open.first_phase != span.phase && open.peer == span.peer) {
     tasks[open.task].end = span.end;
     return;
   }
-  if (!span.loads) return;  // stores of a task that go elsewhere
+  if (!fresh && open.loads && !span.loads) return;  // stores of this task that go elsewhere
   open = begun;
   tasks.push_back({span.rank, span.workgroup, span.cu, span.begin, span.end});
 }

@@ -81,6 +81,16 @@ TEST(Recorder, FindsTheTasks) {
   EXPECT_EQ(tasks_of({work(1e6, 1, 0), replay::fence(Time::from_us(1)), work(1e6, 1, 1)}).size(), 2u);
 }
 
+// What only stores belongs to the task before it, and to none if it stores elsewhere.
+TEST(Recorder, StoresThatGoElsewhereAreNoTask) {
+  const auto record = recorded([](Rank rank, std::int64_t) {
+                        return Steps{work(1e6, rank, 0), work(1e6, 1 - rank, 1), work(1e6, rank, 0)};
+                      }).record("k");
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->tasks.size(), 4u);
+  EXPECT_EQ(record->stores.size(), 2u);
+}
+
 TEST(Recorder, PutsAreBytesToAPeer) {
   Recorder recorder(2);
   program::WorkgroupSpan span{};

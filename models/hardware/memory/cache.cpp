@@ -78,6 +78,10 @@ double written_back(const CacheSpec& l2, const std::optional<CacheSpec>& memory_
   return traffic > capacity ? 1 - capacity / traffic : 0;
 }
 
+Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, BytesPerSecond memory) {
+  return Time::from_ps(held_bytes(l2, memory_side) / memory.value * 1e12);
+}
+
 double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint) {
   return std::min(1.0, held_bytes(l2, memory_side) / footprint.value);
 }

@@ -11,6 +11,9 @@ namespace moire::memory {
 // HBM time per byte of a random row, in bytes: whole access granules plus the cost of opening the row.
 double row_overfetch(const HbmSpec& hbm, Bytes row);
 
+// How long the caches hold a line that nobody uses again while memory fills them at its whole bandwidth.
+Time residence(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, BytesPerSecond memory);
+
 // Steady-state hit ratio of uniformly random accesses over `footprint` bytes: the share that fits into the caches.
 double uniform_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, Bytes footprint);
 

@@ -35,6 +35,13 @@ TEST(UniformHitRatio, OnlyTheUsableShareCounts) {
   EXPECT_DOUBLE_EQ(uniform_hit_ratio(half, std::nullopt, Bytes{32e6}), 0.125);
 }
 
+TEST(Residence, IsTheTimeInWhichMemoryFillsWhatIsUsable) {
+  CacheSpec half = cache(8e6);
+  half.usable_share = 0.5;
+  EXPECT_EQ(residence(half, std::nullopt, {4e12}), Time::from_us(1));
+  EXPECT_EQ(residence(half, cache(16e6), {4e12}), Time::from_us(4)) << "the larger cache behind it holds them longer";
+}
+
 TEST(WrittenBack, IsWhatTheCacheDoesNotHoldAtTheEnd) {
   EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{16e6}, Bytes{16e6}), 0.75) << "half of 8 MB is dirty";
   EXPECT_DOUBLE_EQ(written_back(cache(8e6), std::nullopt, Bytes{4e6}, Bytes{4e6}), 0) << "all of it fits";

@@ -109,15 +109,6 @@ std::vector<Time> Replay::enqueued_by(Rank rank) const {
   return enqueued;
 }
 
-namespace {
-
-bool comes_with_last(const program::Operation& operation) {
-  const auto* kernel = std::get_if<program::Kernel>(&operation);
-  return kernel != nullptr && kernel->together;
-}
-
-}  // namespace
-
 // An operation starts when it is enqueued and its queue has reached it.
 void Replay::schedule_next(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
@@ -135,10 +126,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
     return schedule_next(rank, orders_[queue].after);
   }
   if (program_.queues[queue].by_host) {
-    if (!comes_with_last(operations[state.next])) {
-      enqueue_now(rank, queue);
-      return;
-    }
+    if (!comes_with_last(operations[state.next])) return enqueue_now(rank, queue);
     state.enqueued += machine_.gpu().host.enqueue;
   } else {
     state.enqueued = enqueued(rank, queue, state.next);
@@ -159,13 +147,12 @@ void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
   const host::HostSpec& host = machine_.gpu().host;
-  Time at = std::max(machine_.loop().now(), machine_.site().uneven().start_of(rank));
   const Runner by = runner(rank, operations[state.next]);
+  Time at = std::max(machine_.loop().now(), machine_.site().uneven().start_of(rank));
   if (by != Runner::none) {
     Time& free = host_threads_[(own_host_ ? program_.family(queue) * machine_.ranks() : 0) + rank];
     at = free = std::max(at, free) + host.enqueue;
-    for (std::size_t i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i)
-      free += host.enqueue;
+    for (auto i = state.next + 1; i < operations.size() && comes_with_last(operations[i]); ++i) free += host.enqueue;
   }
   // The command time of an engine was measured between two events, which a host thread does not need.
   state.enqueued = state.ready = by == Runner::engine ? at - host.event_pair : at;

@@ -154,6 +154,11 @@ std::string Replay::under_way() const {
   return text + " all queues have ended";
 }
 
+bool Replay::comes_with_last(const program::Operation& operation) {
+  const auto* kernel = std::get_if<program::Kernel>(&operation);
+  return kernel != nullptr && kernel->together;
+}
+
 void Replay::fires_next(std::uint64_t payload) const {
   const auto event = static_cast<Event>(payload >> 56);
   const std::uint64_t id = payload & ((std::uint64_t{1} << 56) - 1);

@@ -100,6 +100,7 @@ class Replay final : public core::EventSink {
     std::int64_t started = 0;
     std::int64_t finished = 0;
     std::int64_t refilling = 0;             // slots that are not yet free again
+    std::vector<Time> panels{};             // how long the workgroup that began a panel last had waited; max(): none
     program::PhaseTotal* totals = nullptr;  // where the time of its workgroups' phases is counted
   };
   // State of one strand of a resident workgroup; most workgroups have only one strand.
@@ -118,6 +119,7 @@ class Replay final : public core::EventSink {
     program::Rank peer = 0;  // of a work phase
     double peer_bytes = 0;
     Time since;
+    Time waited{};  // for flags, until now
     program::FlagRef flag = program::no_flag;
     std::uint32_t posted = 0;  // number of its posted phases that are not done
     std::int64_t target = 0;
@@ -195,6 +197,7 @@ class Replay final : public core::EventSink {
   void set_launch_order();
   void enqueue_all();
   void schedule_next(Rank rank, std::uint32_t queue);
+  static bool comes_with_last(const program::Operation& operation);
   void enqueue_now(Rank rank, std::uint32_t queue);
   void start_operation(Rank rank, std::uint32_t queue);
   // Of an operation that follows another one: when its turn comes and, if it is a copy, when its command may be read.
@@ -227,6 +230,7 @@ class Replay final : public core::EventSink {
   void request_turn(std::uint32_t gpu);
   void go_on(std::uint32_t workgroup);
   void go_ahead(std::uint32_t workgroup, Time at);
+  std::uint16_t shape_of(const Workgroup& wg, const program::Phase& phase);
   void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
   void delay(std::uint32_t workgroup, const program::Phase& phase, Time begin);
   bool next_phase(Workgroup& workgroup, program::Phase& phase);

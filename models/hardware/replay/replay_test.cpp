@@ -287,6 +287,35 @@ Time end_of(Steps steps) {
   return result.rank_end[0];
 }
 
+// Workgroups that share what they load, 1 us apart at most: those behind a flag of 30 us find nothing of what the one
+// before them has loaded, but what they load themselves.
+TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
+  Program program(1);
+  const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
+                                                        return std::pair{Rank{0}, std::string("shared")};
+                                                      }});
+  const auto load = [](std::uint32_t panel) {
+    program::Phase phase = work(40e3);
+    phase.panel = panel;
+    return phase;
+  };
+  program::Kernel shared = kernel("shared", 4, [=](Rank, std::int64_t number) {
+    if (number == 3) return Steps{delay(us(30)), signal(0, flags.at(0, 0))};
+    if (number == 0) return Steps{load(1), load(0)};
+    return Steps{wait(flags.at(0, 0)), load(1), load(2)};
+  });
+  shared.shapes.push_back({.name = "read alone", .read = 3, .in_flight = {40e3}});
+  shared.shapes[0].in_step = us(1);
+  shared.shapes[0].out_of_step = 2;
+  program.queues = {queue("main", {shared})};
+  const Result result = run(with_host(), program);
+  EXPECT_EQ(result.operations[0].phases[0].count, 5);
+  EXPECT_EQ(result.operations[0].phases[2].count, 1);
+  shared.shapes[0].in_step = us(31);
+  program.queues = {queue("main", {shared})};
+  EXPECT_EQ(run(with_host(), program).operations[0].phases[2].count, 0);
+}
+
 TEST(Replay, PostedStoresGoOnBesideTheWorkgroup) {
   EXPECT_EQ(end_of({post(12.5e3, 1), delay(ns(1000))}), ns(1000));
   EXPECT_EQ(end_of({work(12.5e3, 1, 1), delay(ns(1000))}), ns(1250)) << "not posted";

@@ -158,12 +158,12 @@ void Replay::go_on(std::uint32_t id) {
           post(id, phase);
           break;
         }
-        wg.shape = phase.shape;
+        wg.shape = shape_of(wg, phase);
         wg.peer = phase.peer;
-        wg.peer_bytes = phase.amount * run.kernel->shapes[phase.shape].peer_write;
+        wg.peer_bytes = phase.amount * run.kernel->shapes[wg.shape].peer_write;
         result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{wg.peer_bytes};
-        visit(run, phase.shape, phase.peer, true);
-        phases_.start(id, run.rank, wg.cu, run.first_shape + phase.shape, phase.peer, phase.amount, *this, resume);
+        visit(run, wg.shape, phase.peer, true);
+        phases_.start(id, run.rank, wg.cu, run.first_shape + wg.shape, phase.peer, phase.amount, *this, resume);
         return;
       case Phase::Kind::delay:
         if (phase.duration.ps <= 0) break;
@@ -192,6 +192,18 @@ void Replay::go_on(std::uint32_t id) {
       }
     }
   }
+}
+
+// Of a phase of work: another one if the workgroup is out of step with the one that began the same panel last.
+std::uint16_t Replay::shape_of(const Workgroup& wg, const Phase& phase) {
+  if (phase.panel == program::no_panel) return phase.shape;
+  KernelRun& run = runs_[wg.run];
+  if (run.panels.size() <= phase.panel) run.panels.resize(phase.panel + 1, Time::max());
+  Time& last = run.panels[phase.panel];
+  const program::PhaseShape& shape = run.kernel->shapes[phase.shape];
+  const bool apart = last != Time::max() && std::max(last, wg.waited) - std::min(last, wg.waited) > shape.in_step;
+  last = wg.waited;
+  return apart ? shape.out_of_step : phase.shape;
 }
 
 void Replay::begin_phase(Workgroup& wg, Phase::Kind kind, Time at) {
@@ -434,8 +446,9 @@ void Replay::count_resident(std::uint32_t number, part::CuId cu, bool comes) {
 }
 
 void Replay::end_phase(std::uint32_t id, Time at) {
-  const Workgroup& wg = workgroups_[id];
+  Workgroup& wg = workgroups_[id];
   if (wg.doing == Phase::Kind::nothing || wg.doing == Phase::Kind::signal || wg.doing == Phase::Kind::take) return;
+  if (wg.doing == Phase::Kind::wait) wg.waited += at - wg.since;
   const KernelRun& run = runs_[wg.run];
   const bool work = wg.doing == Phase::Kind::work || (wg.doing == Phase::Kind::delay && wg.stands_for_work);
   if (wg.doing == Phase::Kind::work) visit(run, wg.shape, wg.peer, false);

@@ -18,8 +18,9 @@ struct Path {
 
 Path inside(const machine::GpuSpec& gpu) {
   const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
-  return {(gpu.host.enqueue + gpu.dma.first_command).seconds(),
-          gpu.dma.first_command.seconds() / static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
+  const Time command = gpu.dma.first_command - gpu.host.event_pair;  // measured between two events
+  return {(gpu.host.enqueue + command).seconds(),
+          std::max(0., command.seconds()) / static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
           std::min(gpu.dma.bandwidth.value, links)};
 }
 

@@ -200,7 +200,7 @@ TEST(Gemm, DoesTheWholeWork) {
 Traffic traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t k_spread,
                 libraries::EquippedGpu gpu) {
   gpu.gemm.k_spread = k_spread;
-  return gemm_traffic(shape, kernel, resident, gpu, gpu.gemm);
+  return gemm_traffic(shape, kernel, resident, 1, gpu, gpu.gemm);
 }
 
 TEST(GemmTraffic, IsWhatTheCacheDoesNotHold) {
@@ -228,8 +228,25 @@ TEST(GemmTraffic, StripesMayBeHigher) {
   const GemmShape shape{640, 640, 1000, 2};
   gpu.gemm.k_spread = 1;
   const double once_a_wave = (2 + 3) * 1.28e6;
-  EXPECT_NEAR(gemm_traffic(shape, {{64, 64, 50, 1}, {1, 1}, 1}, 20, gpu, gpu.gemm).loaded,
+  EXPECT_NEAR(gemm_traffic(shape, {{64, 64, 50, 1}, {1, 1}, 1}, 20, 1, gpu, gpu.gemm).loaded,
               once_a_wave + (2 * 10 * 1.28e6 - once_a_wave) * (1 - 1 / ((4 + 5) * 64 * 2.)), 100);
+}
+
+// Blocks of rows that follow one another load all of B each, as far as the cache has lost it by then.
+TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
+  libraries::EquippedGpu gpu = equipped_gpu();
+  gpu.gemm.k_spread = 1;
+  const GemmShape shape{640, 640, 1000, 2};
+  const GemmKernel kernel{{64, 64, 50, 1}, {1, 1}, 1};
+  const auto loaded = [&](std::int64_t blocks) {
+    return gemm_traffic(shape, kernel, 100, blocks, gpu, gpu.gemm).loaded;
+  };
+  EXPECT_NEAR(loaded(5), 2 * 1.28e6, 1) << "all of it stays in 1 GB";
+  gpu.l2.capacity = {20e3};  // the k_spread of a wave, and next to nothing of B
+  EXPECT_NEAR(loaded(1), 2 * 1.28e6, 1);
+  const double kept = 1.28e6 * 20e3 / (1.28e6 * 1.2);  // of B, when the next block begins
+  EXPECT_NEAR(loaded(5), 6 * 1.28e6 - 4 * kept, 1);
+  EXPECT_NEAR(loaded(1000), loaded(10), 1) << "there are ten rows of tiles";
 }
 
 TEST(GemmTraffic, AClusterLoadsWhatItSharesOnce) {

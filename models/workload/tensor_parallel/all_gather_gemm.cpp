@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "models/hardware/memory/cache.hpp"
 #include "models/workload/tensor_parallel/spec.hpp"
 
 namespace moire::tensor_parallel {
@@ -53,7 +54,7 @@ struct Rows {
 
 class FusedBody final : public program::KernelBody {
  public:
-  enum Shape : std::uint16_t { main_loop, store, push, pull, shapes };
+  enum Shape : std::uint16_t { main_loop, store, push, pull, lone_main_loop, shapes };
   struct Needed {
     Rank source;
     std::int64_t chunk;
@@ -61,6 +62,7 @@ class FusedBody final : public program::KernelBody {
 
   FusedBody(FusedLaunch launch, Rows rows, Time fence, std::uint32_t queue_pairs)
       : launch_(std::move(launch)), rows_(std::move(rows)), fence_(fence), queue_pairs_(queue_pairs) {
+    in_step_ = launch_.order.rows_of_block() > 1;
     const TileOrder& order = launch_.order;
     needed_.resize(static_cast<std::size_t>(order.sizes().tile_rows));
     for (std::int64_t row = 0; row < order.sizes().tile_rows; ++row) {
@@ -108,6 +110,7 @@ class FusedBody final : public program::KernelBody {
     phase.kind = Phase::Kind::work;
     phase.shape = part == most_needed_ ? main_loop : store;
     phase.posted = phase.shape == store && launch_.store_beside;
+    if (phase.shape == main_loop && in_step_) phase.panel = launch_.order.panel(tile);
     phase.amount = 1 / static_cast<double>(launch_.order.tiles());
     return true;
   }
@@ -189,6 +192,7 @@ class FusedBody final : public program::KernelBody {
   std::uint32_t queue_pairs_;
   std::vector<std::vector<Needed>> needed_;  // chunks needed by each row of tiles
   std::uint32_t most_needed_ = 0;
+  bool in_step_ = false;  // tiles of a column share what they load
 };
 
 // Appends the copies of one stream, for every `streams`-th peer from `first` on: the rank's own rows peer by peer, then
@@ -241,6 +245,18 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   kernel.shapes.resize(FusedBody::shapes);
   kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;
   kernel.shapes[FusedBody::store] = launch.gemm.store;
+  // Workgroups that wait for different chunks are apart from then on. Where one is further apart than the cache holds
+  // lines, its column of B is loaded once more.
+  program::PhaseShape& loop = kernel.shapes[FusedBody::main_loop];
+  loop.in_step = memory::residence(build.gpu().l2, build.gpu().memory_side_cache, build.gpu().hbm.bandwidth);
+  loop.out_of_step = FusedBody::lone_main_loop;
+  program::PhaseShape& lone = kernel.shapes[FusedBody::lone_main_loop];
+  lone = launch.gemm.main_loop;
+  lone.name = "tile out of step";
+  const double columns =
+      static_cast<double>(launch.gemm.kernel.tile.n * spec.gemm.k) * builder::bytes_of(spec.gemm.dtype);
+  const double requested = lone.read / static_cast<double>(launch.order.tiles());
+  lone.read_miss = std::min(1., lone.read_miss + columns / requested);
   constexpr double loaded_at_once = 16 * 4;  // bytes per thread: four loads of 16 B
   for (const auto number : {FusedBody::push, FusedBody::pull}) {
     program::PhaseShape& shape = kernel.shapes[number];

@@ -134,7 +134,8 @@ class GemmBody final : public program::KernelBody {
     phase.shape = main_loop;
     phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
   }
-  // Beside the next main loop only as much is stored as fits the buffer; the workgroup waits for the rest of each piece.
+  // Beside the next main loop only as much is stored as fits the buffer; the workgroup waits for the rest of each
+  // piece.
   void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t step, Phase& phase) const {
     const Piece* const own = piece(tile, beside() ? step / 2 : step);
     if (own == nullptr) return;

@@ -44,6 +44,20 @@ TEST(TileOrder, EveryRankTakesEveryTileOnce) {
   }
 }
 
+// Tiles of a column of a block are one panel, whatever rank computes them.
+TEST(TileOrder, PanelsAreColumnsOfBlocks) {
+  const TileOrder tiles({512, 128, 4, 3, 2}, BlockOrder::own_first);
+  EXPECT_EQ(tiles.rows_of_block(), 2);
+  for (const Rank rank : {0, 1}) {
+    for (std::int64_t n = 0; n < tiles.tiles(); ++n) {
+      const TileOrder::Tile one = tiles.at(rank, n);
+      EXPECT_EQ(tiles.panel(one), one.row / 2 * 3 + one.column);
+      // Two rows of a column follow each other.
+      EXPECT_EQ(tiles.panel(one), tiles.panel(tiles.at(rank, n / 2 * 2)));
+    }
+  }
+}
+
 TEST(TileOrder, PiecesAreTheRowsOfEveryRank) {
   std::mt19937 random(7);
   for (int i = 0; i < 200; ++i) {
@@ -164,7 +178,7 @@ std::vector<Case> cases() {
 TEST(GemmReduceScatter, EveryPartComesToItsOwnerOnce) {
   for (const Case& one : cases()) {
     for (const char* mover : {"store", "add", "pull"}) {
-      for (const char* beside : {"true", "false"}) {
+      for (const char* beside : {"true", "true, store_buffer: 1 KiB", "false"}) {
         if (one.nodes > 1 && std::string(mover) == "pull") continue;
         SCOPED_TRACE(fmt::format("{} x {} x {}, {} x {}, {}", one.m, one.n, one.k, one.nodes, one.gpus, mover));
         const EquippedSystem system = example_equipped(one.gpus, one.nodes);

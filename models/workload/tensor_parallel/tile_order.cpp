@@ -57,6 +57,11 @@ TileOrder::Tile TileOrder::at(Rank rank, std::int64_t number) const {
   return {begins_[block] + within % whole, within / whole};
 }
 
+std::uint32_t TileOrder::panel(const Tile& tile) const {
+  const auto after = std::upper_bound(begins_.begin(), begins_.end() - 1, tile.row);
+  return static_cast<std::uint32_t>((after - begins_.begin() - 1) * sizes_.columns + tile.column);
+}
+
 bool TileOrder::turns() const {
   return order_ != BlockOrder::in_order && blocks_.even() && blocks_.rows(0) % sizes_.tile_m == 0 &&
          sizes_.tile_rows * sizes_.tile_m == sizes_.m;
