@@ -174,6 +174,7 @@ void GemmReduceScatterSpec::describe(Describer<GemmReduceScatterSpec>& d) {
   d.field("store_buffer", &GemmReduceScatterSpec::store_buffer,
           "Fused, with store_beside: shared memory of a workgroup from which it stores while its next main loop runs; "
           "it waits until the rest of a tile is stored. Absent: a whole tile")
+      .positive()
       .optional();
 }
 
@@ -237,6 +238,16 @@ std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries:
   if (spec.gemm.k < system.ranks())
     return Problem{fmt::format("k {} leaves ranks without a column of A", spec.gemm.k),
                    fmt::format("{} at least", system.ranks())};
+  const Bytes shared = system.node.gpu.compute.lds_per_cu;
+  if (spec.store_buffer && spec.schedule == Schedule::fused) {
+    if (!spec.store_beside.value_or(system.software.gemm.store_beside))
+      return Problem{"store_buffer has no effect, because no store overlaps with the next main loop",
+                     "set store_beside: true, or remove store_buffer"};
+    if (*spec.store_buffer > shared)
+      return Problem{fmt::format("store_buffer is {:.0f} B, which is more than the shared memory of a CU",
+                                 spec.store_buffer->value),
+                     fmt::format("{:.0f} B at most", shared.value)};
+  }
   const double parts = spec.schedule == Schedule::fused && spec.mover == Mover::store
                            ? real(spec.gemm.m) * real(spec.gemm.n) * builder::bytes_of(spec.gemm.dtype)
                            : 0;
