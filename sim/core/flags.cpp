@@ -1,74 +1,175 @@
 #include "sim/core/flags.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/core/invariant.hpp"
 
 namespace moire::core {
 
-FlagId Flags::add(std::uint32_t count) {
+namespace {
+
+template <class Entry>
+std::uint32_t take(std::vector<Entry>& pool, std::vector<std::uint32_t>& free, const Entry& entry) {
+  if (free.empty()) {
+    pool.push_back(entry);
+    return static_cast<std::uint32_t>(pool.size() - 1);
+  }
+  const std::uint32_t at = free.back();
+  free.pop_back();
+  pool[at] = entry;
+  return at;
+}
+
+// Appends entry `at` to the circular list that is known by its last entry.
+template <class Entry>
+void append(std::vector<Entry>& pool, std::uint32_t& last, std::uint32_t none, std::uint32_t at) {
+  if (last == none) {
+    pool[at].next = at;
+  } else {
+    pool[at].next = pool[last].next;
+    pool[last].next = at;
+  }
+  last = at;
+}
+
+}  // namespace
+
+FlagId Flags::add(std::uint32_t count, bool in_order) {
   const FlagId first = size_;
   size_ += count;
   pages_.resize((std::size_t{size_} + page - 1) / page);
+  in_order_.resize(pages_.size());
+  for (FlagId id = first; in_order && id < size_; ++id) in_order_[id / page] |= std::uint64_t{1} << id % page;
   return first;
+}
+
+Flags::Flag& Flags::flag_of(FlagId id) {
+  std::unique_ptr<Page>& its = pages_[id / page];
+  if (!its) its = std::make_unique<Page>();
+  return (*its)[id % page];
+}
+
+void Flags::fires_next(std::uint64_t id) const {
+  if (const Flag* flag = find(static_cast<FlagId>(id))) __builtin_prefetch(flag);
+}
+
+std::int64_t Flags::value(FlagId id) const {
+  const Flag* flag = find(id);
+  if (flag == nullptr) return 0;
+  if (flag->last <= calendar_.now()) return flag->known;
+  std::int64_t value = flag->known - 1;
+  if (flag->coming == none) return value;
+  std::uint32_t at = flag->coming;
+  do {
+    at = coming_[at].next;
+    if (coming_[at].at > calendar_.now()) --value;
+  } while (at != flag->coming);
+  return value;
+}
+
+Time Flags::reached(FlagId id, std::int64_t target) const {
+  const Flag* flag = find(id);
+  if (flag == nullptr) return target <= 0 ? calendar_.now() : Time::max();
+  if (flag->known < target) return Time::max();
+  if (flag->known == target || flag->coming == none) {
+    return std::max(calendar_.now(), flag->known == target ? flag->last : Time{});
+  }
+  std::int64_t before = flag->known - 1;  // value before the raises in the list, each of which adds one
+  std::uint32_t at = flag->coming;
+  do {
+    at = coming_[at].next;
+    --before;
+  } while (at != flag->coming);
+  Time when = calendar_.now();
+  for (; before < target; ++before) {
+    at = coming_[at].next;
+    when = std::max(when, coming_[at].at);
+  }
+  return when;
 }
 
 void Flags::raise(FlagId id, std::int64_t by) {
   MOIRE_INVARIANT(by > 0, "a flag can only rise");
   Flag& flag = flag_of(id);
-  flag.value += by;
-  if (flag.value < flag.lowest) return;
-  flag.lowest = INT64_MAX;
-  std::uint32_t at = flag.first;
-  flag.first = flag.last = none;
-  while (at != none) {
-    const Parked parked = parked_[at];
-    if (parked.target <= flag.value) {
-      free_.push_back(at);
-      calendar_.schedule(calendar_.now() + parked.notice, *parked.sink, parked.payload, component_);
+  MOIRE_INVARIANT(flag.last <= calendar_.now(), "a flag rises before a raise that was known earlier");
+  flag.known += by;
+  flag.last = calendar_.now();
+  tell(flag);
+}
+
+void Flags::raise_at(FlagId id, Time at) {
+  if (!in_order(id)) {
+    calendar_.schedule(at, *this, id, component_);
+    return;
+  }
+  Flag& flag = flag_of(id);
+  forget_past(flag);
+  if (flag.last > calendar_.now()) append(coming_, flag.coming, none, take(coming_, free_coming_, {flag.last, none}));
+  ++flag.known;
+  flag.last = std::max(at, flag.last);
+  tell(flag);
+}
+
+// Removes raises that are over from the list.
+void Flags::forget_past(Flag& flag) {
+  while (flag.coming != none) {
+    const std::uint32_t first = coming_[flag.coming].next;
+    if (coming_[first].at > calendar_.now()) return;
+    free_coming_.push_back(first);
+    if (first == flag.coming) {
+      flag.coming = none;
     } else {
-      park(flag, at);
+      coming_[flag.coming].next = coming_[first].next;
     }
-    at = parked.next;
   }
 }
 
-void Flags::wait(FlagId id, std::int64_t target, Time notice, EventSink& sink, std::uint64_t payload) {
-  MOIRE_INVARIANT(notice >= Time{}, "a waiter would learn of its flag before it rises");
-  Flag& flag = flag_of(id);
-  if (flag.value >= target) {
-    calendar_.schedule(calendar_.now() + notice, sink, payload, component_);
-    return;
+// Tells those whose targets the flag reaches by its last raise.
+void Flags::tell(Flag& flag) {
+  if (flag.waiters == none || parked_[flag.waiters].lowest > flag.known) return;
+  const Time at = flag.last;
+  const std::uint32_t last = std::exchange(flag.waiters, none);
+  const std::uint32_t first = parked_[last].next;
+  if (first == last) {
+    free_parked_.push_back(last);
+    const Parked told = parked_[last];
+    return told.waiter->reaches(told.payload, at);
   }
-  std::uint32_t at;
-  if (free_.empty()) {
-    at = static_cast<std::uint32_t>(parked_.size());
-    parked_.emplace_back();
-  } else {
-    at = free_.back();
-    free_.pop_back();
+  std::vector<Parked> all;
+  for (std::uint32_t one = first, next = none; next != first; one = next) {
+    next = parked_[one].next;
+    if (parked_[one].target <= flag.known) {
+      all.push_back(parked_[one]);
+      free_parked_.push_back(one);
+    } else {
+      park(flag, one);
+    }
   }
-  parked_[at] = {target, notice, &sink, payload, none};
-  park(flag, at);
+  for (const Parked& told : all) told.waiter->reaches(told.payload, at);
+}
+
+void Flags::wait(FlagId id, std::int64_t target, FlagWaiter& waiter, std::uint64_t payload) {
+  if (const Time at = reached(id, target); at != Time::max()) return waiter.reaches(payload, at);
+  park(flag_of(id), take(parked_, free_parked_, {target, &waiter, payload, none, 0}));
 }
 
 void Flags::park(Flag& flag, std::uint32_t at) {
-  parked_[at].next = none;
-  (flag.last == none ? flag.first : parked_[flag.last].next) = at;
-  flag.last = at;
-  flag.lowest = std::min(flag.lowest, parked_[at].target);
+  Parked& parked = parked_[at];
+  parked.lowest = flag.waiters == none ? parked.target : std::min(parked.target, parked_[flag.waiters].lowest);
+  append(parked_, flag.waiters, none, at);
 }
 
 std::vector<Flags::Waiter> Flags::waiting() const {
   std::vector<Waiter> all;
-  for (std::size_t p = 0; p < pages_.size(); ++p) {
-    if (!pages_[p]) continue;
-    for (FlagId i = 0; i < page; ++i) {
-      for (std::uint32_t at = (*pages_[p])[i].first; at != none; at = parked_[at].next) {
-        const Parked& parked = parked_[at];
-        all.push_back({static_cast<FlagId>(p * page + i), parked.target, parked.notice, parked.sink, parked.payload});
-      }
-    }
+  for (FlagId id = 0; id < size_; ++id) {
+    const Flag* flag = find(id);
+    if (flag == nullptr || flag->waiters == none) continue;
+    std::uint32_t at = flag->waiters;
+    do {
+      at = parked_[at].next;
+      all.push_back({id, parked_[at].target, parked_[at].waiter, parked_[at].payload});
+    } while (at != flag->waiters);
   }
   return all;
 }

@@ -43,13 +43,26 @@ class Topology {
   virtual LinkId turned(LinkId link, EndpointId /*by*/) const { return link; }
 };
 
-// Delivered when its last byte has arrived; `after` later, sink->fire(payload) is called. bytes >= 1.
+// Is told when a message arrives, as soon as that is known, which may be long before.
+class Receiver {
+ public:
+  virtual ~Receiver() = default;
+  // `at` is now or later. Messages of one queue pair arrive in the order of these calls.
+  virtual void arrives(std::uint64_t payload, Time at) = 0;
+
+ protected:
+  Receiver() = default;
+  Receiver(const Receiver&) = default;
+  Receiver& operator=(const Receiver&) = default;
+};
+
+// Arrives `after` the moment at which its last byte has. bytes >= 1.
 struct Message {
   EndpointId source = 0;
   EndpointId destination = 0;
   std::uint32_t flow = 0;  // queue pair: messages with the same (source, destination, flow) arrive in order
   Bytes bytes;
-  EventSink* sink = nullptr;
+  Receiver* receiver = nullptr;
   std::uint64_t payload = 0;
   Time after{};
 };

@@ -14,7 +14,7 @@ namespace moire::core {
 
 namespace {
 
-enum class Step : std::uint64_t { turn, arrive, arrived, deliver };
+enum class Step : std::uint64_t { turn, arrive, arrived };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
 
@@ -84,12 +84,13 @@ QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetwork
 }
 
 void QueueNetwork::send(const Message& message) {
-  MOIRE_INVARIANT(message.bytes.value >= 1 && message.sink != nullptr, "a message needs a byte and a sink");
+  MOIRE_INVARIANT(message.bytes.value >= 1 && message.receiver != nullptr, "a message needs a byte and a receiver");
+  end_flows();
   injected_ = injected_ + message.bytes;
   const Key key{message.source, message.destination, message.flow};
   const Index index = flow_for(key);
   const Index pending = take(messages_, free_messages_);
-  messages_[pending] = {message.sink, message.payload, message.after, message.bytes.value, index, none};
+  messages_[pending] = {message.receiver, message.payload, message.after, message.bytes.value, index, none};
   Flow& flow = flows_[index];
   ++flow.messages;
   if (flow.first_message == none) {
@@ -181,8 +182,6 @@ void QueueNetwork::fire(std::uint64_t payload) {
     case Step::arrived:
       flows_[index].tells_arrival = false;
       return offer(index);
-    case Step::deliver:
-      return deliver(index);
   }
 }
 
@@ -190,7 +189,6 @@ void QueueNetwork::fires_next(std::uint64_t payload) const {
   const auto index = static_cast<std::uint32_t>(payload);
   const auto step = static_cast<Step>(payload >> 32);
   if (step == Step::arrive) __builtin_prefetch(&chunks_[index]);
-  if (step == Step::deliver) __builtin_prefetch(&messages_[index]);
 }
 
 bool QueueNetwork::Arrival::operator<(const Arrival& o) const {
@@ -271,17 +269,24 @@ void QueueNetwork::forward(Index index) {
   }
 }
 
-// The arrival time is known at this point. An event is scheduled only if the arrival has consequences.
+// The arrival time is known at this point. An event is scheduled only if the flow waits for it.
 void QueueNetwork::pass_last(Index index) {
   const Chunk& chunk = chunks_[index];
-  Flow& flow = flows_[chunk.flow];
+  const Index of = chunk.flow;
+  Flow& flow = flows_[of];
   (flow.first_arriving == none ? flow.first_arriving : chunks_[flow.last_arriving].next) = index;
   flow.last_arriving = index;
-  if (chunk.message != none) {
-    const Time after = messages_[chunk.message].after;
-    calendar_.schedule(chunk.tail + after, *this, pack(Step::deliver, chunk.message));
+  delivered_ = delivered_ + Bytes{chunk.bytes};
+  if (flow.first_message != none && !flow.ready) tell_arrival(of);
+  if (chunk.message == none) return;
+  const Pending message = messages_[chunk.message];
+  free_messages_.push_back(chunk.message);
+  const Time at = chunk.tail;
+  if (--flow.messages == 0 && !flow.ending) {
+    flow.ending = true;
+    ending_.push_back({of, at});
   }
-  if (flow.first_message != none && !flow.ready) tell_arrival(chunk.flow);
+  message.receiver->arrives(message.payload, at + message.after);
 }
 
 void QueueNetwork::tell_arrival(Index index) {
@@ -297,31 +302,36 @@ void QueueNetwork::arrived(Index index) {
   while (flow.first_arriving != none && chunks_[flow.first_arriving].tail <= calendar_.now()) {
     const Chunk& chunk = chunks_[flow.first_arriving];
     flow.in_flight -= chunk.bytes;
-    delivered_ = delivered_ + Bytes{chunk.bytes};
     free_chunks_.push_back(flow.first_arriving);
     flow.first_arriving = chunk.next;
   }
 }
 
-void QueueNetwork::deliver(Index index) {
-  const Pending message = messages_[index];
-  const Index of = message.flow;
-  free_messages_.push_back(index);
-  arrived(of);
-  Flow& flow = flows_[of];
-  if (--flow.messages == 0) {
+void QueueNetwork::end_flows() {
+  while (!ending_.empty() && ending_.front().at <= calendar_.now()) {
+    const Index index = ending_.front().flow;
+    ending_.pop_front();
+    Flow& flow = flows_[index];
+    flow.ending = false;
+    arrived(index);
+    if (flow.messages > 0) continue;  // it has new ones
+    if (flow.first_arriving != none) {
+      flow.ending = true;
+      ending_.push_back({index, chunks_[flow.last_arriving].tail});
+      continue;
+    }
     forget(flow.key);
-    free_flows_.push_back(of);
+    free_flows_.push_back(index);
   }
-  message.sink->fire(message.payload);
 }
 
 std::vector<LinkUse> QueueNetwork::use() const {
   std::vector<LinkUse> result;
   result.reserve(links_.size());
   for (const Link& link : links_) {
-    // Deduct what is booked after now; a link is busy without gaps from now to the end of its bookings.
-    const Time ahead = std::max(Time{}, link.free - calendar_.now());
+    // Deduct what is booked after now, unless nothing happens any more. A link is busy without gaps from now to the end
+    // of its bookings.
+    const Time ahead = calendar_.empty() ? Time{} : std::max(Time{}, link.free - calendar_.now());
     result.push_back({Bytes{link.carried - static_cast<double>(ahead.ps) / link.ps_per_byte}, link.busy - ahead});
   }
   return result;

@@ -12,8 +12,9 @@
 // source nor reserves ports far ahead. Other effects of switch buffers are not modelled: port queues are unlimited, and
 // there is no head-of-line blocking between flows.
 //
-// There is one event per hop and one per delivered message. A port is reserved only when the chunk is there, so FIFO
-// order is exact and nothing overtakes. Chunks that reach a link in the same picosecond are served in the order of
+// There is one event per hop after the first. The arrival is known when the last chunk has reached the last link, and
+// the receiver is told then. A port is reserved only when the chunk is there, so FIFO order is exact and nothing
+// overtakes. Chunks that reach a link in the same picosecond are served in the order of
 // their endpoints relative to the link, so that a result does not depend on which endpoint is number 0. Memory grows
 // with the messages and chunks in flight, not with the total traffic.
 //
@@ -23,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "sim/core/network.hpp"
@@ -42,13 +44,13 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetworkSpec spec = {}, EndpointId period = 0);
 
   void send(const Message& message) override;
-  // Equal once everything is delivered; exactly equal if all messages have whole bytes.
+  // Equal once every arrival is known; exactly equal if all messages have whole bytes.
   Bytes injected() const override { return injected_; }
   Bytes delivered() const override { return delivered_; }
   std::vector<LinkUse> use() const override;
 
   std::uint64_t chunk_hops() const { return chunk_hops_; }
-  std::size_t flows_in_flight() const { return open_flows_; }
+  std::size_t open_flows() const { return open_flows_; }
 
  private:
   using Index = std::uint32_t;
@@ -85,13 +87,14 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     double in_flight = 0;                               // bytes; arrived chunks are deducted lazily, by arrived()
     Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
     Index first_message = none, last_message = none;    // messages that wait to be sent
-    Index messages = 0;                                 // not yet delivered
+    Index messages = 0;                                 // whose arrival is not known yet
     Index next_ready = none;
     bool ready = false;          // queued in its port's round robin
     bool tells_arrival = false;  // an event marks the arrival of first_arriving, because the flow waits for it
+    bool ending = false;         // in ending_
   };
   struct Pending {
-    EventSink* sink = nullptr;
+    Receiver* receiver = nullptr;
     std::uint64_t payload = 0;
     Time after;
     double left = 0;  // bytes
@@ -127,7 +130,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void pass_last(Index chunk);
   void arrived(Index flow);  // deducts chunks that have arrived
   void tell_arrival(Index flow);
-  void deliver(Index message);
+  void end_flows();  // forgets flows whose last bytes have arrived
   Index flow_for(const Key& key);
   std::size_t place_of(const Key& key) const;  // index in table_ at which the key is, or would be inserted
   void grow_table();
@@ -148,6 +151,12 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   std::size_t open_flows_ = 0;
   std::vector<Flow> flows_;
   std::vector<Index> free_flows_;
+  // Flows without messages to send, and when their last bytes arrive, in the order in which that became known.
+  struct Ending {
+    Index flow;
+    Time at;
+  };
+  std::deque<Ending> ending_;
   std::vector<Pending> messages_;
   std::vector<Index> free_messages_;
   std::vector<Chunk> chunks_;

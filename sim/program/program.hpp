@@ -225,6 +225,8 @@ struct FlagArray {
   std::uint32_t per_rank = 0;
   // Which rank and kernel raises flag `index` of `rank`, for the deadlock report.
   std::function<std::pair<Rank, std::string>(Rank rank, std::uint32_t index)> raised_by;
+  // Each flag is raised by one sender over one path, so raises arrive in the order in which they were sent.
+  bool in_order = false;
 };
 
 // Flag numbers of one array, kept by kernel bodies.

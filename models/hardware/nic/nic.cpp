@@ -37,7 +37,7 @@ Nic::Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endp
 }
 
 Time Nic::post(const Put& put) {
-  MOIRE_INVARIANT(put.bytes.value >= 1 && put.sink != nullptr, "a put needs a byte and a sink");
+  MOIRE_INVARIANT(put.bytes.value >= 1 && put.receiver != nullptr, "a put needs a byte and a receiver");
   std::uint32_t index = 0;
   if (spare_.empty()) {
     index = static_cast<std::uint32_t>(puts_.size());
@@ -121,7 +121,7 @@ void Nic::fetched(std::uint32_t index) {
 void Nic::inject(std::uint32_t index) {
   const Put& put = puts_[index];
   const Time after = put.flag ? spec_.flag_latency : Time{};
-  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, put.sink, put.payload, after});
+  network_.send({endpoint_, put.destination, put.queue_pair, put.bytes, put.receiver, put.payload, after});
   spare_.push_back(index);
   ++injected_;
 }

@@ -1,7 +1,7 @@
 // One NIC: accepts puts from the GPUs (or the host thread) behind it and passes them to the scale-out network.
 //
 //   thread: WQE build -> doorbell -> [queue pair: FIFO, 1 / rate] -> [NIC: FIFO, 1 / rate] -> PCIe latency -> network
-//   -> (put with a flag) flag latency -> sink
+//   -> (put with a flag) flag latency -> receiver
 //
 // A put alone is visible after
 //   t = wqe_build + doorbell + w / queue_pair_message_rate + w / message_rate + pcie_latency
@@ -29,7 +29,7 @@ struct Put {
   Bytes bytes;       // >= 1; a flag without data has 8 bytes
   bool flag = true;  // a flag follows the data, as a second work request of the same queue pair
   Issuer issuer = Issuer::gpu;
-  core::EventSink* sink = nullptr;  // fires when data and flag are visible at the receiver
+  core::Receiver* receiver = nullptr;  // learns when data and flag are visible
   std::uint64_t payload = 0;
   Time after{};  // until the payload is in memory; the NIC's thread learns of the put only then
 };

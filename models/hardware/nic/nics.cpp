@@ -63,7 +63,7 @@ Time Nics::put(const part::Put& put) {
                                                           .queue_pair = queue_pair_of(put),
                                                           .bytes = put.bytes,
                                                           .issuer = put.proxied ? Issuer::proxy : Issuer::gpu,
-                                                          .sink = put.sink,
+                                                          .receiver = put.told,
                                                           .payload = put.payload,
                                                           .after = put.after});
 }

@@ -212,7 +212,7 @@ struct Put {
   Bytes bytes;                      // >= 1; a flag without data has 8 bytes
   bool proxied = false;             // posted by a host thread
   Time after{};                     // until the data has been stored to the source's memory
-  core::EventSink* sink = nullptr;  // fires when data and flag are visible at the destination
+  core::Receiver* told = nullptr;   // learns when data and flag are visible at the destination
   std::uint64_t payload = 0;
 };
 

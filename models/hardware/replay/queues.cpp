@@ -226,7 +226,7 @@ void Replay::start_operation(Rank rank, std::uint32_t queue) {
   } else if (const auto* copy = std::get_if<program::Copy>(&operation)) {
     start_copy(rank, queue, *copy);
   } else if (const auto* wait = std::get_if<program::Wait>(&operation)) {
-    flags_.wait(wait->flag(rank), wait->target, Time{}, *this, pack(Event::end, id));
+    flags_.wait(wait->flag(rank), wait->target, *this, pack(Event::end, id));
   } else if (const auto* signal = std::get_if<program::Signal>(&operation)) {
     flags_.raise(signal->flag(rank));
     calendar.schedule(now, *this, pack(Event::end, id));
@@ -326,7 +326,7 @@ void Replay::post(Rank rank, std::uint32_t queue, const program::Transfer& trans
              .queue_pair = queue,
              .bytes = bytes,
              .proxied = true,
-             .sink = this,
+             .told = this,
              .payload = pack(Event::copied,
                              std::uint64_t{number} << copy_number_shift | (rank * program_.queues.size() + queue))});
 }

@@ -43,7 +43,8 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       own_host_(machine.site().apart().has("host")),
       pulse_(machine.loop().pulse()) {
   MOIRE_INVARIANT(program.ranks() == machine.ranks() * machine.images(), "a program and its machine differ in ranks");
-  flags_.add(program.flag_count());
+  for (std::uint32_t array = 0; array < program.arrays(); ++array)
+    flags_.add(program.array(array).per_rank * program.ranks(), program.array(array).in_order);
   for (const program::Queue& queue : program.queues) {
     first_operation_.push_back(static_cast<std::uint32_t>(result_.operations.size()));
     auto& shapes = first_shapes_.emplace_back();
@@ -166,7 +167,6 @@ void Replay::fires_next(std::uint64_t payload) const {
     __builtin_prefetch(&workgroups_[id]);
     __builtin_prefetch(reinterpret_cast<const char*>(&workgroups_[id]) + 64);
   }
-  if (event == Event::raise) flags_.fetch(static_cast<program::FlagRef>(id));
 }
 
 void Replay::fire(std::uint64_t payload) {
@@ -192,7 +192,7 @@ void Replay::fire(std::uint64_t payload) {
     case Event::dispatch:
       return dispatch(static_cast<std::uint32_t>(id));
     case Event::raise:
-      return flags_.raise(static_cast<program::FlagRef>(id));
+      return;  // never an event of its own
     case Event::delivered:
       return arrive(static_cast<std::uint32_t>(id));
     case Event::copied: {
@@ -201,6 +201,21 @@ void Replay::fire(std::uint64_t payload) {
                       static_cast<std::uint32_t>(id >> copy_number_shift));
     }
   }
+}
+
+// What waits for a flag, or for a message, learns beforehand when it comes.
+void Replay::reaches(std::uint64_t payload, Time at) {
+  if (static_cast<Event>(payload >> 56) != Event::workgroup) {
+    machine_.loop().calendar().schedule(at, *this, payload);
+    return;
+  }
+  const auto id = static_cast<std::uint32_t>(payload);
+  go_ahead(id, at + machine_.gpu(runs_[workgroups_[id].run].rank).l2.hit_latency);
+}
+
+void Replay::arrives(std::uint64_t payload, Time at) {
+  if (static_cast<Event>(payload >> 56) == Event::raise) return flags_.raise_at(static_cast<program::FlagRef>(payload), at);
+  machine_.loop().calendar().schedule(at, *this, payload);
 }
 
 }  // namespace moire::replay

@@ -57,7 +57,7 @@ enum class Likes : std::uint8_t { each, one };
 // Another rank used the resources of a rank that was taken to be by itself: repeat the run with Likes::each.
 struct NotByItself : std::exception {};
 
-class Replay final : public core::EventSink {
+class Replay final : public core::EventSink, private core::FlagWaiter, private core::Receiver {
  public:
   // `watched`: operations, numbered over all queues, whose spans are recorded.
   Replay(machine::Machine& machine, const program::Program& program, program::Observer* observer = nullptr,
@@ -77,7 +77,7 @@ class Replay final : public core::EventSink {
     known,
     freed,
     dispatch,
-    raise,
+    raise,  // of a put: raises a flag when it arrives
     delivered,
     copied
   };
@@ -224,6 +224,9 @@ class Replay final : public core::EventSink {
   void end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
                 const std::function<program::Transfer(Rank)>& transfer_of);
   void end_operation(Rank rank, std::uint32_t queue);
+
+  void reaches(std::uint64_t payload, Time at) override;
+  void arrives(std::uint64_t payload, Time at) override;
 
   // workgroups.cpp
   void dispatch(std::uint32_t gpu);

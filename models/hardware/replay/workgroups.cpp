@@ -177,9 +177,7 @@ void Replay::go_on(std::uint32_t id) {
         wg.flag = phase.flag;
         wg.target = phase.target;
         phases_.leave(id);
-        if (flags_.value(phase.flag) >= phase.target) return go_ahead(id, now + machine_.gpu(run.rank).l2.hit_latency);
-        flags_.wait(phase.flag, phase.target, machine_.gpu(run.rank).l2.hit_latency, *this, resume);
-        return;
+        return flags_.wait(phase.flag, phase.target, *this, resume);
       case Phase::Kind::signal:
         if (gate_opens(phase)) send(id, phase);
         break;
@@ -223,9 +221,9 @@ void Replay::delay(std::uint32_t id, const Phase& phase, Time begin) {
   machine_.loop().calendar().schedule(begin + phase.duration, *this, pack(Event::workgroup, id));
 }
 
-// The workgroup waited for a flag that had already risen, and notices it at time `at`, later than now. Following steps
-// that involve nobody else (delays, and waits for flags that have risen) need no events. Queue items are taken at their
-// real time.
+// The workgroup waits for a flag, and will notice at time `at`, later than now, that it has risen. Following steps that
+// involve nobody else (delays, and waits for flags of which it is known when they rise) need no events. Queue items are
+// taken at their real time.
 void Replay::go_ahead(std::uint32_t id, Time at) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];
@@ -238,14 +236,15 @@ void Replay::go_ahead(std::uint32_t id, Time at) {
       begin_phase(wg, phase.kind, at);
       return delay(id, phase, at);
     }
-    if (phase.kind != Phase::Kind::wait || flags_.value(phase.flag) < phase.target) {
+    const Time rises = phase.kind == Phase::Kind::wait ? flags_.reached(phase.flag, phase.target) : Time::max();
+    if (rises == Time::max()) {
       wg.step = step;
       break;
     }
     begin_phase(wg, phase.kind, at);
     wg.flag = phase.flag;
     wg.target = phase.target;
-    at += machine_.gpu(runs_[wg.run].rank).l2.hit_latency;
+    at = std::max(at, rises) + machine_.gpu(runs_[wg.run].rank).l2.hit_latency;
     end_phase(id, at);
   }
   wg.doing = Phase::Kind::nothing;
@@ -346,12 +345,12 @@ Time Replay::send(std::uint32_t id, const Phase& phase) {
                       .bytes = phase.bytes,
                       .proxied = phase.proxied,
                       .after = from_relay ? machine_.gpu().port.store_latency : Time{},
-                      .sink = this,
+                      .told = this,
                       .payload = arrival});
   }
   MOIRE_INVARIANT(phase.peer == rank || machine_.reach().stores(rank, phase.peer), "a signal leaves its node");
   const Time latency = phase.peer == rank ? machine_.gpu(rank).l2.hit_latency : machine_.gpu().port.store_latency;
-  machine_.loop().calendar().schedule(now + phase.duration + latency, *this, arrival);
+  arrives(arrival, now + phase.duration + latency);
   return now;
 }
 

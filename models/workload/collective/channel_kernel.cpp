@@ -352,15 +352,17 @@ PhaseShape shape_of(const ir::Move& move, const libraries::PlanLibrarySpec& libr
 void append(builder::Builder& build, program::Kernel kernel, ChannelKernel::Terms terms,
             std::shared_ptr<const ChannelProgram> steps) {
   terms.reach = build.reach();
-  const auto flags = [&](const char* what, std::uint32_t count, auto other_end) {
-    return build.program.add_flags(
-        {kernel.name + what, count, [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t number) {
-           return std::pair{(steps.get()->*other_end)(rank, number), kernel_name};
-         }});
+  const auto flags = [&](const char* what, std::uint32_t count, auto other_end, bool in_order) {
+    return build.program.add_flags({kernel.name + what, count,
+                                    [steps, other_end, kernel_name = kernel.name](Rank rank, std::uint32_t number) {
+                                      return std::pair{(steps.get()->*other_end)(rank, number), kernel_name};
+                                    },
+                                    in_order});
   };
-  terms.filled = flags(".filled", steps->connections(), &ChannelProgram::sender);
-  terms.credit = flags(".credit", steps->connections(), &ChannelProgram::receiver);
-  terms.order = flags(".order", steps->semaphores(), &ChannelProgram::raiser);
+  // A connection has one sender and one receiver; a semaphore may have several raisers.
+  terms.filled = flags(".filled", steps->connections(), &ChannelProgram::sender, true);
+  terms.credit = flags(".credit", steps->connections(), &ChannelProgram::receiver, true);
+  terms.order = flags(".order", steps->semaphores(), &ChannelProgram::raiser, false);
   terms.steps = std::move(steps);
   kernel.body = std::make_shared<ChannelKernel>(std::move(terms));
   build.queue.operations.emplace_back(std::move(kernel));

@@ -335,14 +335,15 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
   const std::uint32_t flags = (ranks - 1) * arguments.messages.shares;
   const auto turn_of = [shares = arguments.messages.shares](std::uint32_t flag) { return 1 + flag / shares; };
   program::Program& program = build.program;
-  arguments.filled =
-      program.add_flags({kernel.name + ".filled", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
-                           return std::pair{turns.from(rank, turn_of(flag)), kernel_name};
-                         }});
-  arguments.credit =
-      program.add_flags({kernel.name + ".credit", flags, [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
-                           return std::pair{turns.to(rank, turn_of(flag)), kernel_name};
-                         }});
+  const auto flags_raised_by = [&](const char* what, auto other_end) {
+    return program.add_flags({kernel.name + what, flags,
+                              [=, kernel_name = kernel.name](Rank rank, std::uint32_t flag) {
+                                return std::pair{other_end(rank, turn_of(flag)), kernel_name};
+                              },
+                              true});
+  };
+  arguments.filled = flags_raised_by(".filled", [turns](Rank rank, std::uint32_t turn) { return turns.from(rank, turn); });
+  arguments.credit = flags_raised_by(".credit", [turns](Rank rank, std::uint32_t turn) { return turns.to(rank, turn); });
   kernel.body = std::make_shared<MessagesBody>(std::move(arguments));
   build.queue.operations.emplace_back(std::move(kernel));
 }

@@ -66,7 +66,7 @@ struct FlowNetwork::Impl final : EventSink {
   }
 
   void send(const Message& message) {
-    MOIRE_INVARIANT(message.bytes.value >= 1 && message.sink != nullptr, "a message needs a byte and a sink");
+    MOIRE_INVARIANT(message.bytes.value >= 1 && message.receiver != nullptr, "a message needs a byte and a receiver");
     injected = injected + message.bytes;
     const auto [at, is_new] = channels.try_emplace({message.source, message.destination, message.flow});
     Channel& channel = at->second;
@@ -124,13 +124,7 @@ struct FlowNetwork::Impl final : EventSink {
     delivered = delivered + std::exchange(batch.bytes, {});
     batch.comm = nullptr;
     free_batches.push_back(index);
-    for (const Message& message : members) {
-      if (message.after.ps > 0) {
-        loop.calendar().schedule(loop.now() + message.after, *message.sink, message.payload, component);
-      } else {
-        message.sink->fire(message.payload);
-      }
-    }
+    for (const Message& message : members) message.receiver->arrives(message.payload, loop.now() + message.after);
   }
 
   Batch& take_batch() {

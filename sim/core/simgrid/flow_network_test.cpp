@@ -73,18 +73,15 @@ struct Sent {
 using Traffic = std::vector<Sent>;
 
 // Sends each message at its time and records when it arrives.
-struct Player : EventSink {
+struct Player : EventSink, Receiver {
   Player(Calendar& c, Network& n, const Traffic& t) : calendar(c), network(n), traffic(t), arrived(t.size()) {
     for (std::size_t i = 0; i < t.size(); ++i) c.schedule(t[i].at, *this, i);
   }
   void fire(std::uint64_t payload) override {
-    if (payload >= traffic.size()) {
-      arrived[payload - traffic.size()] = calendar.now();
-      return;
-    }
     const Sent& sent = traffic[payload];
-    network.send({sent.source, sent.destination, sent.flow, Bytes{sent.bytes}, this, payload + traffic.size()});
+    network.send({sent.source, sent.destination, sent.flow, Bytes{sent.bytes}, this, payload});
   }
+  void arrives(std::uint64_t payload, Time at) override { arrived[payload] = at; }
   Calendar& calendar;
   Network& network;
   const Traffic& traffic;
@@ -230,8 +227,8 @@ TEST(FlowNetwork, SecondOneInAProcessIsRefused) {
               testing::ElementsAre(Time{1}));
 }
 
-struct Thrower : EventSink {
-  void fire(std::uint64_t) override { throw std::runtime_error("from an event"); }
+struct Thrower : Receiver {
+  void arrives(std::uint64_t, Time) override { throw std::runtime_error("from an event"); }
 };
 
 TEST(FlowNetwork, ExceptionsOfEventsComeOut) {
