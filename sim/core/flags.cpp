@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::core {
@@ -103,6 +104,7 @@ void Flags::raise_at(FlagId id, Time at) {
     calendar_.schedule(at, *this, id, component_);
     return;
   }
+  if (at == Time::max()) throw EndOfTime();
   Flag& flag = flag_of(id);
   forget_past(flag);
   if (flag.last > calendar_.now()) append(coming_, flag.coming, none, take(coming_, free_coming_, {flag.last, none}));

@@ -210,7 +210,7 @@ void Replay::reaches(std::uint64_t payload, Time at) {
     return;
   }
   const auto id = static_cast<std::uint32_t>(payload);
-  go_ahead(id, at + machine_.gpu(runs_[workgroups_[id].run].rank).l2.hit_latency);
+  go_ahead(id, noticed(id, at));
 }
 
 void Replay::arrives(std::uint64_t payload, Time at) {

@@ -235,7 +235,9 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void go_ahead(std::uint32_t workgroup, Time at);
   std::uint16_t shape_of(const Workgroup& wg, const program::Phase& phase);
   void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
-  void delay(std::uint32_t workgroup, const program::Phase& phase, Time begin);
+  static void begin_delay(Workgroup& workgroup, const program::Phase& phase);
+  static void begin_wait(Workgroup& workgroup, const program::Phase& phase);
+  Time noticed(std::uint32_t workgroup, Time rises) const;
   bool next_phase(Workgroup& workgroup, program::Phase& phase);
   // The flag that a put raises. If it belongs to a rank that is not simulated, returns the flag of the simulated rank
   // in the same position, as named by the sender that has the same distance to it.
@@ -246,8 +248,9 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void posted_done(std::uint32_t seat);   // its data has arrived
   void posted_known(std::uint32_t seat);  // its workgroup has learned of it
   bool gate_opens(const program::Phase& phase);
-  // Returns when the issuing workgroup is free again.
-  Time send(std::uint32_t workgroup, const program::Phase& phase);
+  // A signal or put at time `now`; only a signal may be later than the clock. Returns when the issuing workgroup is free
+  // again.
+  Time send(std::uint32_t workgroup, const program::Phase& phase, Time now);
   void retire(std::uint32_t workgroup);
   bool last_strand(std::uint32_t workgroup);
   void free_slot(std::uint32_t run, part::CuId cu);

@@ -167,23 +167,24 @@ void Replay::go_on(std::uint32_t id) {
         return;
       case Phase::Kind::delay:
         if (phase.duration.ps <= 0) break;
-        return delay(id, phase, now);
+        begin_delay(wg, phase);
+        machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
+        return;
       case Phase::Kind::fence:
         wg.fence = phase.duration;
         if (wg.posted > 0) return;  // the last posted phase resumes it
         machine_.loop().calendar().schedule(now + phase.duration, *this, resume);
         return;
       case Phase::Kind::wait:
-        wg.flag = phase.flag;
-        wg.target = phase.target;
+        begin_wait(wg, phase);
         phases_.leave(id);
         return flags_.wait(phase.flag, phase.target, *this, resume);
       case Phase::Kind::signal:
-        if (gate_opens(phase)) send(id, phase);
+        if (gate_opens(phase)) send(id, phase, now);
         break;
       case Phase::Kind::put: {
         if (!gate_opens(phase)) break;
-        const Time free = send(id, phase);
+        const Time free = send(id, phase, now);
         if (free == now) break;
         machine_.loop().calendar().schedule(free, *this, resume);
         return;
@@ -212,18 +213,21 @@ void Replay::begin_phase(Workgroup& wg, Phase::Kind kind, Time at) {
   wg.since = at;
 }
 
-void Replay::delay(std::uint32_t id, const Phase& phase, Time begin) {
-  Workgroup& wg = workgroups_[id];
+void Replay::begin_delay(Workgroup& wg, const Phase& phase) {
   wg.shape = phase.shape;
   wg.stands_for_work = phase.stands_for_work;
   wg.peer = phase.peer;
   wg.peer_bytes = 0;
-  machine_.loop().calendar().schedule(begin + phase.duration, *this, pack(Event::workgroup, id));
 }
 
-// The workgroup waits for a flag, and will notice at time `at`, later than now, that it has risen. Following steps that
-// involve nobody else (delays, and waits for flags of which it is known when they rise) need no events. Queue items are
-// taken at their real time.
+void Replay::begin_wait(Workgroup& wg, const Phase& phase) {
+  wg.flag = phase.flag;
+  wg.target = phase.target;
+}
+
+// The workgroup waits for a flag, and will notice at time `at`, now or later, that it has risen. What it does next is
+// done now, for its later times, as long as it depends on nobody else but flags (delays, waits, signals). So none of
+// this needs an event. Queue items are taken at their real time, and so are work and puts, which share capacities.
 void Replay::go_ahead(std::uint32_t id, Time at) {
   end_phase(id, at);
   Workgroup& wg = workgroups_[id];
@@ -234,21 +238,32 @@ void Replay::go_ahead(std::uint32_t id, Time at) {
     if (phase.kind == Phase::Kind::nothing || (phase.kind == Phase::Kind::delay && phase.duration.ps <= 0)) continue;
     if (phase.kind == Phase::Kind::delay) {
       begin_phase(wg, phase.kind, at);
-      return delay(id, phase, at);
-    }
-    const Time rises = phase.kind == Phase::Kind::wait ? flags_.reached(phase.flag, phase.target) : Time::max();
-    if (rises == Time::max()) {
+      begin_delay(wg, phase);
+      at += phase.duration;
+      end_phase(id, at);
+    } else if (phase.kind == Phase::Kind::wait) {
+      begin_phase(wg, phase.kind, at);
+      begin_wait(wg, phase);
+      const Time rises = flags_.reached(phase.flag, phase.target);
+      if (rises == Time::max()) return flags_.wait(phase.flag, phase.target, *this, pack(Event::workgroup, id));
+      at = noticed(id, rises);
+      end_phase(id, at);
+    } else if (phase.kind == Phase::Kind::signal && phase.gate == program::no_flag) {
+      begin_phase(wg, phase.kind, at);
+      send(id, phase, at);
+    } else {
       wg.step = step;
       break;
     }
-    begin_phase(wg, phase.kind, at);
-    wg.flag = phase.flag;
-    wg.target = phase.target;
-    at = std::max(at, rises) + machine_.gpu(runs_[wg.run].rank).l2.hit_latency;
-    end_phase(id, at);
   }
   wg.doing = Phase::Kind::nothing;
   machine_.loop().calendar().schedule(at, *this, pack(Event::workgroup, id));
+}
+
+// When a workgroup that waits for a flag notices that the flag has risen: it polls the flag in the L2.
+Time Replay::noticed(std::uint32_t id, Time rises) const {
+  const Workgroup& wg = workgroups_[id];
+  return std::max(wg.since, rises) + machine_.gpu(runs_[wg.run].rank).l2.hit_latency;
 }
 
 void Replay::post(std::uint32_t id, const Phase& phase) {
@@ -307,10 +322,9 @@ std::uint32_t Replay::new_flight(const Flight& flight) {
   return id;
 }
 
-Time Replay::send(std::uint32_t id, const Phase& phase) {
+Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   const Workgroup& wg = workgroups_[id];
   const Rank rank = runs_[wg.run].rank;
-  const Time now = machine_.loop().now();
   const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
   const program::FlagRef flag = by_nic ? simulated_flag(wg, phase) : phase.flag;
