@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""PyTorch's fused operators over symmetric memory, at the shapes of grid.csv: a third party beside our kernels.
+"""PyTorch's fused operators over symmetric memory, at the shapes of grid.csv, beside our own kernels.
 
 Usage: symm_mem.py --gpus N --out FILE [--rounds N]
-Multicast is off. A process a GPU. Times are those of events around the operator, behind a spin that hides the host and a
+Multicast is off. One process per GPU. Times are those of events around the operator, behind a spin that hides the host and a
 small all-reduce at which the GPUs meet; a row has the median over the rounds of the slower rank.
 """
 import argparse

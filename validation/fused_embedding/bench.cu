@@ -250,7 +250,7 @@ void Bench::launch_sm_copy(int r) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Each sender starts with another peer, so that no two senders send to one receiver; the own share comes last.
+// Each sender starts with another peer, so that no two senders send to one receiver; its own share comes last.
 void Bench::enqueue_copies(int r) {
   const size_t share = size_t(shape_.share_bytes());
   const char* staging = reinterpret_cast<const char*>(rank_[r].staging);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What loops come to: of each loop of run.sh, in its last second and over its GPUs, the time of an iteration, the SM clock and
+"""The steady state of loops: of each loop of run.sh, in its last second and over its GPUs, the time of an iteration, the SM clock and
 the power, beside the operations of Moire that do the same.
 
   steady.py POWER ITERATIONS                 a table for validation files: the mean of the GPUs, and the least and most
@@ -80,7 +80,7 @@ MIXED = {
 
 
 def queues(parts):
-    """As a scenario has them: what runs beside begins 10 us later."""
+    """The operations as a scenario has them: the second queue begins 10 us later."""
     main = "main: {operations: [%s]}" % parts[0]
     if len(parts) == 1:
         return "{queues: {%s}}" % main
@@ -96,7 +96,7 @@ def rows(name):
 
 
 def steady(samples, iterations):
-    """Loop -> time in us, clock in MHz, watts: of each GPU in the loop's last second. And the idle power before the first."""
+    """By loop: us, MHz and watts of each GPU in the loop's last second; also the idle power before the first loop."""
     found = {}
     end = {}
     for row in iterations:
