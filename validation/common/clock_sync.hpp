@@ -7,8 +7,8 @@
 struct PairOffset {
   int a = 0;
   int b = 0;
-  double offset_ns = 0;      // timer of b minus timer of a, as the mean of both directions
-  double asymmetry_ns = 0;   // half the difference between the estimates of a->b->a and b->a->b
+  double offset_ns = 0;     // timer of b minus timer of a, as the mean of both directions
+  double asymmetry_ns = 0;  // half the difference between the estimates of a->b->a and b->a->b
   // fastest round trip; half of it bounds the error of offset_ns, however different the two directions are
   double min_rtt_ns = 0;
   double median_rtt_ns = 0;  // a flag in each direction, both polled in local memory

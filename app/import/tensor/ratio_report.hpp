@@ -14,10 +14,10 @@ namespace moire::importing {
 // The ratios of one codec.
 struct RatioRow {
   std::unique_ptr<Coder> coder;
-  std::vector<double> ratios = {};       // plain / coded bytes of each chunk
-  double plain = 0, coded = 0;           // bytes in all
-  double error = 0;                      // largest error of all values
-  double relative = 0;                   // largest value of (a chunk's error / its largest value)
+  std::vector<double> ratios = {};  // plain / coded bytes of each chunk
+  double plain = 0, coded = 0;      // bytes in all
+  double error = 0;                 // largest error of all values
+  double relative = 0;              // largest value of (a chunk's error / its largest value)
   // chunks that the codec cannot represent, because they have values that are not finite
   std::uint64_t without_code = 0;
   std::uint64_t first_without_code = 0;  // offset in the file of the first such chunk
