@@ -1,5 +1,4 @@
-// This file has over 400 lines because each of the two kinds of loops is one table, in which names and work are read
-// together.
+// Over 400 lines: each of the two kinds of loops is one table, in which names and work are read together.
 //
 // Runs loops of one operation on all GPUs at once, for seconds, and records how long an iteration takes, and the SM
 // clock, power, temperature and energy of each GPU meanwhile. Writes two tables: OUT (one row per sample) and
