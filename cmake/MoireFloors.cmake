@@ -1,13 +1,13 @@
-# The law of cmake/floors.txt for CMake: what a library names in its DEPS stands on its own floor below it, or on a lower
-# floor. The test house.includes holds every #include to the same law.
+# The law of cmake/floors.txt for CMake: the libraries that DEPS names must be below the library, on its own floor or on
+# a lower one. The test house.includes applies the same law to every #include.
 
-# The folder of a library, for moire_check_floors.
+# Sets the folder of a library, for moire_check_floors.
 function(moire_record_folder name folder)
   set_property(GLOBAL PROPERTY moire_folder_${name} ${folder})
   set_property(GLOBAL APPEND PROPERTY moire_folders ${name})
 endfunction()
 
-# To be called when all libraries are known. `kind` says which DEPS are checked: DEPS or TEST_DEPS.
+# Call when all libraries are known. `kind` is DEPS or TEST_DEPS, the list that is checked.
 function(moire_record_deps name kind)
   set_property(GLOBAL PROPERTY moire_${kind}_${name} ${ARGN})
 endfunction()

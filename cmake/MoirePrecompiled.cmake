@@ -1,6 +1,7 @@
-# What nearly every file includes is parsed once, and once more for tests, with gmock, and for libraries that the Python
-# module links, which are position independent. Files include what they use all the same: preset asan builds without.
-target_link_libraries(moire_options INTERFACE fmt::fmt)  # its definitions have to be those of the parsed headers
+# Headers that nearly every file includes are parsed only once; a second time with gmock, for tests, and a third time
+# position-independent, for libraries that the Python module links. Files still include what they use: the preset asan
+# builds without precompiled headers.
+target_link_libraries(moire_options INTERFACE fmt::fmt)  # must be compiled with the definitions of the parsed headers
 target_compile_options(moire_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # lets ccache see them
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
 function(moire_precompiled name)
@@ -15,7 +16,7 @@ set_target_properties(moire_precompiled_pic PROPERTIES POSITION_INDEPENDENT_CODE
 moire_precompiled(moire_precompiled_test <gmock/gmock.h>)
 target_link_libraries(moire_precompiled_test PRIVATE GTest::gmock)
 
-# Libraries that the Python module links.
+# The libraries that the Python module links.
 function(moire_position_independent)
   foreach(library IN LISTS ARGN)
     set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON

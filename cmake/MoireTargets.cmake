@@ -1,22 +1,22 @@
-# One folder = one library + one test program of the *_test.cpp beside the code they test.
+# Each folder becomes one library, and its *_test.cpp become one test program.
 #
 #   moire_library(config DEPS yaml-cpp fmt::fmt)   in sim/config/CMakeLists.txt
 #
-# A *_bench.cpp beside the code becomes a Google Benchmark program (target benchmarks).
-#
 # makes the static library moire_config (alias moire::config) from the folder's *.cpp and the test program
-# moire_config_test from its *_test.cpp. SOURCES_FROM adds sub-folders, TEST_DEPS what only the tests need;
-# TEST_COST, the seconds of the longest one, has long tests begin early. The preset `test` compiles the files of a folder as
-# one, which takes half of the time from nothing; ALONE names those that do not go with the others, because both have a name
-# of their own that is spelled alike.
+# moire_config_test from its *_test.cpp. A *_bench.cpp becomes a Google Benchmark program (target benchmarks).
+# SOURCES_FROM adds sub-folders, TEST_DEPS lists libraries that only the tests need, and TEST_COST is the time of the
+# longest test in seconds, so that long tests start first. The preset `test` compiles the files of a folder as one file,
+# which halves the time of a full build; ALONE lists files that cannot be compiled together with the others, because
+# both define the same local name.
 
 include(MoireFloors)
 
 add_library(moire_options INTERFACE)
-# The same bytes on any machine: no fused multiply-add where the processor happens to have one.
+# Results must have the same bits on every machine, so there are no fused multiply-adds, which only some processors
+# have.
 target_compile_options(moire_options INTERFACE -ffp-contract=off)
-# -Wrestrict of g++ 12 reports std::string concatenation that is fine (GCC bug 105329).
-# With all files of a folder as one, a local name may be that of another file.
+# -Wrestrict of g++ 12 warns about correct std::string concatenations (GCC bug 105329). If all files of a folder are
+# compiled as one, a local name may hide that of another file.
 target_compile_options(moire_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion
   $<$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wshadow> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(MOIRE_WERROR)
@@ -35,7 +35,7 @@ if(MOIRE_COVERAGE)
   target_link_options(moire_options INTERFACE --coverage)
 endif()
 
-# Most of the time of a link is the default linker's.
+# The default linker takes much longer than lld.
 find_program(MOIRE_LLD ld.lld)
 if(MOIRE_LLD)
   target_link_options(moire_options INTERFACE -fuse-ld=lld)
@@ -43,8 +43,9 @@ endif()
 
 add_custom_target(benchmarks)
 
-# A folder is an include root of its own: a link to it, under its path, in build/roots. Who links moire::<name> sees the
-# folder and what its DEPS see, and no other one; moire::<name>_headers is the root alone.
+# A folder has an include root of its own: a link to the folder, under its path, in build/roots. A library that links
+# moire::<name> can include this folder and the folders that its DEPS can include, and no others; moire::<name>_headers
+# is the include root alone.
 function(moire_include_root name)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set(root ${CMAKE_BINARY_DIR}/roots/${name})
@@ -61,14 +62,15 @@ function(moire_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# A mistyped word is an error here, not a folder left out or a library that only the linker misses.
+# A mistyped word is an error here; otherwise a folder would be left out or only the linker would notice a missing
+# library.
 function(moire_library name)
   cmake_parse_arguments(ARG "" "TEST_COST" "DEPS;SOURCES_FROM;TEST_DEPS;ALONE" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "moire_library(${name}): unknown words '${ARG_UNPARSED_ARGUMENTS}'; write DEPS, SOURCES_FROM, TEST_DEPS or ALONE before them")
   endif()
   foreach(library IN LISTS ARG_DEPS ARG_TEST_DEPS)
-    if(NOT library MATCHES "::" AND NOT TARGET ${library})  # of a name with :: CMake says it by itself
+    if(NOT library MATCHES "::" AND NOT TARGET ${library})  # for names with :: CMake reports this by itself
       message(FATAL_ERROR "moire_library(${name}): there is no library '${library}'")
     endif()
   endforeach()
@@ -111,7 +113,7 @@ function(moire_library name)
     add_dependencies(benchmarks moire_${name}_${stem})
   endforeach()
   if(tests)
-    # One program for the tests of a folder: most of the time of a small test program is its link.
+    # All tests of a folder are one program, because linking takes most of the time of a small test program.
     add_executable(moire_${name}_test ${tests})
     target_link_libraries(moire_${name}_test PRIVATE moire_${name} ${ARG_TEST_DEPS} moire::test_support GTest::gmock
                                                      GTest::gtest_main)

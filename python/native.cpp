@@ -1,4 +1,4 @@
-// The compiler's C++ front end as a Python module; python/moire/language is what users write against.
+// The compiler's C++ front end as a Python module; users import python/moire/language instead.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -50,7 +50,7 @@ mscclang::Options options_of(const py::dict& given) {
   return options;
 }
 
-// Of a collective of the user's own: which chunks of input and output hold something, by rank.
+// Of a user-defined collective, by rank: which chunks of input and output hold data at the start.
 using Initial = std::vector<std::pair<std::vector<bool>, std::vector<bool>>>;
 
 std::unique_ptr<Program> make(const py::dict& given, const std::optional<Initial>& initial) {
@@ -136,7 +136,7 @@ void bind_algorithm(py::module_& m) {
       .def("xml", &msccl::to_xml);
 }
 
-// What moire check has against an algorithm.
+// The errors that `moire check` reports for an algorithm.
 std::vector<std::string> wrong_with(const msccl::Algorithm& algorithm) {
   moire::config::Diagnostics diagnostics;
   if (msccl::check_rules(algorithm, diagnostics)) {

@@ -112,7 +112,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& glossary() {
       {"scale-up", "within a node, through the GPUs' own ports (NVLink, xGMI, PCIe)"},
       {"sharing law",
        "weighted max-min fair rates of all activities, with bytes in flight as weights (docs/explanation/sharing.md)"},
-      {"signal", "raising a flag of the own rank or of a GPU of the same node"},
+      {"signal", "raising a flag of its own rank or of a GPU of the same node"},
       {"skew", "how far apart the ends of the ranks are, relative to the latest; metric skew_percent"},
       {"slice",
        "part of a chunk with its own flag; in the fused embedding kernel, a block of results that is sent as one "

@@ -1,4 +1,4 @@
-// Operations as results tell them: those that an operator gave one name are parts of one.
+// The operations of a program as results report them: operations to which an operator gave the same name count as one.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace moire::study {
 struct Told {
   replay::OperationTimes times;
   int parts = 1;
-  std::int64_t ranks = 0;  // most that have a part
+  std::int64_t ranks = 0;  // largest number of ranks that run one of its parts
 };
 std::vector<Told> told(const replay::Result& result);
 
-// The word of every name in metrics; parts have that of the whole.
+// The word for every operation in names of metrics. All parts of an operation have the same word.
 using Words = std::unordered_map<std::string, std::string>;
 Words words_of(const std::vector<Told>& operations);
 

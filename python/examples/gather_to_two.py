@@ -1,4 +1,4 @@
-"""A collective of one's own: ranks 0 and 1 get the chunks of all, in order; rank 1 by way of rank 0.
+"""A user-defined collective: ranks 0 and 1 receive the chunks of all ranks in order, rank 1 receives them from rank 0.
 
     python3 gather_to_two.py RANKS > gather.xml
 """

@@ -1,4 +1,4 @@
-"""All-to-All between nodes in two steps: GPU g of a node gathers what its node has for GPU g of another, then one
+"""All-to-All between nodes in two steps: GPU g of a node gathers its node's data for GPU g of another node, then one
 message crosses the network.
 
     python3 node_all_to_all.py NODES GPUS [--protocol Simple|LL|LL128] > all_to_all.xml

@@ -1,3 +1,3 @@
-"""The same as moire.language.collectives, where programs for the public compiler look for it."""
+"""The same as moire.language.collectives, under the name that programs for the public compiler import."""
 
 from moire.language.collectives import *

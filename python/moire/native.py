@@ -1,4 +1,4 @@
-"""The compiler, moire_native: on the path, or in a build folder of the checkout that this package lies in."""
+"""Imports the compiler, moire_native, from the path or from a build folder of this package's checkout."""
 
 import pathlib
 import sys

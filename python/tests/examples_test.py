@@ -1,4 +1,4 @@
-"""Every example of python/examples ends well and writes XML for as many GPUs as it was told."""
+"""Every example of python/examples succeeds and writes XML for the requested number of GPUs."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""The language: what programs mean and what is told of those that mean nothing."""
+"""Tests of the language: the meaning of programs, and the errors of programs that have no meaning."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ def inst(block):
 
 
 class Send(Collective):
-    """Rank 0's chunks to rank 2's output."""
+    """Copies rank 0's chunks to rank 2's output."""
 
     def init_buffers(self):
         given = [Chunk(0, i, 2, i) for i in range(self.chunk_factor)]

@@ -1,5 +1,5 @@
-"""Programs written for the public compiler run when their imports name ours: its examples, where the environment
-variable MOIRE_MSCCL_TOOLS names a checkout of it. Exit status 77: there is none."""
+"""Programs written for the public compiler run if their imports name this package. The programs are the examples in the
+checkout of the compiler that the environment variable MOIRE_MSCCL_TOOLS names. Exit status 77: there is none."""
 
 import os
 import pathlib
@@ -27,12 +27,12 @@ cases = [
     ("pipeline_a100_allpairs", "4 1"), ("pipeline_a100_ring", "4 2 1"), ("reducescatter_allpairs", "8"),
     ("simple/allgather_ring", ""), ("simple/allreduce_ring", "4 2"), ("simple/custom_collective", ""),
 ]
-# Wrong in themselves, for the public compiler, too.
+# These programs are wrong; the public compiler refuses them, too.
 refused = {
     "allreduce_a100_pcie_hierarchical": ("8 1", "instead of the sum of"),
     "allreduce_a100_recursive_doubling_halving": ("1 1", "rank 4 of a program of 4 ranks"),
 }
-# Written for methods that the public compiler has no more: send, and reduce with a place.
+# These programs use methods that the public compiler has removed: send, and reduce with a place.
 outdated = {"allreduce_dgx1", "allreduce_ndv2", "reducegather"}
 
 

@@ -39,7 +39,7 @@ struct PhaseShape {
   double peer_write_cost = 1;  // link bytes per byte of peer_write, over those of lone contiguous stores
   double issue_cost = 1;       // CU issue time of its loads and stores, relative to those of a plain loop
   double peer_read = 0;        // loaded from the peer's memory over the scale-up link; read is 0 then
-  double l2_extra = 0;         // bandwidth of the own L2 that it takes besides these bytes: additions, popular lines
+  double l2_extra = 0;         // bandwidth of its own L2 that it takes besides these bytes: additions, popular lines
   // The switch of the node copies and adds (multicast, in-network reduction): peer_write goes to every GPU of the node,
   // including the sender, and peer_read is the sum of what all of them hold. The phase's peer is then the rank itself.
   bool by_switch = false;

@@ -26,7 +26,7 @@ struct WaitThenSignal final : program::KernelBody {
   std::int64_t count = 1;
   program::FlagBlock flags;
   bool waits = true;
-  std::optional<Rank> ranks;  // signal the next of so many ranks; none: the own one
+  std::optional<Rank> ranks;  // signals the next of this number of ranks; none: its own rank
 
   std::int64_t workgroups(Rank) const override { return count; }
   bool phase(Rank rank, std::int64_t, std::uint32_t step, Phase& phase) const override {

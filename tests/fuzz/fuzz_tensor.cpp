@@ -1,5 +1,5 @@
-// libFuzzer: reads any bytes as a .npy and as a .safetensors. What is accepted lies within the file, is measured, and
-// makes a list that a codec's file takes; what is refused has an error message.
+// libFuzzer: reads any bytes as a .npy and as a .safetensors file. Tensors of an accepted file lie within the file,
+// their ratios are measured, and a codec file accepts the resulting list. A refused file has an error message.
 #include <cstdlib>
 #include <sstream>
 #include <string>

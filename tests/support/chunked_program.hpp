@@ -1,5 +1,5 @@
-// What tests of chunked collectives share: programs made of operators, counts of what their operations do, and the
-// times of the stages that closed forms are made of.
+// The common part of the tests of chunked collectives: programs made of operators, counts of their operations, and the
+// times of the stages that closed forms consist of.
 #pragma once
 
 #include <fmt/format.h>
@@ -52,12 +52,12 @@ inline replay::Result run(const std::string& operations, const EquippedSystem& s
   return result;
 }
 
-// What the operations of a program do.
+// Counts the operations of a program by what they do.
 
 struct Walk {
   std::map<std::pair<Rank, Rank>, double> bytes;
   std::map<program::FlagRef, std::int64_t> raised, awaited;
-  std::map<std::pair<Rank, std::string>, int> kernels;  // by the last part of the name, which says what they do
+  std::map<std::pair<Rank, std::string>, int> kernels;  // by the last part of an operation's name
   int count(Rank rank, const std::string& what) const {
     const auto at = kernels.find({rank, what});
     return at == kernels.end() ? 0 : at->second;
@@ -97,7 +97,7 @@ inline Walk walk(const program::Program& program) {
   return all;
 }
 
-// GPUs on nodes of their own, and what a chunk takes to the next one.
+// GPUs on nodes of their own, and the time of a chunk to the next GPU.
 struct Pipeline {
   EquippedSystem system;
   double chunks, ranks, chunk, latency, rate = 25e9;
@@ -118,7 +118,7 @@ inline Pipeline pipeline(Rank ranks, std::int64_t chunks, double bytes) {
   return made;
 }
 
-// Time of an operator of the codec's folder.
+// The time of an operator of the codec's folder.
 inline double alone(const EquippedSystem& system, const char* op, double bytes, const std::string& codec) {
   return run(fmt::format("{{{}: {{bytes: {} B, codec: {}}}}}", op, bytes, codec::flow(codec)), system).end.seconds();
 }

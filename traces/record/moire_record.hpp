@@ -1,12 +1,12 @@
 // Records what the workgroups of a kernel do, step by step, as a WG trace of version 2 (docs/reference/wg-trace.md).
-// Header-only, for CUDA and HIP; it needs nothing else of Moire. README.md beside it shows how to use it.
+// This header works with CUDA and HIP and needs nothing else of Moire. The README of this folder shows how to use it.
 //
-// A kernel gets a moire_record::Log and says, where it happens, what it has done since a date:
+// A kernel gets a moire_record::Log and records each step after it, with the time at which the step began:
 //   const auto since = MOIRE_NOW();
 //   ...
 //   MOIRE_WORK(log, since, task, own_rank, bytes, flop, moire_record::Unit::matrix_bf16);
-// The macros may be called by all threads of a workgroup; its first thread writes. A date is taken by that thread, so
-// what other threads still do is in it only behind a barrier.
+// All threads of a workgroup may call the macros; its first thread reads the clock and writes. The time therefore
+// includes the work of the other threads only if a barrier precedes the macro.
 #pragma once
 
 #include <algorithm>
@@ -49,10 +49,10 @@ struct Step {
   Unit unit;
 };
 
-// What a kernel writes to; copied into it as a parameter.
+// The destination of a kernel's records; it is copied into the kernel as a parameter.
 struct Log {
   Step* steps;           // [workgroup][capacity]
-  uint32_t* used;        // by each workgroup; more than `capacity`: steps were lost
+  uint32_t* used;        // steps per workgroup; if it exceeds `capacity`, steps were lost
   uint32_t* cu;          // that it ran on
   uint32_t capacity;     // steps of a workgroup
   uint32_t workgroups;
@@ -94,29 +94,30 @@ __device__ inline void add(const Log& log, Kind kind, uint64_t since, int32_t ta
 }
 
 #define MOIRE_NOW() (moire_record::first_thread() ? moire_record::now() : 0)
-// Loaded `bytes` from the memory of rank `peer` and computed, side by side.
+// The workgroup loaded `bytes` from the memory of rank `peer` and computed at the same time.
 #define MOIRE_WORK(log, since, task, peer, bytes, flop, unit) \
   moire_record::add(log, moire_record::Kind::work, since, task, peer, bytes, flop, unit, -1, 0)
-// Issued stores to the memory of rank `peer`.
+// The workgroup issued stores to the memory of rank `peer`.
 #define MOIRE_STORE(log, since, task, peer, bytes) \
   moire_record::add(log, moire_record::Kind::store, since, task, peer, bytes, 0, moire_record::Unit::none, -1, 0)
-// Waited until its stores had arrived. `rank` is the own one.
+// The workgroup waited until its stores had arrived. `rank` is the recording rank.
 #define MOIRE_FENCE(log, since, task, rank) \
   moire_record::add(log, moire_record::Kind::fence, since, task, rank, 0, 0, moire_record::Unit::none, -1, 0)
-// Raised flag number `flag` of rank `peer`.
+// The workgroup raised flag number `flag` of rank `peer`.
 #define MOIRE_SIGNAL(log, since, task, peer, flag) \
   moire_record::add(log, moire_record::Kind::signal, since, task, peer, 0, 0, moire_record::Unit::none, flag, 0)
-// Sent a message that raises flag number `flag` of rank `peer` when it has arrived.
+// The workgroup sent a message that raises flag number `flag` of rank `peer` when it has arrived.
 #define MOIRE_PUT(log, since, task, peer, bytes, flag) \
   moire_record::add(log, moire_record::Kind::put, since, task, peer, bytes, 0, moire_record::Unit::none, flag, 0)
-// Waited until its own flag number `flag` had been raised `count` times. `rank` is the own one.
+// The workgroup waited until its own flag number `flag` had been raised `count` times. `rank` is the recording rank.
 #define MOIRE_WAIT(log, since, task, rank, flag, count) \
   moire_record::add(log, moire_record::Kind::wait, since, task, rank, 0, 0, moire_record::Unit::none, flag, count)
 
 namespace detail {
 
-// One thread a GPU. The initiator stamps before its flag leaves and when the answer is seen, the responder when it sees
-// the flag. Both poll their own memory, so a round trip is two flags that are alike.
+// One thread per GPU. The initiator records the time before it sends its flag and when it sees the answer; the
+// responder records the time when it sees the flag. Both poll their own memory, so a round trip consists of two equal
+// one-way flags.
 static __global__ void ping(bool initiator, volatile uint32_t* mine, volatile uint32_t* theirs, uint32_t first,
                             int round_trips, uint64_t* stamps) {
   constexpr uint64_t limit_ns = 2'000'000'000;
@@ -144,17 +145,18 @@ static __global__ void ping(bool initiator, volatile uint32_t* mine, volatile ui
 
 }  // namespace detail
 
-// What a trace's header says of the kernel.
+// The description of the kernel in the header of a trace.
 struct Kernel {
   std::string name;
   int threads = 0;
   int registers = 0;
   long long lds_bytes = 0;
-  long long bytes_in_flight = 0;  // that a workgroup keeps requested
+  long long bytes_in_flight = 0;  // that a workgroup has in flight
   std::vector<std::pair<std::string, std::string>> more{};  // key and value, kept as provenance
 };
 
-// Of GPUs 0 to ranks - 1 of one process, which may access each other's memory. Errors are exceptions.
+// Records on GPUs 0 to ranks - 1 of one process, which must be able to access each other's memory. Errors are
+// exceptions.
 class Recorder {
  public:
   Recorder(int ranks, uint32_t workgroups, uint32_t steps_of_workgroup)
@@ -188,7 +190,7 @@ class Recorder {
 
   const Log& log(int rank) const { return logs_[rank]; }
 
-  // Before the run that is recorded: forgets what came before, and compares the clocks.
+  // Call before the run to record: forgets earlier records and compares the clocks.
   void clear() {
     for (int r = 0; r < ranks_; ++r) {
       MOIRE_CHECKED(MOIRE_RUNTIME(SetDevice)(r));
@@ -198,7 +200,8 @@ class Recorder {
     before_ = offsets();
   }
 
-  // Behind it: compares the clocks again and writes the trace. The latest end, in ns from the first start.
+  // Call after the run: compares the clocks again and writes the trace. Returns the latest end, in ns from the first
+  // start.
   long long write(const std::string& path, const Kernel& kernel) {
     const std::vector<double> after = offsets();
     std::vector<Row> rows;
@@ -270,7 +273,7 @@ class Recorder {
     double offset, round_trip;
   };
 
-  // Timer of each GPU minus that of GPU 0: the mean of both directions.
+  // Timer of each GPU minus that of GPU 0, as the mean of both directions.
   std::vector<double> offsets() {
     std::vector<double> found(ranks_);
     round_trip_ns_ = 0;
@@ -299,7 +302,7 @@ class Recorder {
       MOIRE_CHECKED(MOIRE_RUNTIME(Memcpy)((r == initiator ? sent : seen).data(), stamps_[r], sizeof(uint64_t) * 2 * kTrips,
                                           MOIRE_RUNTIME(MemcpyDeviceToHost)));
     }
-    // The first tenth: both kernels are still arriving. The fastest eighth keeps out trips that were delayed.
+    // In the first tenth, both kernels are still starting. Using only the fastest eighth excludes delayed round trips.
     std::vector<std::pair<double, double>> trips;  // time and offset
     for (int i = kTrips / 10; i < kTrips; ++i) {
       if (sent[2 * i + 1] == 0 || seen[2 * i] == 0)

@@ -1,4 +1,4 @@
-// DietGPU's codec of bf16: exponents by asymmetric numeral systems, sign and mantissa as they are.
+// DietGPU's codec for bf16: it compresses the exponents by asymmetric numeral systems and copies sign and mantissa.
 #include "codec.hpp"
 
 #ifdef WITH_DIETGPU

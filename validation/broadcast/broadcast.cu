@@ -1,5 +1,5 @@
-// Times broadcasts along a chain of ranks, plain and compressed, whose chunks host threads forward: through peer
-// memory, and through the host's.
+// Times broadcasts along a chain of ranks whose chunks are forwarded by host threads, plain and compressed, through
+// peer memory and through host memory.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,7 @@
 namespace {
 
 constexpr int64_t kKib = 1024, kMib = 1024 * kKib;
-// Every run has the root's data begin elsewhere, so that data of the run before are wrong data.
+// In every run the root's data begin at another offset, so that data left over from the previous run are wrong.
 constexpr int64_t kShift = 64 * kKib;
 constexpr uint32_t kShifts = 8;
 constexpr int64_t kData = Chain::kMost + kShift * kShifts;
@@ -60,9 +60,9 @@ class Bench {
       CUDA_CHECK(cudaMalloc(&gpu.flush, kFlushBytes));
       CUDA_CHECK(cudaMemset(gpu.flush, 0, kFlushBytes));
       CUDA_CHECK(cudaMalloc(&gpu.wrong, sizeof(unsigned long long)));
-      // What every rank must have: the values themselves, or what they are after so many codings. Each GPU computes it,
-      // which also loads the codec's kernels. ZFP's blocks do not depend on each other, so neither chunks nor where the
-      // data begin matter.
+      // The values that every rank must receive: the root's values, or the result of coding them as often as the chain
+      // does. Each GPU computes them itself, which also loads the codec's kernels. ZFP's blocks are independent of each
+      // other, so neither the chunks nor the offset of the data change the result.
       char* coded = nullptr;
       CUDA_CHECK(cudaMalloc(&coded, size_t(kData)));
       gpu.right[{32, 0}] = buffer();
@@ -82,7 +82,7 @@ class Bench {
     });
   }
 
-  // The data must survive a coding, but not unchanged; otherwise the checks would prove nothing.
+  // Coding must change the data, but only slightly: data that coding leaves unchanged would prove nothing.
   void check_codecs(const Codecs& codecs) {
     for (const auto& [rate, codec] : codecs) {
       const unsigned long long changed = wrong(0, gpu_[0].right[{32, 0}], gpu_[0].right[{rate, 1}], kData);
@@ -100,7 +100,7 @@ class Bench {
 
   void use_data(int64_t shift) { chain.set_data(gpu_[0].right[{32, 0}] + shift); }
 
-  // us; below 0 where a rank did not get what it must have.
+  // Returns the time in us, or a negative number if a rank received wrong data.
   double run(const Broadcast& b, const Codecs& codecs) {
     const int64_t shift = kShift * (++runs_ % kShifts);
     for (int r = 1; r < b.ranks; ++r) {
@@ -170,8 +170,8 @@ std::FILE* open_file(const std::string& path) {
   return file;
 }
 
-// One step at a time, of a rank that does nothing else: us of the host's call, and from the call until the host has
-// seen the end.
+// Times single steps on a rank that does nothing else, in us: the host's call, and from the call until the host sees
+// the end.
 void write_facts(const std::string& path, Bench& bench, const Codecs& codecs, int gpus, const std::string& command) {
   std::FILE* file = open_file(path);
   std::fprintf(file, "# moire-broadcast-facts 1\n");
@@ -256,8 +256,8 @@ int main(int argc, char** argv) {
   bench.check_codecs(codecs);
   if (!facts.empty()) write_facts(facts, bench, codecs, c.gpus(), command);
 
-  // Every round visits all cases in another order, so that a drift of clocks meets all alike. The first one does not
-  // count.
+  // Every round visits all cases in another order, so that a drift of the clocks affects all cases alike. The first
+  // round does not count.
   std::vector<std::vector<double>> us(cases.size());
   std::vector<bool> failed(cases.size());
   std::vector<size_t> order(cases.size());

@@ -1,4 +1,4 @@
-// Which broadcasts to measure, from a CSV file.
+// Reads the broadcasts to measure from a CSV file.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 struct Case {
   Broadcast broadcast;
-  std::string use;  // test, or calibration of the link through the host
+  std::string use;  // a test case, or calibration of the link through host memory
 };
 
 inline constexpr const char* kGridColumns = "link,compression,ratio,ranks,bytes,chunks,streams,use";
 
-// Cases of `use` ("": all) that `gpus` can run, where the first and the last rank may share a GPU. Prints every error
-// as file:line: what is wrong, and ends the program with status 2 if there was one.
+// The cases of `use` ("": all cases) that `gpus` GPUs can run; the first and the last rank may share a GPU. Prints
+// every error as file:line: what is wrong, and ends the program with status 2 if there was one.
 std::vector<Case> read_grid(const std::string& path, const std::string& use, int gpus);

@@ -8,9 +8,10 @@
 
 namespace {
 
-constexpr double kLongest = 5;  // seconds of a run; one that takes longer hangs
+constexpr double kLongest = 5;  // seconds; a run that takes longer is regarded as hanging
 
-// The codec writes whole words, and a chunk of coded values lies where its share of the plain ones would lie.
+// The codec writes whole words. A coded chunk begins at the offset of its plain values, scaled by the ratio.
+// scaled by the ratio.
 int64_t coded_bytes(const Broadcast& b, int64_t plain) { return plain * b.rate / 32; }
 
 bool is_wait(Action action) { return action == Action::wait_arrived || action == Action::wait_coded; }
@@ -112,7 +113,7 @@ Chain::~Chain() {
   }
 }
 
-// The steps of every stream: stream s of a kind of work has the chunks s, s + streams, ...
+// The steps of every stream. Of each kind of work, stream s handles the chunks s, s + streams, s + 2 x streams, ...
 void Chain::plan(const Broadcast& b) {
   for (int r = 0; r < ranks(); ++r) {
     std::vector<std::unique_ptr<Stream>>& streams = rank_[size_t(r)]->streams;
@@ -190,7 +191,7 @@ void Chain::serve(int rank, uint32_t run) {
   own.end = now_seconds();
 }
 
-// Goes on until the stream has to wait; true when it has ended.
+// Executes steps until the stream has to wait; returns true when the stream has no more steps.
 bool Chain::advance(int rank, Stream& stream, uint32_t run) {
   Rank& own = *rank_[size_t(rank)];
   if (stream.busy) {

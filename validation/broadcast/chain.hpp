@@ -1,6 +1,6 @@
 // A broadcast along a chain of ranks, in chunks. As in GPU-aware MPI, one host thread of each rank waits for chunks,
-// calls the codec and forwards them: it looks at the rank's streams in turn, and comes to a step of a stream when the
-// step before it has ended.
+// calls the codec and forwards the chunks. The thread polls the rank's streams in turn and starts a stream's next step
+// when its previous step has ended.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,38 +14,38 @@
 
 #include "codec.hpp"
 
-// How a chunk goes to the next rank.
+// The path of a chunk to the next rank.
 enum class Link {
   peer,  // a copy into the peer's memory
-  host,  // a copy into pinned memory of the host, and a copy out of it
+  host,  // a copy into pinned host memory, and a copy out of it
 };
 inline const std::vector<std::string> kLinkNames = {"peer", "host"};
 
 enum class Compression {
   off,
-  every_hop,  // a rank decompresses, compresses and sends a chunk, call by call, in one stream
-  root,       // the root compresses; the others forward what came, and another of their streams decompresses it
+  every_hop,  // one stream of each rank decompresses, compresses and sends chunks, one call after the other
+  root,       // the root compresses; the others forward the coded chunks and decompress them on another stream
 };
 inline const std::vector<std::string> kCompressionNames = {"off", "every_hop", "root"};
 
 struct Broadcast {
   Link link = Link::peer;
   Compression compression = Compression::off;
-  int rate = 32;  // bits of a value on the link
+  int rate = 32;  // bits per value on the link
   int ranks = 2;
   int64_t bytes = 0;
   int chunks = 1;
   int streams = 1;  // for each kind of work
 };
 
-// Of rank r, on GPU r modulo the number of GPUs.
+// The memory of rank r, which is on GPU r modulo the number of GPUs.
 struct RankMemory {
   int gpu = 0;
-  const char* data = nullptr;  // what the rank sends plain: the root's values, or `plain`
-  char* plain = nullptr;       // where the values arrive
-  char* came = nullptr;        // coded by the rank before
-  char* coded = nullptr;       // coded by this rank
-  char* outbox = nullptr;      // pinned memory of the host, on the way to the next rank
+  const char* data = nullptr;  // source of plain sends: the root's values, or `plain`
+  char* plain = nullptr;       // where the received values are stored
+  char* came = nullptr;        // coded chunks received from the previous rank
+  char* coded = nullptr;       // chunks that this rank coded
+  char* outbox = nullptr;      // pinned host memory, from which the next rank copies
 };
 
 enum class Action { wait_arrived, wait_coded, compress, decompress, send_plain, send_coded, send_came, tell_coded };
@@ -54,7 +54,7 @@ struct Step {
   int chunk;
 };
 
-// A stream of a rank.
+// A stream of a rank, with its list of steps.
 class Stream {
  public:
   Stream(const RankMemory& own, const RankMemory* next);
@@ -62,9 +62,9 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // The GPU's work of a step, which is a call of the codec or a copy.
+  // Enqueues the GPU's work for a step: a call of the codec, or a copy.
   void enqueue(const Broadcast& b, Step step, Codec* codec);
-  // Whether it has ended.
+  // True if the step's work has ended.
   bool idle() const;
 
   std::vector<Step> steps;
@@ -76,12 +76,12 @@ class Stream {
 
   const RankMemory& own_;
   const RankMemory* next_;
-  cudaStream_t work_ = nullptr, into_next_ = nullptr;  // the second is the next GPU's
+  cudaStream_t work_ = nullptr, into_next_ = nullptr;  // the second event belongs to the next GPU
   cudaStream_t last_ = nullptr;                        // the one that ends last
   cudaEvent_t outside_ = nullptr;
 };
 
-// Memory and threads of all ranks, and runs from a common start.
+// The memory and the threads of all ranks. Every run begins at a moment common to all threads.
 class Chain {
  public:
   static constexpr int64_t kMost = int64_t{256} << 20;  // plain bytes of a broadcast
@@ -94,17 +94,18 @@ class Chain {
 
   int ranks() const { return int(memory_.size()); }
   const RankMemory& memory(int rank) const { return memory_[size_t(rank)]; }
-  // For single steps, without threads.
+  // A stream for timing single steps, without threads.
   Stream& stream(int rank) { return *rank_[size_t(rank)]->streams[0]; }
   void set_data(const char* data) { memory_[0].data = data; }  // the root's, on GPU 0
-  // Returns the us from the moment at which all threads may begin to the moment at which the last of them has seen the
-  // end of its rank's work. No codec without compression.
+  // Returns the time in us from the moment at which all threads may begin until the last thread has seen the end of its
+  // rank's work. `codec` is null without compression.
   double run(const Broadcast& b, Codec* codec);
 
  private:
   struct Rank {
     std::vector<std::unique_ptr<Stream>> streams;
-    std::atomic<uint32_t> arrived[kMostChunks] = {}, coded[kMostChunks] = {};  // the run that has raised it last
+    // number of the last run that raised the flag
+    std::atomic<uint32_t> arrived[kMostChunks] = {}, coded[kMostChunks] = {};
     double end = 0;
     std::thread thread;
   };

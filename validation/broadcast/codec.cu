@@ -1,5 +1,5 @@
-// Times codecs on one GPU: alone against size and rate, several calls side by side, beside a GEMM, and what the host
-// sees.
+// Times codecs on one GPU: alone for several sizes and rates, several calls at the same time, beside a GEMM, and as the
+// host sees the calls.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,10 +25,10 @@ namespace {
 constexpr int64_t kKib = 1024, kMib = 1024 * kKib;
 constexpr int64_t kMost = 256 * kMib;  // plain bytes of a run
 constexpr int kLanes = 8;
-constexpr uint64_t kHoldNs = 10'000;  // of what is released second
+constexpr uint64_t kHoldNs = 10'000;  // by which the second release is delayed
 constexpr int kWarmUps = 2;
 
-// `value_bytes` 4: fp32; 2: bf16, the upper half of it.
+// `value_bytes` is 4 for fp32 and 2 for bf16, which is the upper half of the fp32 value.
 __global__ void fill_weights(void* out, int64_t count, int value_bytes, uint32_t seed) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
     const float value = normal(uint64_t(i), seed);
@@ -68,7 +68,7 @@ __global__ void hold(uint64_t ns) {
 enum class Operation { compress, decompress, reduce };
 const char* const kNames[] = {"compress", "decompress", "decompress_reduce_compress"};
 
-// What a lane does in a run. Several lanes begin together.
+// The work of one lane (stream) in a run. Several lanes begin together.
 struct Part {
   Operation work;
   std::string codec;  // name in Bench::codecs
@@ -103,7 +103,7 @@ class Bench {
     CUDA_CHECK(cudaMalloc(&most_, 2 * sizeof(unsigned)));
     CUDA_CHECK(cudaMalloc(&squares_, sizeof(double)));
     fill(4);
-    // Kernels are loaded when they are first launched, which must not happen behind a gate.
+    // CUDA loads a kernel at its first launch, and this must not happen behind a gate.
     *static_cast<volatile uint32_t*>(host_) = ++epoch_;
     open_gate();
     hold<<<1, 1, 0, gate_>>>(0);
@@ -144,7 +144,7 @@ class Bench {
     CUDA_CHECK(cudaMemcpy(&squares, squares_, sizeof squares, cudaMemcpyDeviceToHost));
     worst = double(most[0]) / double(most[1]);
     rms = std::sqrt(squares / double(count)) / double(most[1]);
-    // At fixed rates below 8 bits a value, hardly more than the exponent of a block is kept.
+    // Fixed rates below 8 bits per value keep little more than the exponent of a block.
     if (!std::isfinite(worst) || (codec.lossless() ? worst > 0 : ratio <= 4 && worst >= 1)) {
       std::fprintf(stderr, "codec: %s of %lld B loses %g of the largest value\n", name.c_str(),
                    static_cast<long long>(bytes), worst);
@@ -152,7 +152,7 @@ class Bench {
     }
   }
 
-  // us from the first release to the end of the codecs and of the GEMM.
+  // Returns the us from the first release until codecs and GEMM have ended.
   void run(const Case& one, double& codec_us, double& gemm_us) {
     for (size_t i = 0; i < one.parts.size(); ++i) {
       Codec& codec = *codecs[one.parts[i].codec][i];
@@ -197,7 +197,7 @@ class Bench {
     CUDA_CHECK(cudaDeviceSynchronize());
   }
 
-  // Host: us of the call itself, and from the call until the host knows the size.
+  // Times on the host, in us: the call itself, and from the call until the host knows the compressed size.
   void host(const std::string& name, bool compress, int64_t bytes, std::vector<double>& call,
             std::vector<double>& known) {
     Codec& codec = *codecs[name][0];
@@ -306,7 +306,8 @@ std::vector<Case> all_cases(const std::vector<std::string>& codecs, const std::v
       for (const int64_t bytes : {256 * kKib, kMib, 4 * kMib, 16 * kMib})
         for (const int streams : {2, 4, 8})
           cases.push_back({"streams", std::vector<Part>(size_t(streams), {work, codec, bytes})});
-    for (const int64_t bytes : {kMib, 16 * kMib, 64 * kMib})  // both ways at once, as a rank in a chain
+    // compress and decompress at once, as a rank in a chain does
+    for (const int64_t bytes : {kMib, 16 * kMib, 64 * kMib})
       cases.push_back({"both_ways", {{Operation::compress, codec, bytes}, {Operation::decompress, codec, bytes}}});
     for (size_t g = 0; g < gemms.size(); ++g)
       for (const Operation work : {Operation::compress, Operation::decompress})
@@ -320,8 +321,8 @@ std::vector<Case> all_cases(const std::vector<std::string>& codecs, const std::v
 
 std::string text(int64_t value) { return std::to_string(value); }
 
-// Writes the case as queues of a Moire scenario. The codec is that of the file; where several queues use it, each has
-// its own rate.
+// Writes the case as queues of a Moire scenario. The codec is the one of the codec file; if several queues use it, each
+// has its own rate.
 std::string queues_of(const Case& one) {
   std::string queues = "\"{";
   const std::string wait = "{delay: {time: " + text(int64_t(kHoldNs)) + " ns}}, ";
@@ -421,7 +422,7 @@ int main(int argc, char** argv) {
                  "codec_measure: built without codecs; -DZFP_SOURCE=DIR or -DDIETGPU_SOURCE=DIR would be right\n");
     return 1;
   }
-  if (!profile.empty()) {  // each kernel once and without a gate, for a profiler
+  if (!profile.empty()) {  // runs each kernel once, without a gate, for a profiler
     for (const std::string& name : names)
       if (profile == "all" || profile == name) bench.call_all(name, 64 * kMib);
     return 0;
@@ -449,7 +450,7 @@ int main(int argc, char** argv) {
   std::mt19937 random(1);
   const double began = now_seconds();
   for (int round = 0; round < kWarmUps + rounds; ++round) {
-    // Codecs of fp32 first, then those of bf16: the data is filled once for each.
+    // Codecs for fp32 come first, then those for bf16, so that the data are filled once for each type.
     for (size_t i = cases.size(); i > 1; --i) std::swap(cases[i - 1], cases[random() % i]);
     std::stable_partition(cases.begin(), cases.end(),
                           [](const Case& one) { return one.parts.empty() || rate_of(one.parts[0].codec) > 0; });

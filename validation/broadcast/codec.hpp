@@ -1,4 +1,4 @@
-// The kernels of a codec, on memory of one GPU.
+// The interface of a codec that works on the memory of one GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// A kernel as the compiler made it.
+// The resources of a kernel, as reported for the compiled code.
 struct KernelFacts {
   std::string kernel;
   int threads = 0, registers = 0, shared_bytes = 0, local_bytes = 0;
@@ -18,12 +18,14 @@ struct KernelFacts {
 class Codec {
  public:
   virtual ~Codec() = default;
-  // A call as a program makes it: all that it enqueues, which is clearing the output, taking statistics and coding.
+  // Enqueues everything that a program enqueues for a call: clearing the output, taking statistics and coding.
   virtual void compress(const void* plain, void* coded, int64_t bytes, cudaStream_t stream) = 0;
   virtual void decompress(const void* coded, void* plain, int64_t bytes, cudaStream_t stream) = 0;
-  // coded = code of (values of coded + own), in one kernel; false where the codec has none.
+  // One kernel that decodes, adds own values and codes again: coded = code(decode(coded) + own). Returns false if the
+  // codec has no such kernel.
   virtual bool reduce(const void*, const void*, void*, int64_t, cudaStream_t) { return false; }
-  // Compressed bytes of the last call that has ended. Copies the size from the GPU where it is not known ahead.
+  // The compressed size of the last call that has ended, in bytes. If the size is not known in advance, it is copied
+  // from the GPU.
   virtual int64_t size(int64_t bytes, cudaStream_t stream) = 0;
   virtual int64_t most_coded_bytes(int64_t bytes) const = 0;
   virtual bool lossless() const = 0;
@@ -31,7 +33,8 @@ class Codec {
   virtual std::vector<KernelFacts> facts() const = 0;
 };
 
-// ZFP's kernels for arrays of fp32 of one dimension, at `rate` bits a value; null without its sources.
+// ZFP's kernels for one-dimensional arrays of fp32 with `rate` bits per value; null if ZFP's sources were not given to
+// the build.
 std::unique_ptr<Codec> make_zfp(int rate);
-// DietGPU's codec of bf16; null without its sources. `bytes`: the most of a call.
+// DietGPU's codec for bf16; null if its sources were not given to the build. `bytes` is the largest size of a call.
 std::unique_ptr<Codec> make_ans(int64_t bytes);

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Measures codecs on one GPU, and broadcasts between GPUs: builds, then writes below OUT
-#   codec.csv             calls alone against size and rate, several side by side, both ways, and beside GEMMs
-#   codec_facts.csv       what the compiler made of their kernels, ratios, errors, and the host's time of a call
-#   calibration.csv       the row of broadcast_grid.csv from which the link through the host gets its bandwidth
-#   broadcast.csv         chains of ranks, plain and compressed, through peer memory and through the host's
-#   broadcast_facts.csv   what their single steps take
+# Measures codecs on one GPU, and broadcasts between GPUs. Builds the programs, then writes to OUT:
+#   codec.csv             calls alone by size and rate, several at the same time, both directions at once, and beside
+#   GEMMs
+#   codec_facts.csv       resources of the compiled kernels, ratios, errors, and the host's time of a call
+#   calibration.csv       the row of broadcast_grid.csv that determines the bandwidth of the link through host memory
+#   broadcast.csv         chains of ranks, plain and compressed, through peer memory and through host memory
+#   broadcast_facts.csv   times of the single steps of such chains
 # Usage: run.sh [--zfp DIR] [--dietgpu DIR] [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] OUT
 #   parts: cases (on one GPU); calibration and broadcasts, which need --gpus 2 or more, and ZFP
 #   --zfp, --dietgpu: sources of the codecs (github.com/LLNL/zfp, github.com/facebookresearch/dietgpu); at least one
-#   --rounds, --seconds: repetitions (15), and when to stop them (200 s; broadcasts: at most 100 s)
+#   --rounds, --seconds: number of repetitions (15), and the time after which to stop (200 s; broadcasts: at most 100 s)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 gpus=1

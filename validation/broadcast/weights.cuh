@@ -1,4 +1,4 @@
-// Values as the weights of a model have them: normally distributed, sigma 0.02.
+// Values like the weights of a model: normally distributed with a standard deviation of 0.02.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ZFP's own kernels (src/cuda_zfp of its sources), launched as it launches them, but on a stream.
+// ZFP's own kernels (src/cuda_zfp of its sources), launched with its own grids and blocks, but on a given stream.
 #include "codec.hpp"
 
 #ifdef WITH_ZFP
@@ -18,7 +18,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kValues = 4;  // of a block
 
-// A step of a compressed sum: each thread decodes a block, adds its own values and codes the sum.
+// One hop of a compressed sum: each thread decodes a block, adds its own values and codes the sum.
 __global__ void reduce_kernel(Word* coded, const float* own, Word* out, uint values, uint blocks, uint bits) {
   const uint block = blockIdx.x * blockDim.x + threadIdx.x;
   if (block >= blocks) return;

@@ -9,7 +9,7 @@
 
 namespace {
 
-// Twice (read and written) 16 MiB a WG: four of them already exceed the L2.
+// Each WG reads and writes 16 MiB, so four WGs already exceed the L2.
 constexpr int64_t kVectors = int64_t{1} << 20;
 
 __global__ void __launch_bounds__(kBlockerThreads)

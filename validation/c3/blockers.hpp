@@ -1,5 +1,5 @@
-// Workgroups that hold an SM each, because they take all its shared memory, and idle or copy until they are told to
-// end.
+// Workgroups that occupy one SM each, because they use all of its shared memory, and idle or copy until they are told
+// to end.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,7 +8,7 @@
 
 constexpr int kMostBlockers = 128;
 constexpr int kBlockerThreads = 512;
-constexpr int kBlockerVectors = 4;  // of 16 bytes a thread in a batch: 32 KiB a WG are loaded, then stored
+constexpr int kBlockerVectors = 4;  // of 16 bytes per thread and batch: a WG loads 32 KiB, then stores them
 
 class Blockers {
  public:
@@ -25,7 +25,7 @@ class Blockers {
   cudaStream_t stream_ = nullptr, stop_stream_ = nullptr;
   uint32_t epoch_ = 0;
   uint32_t* stop_ = nullptr;     // on the GPU
-  uint32_t* epochs_ = nullptr;   // pinned: what to copy there
+  uint32_t* epochs_ = nullptr;   // pinned host memory: `what` to copy
   uint32_t* arrived_ = nullptr;  // pinned, one word a WG
   float4* region_ = nullptr;
   int shared_bytes_ = 0, count_ = 0;

@@ -1,5 +1,5 @@
-// Holds all works of a program. Each is made once, loaded, connected and checked, so that any of them may run behind a
-// gate.
+// Holds all works of a program. Each work is created once and then loaded, connected and checked, so that any of them
+// can run behind a gate.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 class Cast {
  public:
-  // `gpus`: those of the stage that warms the works; `sms` of each.
+  // `gpus`: number of GPUs of the stage that warms the works up; `sms`: number of SMs of each GPU.
   Cast(int gpus, int sms, const std::vector<ComputeShape>& shapes, int64_t most_bytes_per_rank);
 
   int gpus() const { return gpus_; }
@@ -37,11 +37,12 @@ class Cast {
   CollectiveMemory memory_;
   std::map<int, std::unique_ptr<NcclGroup>> groups_;  // by max_ctas
   std::map<std::tuple<std::string, int>, std::unique_ptr<Work>> computes_;
-  // Kind, bytes, and max_ctas or -1 - streams.
+  // The key of a collective: kind, bytes, and max_ctas, or -1 - streams for copies.
   std::map<std::tuple<Kind, int64_t, int>, std::unique_ptr<Collective>> collectives_;
 };
 
-// Ends the program with status 2 unless there are 2, 4 or 8 GPUs: shares of the grids' sizes are whole then.
+// Ends the program with status 2 unless there are 2, 4 or 8 GPUs, for which the shares of the grids' sizes are
+// integers.
 void require_even_shares(int gpus);
 
 std::vector<ComputeShape> distinct_shapes(const std::vector<Pair>& pairs);

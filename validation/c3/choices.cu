@@ -1,6 +1,6 @@
-// NCCL's collectives alone, on sizes between those of powers of two: as NCCL itself chooses, and with each algorithm and
-// protocol prescribed. A row a choice and size of a table of cases (validation/h200x2/nccl_choice.csv); where NCCL's
-// choice is not the best one, or more bytes are faster, this is the evidence.
+// Times NCCL's collectives alone, at sizes between powers of two: with NCCL's own choice, and with each algorithm and
+// protocol prescribed. Writes one row per choice and size of a table of cases (validation/h200x2/nccl_choice.csv). The
+// table shows where NCCL's choice is not the fastest, and where more bytes take less time.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     prescribe("NCCL_PROTO", choice.protocol);
     const std::unique_ptr<NcclGroup> group = NcclGroup::create(gpus, 0);
     for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter}) {
-      // Four sizes an octave: 1, 1.19, 1.41 and 1.69 times a power of two, in whole 32 bytes.
+      // Four sizes per octave: a power of two times 1, 1.19, 1.41 and 1.69, rounded to multiples of 32 bytes.
       for (int64_t octave = kLeastBytes; octave <= kMostBytes; octave *= 2)
         for (const int64_t hundredths : {100, 119, 141, 169}) {
           const int64_t bytes = octave * hundredths / 100 / 32 * 32;

@@ -1,6 +1,6 @@
-// The clock of an SM while GEMMs and streams run: a one-warp workgroup notes the SM's cycle counter against the GPU's
-// timer. Rows of the measurements file: clock (MHz in windows from the start of the work) and busy_time (us of each of
-// a series of GEMMs with idle time between them).
+// Measures the clock of an SM while GEMMs and streams run: a workgroup of one warp records the SM's cycle counter and
+// the GPU's timer. Writes rows of the measurements file: clock (MHz in windows from the start of the work) and
+// busy_time (us of each of a series of GEMMs with idle time between them).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -39,11 +39,11 @@ __global__ void sampler(Sample* samples, int count, uint64_t interval_ns, const 
   }
 }
 
-// One workgroup of 512 threads that runs beside the GEMMs and streams; it counts the bytes or the dependent loads that
-// it gets done.
+// A workgroup of 512 threads that runs beside the GEMMs and streams and counts the bytes that it copies, or its
+// dependent loads.
 enum class Victim { chase, copy, copy_peer };
 constexpr int kVictimThreads = 512;
-constexpr int64_t kVictimVectors = int64_t{1} << 24;  // of 16 bytes, far beyond the L2
+constexpr int64_t kVictimVectors = int64_t{1} << 24;  // vectors of 16 bytes; far more than the L2 holds
 
 template <int Unroll>
 __device__ void copy_batch(const float4* from, float4* to, int64_t at) {
@@ -125,7 +125,7 @@ class Bench {
     }
   }
 
-  // The victim's rate while `work` (null: nothing) runs `times` times.
+  // The victim's rate while `work` runs `times` times; null: nothing runs.
   void run_victim(Victim victim, int unroll, const Parameters& background, Work* work, int times) {
     if (victim == Victim::copy_peer && peer_ == nullptr) return;
     std::vector<double> rate;
@@ -152,7 +152,7 @@ class Bench {
       CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(Sample) * kSamples, cudaMemcpyDeviceToHost));
       CUDA_CHECK(cudaMemcpy(stamps, stamps_, sizeof stamps, cudaMemcpyDeviceToHost));
       if (round == 0) continue;
-      // Only the middle of the time counts, when the work has begun and has not ended.
+      // Only the middle part of the time counts, in which the work has begun and has not ended.
       const double begin = double(stamps[0]) + (work == nullptr ? 0 : 300e3);
       const double end = work == nullptr ? begin + 2e6 : double(stamps[1]) - 100e3;
       const Sample* first = nullptr;
@@ -236,7 +236,7 @@ class Bench {
     size_t count = 0;
     while (count < samples.size() && samples[count].ns != 0) ++count;
     for (int i = 0; i < load.times; ++i) busy[i].push_back(double(stamps[2 * i + 1] - stamps[2 * i]) * 1e-3);
-    // The windows begin kBefore windows before the first time stamp.
+    // The first window begins kBefore windows before the first time stamp.
     const double begin = double(stamps[0]) - kBefore * window_us * 1e3;
     size_t at = 0;
     const double end = double(stamps.back());

@@ -9,7 +9,7 @@
 
 #include "work.hpp"
 
-// Input and output of every rank. The input holds small whole numbers in bf16, so that sums are exact in any order.
+// Input and output of every rank. The input holds small integers in bf16, so that sums are exact in any order.
 class CollectiveMemory {
  public:
   CollectiveMemory(int gpus, int64_t most_bytes_per_rank);
@@ -35,7 +35,7 @@ class Collective : public Work {
  public:
   Collective(const CollectiveMemory& memory, const CollectiveShape& shape) : memory_(memory), shape_(shape) {}
   const CollectiveShape& shape() const { return shape_; }
-  // poison overwrites the output before a run; verify compares every element after it and ends the program if one
+  // poison overwrites the output before a run; verify compares every element after the run and ends the program if one
   // differs.
   void poison();
   void verify(const std::string& engine);
@@ -47,12 +47,12 @@ class Collective : public Work {
   const CollectiveShape shape_;
 };
 
-// Communicators of NCCL over the first `gpus` GPUs, with at most `max_ctas` workgroups a GPU (0: NCCL's choice).
+// NCCL's communicators over the first `gpus` GPUs, with at most `max_ctas` workgroups per GPU (0: NCCL's choice).
 class NcclGroup {
  public:
   virtual ~NcclGroup() = default;
   static std::unique_ptr<NcclGroup> create(int gpus, int max_ctas);
-  // Out of place, on bf16.
+  // The collective is out of place and on bf16.
   virtual std::unique_ptr<Collective> collective(const CollectiveMemory& memory, Kind kind, int64_t bytes_per_rank) = 0;
 
   // Sets NCCL's variables; call it before the first communicator is made. Multicast (NVLS) is always off. direct: true:
@@ -73,7 +73,7 @@ class CopyLanes {
 
   struct Gpu {
     cudaEvent_t begin = nullptr;
-    std::vector<cudaStream_t> stream;  // a peer each but the first, whose copy stays on the caller's stream
+    std::vector<cudaStream_t> stream;  // one per peer except the first peer, whose copy uses the caller's stream
     std::vector<cudaEvent_t> end;
   };
   const Gpu& of(int gpu) const { return gpu_[size_t(gpu)]; }
@@ -82,7 +82,7 @@ class CopyLanes {
   std::vector<Gpu> gpu_;
 };
 
-// All-gather or all-to-all by direct copies, in rotated order of the peers so that no two senders meet at a receiver:
-// on the work's own stream (streams = 1) or on one stream a peer (0). Own shares stay where they are.
+// All-gather or all-to-all by direct copies, each GPU starting with another peer so that no two senders send to one
+// receiver: on the work's own stream (streams = 1) or on one stream per peer (0). A GPU's own share stays in place.
 std::unique_ptr<Collective> make_copies(const CollectiveMemory& memory, const CopyLanes& lanes,
                                         const CollectiveShape& shape, int streams);

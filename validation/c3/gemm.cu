@@ -34,7 +34,7 @@ __global__ void fill_normal(__nv_bfloat16* out, int64_t count, uint32_t seed) {
   }
 }
 
-// One WG computes what an element of C should be, and reads what it is.
+// One WG computes an element of C and compares it with the stored one.
 __global__ void sample_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* c, int m, int n,
                               int k, bool b_by_column, float2* sampled) {
   __shared__ float sums[256];
@@ -151,7 +151,7 @@ class LtGemm : public Gemm {
       CUDA_CHECK(cudaMemcpy(host, sampled, sizeof host, cudaMemcpyDeviceToHost));
       CUDA_CHECK(cudaFree(sampled));
       for (const float2& one : host) {
-        // Elements are about sqrt(k) large. Partial sums of a split k may be rounded to bf16, too.
+        // Elements have a size of about sqrt(k). Partial sums of a split k may be rounded to bf16, too.
         const double allowed = std::fabs(double(one.x)) / 128 + 0.03 * std::sqrt(double(shape_.k));
         if (std::fabs(double(one.y) - double(one.x)) <= allowed) continue;
         std::fprintf(stderr, "gemm %s: an element of C is %g; %g would be right\n", shape_.name.c_str(), double(one.y),

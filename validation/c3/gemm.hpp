@@ -1,4 +1,4 @@
-// bf16 GEMMs of cuBLASLt, accumulated in fp32, one on every GPU.
+// bf16 GEMMs of cuBLASLt with accumulation in fp32, one on every GPU.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 #include "work.hpp"
 
-// Memory of the computation on every GPU, and the library's handles. Filled once with normally distributed bf16
-// numbers, because power, and so the clock, depends on the data. All shapes share it.
+// The memory of the computation on every GPU, and the library's handles. The matrices are filled once with normally
+// distributed bf16 numbers, because power, and therefore the clock, depends on the data. All shapes share this memory.
 class Operands {
  public:
   Operands(int gpus, const std::vector<ComputeShape>& shapes);
@@ -27,7 +27,7 @@ class Operands {
   std::vector<void*> a_, b_, c_, workspace_, handle_;
 };
 
-// What the library chose; -1 where it does not tell.
+// The kernel that the library chose; -1 for properties that the library does not report.
 struct GemmAlgorithm {
   int id = -1, tile = -1, stages = -1, split_k = -1, swizzle = -1, cluster = -1, custom = -1;
   double waves = 0;
@@ -35,7 +35,7 @@ struct GemmAlgorithm {
 
 class Gemm : public Work {
  public:
-  // `sms`: what the library is told to use (0: all).
+  // `sms`: the number of SMs that the library may use (0: all).
   static std::unique_ptr<Gemm> create(const Operands& operands, const ComputeShape& shape, int sms);
   virtual GemmAlgorithm algorithm() const = 0;
   // Runs the GEMM and compares some elements of C with those of a simple kernel; ends the program if they differ.

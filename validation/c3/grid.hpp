@@ -1,4 +1,5 @@
-// What to measure, from CSV files: pairs of compute and communication, and the ways to run them together.
+// Reads what to measure from CSV files: pairs of compute and communication, and the strategies for running them
+// together.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 struct Pair {
   ComputeShape compute;
-  bool has_collective = true;  // false: the compute is measured alone only
+  bool has_collective = true;  // false: the compute is only measured alone
   Kind kind = Kind::all_gather;
   int64_t bytes_per_rank = 0;
 };
@@ -20,10 +21,10 @@ struct Strategy {
   std::string name;
   bool copy_engine = false;
   int max_ctas = 0;  // of NCCL; 0: its choice
-  int streams = 1;   // of the copy engines; 0: one a peer
+  int streams = 1;   // streams for copy engines; 0: one per peer
   bool priority = false;
   First first = First::compute;
-  int compute_sms = 0;  // what the compute is told to use; 0: all
+  int compute_sms = 0;  // SMs that the compute may use; 0: all
   bool fits(Kind kind) const { return !copy_engine || kind == Kind::all_gather || kind == Kind::all_to_all; }
 };
 

@@ -28,7 +28,7 @@ Parameters parameters_of(const StreamShape& s) {
   return Parameters()("inputs", s.inputs)("bytes", s.bytes)("grid_stride", s.grid_stride ? 1 : 0);
 }
 
-// Every round measures all of them, so that a drift of the clock affects all alike.
+// Every round measures all parts, so that a drift of the clock affects all alike.
 void time_alone(Collector& c, Stage& stage, const std::vector<Compute>& computes) {
   std::vector<std::vector<double>> us(computes.size());
   for (int round = 0; round < kWarmups + kRounds; ++round)
@@ -132,7 +132,7 @@ void bench_collectives(Collector& c, int gpus) {
       for (int64_t bytes = kMib / 16; bytes <= kMostBytes; bytes *= 4)
         time_collective(c, stage, *make_copies(memory, lanes, {kind, bytes, gpus}, streams == 1 ? 1 : 0), benchmark,
                         Parameters()("bytes_per_rank", bytes)("gpus", gpus)("streams", streams));
-      if (gpus == 2) break;  // one peer: both are the same
+      if (gpus == 2) break;  // with one peer, both are the same
     }
   }
 }

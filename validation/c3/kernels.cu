@@ -1,5 +1,5 @@
-// Which kernels the works of the grids launch: grid, cluster, threads, registers, shared memory, and what the GEMM
-// library says about its choice. Times nothing.
+// Lists the kernels that the works of the grids launch: grid, cluster, threads, registers, shared memory, and the GEMM
+// library's description of its choice. It measures no time.
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// The last columns describe the kernel and then what only a GEMM has.
+// The last columns describe the kernel, and then properties that only GEMMs have.
 void write_kernels(std::FILE* file, const std::string& work, const std::vector<KernelFact>& facts,
                    const std::string& algorithm) {
   for (const KernelFact& f : facts)
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
       write_kernels(file, name, kernels_of(work, 1), algorithm);
     }
   }
-  // Collectives are captured last, because that is the riskier half.
+  // Collectives are captured last, because capturing them is more likely to fail.
   for (const Kind kind : kKinds) {
     for (const int max_ctas : ctas) {
       for (int64_t bytes = int64_t{1} << 16; bytes <= most_bytes_per_rank(pairs); bytes *= 4) {

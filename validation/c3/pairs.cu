@@ -1,4 +1,5 @@
-// Times every pair of a grid by every strategy: computation alone, communication alone, both together. One row a case.
+// Times every pair of a grid with every strategy: computation alone, communication alone, and both together; one row
+// per case.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -38,7 +39,7 @@ std::vector<Case> cast_cases(Cast& cast, const std::vector<Pair>& pairs, const s
   return cases;
 }
 
-// A GPU alone on its lowest clock and highest power: what the case was run at.
+// The lowest clock and the highest power of the GPUs during the case.
 void note_load(Case& c, const std::vector<GpuLoad>& load) {
   for (const GpuLoad& gpu : load) {
     if (!gpu.known) continue;
@@ -95,7 +96,8 @@ std::string queue(const std::string& attributes, const std::string& operations) 
   return "\"{" + attributes + "operations: [" + operations + "]}\"";
 }
 
-// Writes the case as a scenario of Moire: the queues alone and together, and which of them the host launches first.
+// Writes the case as a scenario of Moire: each queue alone, both together, and the order in which the host launches
+// them.
 std::string scenario_columns(const Case& c) {
   const ComputeShape& shape = c.pair->compute;
   const Strategy& s = *c.strategy;
@@ -135,7 +137,7 @@ void write_row(std::FILE* file, const Case& c, int gpus) {
                scenario_columns(c).c_str());
 }
 
-// Prints the mean fraction of the ideal speed-up by strategy, as a first look.
+// Prints the mean fraction of the ideal speed-up for each strategy, as a first look at the results.
 void print_summary(const std::vector<Case>& cases) {
   std::map<std::string, std::pair<double, int>> sums;
   for (const Case& c : cases) {

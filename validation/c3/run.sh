@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Measures computation beside communication on this machine's GPUs: builds, then writes below OUT
-#   c3.csv, c3_held_out.csv         every pair of validation/h200x4/c3_grid*.csv by every strategy
-#   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that hold SMs
-#   clock.measurements.csv          the clock under load, and what one workgroup gets done beside it
-#   c3_kernels.csv                  the kernels behind them
-#   nccl_choice.csv                 NCCL's collectives alone, as NCCL chooses and with algorithm and protocol prescribed
+# Measures computation beside communication on this machine's GPUs. Builds the programs, then writes to OUT:
+#   c3.csv, c3_held_out.csv         every pair of validation/h200x4/c3_grid*.csv with every strategy
+#   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that occupy SMs
+#   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
+#   c3_kernels.csv                  the kernels that the pairs launch
+#   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
+#   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
 #   N 2, 4 or 8 (default: all); parts: pairs, held_out, isolated, clock, kernels, choices
-#   --nccl-direct: NCCL may write into the output of a peer of its process; by default it works as between processes
-#   --rounds, --seconds: repetitions of the pairs (19), and when to stop them (150 s)
+#   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
+#   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 gpus=0
@@ -41,7 +42,7 @@ part pairs $((seconds + 90)) "$out/c3.csv" c3_pairs --grid "$grids/c3_grid.csv" 
 part held_out $((seconds + 90)) "$out/c3_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies" --rounds "$rounds" --seconds "$seconds"
 part choices 240 "$out/nccl_choice.csv" c3_choices
-# Last: it captures collectives into graphs, which no measurement needs.
+# This part is the last, because it captures collectives into graphs, which no other measurement needs.
 part kernels 90 "$out/c3_kernels.csv" c3_kernels --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies"
 finish

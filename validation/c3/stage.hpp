@@ -11,7 +11,7 @@
 #include "grid.hpp"
 #include "work.hpp"
 
-// Of the slowest GPU each, in us, from the release of a GPU's earlier stream.
+// Times of the slowest GPU in us, counted from the release of that GPU's earlier stream.
 struct Ends {
   double compute_us = 0;  // to the end of the computation
   double comm_us = 0;     // to the end of the communication
@@ -28,11 +28,12 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // Runs the work once without a gate, which loads kernels, connects and allocates. Nothing may do that behind a gate.
+  // Runs the work once without a gate, so that kernels are loaded, connections made and memory allocated. None of this
+  // may happen behind a gate.
   void warm(Work& work);
-  // Either work may be null. Before a run the L2 holds none of their data. Each GPU has one gate, and events behind it
-  // release the streams. A kernel of one thread releases the second stream about 10 us after the first, which fixes
-  // whose workgroups are dispatched first, on all GPUs alike. If `load` is not null, it gets the clocks and power of
+  // Either work may be null. Before a run, the L2 holds none of their data. Each GPU has one gate, and events after it
+  // release the streams. A kernel of one thread releases the second stream about 10 us after the first, so that on all
+  // GPUs the same work's workgroups are dispatched first. If `load` is not null, it receives the clocks and power of
   // all GPUs, read during the run.
   Ends run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load = nullptr);
 
@@ -53,6 +54,6 @@ class Stage {
 
   int gpus_, sms_;
   uint32_t epoch_ = 0;
-  uint32_t* host_ = nullptr;  // pinned: [0] opens the gates, [16] set by a gate that gave up
+  uint32_t* host_ = nullptr;  // pinned: [0] opens the gates, [16] is set by a gate that timed out
   std::vector<Gpu> gpu_;
 };

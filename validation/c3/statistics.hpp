@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-// Interpolates linearly between the neighbours; 0 if there are no values.
+// The quantile, interpolated linearly between neighbours; 0 if there are no values.
 inline double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -1,4 +1,4 @@
-// Streaming kernels: one or two arrays of floats in, one out.
+// Streaming kernels that read one or two arrays of floats and write one.
 #pragma once
 
 #include <memory>
@@ -7,16 +7,17 @@
 #include "work.hpp"
 
 constexpr int kStreamThreads = 256;
-constexpr int kStreamVectors = 4;                                                // of 16 bytes a thread at once
+// of 16 bytes, per thread and iteration
+constexpr int kStreamVectors = 4;
 constexpr int64_t kStreamChunk = int64_t{kStreamThreads} * kStreamVectors * 16;  // bytes of an array
-constexpr int kStreamWgsPerSm = 8;                                               // of the grid-stride form
+constexpr int kStreamWgsPerSm = 8;                                               // of the grid-stride variant
 
 struct StreamShape {
   int inputs = 1;           // 1: out = a + 1; 2: out = a + b
   int64_t bytes = 0;        // of each array
-  bool grid_stride = true;  // kStreamWgsPerSm WGs on each of `sms`; false: one WG a chunk
+  bool grid_stride = true;  // true: kStreamWgsPerSm WGs on each of `sms` SMs; false: one WG per chunk
   int sms = 0;
 };
 
-// Reads the operands' a and b, writes c, on `gpus` GPUs.
+// Reads a and b of the operands and writes c, on `gpus` GPUs.
 std::unique_ptr<Work> make_stream(const Operands& operands, const StreamShape& shape);

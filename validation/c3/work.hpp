@@ -1,4 +1,4 @@
-// Something that runs on all GPUs at once: a GEMM on each, or a collective between them.
+// A work is something that runs on all GPUs at the same time: a GEMM on each, or a collective between them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,21 +10,22 @@
 class Work {
  public:
   virtual ~Work() = default;
-  // Enqueues it behind whatever is on streams[gpu]; it has ended on a GPU when streams[gpu] gets there.
+  // Enqueues the work on streams[gpu] of every GPU. The work has ended on a GPU when that stream reaches what is
+  // enqueued next.
   virtual void enqueue(const std::vector<cudaStream_t>& streams) = 0;
 };
 
-// What a collective does: input bytes of a rank, as in the grid files.
+// The kinds of collectives. Sizes in the grid files are input bytes per rank.
 enum class Kind { all_gather, all_to_all, all_reduce, reduce_scatter };
 inline constexpr Kind kKinds[] = {Kind::all_gather, Kind::all_to_all, Kind::all_reduce, Kind::reduce_scatter};
 inline const std::vector<std::string> kKindNames = {"all_gather", "all_to_all", "all_reduce", "reduce_scatter"};
 inline const std::string& name_of(Kind kind) { return kKindNames[size_t(kind)]; }
 
-// What runs beside it.
+// The computation that runs beside a collective.
 struct ComputeShape {
   std::string name;
-  int m = 0, n = 0, k = 0;   // bf16 GEMM, C[m][n] = A[m][k] B[k][n]; or
-  int64_t stream_bytes = 0;  // fp32 out = in + 1, so many bytes in and as many out
+  int m = 0, n = 0, k = 0;   // bf16 GEMM, C[m][n] = A[m][k] B[k][n]; or else
+  int64_t stream_bytes = 0;  // fp32 out = in + 1, which reads and writes this number of bytes
   bool fp16 = false;         // the GEMM reads and writes fp16
   bool b_by_column = false;  // B lies as [n][k]
   bool is_stream() const { return stream_bytes > 0; }

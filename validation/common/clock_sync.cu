@@ -7,8 +7,9 @@
 
 namespace {
 
-// One thread a GPU. The initiator stamps before its flag leaves and when the answer is seen; the responder stamps when
-// it sees the flag, then answers. Both poll their own memory, so a round trip is two identical one-way flags.
+// One thread per GPU. The initiator records the time before it sends its flag and when it sees the answer; the
+// responder records when it sees the flag, then answers. Both poll their own memory, so a round trip consists of two
+// equal one-way flags.
 __global__ void ping_kernel(bool initiator, uint32_t* mine, uint32_t* theirs, uint32_t first_token, int round_trips,
                             uint64_t* stamps, int* gave_up) {
   for (int i = 0; i < round_trips; ++i) {
@@ -79,14 +80,14 @@ ClockSync::Direction ClockSync::ping(int initiator, int responder) {
     }
   }
   std::vector<double> rtt, offset;
-  for (int i = round_trips_ / 10; i < round_trips_; ++i) {  // the first tenth: both kernels are still arriving
+  for (int i = round_trips_ / 10; i < round_trips_; ++i) {  // in the first tenth, both kernels are still starting
     const int64_t t0 = int64_t(sent_back[2 * i]), t2 = int64_t(sent_back[2 * i + 1]), t1 = int64_t(seen[2 * i]);
     rtt.push_back(double(t2 - t0));
     offset.push_back(double(t1 - t0) - double(t2 - t0) / 2);
   }
   std::vector<double> sorted = rtt;
   std::sort(sorted.begin(), sorted.end());
-  // Averaging the fastest eighth keeps out delayed trips and averages the timer's tick away.
+  // The mean of the fastest eighth excludes delayed round trips and averages out the timer's tick.
   const double limit = sorted[sorted.size() / 8];
   double sum = 0;
   int kept = 0;

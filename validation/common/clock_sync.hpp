@@ -7,16 +7,18 @@
 struct PairOffset {
   int a = 0;
   int b = 0;
-  double offset_ns = 0;      // timer of b minus timer of a: mean of both directions
-  double asymmetry_ns = 0;   // half the difference between the estimates of a->b->a and b->a->b
-  double min_rtt_ns = 0;     // fastest round trip; half of it bounds the error of offset_ns whatever the asymmetry
-  double median_rtt_ns = 0;  // flag there and flag back, both polled from local memory
+  double offset_ns = 0;     // timer of b minus timer of a, as the mean of both directions
+  double asymmetry_ns = 0;  // half the difference between the estimates of a->b->a and b->a->b
+  // fastest round trip; half of it bounds the error of offset_ns, however different the two directions are
+  double min_rtt_ns = 0;
+  double median_rtt_ns = 0;  // a flag in each direction, both polled in local memory
 };
 
 struct ClockOffsets {
   std::vector<double> offset_ns;  // timer of rank r minus timer of rank 0
   std::vector<PairOffset> pairs;  // all pairs
-  double closure_ns = 0;          // largest |o(0,a) + o(a,b) - o(0,b)|: how well the pairs agree with each other
+  // largest |o(0,a) + o(a,b) - o(0,b)|: how well the measured pairs agree with each other
+  double closure_ns = 0;
   double worst_asymmetry_ns = 0;
   double worst_min_rtt_ns = 0;
 };
@@ -39,14 +41,14 @@ class ClockSync {
   int ranks_;
   int round_trips_;
   uint32_t next_token_ = 1;
-  std::vector<uint32_t*> mailbox_;  // one word on every GPU, in peer-accessible memory
-  std::vector<uint64_t*> stamps_;   // 2 * round_trips on every GPU
+  std::vector<uint32_t*> mailbox_;  // one word per GPU, in memory that peers can access
+  std::vector<uint64_t*> stamps_;   // 2 * round_trips per GPU
   std::vector<int*> gave_up_;
 };
 
 struct TimerTick {
   double tick_ns;       // smallest step seen between two different readings
-  double mean_step_ns;  // mean step between different readings: equals the tick when reading is faster than ticking
+  double mean_step_ns;  // mean step between different readings; it equals the tick if reading is faster than the tick
   double read_cost_ns;  // mean time of one reading
 };
 TimerTick measure_timer_tick(int device);

@@ -1,4 +1,4 @@
-// One line of a CSV file that a person wrote: its cells, with checks that say where and what is wrong.
+// One line of a hand-written CSV file: its cells, with checks that report the position and the mistake.
 #pragma once
 
 #include <set>
@@ -13,12 +13,12 @@ class CsvRow {
   const std::string& text(size_t column) const { return cells_[column]; }
   bool good() const { return good_; }
 
-  void fail(const std::string& what);  // prints it behind the place
+  void fail(const std::string& what);  // printed after the position
   double number(size_t column, double least, double most);
   int whole(size_t column, int least, int most);
-  // Which of `words` the cell is; 0 after a failure.
+  // The index of the cell's text in `words`; 0 after a failure.
   int one_of(size_t column, const std::vector<std::string>& words);
-  // Fails where an earlier row had the same name: `seen` has those of the rows before.
+  // Fails if an earlier row had the same name; `seen` holds the names of the earlier rows.
   void unique(size_t column, const std::string& what, std::set<std::string>& seen);
 
  private:

@@ -1,4 +1,4 @@
-// Every CUDA call is checked: a silent failure would leave plausible-looking numbers behind.
+// Checks every CUDA call, because an unnoticed failure would leave numbers that look plausible.
 #pragma once
 
 #include <cuda_runtime.h>

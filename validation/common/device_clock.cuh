@@ -1,17 +1,17 @@
-// Device-side time stamps, system-scope flags and bounded spinning, shared by all kernels of this folder.
+// Time stamps, system-scope flags and bounded spinning on the GPU, used by all kernels of validation/.
 #pragma once
 
 #include <cstdint>
 
-// Largest number of GPUs in one process; sizes the per-peer arrays that travel as kernel parameters.
+// The largest number of GPUs in one process, and the size of the per-peer arrays in kernel parameters.
 inline constexpr int kMaxRanks = 8;
-// A WG is 256 threads everywhere: 8 warps, so that one warp a peer can poll (kMaxRanks) and 16 B a thread is 4 KiB.
+// Every WG has 256 threads: 8 warps, so that one warp per peer can poll (kMaxRanks), and 16 B per thread are 4 KiB.
 inline constexpr int kThreads = 256;
-// A spin that lasts longer is a bug (a missing peer or a lost flag); the kernel then gives up instead of hanging the
+// A longer spin is caused by a bug (a missing peer or a lost flag); the kernel then gives up instead of hanging the
 // GPU.
 inline constexpr uint64_t kSpinLimitNs = 2'000'000'000;
 
-// Nanoseconds of this GPU's global timer. GPUs have their own epochs: clock_sync.hpp measures the offsets.
+// Nanoseconds of this GPU's global timer. Every GPU counts from another epoch; clock_sync.hpp measures the offsets.
 __device__ inline uint64_t global_ns() {
   uint64_t t;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
@@ -24,14 +24,14 @@ __device__ inline uint32_t sm_id() {
   return id;
 }
 
-// Release at system scope: all stores of this WG that happen before it (through a barrier) are visible to whoever
-// acquires the flag, on any GPU.
+// Release at system scope: all stores of this WG that happen before it (through a barrier) are visible to whichever
+// thread acquires the flag, on any GPU.
 __device__ inline void store_release_sys(uint32_t* flag, uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-// The fence alone: acquire-release suffices for flags and is cheaper than __threadfence_system(), which is sequentially
-// consistent.
+// The fence alone. Acquire-release order suffices for flags and is cheaper than the sequentially consistent
+// __threadfence_system().
 __device__ inline void fence_sys() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 __device__ inline void store_relaxed_sys(uint32_t* flag, uint32_t value) {
@@ -50,7 +50,7 @@ __device__ inline uint32_t load_relaxed_sys(const uint32_t* flag) {
   return value;
 }
 
-// Spins until *flag == value. Returns false, and sets *gave_up, after kSpinLimitNs.
+// Spins until *flag == value. Returns false and sets *gave_up after kSpinLimitNs.
 __device__ inline bool wait_for_flag(const uint32_t* flag, uint32_t value, int* gave_up) {
   if (load_acquire_sys(flag) == value) return true;
   const uint64_t deadline = global_ns() + kSpinLimitNs;
@@ -63,7 +63,7 @@ __device__ inline bool wait_for_flag(const uint32_t* flag, uint32_t value, int* 
   }
 }
 
-// A table row piece: read once, so it should not displace anything in the L1.
+// Loads a piece of a table row. It is read only once, so it should not evict anything from the L1.
 __device__ inline float4 load_streaming(const float4* p) {
   float4 v;
   asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"

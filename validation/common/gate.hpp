@@ -1,4 +1,4 @@
-// Holds back a stream on every GPU until the host has enqueued everything, then lets all GPUs start together.
+// Holds a stream on every GPU until the host has enqueued everything, then lets all GPUs start together.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,14 +7,14 @@
 
 #include "device_clock.cuh"
 
-// Device words that GPUs use to meet: arrived counts the WGs of this GPU, ready[source] is written by peers.
+// Words in device memory that GPUs use to meet: `arrived` counts the WGs of this GPU, and peers write ready[source].
 struct Gate {
-  uint32_t* arrived;           // own, zeroed before the launch
-  uint32_t* ready[kMaxRanks];  // ready[p]: the array of GPU p, one word a source
+  uint32_t* arrived;           // on this GPU, zeroed before the launch
+  uint32_t* ready[kMaxRanks];  // ready[p] is the array on GPU p, with one word per source
 };
 
-// Ends when the host has written `epoch` to *host_flag and the gates of all `ranks` GPUs have seen it, so that what
-// follows starts within about a microsecond everywhere and no launch cost of the host is timed. After kSpinLimitNs it
-// gives up and sets *gave_up.
+// Ends when the host has written `epoch` to *host_flag and the gates of all `ranks` GPUs have seen it. The following
+// work therefore starts within about a microsecond on all GPUs, and no launch cost of the host is measured. After
+// kSpinLimitNs the gate gives up and sets *gave_up.
 void launch_gate(cudaStream_t stream, const volatile uint32_t* host_flag, const Gate& gate, int rank, int ranks,
                  uint32_t epoch, int* gave_up);

@@ -38,8 +38,8 @@ struct Nvml {
   int (*by_bus)(const char*, Handle*) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;  // MHz
   int (*power)(Handle, unsigned*) = nullptr;       // milliwatt
-  // Of GPUs and drivers that have them.
-  int (*temperature)(Handle, int, unsigned*) = nullptr;      // degree Celsius, of sensor 0: the chip
+  // Only some GPUs and drivers have these values.
+  int (*temperature)(Handle, int, unsigned*) = nullptr;      // degrees Celsius; sensor 0 is the chip
   int (*energy)(Handle, unsigned long long*) = nullptr;      // millijoule
   int (*fields)(Handle, int, FieldValue*) = nullptr;  // of nvmlDeviceGetFieldValues
   bool ready = false;

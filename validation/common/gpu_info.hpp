@@ -1,5 +1,5 @@
-// Provenance: what the GPUs, the driver and the clocks were. NVML is loaded at run time, so no library is needed to
-// build.
+// Records the provenance of measurements: GPUs, driver and clocks. NVML is loaded at run time, so building needs no
+// library.
 #pragma once
 
 #include <string>
@@ -18,17 +18,17 @@ struct GpuLoad {
 };
 GpuLoad gpu_load(int device);
 
-// What a long load does to a GPU; below 0 where the driver does not tell.
+// The state of a GPU under a long load; values that the driver does not report are negative.
 struct GpuPower {
   double sm_mhz = -1;
-  double watt = -1;          // mean over the driver's window (25 to 100 ms)
+  double watt = -1;          // mean over the driver's averaging window (25 to 100 ms)
   double watt_instant = -1;  // the driver's latest reading
   double celsius = -1;
   double joule = -1;  // since the driver was loaded
 };
 GpuPower gpu_power(int device);
 
-// "sm 1980 1980 MHz, mem 3201 3201 MHz, power 250 248 W": one number a GPU, read without stopping any work.
+// "sm 1980 1980 MHz, mem 3201 3201 MHz, power 250 248 W", with one number per GPU, read without stopping any work.
 std::string clocks_text(int ranks);
 
 std::string utc_now();

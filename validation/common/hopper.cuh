@@ -24,7 +24,7 @@ __device__ inline void barrier_expect(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-// A wait three times as long as that for a flag is a bug of the pipeline: the kernel is ended.
+// A wait that lasts three times kSpinLimitNs is caused by a bug in the pipeline, so the kernel is ended.
 __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity) {
   uint64_t deadline = 0;
   for (uint32_t tries = 1;; ++tries) {
@@ -40,7 +40,7 @@ __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity) {
   }
 }
 
-// Of the 128 threads of a warpgroup; barrier 0 is __syncthreads.
+// A barrier of the 128 threads of a warpgroup; barrier 0 is __syncthreads().
 __device__ inline void warpgroup_sync(int warpgroup) {
   asm volatile("bar.sync %0, 128;" ::"r"(warpgroup + 1) : "memory");
 }
@@ -65,7 +65,7 @@ __device__ inline void tile_store(const CUtensorMap& map, int column, int row, u
                : "memory");
 }
 
-// Adds to what is there, in the type of the map, where the memory is.
+// Adds to the values in global memory, in the data type of the map.
 __device__ inline void tile_add(const CUtensorMap& map, int column, int row, uint32_t from) {
   asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
                "r"(column), "r"(row), "r"(from)
@@ -74,19 +74,19 @@ __device__ inline void tile_add(const CUtensorMap& map, int column, int row, uin
 
 __device__ inline void stores_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Until shared memory of all but the last `kPending` groups of this thread may be written again.
+// Waits until all but the last `kPending` groups of this thread have read shared memory, which may then be overwritten.
 template <int kPending>
 __device__ inline void stores_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
 
-// Until all groups of this thread have been written, and may be released by a fence.
+// Waits until all groups of this thread have been written and can be released by a fence.
 __device__ inline void stores_wait() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   asm volatile("fence.proxy.async;" ::: "memory");
 }
 
-// What ordinary stores wrote to shared memory may now be read by the copy engine.
+// Makes ordinary stores to shared memory visible to the copy engine.
 __device__ inline void fence_shared_for_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ---- registers of a warpgroup ----
@@ -103,7 +103,7 @@ __device__ inline void leave_registers() {
 
 // ---- wgmma ----
 
-// Shared-memory matrix descriptor: rows of 128 bytes along k, 128-byte swizzle, 8 rows a group.
+// Shared-memory matrix descriptor: rows of 128 bytes along k, swizzled by 128 bytes, in groups of 8 rows.
 __device__ inline uint64_t matrix_descriptor(uint32_t address) {
   return uint64_t((address & 0x3ffffU) >> 4) | uint64_t(1) << 16 | uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
 }
@@ -115,7 +115,7 @@ __device__ inline void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// d += A (64 x 16) B (16 x 256), or d = with `add` 0.
+// d += A (64 x 16) B (16 x 256); with `add` 0, d = A B.
 __device__ inline void wgmma_64x256x16(float (&d)[128], uint64_t a, uint64_t b, int add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"

@@ -14,7 +14,7 @@ usage() { # the head of the script
   exit 2
 }
 
-# FLAGS FURTHER ARGUMENT...: sets variables of the names of options, FLAGS to 1, and `out`.
+# options FLAGS FURTHER ARGUMENT...: sets variables with the names of the options, FLAGS to 1, and `out`.
 options() {
   local flags=" $1 " named=" gpus build only rounds seconds $2 " parts=",$only," number part
   shift 2

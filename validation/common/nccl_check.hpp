@@ -1,4 +1,4 @@
-// Every NCCL call is checked, like every CUDA call. Only for programs that are built with NCCL.
+// Checks every NCCL call, as cuda_check.hpp does for CUDA. Only for programs that are built with NCCL.
 #pragma once
 
 #include <nccl.h>

@@ -1,4 +1,4 @@
-// NCCL's communicators over the first GPUs of this process, one each. Only for programs that are built with NCCL.
+// NCCL communicators over the first GPUs of this process, one per GPU. Only for programs that are built with NCCL.
 #pragma once
 
 #include <nccl.h>
@@ -8,7 +8,7 @@
 
 class NcclCommunicators {
  public:
-  // At most `max_ctas` workgroups a GPU; 0: NCCL's choice.
+  // At most `max_ctas` workgroups per GPU; 0: NCCL's choice.
   NcclCommunicators(int gpus, int max_ctas);
   ~NcclCommunicators();
   NcclCommunicators(const NcclCommunicators&) = delete;
@@ -21,7 +21,7 @@ class NcclCommunicators {
   std::vector<ncclComm_t> comms_;
 };
 
-// Before the first communicator: the switch's multicast (NVLS) is left alone.
+// Call it before the first communicator is made: it disables the switch's multicast (NVLS).
 void nccl_without_multicast();
 
 std::string nccl_version();

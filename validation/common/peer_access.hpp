@@ -1,13 +1,13 @@
-// GPUs of one process that may load and store each other's memory.
+// Lets the GPUs of one process access each other's memory.
 #pragma once
 
 #include <cuda_runtime.h>
 
 struct OpenGpu {
   int sms = 0;
-  cudaStream_t stream = nullptr;  // of the program's own, beside the default one
+  cudaStream_t stream = nullptr;  // streams of the program, in addition to the default stream
 };
 
-// Makes `gpu` the current GPU, lets it access the memory of all others of the first `gpus`, and makes its stream. Ends
-// the program, with a message, where the hardware cannot.
+// Makes `gpu` the current GPU, lets it access the memory of all others of the first `gpus` GPUs, and creates its
+// stream. If the hardware cannot do this, prints a message and ends the program.
 OpenGpu open_gpu(int gpu, int gpus);

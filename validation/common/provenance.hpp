@@ -1,4 +1,4 @@
-// The head that every file of measurements has: which machine, when, how.
+// The header of every measurements file: on which machine, when and how its values were measured.
 #pragma once
 
 #include <cstdio>

@@ -1,24 +1,24 @@
-// What to measure, from a CSV file.
+// Reads the cases to measure from a CSV file.
 #pragma once
 
 #include <string>
 #include <vector>
 
-// In this order: products, then what belongs to GEMM + ReduceScatter, then what belongs to AllGather + GEMM.
+// In this order: plain GEMMs, then the modes of GEMM + ReduceScatter, then the modes of AllGather + GEMM.
 enum class Mode {
-  gemm,            // the kernel of this folder alone, every GPU by itself
-  gemm_cublas,     // cuBLASLt's
-  rs_store,        // GEMM + ReduceScatter: tiles stored to their owner, then a reduction behind the GEMM
-  rs_store_late,   // the same, a tile's counter raised when the next tile's main loop has ended
-  rs_add,          // tiles added into their owner's output
+  gemm,            // the GEMM kernel of this folder, on every GPU by itself
+  gemm_cublas,     // the GEMM of cuBLASLt
+  rs_store,        // GEMM + ReduceScatter: tiles are stored to their owner, and a reduction follows the GEMM
+  rs_store_late,   // the same, but a tile's counter is raised when the next tile's main loop has ended
+  rs_add,          // tiles are added to their owner's output
   reduce,          // the reduction of rs_store alone
-  rs_nccl,         // cuBLASLt, then NCCL's reduce-scatter
-  reduce_scatter,  // NCCL's alone
+  rs_nccl,         // the GEMM of cuBLASLt, then NCCL's reduce-scatter
+  reduce_scatter,  // NCCL's reduce-scatter alone
   ag_copy,         // AllGather + GEMM: copy engines pull rows of A, tiles wait for a flag
   ag_push,         // workgroups of the GEMM kernel store rows of A to the peers
   copies,          // the copies and flags of ag_copy alone
-  ag_nccl,         // NCCL's all-gather, then cuBLASLt
-  all_gather,      // NCCL's alone
+  ag_nccl,         // NCCL's all-gather, then the GEMM of cuBLASLt
+  all_gather,      // NCCL's all-gather alone
 };
 inline const std::vector<std::string> kModeNames = {
     "gemm",           "gemm_cublas", "rs_store", "rs_store_late", "rs_add",  "reduce",    "rs_nccl",
@@ -32,8 +32,8 @@ struct Case {
   Mode mode = Mode::gemm;
   int m = 0, n = 0, k = 0;  // of the GEMM of one GPU
   int chunks = 1;           // of a rank's rows of A
-  bool swizzle = true;      // ranks begin with other rows
-  bool traced = false;      // a trace of it is asked for, too
+  bool swizzle = true;      // each rank begins with another rank's rows
+  bool traced = false;      // the case is also traced
 };
 
 inline constexpr const char* kCaseColumns = "mode,m,n,k,chunks,swizzle,trace";

@@ -1,4 +1,4 @@
-// The GEMM kernel of this folder, alone and fused with the collective before or behind it.
+// The GEMM kernel of this folder, alone and fused with the collective that follows or precedes it.
 #pragma once
 
 #include "operators.hpp"

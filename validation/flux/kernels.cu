@@ -7,17 +7,17 @@ namespace {
 using moire_record::Unit;
 
 constexpr int kStages = 4;
-constexpr int kConsumers = 2;  // warpgroups, 64 rows of a tile each; the third one loads
+constexpr int kConsumers = 2;  // two warpgroups compute, each 64 rows of a tile; the third one loads
 constexpr int kBlock = 128 * (kConsumers + 1);
 constexpr int kReduceThreads = 512;
 constexpr int kHalfRows = kTileRows / kConsumers;
 constexpr uint32_t kStageA = kTileRows * kTileDepth * 2, kStageB = kTileColumns * kTileDepth * 2;
-constexpr int kStoreColumns = 64;  // rows of 128 bytes, swizzled
+constexpr int kStoreColumns = 64;  // rows of 128 bytes, with swizzle
 constexpr uint32_t kStoreBuffer = kHalfRows * kStoreColumns * 2;
 constexpr int kStoreBuffers = 2;  // of a consumer
 constexpr uint32_t kSharedB = kStages * kStageA, kSharedStores = kSharedB + kStages * kStageB;
 constexpr uint32_t kSharedBarriers = kSharedStores + kConsumers * kStoreBuffers * kStoreBuffer;
-constexpr uint32_t kSharedBytes = kSharedBarriers + 128 + 1024;  // the last to align the first
+constexpr uint32_t kSharedBytes = kSharedBarriers + 128 + 1024;  // includes room to align the first buffer
 
 __device__ inline uint32_t full_barrier(uint32_t base, int stage) { return base + kSharedBarriers + 8 * stage; }
 __device__ inline uint32_t empty_barrier(uint32_t base, int stage) { return full_barrier(base, kStages + stage); }
@@ -39,13 +39,13 @@ __device__ inline uint32_t pair(float low, float high) {
   return packed;
 }
 
-// Until the rows of A that a tile needs are there. False after a wait without end.
+// Waits until the rows of A that a tile needs have arrived. Returns false if the wait timed out.
 __device__ inline bool wait_for_rows(const GemmArguments& args, int row, bool waits) {
   const int last = min(row + kTileRows, args.m) - 1;
   for (int chunk = row / args.chunk_rows; waits && chunk <= last / args.chunk_rows; ++chunk)
     if (chunk * args.chunk_rows / args.block_rows != args.rank)
       waits = wait_for_flag(args.flags + chunk, args.flag_value, args.gave_up);
-  asm volatile("fence.proxy.async;" ::: "memory");  // the copy engine reads what the flag covers
+  asm volatile("fence.proxy.async;" ::: "memory");  // because the copy engine reads data that the flag covers
   return waits;
 }
 
@@ -72,7 +72,7 @@ __device__ void load_tiles(const GemmArguments& args, uint32_t base, int workgro
 __device__ inline void multiply(const GemmArguments& args, uint32_t base, int consumer, bool elected, Slot& slot,
                                 float (&d)[128]) {
   int before = 0;
-  __syncwarp();  // behind what one thread alone did for the last tile
+  __syncwarp();  // after the work that one thread alone did for the previous tile
   for (int depth = 0; depth < args.k; depth += kTileDepth) {
     barrier_wait(full_barrier(base, slot.stage), slot.phase);
     const uint64_t a = matrix_descriptor(base + slot.stage * kStageA + consumer * (kStageA / kConsumers));
@@ -113,7 +113,8 @@ template <Way kWay>
 __device__ inline void store_tile(const GemmArguments& args, uint32_t base, int consumer, bool elected, int row,
                                   int column, const float (&d)[128]) {
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) % 128 / 32;
-  // Lane l gives the address of row l % 8 of matrix l / 8: rows 0 to 7, rows 8 to 15, the same 8 columns on.
+  // Lane l gives the address of row l % 8 of the 8 x 8 matrix l / 8: rows 0 to 7, rows 8 to 15, and the same for the
+  // next 8 columns.
   const uint32_t line = uint32_t(warp * 16 + lane % 8 + lane / 8 % 2 * 8) * (kStoreColumns * 2);
   const uint32_t swizzle = uint32_t(lane % 8), piece = uint32_t(lane / 16);
 #pragma unroll
@@ -137,8 +138,8 @@ __device__ inline void store_tile(const GemmArguments& args, uint32_t base, int 
   }
 }
 
-// By one thread of each consumer, when its stores have been written: the second of the two raises the tile's counter at
-// every owner of some of its rows.
+// Called by one thread of each consumer when its stores have been written; the second of the two threads raises the
+// tile's counter at every owner of some of its rows.
 template <Way kWay>
 __device__ inline void count_tile(const GemmArguments& args, uint32_t base, const TileAt& at) {
   uint32_t before;
@@ -210,7 +211,8 @@ __device__ void compute_tiles(const GemmArguments& args, uint32_t base, int work
   if (kCounts && pending.row >= 0) count_tile<kWay>(args, base, pending);
 }
 
-// The own rows of A to every peer, chunk by chunk; the peer behind this rank in the ring needs them first.
+// Stores the rank's own rows of A to every peer, chunk by chunk. The previous rank of the ring comes first, because it
+// needs them first.
 __device__ void push_rows(const GemmArguments& args, int pusher) {
   constexpr int kUnroll = 8;
   const int64_t vectors = int64_t{args.chunk_rows} * args.k / 8, step = int64_t{args.pushers} * kBlock;
@@ -280,8 +282,8 @@ __global__ void __launch_bounds__(kBlock, 1) gemm_kernel(const __grid_constant__
   args.clock[1] = global_ns() - began;
 }
 
-// The own tiles, in the order in which peers make them. A line of 256 columns is 32 pieces of 16 bytes; a thread loads
-// a piece from every source before it adds them up.
+// The rank's own tiles, in the order in which peers compute them. A line of 256 columns consists of 32 pieces of 16
+// bytes; a thread loads a piece from every source before it adds them up.
 __global__ void __launch_bounds__(kReduceThreads) reduce_kernel(ReduceArguments args) {
   constexpr int kLines = kReduceThreads / 32;
   __shared__ bool waits;

@@ -1,4 +1,4 @@
-// One persistent GEMM kernel with four ways of getting A and of putting C, and the reduction behind it.
+// A persistent GEMM kernel with four ways of getting A and delivering C, and the reduction that follows it.
 #pragma once
 
 #include <cuda.h>
@@ -12,40 +12,40 @@
 #include "tile_order.hpp"
 
 enum class Way {
-  local,   // C goes to the own memory
-  store,   // tiles of C go to their owner's staging buffer, a counter for each
-  add,     // tiles are added to their owner's output, one counter for all
-  gather,  // rows of A come from other GPUs, a flag for each chunk of them
+  local,   // C is stored to the GPU's own memory
+  store,   // tiles of C are stored to their owner's staging buffer, with one counter per tile
+  add,     // tiles are added to their owner's output, with one counter for all tiles
+  gather,  // rows of A come from other GPUs, with one flag per chunk of rows
 };
 
-constexpr int kPushers = 16;  // workgroups that store the own rows of A to the peers, if any do
+constexpr int kPushers = 16;  // workgroups that store the GPU's own rows of A to the peers, if it pushes
 
 struct GemmArguments {
   CUtensorMap a, b;          // [m][k] and [n][k]
-  CUtensorMap c[kMaxRanks];  // of each owner: its rows; `local` and `gather`: c[0], all rows
+  CUtensorMap c[kMaxRanks];  // by owner: its rows. `local` and `gather` use c[0] for all rows
   int m, n, k, rank, ranks;
   int block_rows;  // rows of an owner
-  int store_rows;  // of one store of 64 columns: divides block_rows
+  int store_rows;  // rows in one store of 64 columns; divides block_rows
   TileOrder order;
-  uint32_t* counter[kMaxRanks];  // of each owner: `store`: [tile], `add`: [0]
-  uint32_t expected;             // `add`: of the own counter when the own rows are complete
-  bool late;                     // `store`: a tile's counter is raised when the next tile's main loop has ended
-  const uint32_t* flags;         // `gather`: of the own chunks of A, by the row
+  uint32_t* counter[kMaxRanks];  // by owner. `store`: one counter per tile; `add`: only [0]
+  uint32_t expected;             // `add`: value of the rank's own counter when its rows are complete
+  bool late;                     // `store`: a tile's counter is raised only when the next tile's main loop has ended
+  const uint32_t* flags;         // `gather`: flags of the chunks of A, for each rank's rows
   int chunk_rows;
-  uint32_t flag_value;         // of a chunk that is there
-  int pushers;                 // workgroups that push: the last ones
-  const __nv_bfloat16* own_a;  // pushers: own A
+  uint32_t flag_value;         // value of the flag of a chunk that has arrived
+  int pushers;                 // number of workgroups that push; they are the last ones
+  const __nv_bfloat16* own_a;  // pushers: the rank's own rows of A
   __nv_bfloat16* peer_a[kMaxRanks];
   uint32_t* peer_flags[kMaxRanks];
   int* gave_up;
-  uint64_t* clock;  // [0] cycles, [1] ns of the first workgroup
+  uint64_t* clock;  // of the first workgroup: [0] cycles, [1] ns
   moire_record::Log log;
 };
 
 // Loads the kernels and raises their shared-memory limit, on the current GPU.
 void prepare_kernels();
 void launch_gemm(Way way, bool traced, const GemmArguments& arguments, int workgroups, cudaStream_t stream);
-void describe_gemm(Way way, moire_record::Kernel& kernel);  // of the traced kernel, for the head of a trace
+void describe_gemm(Way way, moire_record::Kernel& kernel);  // describes the traced kernel for the header of a trace
 
 struct ReduceArguments {
   const __nv_bfloat16* parts;  // [source][block_rows][n]

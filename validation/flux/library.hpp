@@ -1,4 +1,4 @@
-// cuBLASLt and NCCL, alone or one behind the other on one stream.
+// GEMMs of cuBLASLt and collectives of NCCL, alone or one after the other on one stream.
 #pragma once
 
 #include "operators.hpp"

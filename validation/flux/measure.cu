@@ -1,5 +1,5 @@
-// Times GEMM + ReduceScatter and AllGather + GEMM, fused and by libraries, and their parts. One row a case; traces of
-// the tiles of some.
+// Times GEMM + ReduceScatter and AllGather + GEMM, fused and by libraries, and the parts of both. Writes one row per
+// case, and traces of the tiles of some cases.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,8 @@
 
 namespace {
 
-constexpr double kPause = 3;  // times as long as the run before: clocks fall when GEMMs follow each other for 40 ms
+// for this multiple of the previous run's time: clocks fall when GEMMs follow each other for 40 ms
+constexpr double kPause = 3;
 constexpr int kTracedRuns = 5;
 
 struct Measured {
@@ -40,7 +41,7 @@ double run(Stage& stage, Operator& op, std::vector<GpuLoad>* load) {
   return us;
 }
 
-// Once, with outputs poisoned. A case that fails is left out.
+// Runs every case once with poisoned outputs. A case whose result is wrong is left out.
 bool works(Stage& stage, Operator& op) {
   op.prepare();
   stage.warm(op);
@@ -71,7 +72,7 @@ void measure(Stage& stage, Measured& one, bool counts, bool notes_load) {
   one.kernel_mhz.push_back(one.op->kernel_mhz());
 }
 
-// Some runs are recorded and the one of median length kept.
+// Some runs are recorded; the one of median length becomes the trace.
 void trace(Stage& stage, Operator& op, const std::string& folder, const std::string& command) {
   const std::string path = folder + "/" + text_of(op.what()) + ".wgtrace.csv";
   const Case& c = op.what();
@@ -136,7 +137,7 @@ void write_row(std::FILE* file, const Measured& one, int gpus) {
                one.watt);
 }
 
-// The kernel of this folder against the library's.
+// Compares the GEMM kernel of this folder with that of the library.
 void print_rates(const std::vector<Measured>& cases) {
   for (const Measured& one : cases) {
     const Case& c = one.op->what();
@@ -154,7 +155,7 @@ void print_rates(const std::vector<Measured>& cases) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The GEMM library is large: its kernels are loaded one by one, and every case has run once before a gate is shut.
+  // The GEMM library is large and loads its kernels one by one, so every case runs once before a gate is closed.
   setenv("CUDA_MODULE_LOADING", "LAZY", 1);
   std::string command = "flux_measure";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
@@ -192,8 +193,8 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "flux: %zu cases give right results, %d do not\n", measured.size(), failed);
   write_header(c, command);
 
-  // Every round visits all cases in another order, so that a drift of clocks or temperature meets all alike. The first
-  // one does not count.
+  // Every round visits all cases in another order, so that a drift of clocks or temperature affects all cases alike.
+  // The first round does not count.
   std::mt19937 random(1);
   const double began = now_seconds();
   std::vector<size_t> order(measured.size());

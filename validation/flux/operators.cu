@@ -16,12 +16,12 @@ constexpr int kWords = 1 << 16;  // counters and flags of a GPU
 struct Terms {
   const __nv_bfloat16* a[kMaxRanks];
   const __nv_bfloat16* b[kMaxRanks];
-  int count;       // products that are added
-  int block_rows;  // with one term: rows of A that one GPU has; a[row / block_rows]
+  int count;       // number of products that are summed
+  int block_rows;  // with one term: rows of A that one GPU owns, a[row / block_rows]
   int first_row;   // of the output
 };
 
-// One WG an element: what the output should be there, and what it is.
+// One WG computes the expected value of an element and compares it with the output.
 __global__ void sample_kernel(Terms terms, const __nv_bfloat16* out, int rows, int n, int k, uint32_t seed,
                               float2* sampled) {
   __shared__ float sums[256];
@@ -148,7 +148,7 @@ bool Operator::right() {
     int wrong = 0;
     float2 worst{};
     for (const float2& one : host) {
-      // Elements are about sqrt(k x terms) large, and every part is rounded to bf16 before it is added.
+      // Elements have a size of about sqrt(k x terms), and every part is rounded to bf16 before it is added.
       const double allowed = std::fabs(double(one.x)) / 128 + 0.03 * std::sqrt(double(case_.k) * terms.count);
       if (std::fabs(double(one.y) - double(one.x)) <= allowed) continue;
       if (wrong++ == 0) worst = one;

@@ -1,4 +1,4 @@
-// The operators: fused kernels, and libraries one behind the other.
+// The operators that are timed: fused kernels, and library calls one after the other.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,8 +11,8 @@
 #include "moire_record.hpp"
 #include "nccl_communicators.hpp"
 
-// What fused operators need beside A, B and C, on every GPU. `Operands` has those: A[m][k], B[n][k], C[m][n]; where A
-// is gathered, every rank owns its block of the rows.
+// The memory that fused operators need on every GPU besides A[m][k], B[n][k] and C[m][n], which `Operands` has. If A is
+// gathered, every rank owns its block of rows.
 class FusedMemory {
  public:
   struct Gpu {
@@ -20,7 +20,7 @@ class FusedMemory {
     __nv_bfloat16* parts = nullptr;  // [source][m / ranks][n]
     __nv_bfloat16* out = nullptr;    // [m / ranks][n]
     uint32_t* counters = nullptr;    // a tile each
-    uint32_t* flags = nullptr;       // a chunk of rows of A each
+    uint32_t* flags = nullptr;       // one per chunk of rows of A
     int* gave_up = nullptr;
     uint64_t* clock = nullptr;  // cycles and ns of a fused kernel
     cudaStream_t copies = nullptr;
@@ -44,18 +44,19 @@ class Operator : public Work {
   Operator(const Case& c, const Operands& operands, const FusedMemory& memory)
       : case_(c), operands_(operands), memory_(memory) {}
 
-  // Before every run, outside its time: counters and flags back to zero, sums too where they are added to.
+  // Called before every run, outside the measured time: resets counters and flags, and the sums that tiles are added
+  // to.
   virtual void prepare() {}
-  // Before a run that is checked: outputs, staging buffers and rows that are to come get values that are no numbers.
+  // Called before a run that is checked: fills outputs, staging buffers and rows that are still to arrive with NaN.
   void poison();
-  // Behind it: some elements of every GPU's output against a simple kernel; no output may be left out. What is wrong is
-  // printed.
+  // Called after such a run: compares some elements of every GPU's output with those of a simple kernel, and checks
+  // that no part of the output is missing. Prints what is wrong.
   bool right();
-  // Whether a kernel gave up waiting since the last call.
+  // True if a kernel gave up waiting since the last call.
   bool gave_up();
-  // Mean SM clock of the last run's GEMM kernel, of the slower GPU; 0 where a library's kernel ran.
+  // Mean SM clock during the last run's GEMM kernel, on the slower GPU; 0 if a library's kernel ran.
   double kernel_mhz();
-  // The operator with the kernel that records.
+  // The operator with the kernel variant that records a trace.
   virtual void record(moire_record::Recorder*) {}
   virtual int workgroups() const { return 0; }
   virtual moire_record::Kernel description() const { return {}; }
@@ -76,6 +77,6 @@ class Operator : public Work {
   const FusedMemory& memory_;
 };
 
-// `comms` may be null where no mode needs NCCL.
+// `comms` may be null if no mode needs NCCL.
 std::unique_ptr<Operator> make_operator(const Case& c, const Operands& operands, const FusedMemory& memory,
                                         const NcclCommunicators* comms);

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Measures GEMM + ReduceScatter and AllGather + GEMM, fused and by libraries, on this machine's GPUs: builds, then writes
-# below OUT
-#   flux.csv                     every case of grid.csv (one GPU: the plain GEMMs of it)
+# Measures GEMM + ReduceScatter and AllGather + GEMM, fused and by libraries, on this machine's GPUs. Builds the
+# programs, then writes to OUT:
+#   flux.csv                     every case of grid.csv (on one GPU: its plain GEMMs)
 #   *.wgtrace.csv                traces of the tiles of some cases
-#   flux.measurements.csv        what such kernels are made of: l2_beside_peer, peer_epilogue, store_flag
-#   flux_symm_mem.csv            PyTorch's fused operators at the same shapes, two ranks or more
-# Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--modes MODE,...] [--grid FILE] OUT
-#   parts: cases, traces, micro, symm_mem; --rounds, --seconds: repetitions of the cases (17), and when to stop them (200 s);
-#   --modes: of the grid (default: all); --grid: cases (grid.csv beside this script)
+#   flux.measurements.csv        the parts of such kernels: l2_beside_peer, peer_epilogue, store_flag
+#   flux_symm_mem.csv            PyTorch's fused operators with the same shapes, on two or more ranks
+# Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--modes MODE,...] [--grid FILE]
+# OUT
+#   parts: cases, traces, micro, symm_mem; --rounds, --seconds: number of repetitions of the cases (17), and the time
+#   after which to stop (200 s); --modes: of the grid (default: all); --grid: the cases (grid.csv in this folder)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 gpus=2

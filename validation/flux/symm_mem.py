@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""PyTorch's fused operators over symmetric memory, at the shapes of grid.csv: a third party beside our kernels.
+"""PyTorch's fused operators over symmetric memory, at the shapes of grid.csv, beside our own kernels.
 
 Usage: symm_mem.py --gpus N --out FILE [--rounds N]
-Multicast is off. A process a GPU. Times are those of events around the operator, behind a spin that hides the host and a
+Multicast is off. One process per GPU. Times are those of events around the operator, behind a spin that hides the host and a
 small all-reduce at which the GPUs meet; a row has the median over the rounds of the slower rank.
 """
 import argparse
@@ -20,7 +20,7 @@ import torch.distributed._symmetric_memory as symm_mem
 import torch.multiprocessing as processes
 
 ROWS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384]
-PAUSE = 3  # times as long as the run before
+PAUSE = 3  # this multiple of the previous run's time
 
 
 def shapes(ranks):
@@ -65,7 +65,7 @@ class Operator:
 
 def measure(operator, flush, meet):
     flush.sum()
-    torch.cuda._sleep(2_000_000)  # a millisecond: the host has enqueued all
+    torch.cuda._sleep(2_000_000)  # a millisecond, in which the host enqueues everything
     dist.all_reduce(meet)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     begin.record()
@@ -101,7 +101,7 @@ def worker(rank, arguments):
             operator = Operator(kind, m, n, k, rank, arguments.gpus, group)
             right = operator.right()
             times = [measure(operator, flush, meet) for _ in range(arguments.rounds + 2)][2:]
-        except Exception as error:  # the same on all ranks: a shape that the operator refuses
+        except Exception as error:  # the operator refuses this shape, on all ranks alike
             print(f"symm_mem: {mode} m={m} n={n} k={k}: {error}", file=sys.stderr)
             continue
         if rank == 0:

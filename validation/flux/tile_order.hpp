@@ -1,4 +1,4 @@
-// The order in which a GPU's workgroups take the tiles of C, the same on host and device.
+// The order in which a GPU's workgroups compute the tiles of C; host and device share this code.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -6,14 +6,16 @@
 #include <algorithm>
 
 constexpr int kTileRows = 128, kTileColumns = 256, kTileDepth = 64;
-constexpr int kPanelRows = 16;  // tiles: 16 x 8 of 132 workgroups share most of what they load
+// rows of tiles: 132 workgroups work on about 16 x 8 tiles, which share most of what they load
+constexpr int kPanelRows = 16;
 
 struct TileAt {
   int row, column;  // in tiles
 };
 
-// Segments of rows, one a rank, from `first` on, around. A segment is cut into panels of kPanelRows rows of tiles, in a
-// panel the tiles of a column follow each other: workgroups that run at once load the same rows and columns.
+// The rows form one segment per rank, in cyclic order from `first` on. A segment is cut into panels of kPanelRows rows
+// of tiles, and within a panel the tiles of a column follow each other, so that workgroups that run at the same time
+// load the same rows and columns.
 struct TileOrder {
   int rows = 0, columns = 0;  // of tiles
   int segment_rows = 0;       // of tiles
@@ -34,8 +36,8 @@ struct TileOrder {
   }
 };
 
-// Of `m` rows that `ranks` GPUs own in blocks; `begin_at`: the rank whose rows come first. Blocks that are no whole
-// tiles have one segment.
+// The order for `m` rows that `ranks` GPUs own in blocks; the rows of rank `begin_at` come first. If blocks are not
+// whole tiles, all rows form one segment.
 inline TileOrder tile_order(int m, int n, int ranks, int begin_at) {
   TileOrder order;
   const int block = m / ranks;

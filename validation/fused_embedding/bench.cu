@@ -30,7 +30,7 @@ UnfusedKernel unfused_of(bool record) {
   return record ? unfused_kernel<kDtype, kBags, true> : unfused_kernel<kDtype, kBags, false>;
 }
 
-// Shape::problem() has refused everything else.
+// Shape::problem() has refused all other values.
 FusedKernel fused(const Shape& s, bool record) {
   const int bags = s.bags_per_group();
   if (s.dtype == Dtype::fp16) return bags == 1 ? fused_of<Dtype::fp16, 1>(record) : fused_of<Dtype::fp16, 2>(record);
@@ -51,7 +51,7 @@ UnfusedKernel unfused(const Shape& s, bool record) {
                      : unfused_of<Dtype::fp32, 4>(record);
 }
 
-// What a mode leaves in the output.
+// The layout of the output after each mode.
 Layout output_layout(Mode mode) {
   return mode == Mode::fused || mode == Mode::bulk_sm_copy ? Layout::sample_major : Layout::table_major;
 }
@@ -186,7 +186,7 @@ void Bench::set_shape(const Shape& shape) {
     CUDA_CHECK(cudaGetLastError());
   }
   synchronise();
-  // Whatever NCCL connects or allocates for this size it does now: behind a gate it could wait for the gate.
+  // NCCL connects and allocates for this size now, because behind a gate it could wait for the gate forever.
   if (nccl_ != nullptr && !enqueue_nccl()) nccl_.reset();
   synchronise();
 }
@@ -212,7 +212,8 @@ KernelFacts Bench::facts(const RunOptions& options) const {
   return f;
 }
 
-// Fresh indices, poisoned outputs, an L2 without any of it: every run starts cold and cannot pass on old results.
+// Every run has new indices, poisoned outputs and an L2 without any of its data, so it starts cold and cannot pass the
+// check with old results.
 void Bench::prepare(uint64_t seed, const RunOptions& options) {
   for (int r = 0; r < ranks_; ++r) {
     Rank& k = rank_[r];
@@ -221,7 +222,7 @@ void Bench::prepare(uint64_t seed, const RunOptions& options) {
     CUDA_CHECK(cudaMemsetAsync(k.staging, 0xff, shape_.output_bytes(), k.stream));
     fill_indices<<<sms_ * 8, 256, 0, k.stream>>>(shape_, device_popularity(r), r, seed, k.indices);
     CUDA_CHECK(cudaGetLastError());
-    // An exchange alone needs staged vectors.
+    // An exchange alone needs pooled vectors in its staging buffer.
     if (only_exchanges(options.mode)) launch_unfused(r, Layout::table_major, false);
     CUDA_CHECK(cudaMemsetAsync(k.gates + kArrived, 0, sizeof(uint32_t), k.stream));
     if (options.record) {
@@ -249,7 +250,7 @@ void Bench::launch_sm_copy(int r) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Rotated, so that no two senders start on one receiver; the own share last.
+// Each sender starts with another peer, so that no two senders send to one receiver; its own share comes last.
 void Bench::enqueue_copies(int r) {
   const size_t share = size_t(shape_.share_bytes());
   const char* staging = reinterpret_cast<const char*>(rank_[r].staging);
@@ -323,7 +324,7 @@ RunResult Bench::run(const RunOptions& options) {
   ++epoch_;
   ++seed_;
   prepare(seed_, options);
-  const int grid = facts(options).grid;  // asked now: nothing may touch the host API's locks once a gate spins
+  const int grid = facts(options).grid;  // queried now, because nothing may call the host API while a gate spins
   for (int r = 0; r < ranks_; ++r) {
     Rank& k = rank_[r];
     CUDA_CHECK(cudaSetDevice(r));
@@ -383,7 +384,8 @@ RunResult Bench::run(const RunOptions& options) {
   }
   result.us = slowest;
   result.skew_us = slowest - fastest;
-  // The unfused kernel alone leaves its results in staging: copies after it, outside the timing, carry them out.
+  // The unfused kernel alone leaves its results in the staging buffer; copies after the measured time move them to the
+  // output.
   if (options.mode == Mode::unfused_kernel) {
     for (int r = 0; r < ranks_; ++r) enqueue_copies(r);
     synchronise();

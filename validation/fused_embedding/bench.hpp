@@ -24,10 +24,10 @@ bool needs_nccl(Mode mode);
 
 struct RunOptions {
   Mode mode = Mode::fused;
-  Order order = Order::remote_first;  // of the fused kernel's tasks
-  bool record = false;                // time stamps: fused and unfused_kernel only
+  Order order = Order::remote_first;  // of the tasks of the fused kernel
+  bool record = false;                // record time stamps: fused and unfused_kernel only
   bool start_barrier = false;         // fused: all WGs of all GPUs meet before the first task
-  int checked_elements = 2'048;       // of every rank's output, against the CPU
+  int checked_elements = 2'048;       // per rank, compared with values computed by the CPU
 };
 
 struct RunResult {
@@ -36,7 +36,7 @@ struct RunResult {
   double skew_us = 0;  // slowest minus fastest rank
 };
 
-// What the compiled kernel needs and how many WGs of it a SM holds.
+// The resources of the compiled kernel, and the number of WGs that an SM holds.
 struct KernelFacts {
   int registers = 0;
   int lds_bytes = 0;
@@ -47,7 +47,7 @@ struct KernelFacts {
 
 class Bench {
  public:
-  // Allocates once, for the largest of `shapes` in every respect.
+  // Allocates once, with each buffer as large as the largest of `shapes` needs.
   Bench(int ranks, const std::vector<Shape>& shapes);
   ~Bench();
   Bench(const Bench&) = delete;
@@ -70,9 +70,9 @@ class Bench {
     uint4* staging = nullptr;
     uint64_t* cdf = nullptr;
     uint32_t* guide = nullptr;
-    uint4* flush = nullptr;     // as large as several L2s: reading it evicts what preparation left there
+    uint4* flush = nullptr;     // as large as several L2s: reading it evicts the data of the preparation
     uint32_t* flags = nullptr;  // [source][wg]
-    uint32_t* gates = nullptr;  // words: 0-7 host gate, 16-23 start barrier, 32 arrived
+    uint32_t* gates = nullptr;  // words 0-7: host gate; 16-23: start barrier; 32: `arrived`
     TaskRecord* tasks = nullptr;
     WaitRecord* waits = nullptr;
     WgRecord* wgs = nullptr;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the compiled code issue whole batches of row loads? Reads the disassembly (cuobjdump, from the CUDA toolkit).
+"""Checks that compiled code issues whole batches of row loads. Reads the disassembly (cuobjdump, from the CUDA toolkit).
 
 Usage: check_batches.py PROGRAM [CUOBJDUMP]     exit status 1 if an embedding kernel has a batch that is not 8 loads
 with no float arithmetic between them. Every kernel has two: the full batch, and the predicated one for the last rows.

@@ -51,7 +51,7 @@ def main(path):
                                          ("tables_per_gpu", "global_batch", "dim", "pooling", "bags_per_task"))
     ranks, wgs = int(header["ranks"]), int(header["wgs_per_rank"])
     item = {"fp32": 4, "fp16": 2, "bf16": 2}[shape.get("dtype", "fp32")]
-    exchanges = header["kernel"] != "unfused_embedding"  # else all stores stay local and nobody waits
+    exchanges = header["kernel"] != "unfused_embedding"  # otherwise all stores are local and no workgroup waits
     blocks = batch // bags
     tasks = tables * blocks
 

@@ -1,5 +1,6 @@
-// Times the embedding + All-to-All on 2..8 GPUs of one process over a grid of points: bulk-synchronous through NCCL,
-// copy engines or SMs, its parts alone, and fused. Writes operator.csv, and WG traces of the points named by --trace.
+// Times the embedding + All-to-All on 2 to 8 GPUs of one process over a grid of points: bulk-synchronous with NCCL,
+// copy engines or SMs; each of its parts alone; and fused. Writes operator.csv, and WG traces of the points that
+// --trace names.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -102,7 +103,7 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// Four cells: median, least, most, skew; empty ones if the mode could not run.
+// Four cells: median, minimum, maximum, skew; they are empty if the mode could not run.
 void time_mode(Bench& bench, const CommandLine& c, Mode mode, std::FILE* csv) {
   RunOptions options;
   options.mode = mode;
@@ -147,7 +148,7 @@ void measure(Bench& bench, const CommandLine& c, const Point& point, std::FILE* 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Lazily loaded kernels would be loaded while a gate spins, which can wait for the gate: a deadlock.
+  // Kernels that are loaded lazily would be loaded while a gate spins, and loading can wait for the gate: a deadlock.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const CommandLine c = parse(argc, argv);
   const std::vector<Point> points = read_grid(c.grid, c.ranks);

@@ -1,4 +1,4 @@
-// The points to measure, from a CSV file.
+// Reads the points to measure from a CSV file.
 #pragma once
 
 #include <string>

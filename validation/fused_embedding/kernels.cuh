@@ -25,9 +25,9 @@ struct FusedArguments {
   const uint4* tables;
   const int* indices;
   uint4* output[kMaxRanks];
-  // Of GPU p: [source][wg], set to epoch when wg of source has stored its last vector for p.
+  // On GPU p: [source][wg], set to epoch when WG `wg` of `source` has stored its last vector for p.
   uint32_t* flags[kMaxRanks];
-  uint32_t epoch;  // differs in every run, so flags need no reset
+  uint32_t epoch;  // different in every run, so flags need no reset
   Gate gate;
   TaskRecord* tasks;  // [task id]
   WaitRecord* waits;  // [peer][wg]
@@ -51,7 +51,7 @@ struct CopyArguments {
   uint4* output[kMaxRanks];
 };
 
-// A 16-byte piece of a row: how many elements it has, how they are added in fp32 and rounded back.
+// A 16-byte piece of a row: its number of elements, how they are added in fp32, and how sums are rounded.
 template <Dtype kDtype>
 struct Piece {
   static constexpr int kElements = 16 / bytes_of(kDtype);
@@ -93,13 +93,14 @@ struct Piece {
   }
 };
 
-// WGs a SM asked of the compiler: they leave registers (64 or 80 a thread) for exactly one batch of loads beside the
-// sums. With fewer registers it waits for the first loads before it issues the last, with more it gains nothing.
+// Minimum WGs per SM, as __launch_bounds__ tells the compiler. They leave enough registers (64 or 80 per thread) for
+// exactly one batch of loads besides the sums. With fewer registers the compiler would wait for the first loads before
+// it issues the last ones; more registers gain nothing.
 __host__ __device__ constexpr int wgs_per_sm_of(Dtype dtype, int bags) {
   return bags * (16 / bytes_of(dtype)) <= 8 ? 4 : 3;
 }
 
-// Read once, so it should not displace anything in the L1.
+// The row is read only once, so it should not evict anything from the L1.
 __device__ inline uint4 load_piece(const uint4* p) {
   uint4 v;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -108,26 +109,26 @@ __device__ inline uint4 load_piece(const uint4* p) {
   return v;
 }
 
-// The thread's index, read anew, and a fence for the compiler: what a task needs behind its gather is computed or
-// loaded there, not kept in registers from before.
+// Reads the thread's index again behind a compiler fence, so that values which a task needs after its gather are
+// computed or loaded there instead of occupying registers during the gather.
 __device__ inline int fresh_tid() {
   int tid;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(tid)::"memory");
   return tid;
 }
 
-// A row has a power of two of vectors: threads are told apart by shifts.
+// A row has a power of two of vectors, so threads are assigned to rows by shifts.
 __device__ inline int row_shift_of(const Shape& s) { return 31 - __clz(s.row_vectors()); }
 
 struct Place {
-  int group;   // that the thread belongs to
-  int column;  // its 16-byte piece of a row
+  int group;   // group of threads that the thread belongs to
+  int column;  // index of its 16-byte piece of a row
 };
 __device__ inline Place place_of(int tid, int row_shift) { return {tid >> row_shift, tid & ((1 << row_shift) - 1)}; }
 
-// Adds the next rows of kBags bags: kLoadsInFlight loads a thread, or, if not kFull, those of the `left` rows that
-// every bag still has. All loads are issued before the first add: the adds begin with the row that was asked for last,
-// and float adds are not reordered.
+// Adds the next rows of kBags bags: kLoadsInFlight loads per thread, or, if not kFull, the `left` rows that every bag
+// still has. All loads are issued before the first addition, because additions begin with the row that was requested
+// last and the compiler does not reorder float additions.
 template <Dtype kDtype, int kBags, bool kFull>
 __device__ inline void pool_batch(const uint4* table, const uint32_t* rows, int bag_stride, int left,
                                   typename Piece<kDtype>::Sum (&sum)[kBags]) {
@@ -141,7 +142,7 @@ __device__ inline void pool_batch(const uint4* table, const uint32_t* rows, int 
       if (kFull || u < left) piece[b][u] = load_piece(table + rows[b * bag_stride + u]);
     }
   }
-  __syncwarp();  // keeps the compiler from waiting for the first rows before it has asked for the last
+  __syncwarp();  // keeps the compiler from waiting for the first rows before it has requested the last ones
 #pragma unroll
   for (int u = kUnroll - 1; u >= 0; --u) {
 #pragma unroll
@@ -149,8 +150,8 @@ __device__ inline void pool_batch(const uint4* table, const uint32_t* rows, int 
   }
 }
 
-// Sums of the kBags bags that this thread's group owns in one task (bags group, group + groups, ...). `table` points at
-// the thread's 16-byte column of the first row, `rows` at the group's first bag.
+// Sums of the kBags bags that this thread's group handles in one task (bags group, group + groups, ...). `table` points
+// at the thread's 16-byte column of the first row, `rows` at the group's first bag.
 template <Dtype kDtype, int kBags>
 __device__ inline void pool_bags(int pooling, const uint4* table, const uint32_t* rows, int bag_stride,
                                  typename Piece<kDtype>::Sum (&sum)[kBags]) {
@@ -161,7 +162,7 @@ __device__ inline void pool_bags(int pooling, const uint4* table, const uint32_t
     for (int e = 0; e < Piece<kDtype>::kElements; ++e) sum[b][e] = 0;
   }
   int left = pooling;
-#pragma unroll 1  // the compiler's own unrolling would change the bytes in flight
+#pragma unroll 1  // if the compiler unrolled it further, the bytes in flight would change
   for (; left >= kUnroll; left -= kUnroll, rows += kUnroll)
     pool_batch<kDtype, kBags, true>(table, rows, bag_stride, left, sum);
   if (left != 0) pool_batch<kDtype, kBags, false>(table, rows, bag_stride, left, sum);
@@ -173,8 +174,8 @@ __device__ inline const int* first_index(const Shape& s, const int* indices, con
 
 __device__ inline int64_t table_vectors(const Shape& s) { return int64_t(s.rows_per_table) * s.row_vectors(); }
 
-// The task's row indices, from HBM into shared memory: one contiguous run. They are kept as the rows' distances from
-// the table's start in vectors, which leaves one multiply-add an address for the gather.
+// Copies the task's row indices, one contiguous run, from HBM to shared memory. They are stored as the rows' distances
+// from the start of the table, in vectors, so that the gather needs one multiply-add per address.
 __device__ inline void stage_indices(const int* from, int count, int row_shift, int tid, uint32_t* bag_rows) {
 #pragma unroll 1
   for (int i = tid * 4; i < count; i += kThreads * 4) {
@@ -184,14 +185,15 @@ __device__ inline void stage_indices(const int* from, int count, int row_shift, 
   }
 }
 
-// Opens when every WG of every GPU has arrived. All WGs are resident (the grid is at most the occupancy), so it ends.
+// Waits until every WG of every GPU has arrived. All WGs are resident (the grid is at most the occupancy), so this
+// ends.
 __device__ inline void start_together(const FusedArguments& a) {
   if (threadIdx.x == 0) {
     __threadfence();
     atomicAdd(a.gate.arrived, 1U);
     if (blockIdx.x == 0) {
       wait_for_flag(a.gate.arrived, gridDim.x, a.gave_up);
-      fence_sys();  // once: a release per peer would send the flags one round trip apart
+      fence_sys();  // a single release: one per peer would delay each flag by another round trip
       for (int p = 0; p < a.shape.ranks; ++p) store_relaxed_sys(a.gate.ready[p] + a.rank, a.epoch);
     }
     for (int p = 0; p < a.shape.ranks; ++p) wait_for_flag(a.gate.ready[a.rank] + p, a.epoch, a.gave_up);
@@ -199,7 +201,7 @@ __device__ inline void start_together(const FusedArguments& a) {
   __syncthreads();
 }
 
-// A task of the fused kernel's WG as all its threads find it in shared memory.
+// A task of the fused kernel's WG, as its threads find it in shared memory.
 struct Work {
   Task task;
   int position;
@@ -208,12 +210,13 @@ struct Work {
   uint4* out;  // column 0 of its first sample
 };
 
-// Per-launch values that live in shared memory: the compiler would keep them in registers through every gather.
+// Values that are constant during a launch live in shared memory; otherwise the compiler would keep them in registers
+// during every gather.
 struct WgConstants {
   int tasks;
   int task_indices;
   int row_shift;
-  int bag_stride;      // slots from a bag of a group to its next one
+  int bag_stride;      // from a bag of a group to the group's next bag, in slots
   int sample_vectors;  // from a sample to the next one in the output
 };
 
@@ -231,17 +234,17 @@ __device__ inline void decode(const FusedArguments& a, int position, int tasks, 
              int64_t(global_table) * s.row_vectors();
 }
 
-// Persistent: the grid is what the GPU holds at once, and WG w takes the tasks at positions w, w + grid, ....
-// kRecord adds the barrier between sums and stores and the time stamps; without it the stores of a warp leave as soon
-// as its own sums are done.
+// A persistent kernel: the grid has as many WGs as the GPU can hold, and WG w does the tasks at positions w, w + grid,
+// .... kRecord adds time stamps and a barrier between sums and stores; without it the stores of a warp are issued as
+// soon as its own sums are complete.
 template <Dtype kDtype, int kBags, bool kRecord>
 __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     fused_kernel(const __grid_constant__ FusedArguments a) {
   extern __shared__ __align__(16) uint32_t bag_rows[];  // [bag of the task][slot]
-  __shared__ int remaining[kMaxRanks];                  // this WG's tasks still to come, by destination
-  __shared__ Work work[2];  // this task and the next: its divisions (0.5 us) run beside the index loads
+  __shared__ int remaining[kMaxRanks];                  // remaining tasks of this WG, by destination
+  __shared__ Work work[2];  // this task and the next one, whose divisions (0.5 us) run beside the loads of indices
   __shared__ WgConstants constants;
-  // Stamps wait in shared memory: in registers they would make the compiler split the batch of loads.
+  // Time stamps are kept in shared memory: in registers they would make the compiler split the batch of loads.
   __shared__ TaskRecord record;
   __shared__ WgRecord own;
   constexpr int kDecoder = kThreads - 1;  // its warp has the fewest indices to load
@@ -260,7 +263,7 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   }
   if (tid < s.ranks) remaining[tid] = 0;
   __syncthreads();
-  // One position a thread: decoding them one after the other would cost a WG several microseconds.
+  // Each thread decodes one position: decoding them one after the other would cost a WG several microseconds.
   for (int position = wg + tid * grid; position < tasks; position += grid * kThreads)
     atomicAdd(&remaining[s.task_at(position, a.rank, a.order).destination], 1);
   if (tid == kDecoder) {
@@ -271,11 +274,12 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   __syncthreads();
   if (a.start_barrier) start_together(a);
   if (kRecord && tid == 0) own.released_ns = global_ns();
-  // A WG without any task for a peer has nothing to wait for.
+  // A WG that has no task for a peer has nothing to wait for.
   if (tid < s.ranks && tid != a.rank && remaining[tid] == 0)
     store_release_sys(a.flags[tid] + a.rank * grid + wg, a.epoch);
 
-  // The batch of loads and the sums leave few registers: only `turn` and what pool_bags() is given live through it.
+  // The batch of loads and the sums leave few registers, so only `turn` and the arguments of pool_bags() are kept
+  // across it.
   for (int turn = 0; work[turn].position < constants.tasks; turn ^= 1) {
     tid = fresh_tid();
     if (kRecord && tid == 0) record.start_ns = global_ns();
@@ -293,7 +297,8 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
       if (tid == 0) record.compute_end_ns = global_ns();
     }
 
-    const Task task = work[turn].task;  // a copy: behind the barrier the decoder may write the next but one there
+    // a copy, because after the barrier the decoder may overwrite this entry with the task after the next one
+    const Task task = work[turn].task;
     const Place to = place_of(tid, constants.row_shift);
     uint4* out = work[turn].out + to.column;
 #pragma unroll
@@ -309,13 +314,13 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
         ++own.tasks;
       }
       // The release makes the stores of the whole WG (ordered by the barrier above) visible before the flag. Under load
-      // it takes microseconds; the WG's next task starts after it.
+      // it takes microseconds, and the WG's next task starts after it.
       if (task.destination != a.rank && --remaining[task.destination] == 0)
         store_release_sys(a.flags[task.destination] + a.rank * grid + wg, a.epoch);
     }
   }
 
-  // WG w polls the flags of every peer's WG w, one warp a peer: together the WGs cover all flags of this GPU.
+  // WG w polls the flags of WG w of every peer, one warp per peer. Together, the WGs poll all flags of this GPU.
   const int peer = tid / 32;
   if (tid % 32 == 0 && peer < s.ranks && peer != a.rank) {
     WaitRecord wait{};
@@ -336,7 +341,7 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
   }
 }
 
-// One WG a task, dispatched by the hardware in natural order, results to local memory.
+// One WG per task, dispatched by the hardware in natural order; results are stored to local memory.
 template <Dtype kDtype, int kBags, bool kRecord>
 __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     unfused_kernel(const __grid_constant__ UnfusedArguments a) {
@@ -385,13 +390,13 @@ __global__ void __launch_bounds__(kThreads, wgs_per_sm_of(kDtype, kBags))
     __syncthreads();
     if (tid == 0) {
       record.end_ns = global_ns();
-      a.tasks[blockIdx.x] = record;  // natural order: a task's id is its place
+      a.tasks[blockIdx.x] = record;  // in natural order the position of a task is its number
     }
   }
 }
 
-// The All-to-All by SMs: plain loads from sample-major staging, stores into the owners' outputs. Peers are rotated by
-// rank so that no two senders start on one receiver; the own block comes last.
+// The All-to-All by SMs: plain loads from sample-major staging buffers and stores to the owners' outputs. Each rank
+// starts with another peer, so that no two senders send to one receiver; its own block comes last.
 __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ CopyArguments a) {
   constexpr int kUnroll = 4;
   const Shape& s = a.shape;
@@ -419,7 +424,7 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(const __grid_constant__ 
   }
 }
 
-// Elements are written one by one in 16-bit or 32-bit words; conversions are exact.
+// Elements are written one by one as 16-bit or 32-bit words; the conversions are exact.
 __device__ inline uint32_t bits_of(Dtype dtype, float value) {
   return dtype == Dtype::fp32   ? __float_as_uint(value)
          : dtype == Dtype::fp16 ? uint32_t(__half_as_ushort(__float2half_rn(value)))
@@ -452,7 +457,7 @@ __global__ void fill_indices(Shape s, Popularity popularity, int rank, uint64_t 
   }
 }
 
-// Outputs are filled with 0xff bytes before a run; a sum can never have that bit pattern (a NaN).
+// Outputs are filled with 0xff bytes before a run; this bit pattern is a NaN, which no sum can have.
 __global__ void count_poison(const uint32_t* words, int64_t count, unsigned long long* found) {
   unsigned long long mine = 0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += int64_t(gridDim.x) * blockDim.x)

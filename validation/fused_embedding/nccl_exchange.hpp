@@ -1,4 +1,4 @@
-// The All-to-All of NCCL: one process, all GPUs, grouped sends and receives, the own share included.
+// The All-to-All by NCCL: one process with all GPUs, and grouped sends and receives that include a rank's own share.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 
 class NcclExchange {
  public:
-  // Null, and a message on stderr, where NCCL is not built in or does not start.
+  // Returns null and prints a message to stderr if NCCL is not built in or does not start.
   static std::unique_ptr<NcclExchange> create(int ranks);
   virtual ~NcclExchange() = default;
 

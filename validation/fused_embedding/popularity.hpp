@@ -1,5 +1,5 @@
 // Row popularity: P(rank k) = k^-s / sum over j of j^-s, k = 1..rows (bounded Zipf), drawn by inverting the exact CDF.
-// A table in place of a formula: host and device then agree on every draw, whatever their pow() rounds to.
+// The CDF is a table and not a formula, so that host and device agree on every draw, however their pow() rounds.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-// What a kernel or the reference needs; cdf == nullptr: uniform.
+// The CDF as kernels and the reference use it; cdf == nullptr means uniform popularity.
 struct Popularity {
   const uint64_t* cdf = nullptr;    // [rank - 1]: P(up to this rank) in units of 2^-64; the last is all ones
   const uint32_t* guide = nullptr;  // [g]: where the search begins for draws whose upper bits are g
@@ -15,7 +15,7 @@ struct Popularity {
 
 inline constexpr int kGuideBits = 16;
 
-// The rank (from 0) that the 64 random bits `draw` stand for: the first whose CDF is above the draw.
+// The rank (from 0) that the 64 random bits `draw` select: the first one whose CDF is above `draw`.
 __host__ __device__ inline uint32_t rank_at(const Popularity& p, uint64_t draw) {
   const uint32_t bucket = uint32_t(draw >> (64 - kGuideBits));
   uint32_t low = p.guide[bucket], high = p.guide[bucket + 1];

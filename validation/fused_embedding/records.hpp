@@ -1,11 +1,11 @@
-// Time stamps that the recording kernels leave behind, in ns of their GPU's own timer. Zero means: not written.
+// Time stamps of the recording kernels, in ns of the timer of their GPU. Zero means that the stamp was not written.
 #pragma once
 
 #include <cstdint>
 
 struct TaskRecord {
-  uint64_t start_ns;        // thread 0 takes up the task
-  uint64_t compute_end_ns;  // all threads' sums are in registers (a barrier says so); no store issued yet
+  uint64_t start_ns;        // thread 0 takes the task
+  uint64_t compute_end_ns;  // all threads' sums are in registers (ensured by a barrier); no store has been issued yet
   uint64_t end_ns;          // all threads have issued their stores
   uint32_t wg;
   uint32_t sm;
@@ -17,8 +17,8 @@ struct WaitRecord {  // [peer][wg]
 };
 
 struct WgRecord {
-  uint64_t entry_ns;     // first instruction of the WG
-  uint64_t released_ns;  // its first task may start: behind the start barrier, if there is one
+  uint64_t entry_ns;     // of the WG's first instruction
+  uint64_t released_ns;  // its first task may start: after the start barrier, if there is one
   uint64_t last_end_ns;  // end of its last task
   uint64_t end_ns;       // last instruction
   uint32_t sm;

@@ -6,7 +6,7 @@
 
 namespace {
 
-// To nearest, ties to even, with as many significand bits as the dtype has. All sums are normal numbers of it.
+// Rounds to nearest, ties to even, to the significand bits of the dtype. All sums are normal numbers of the dtype.
 double rounded(double value, Dtype dtype) {
   if (value == 0) return 0;
   const int bits = dtype == Dtype::fp32 ? 24 : dtype == Dtype::fp16 ? 11 : 8;

@@ -1,5 +1,5 @@
-// The problem: its sizes, the order of its logical WGs (tasks), its synthetic data and its byte counts.
-// Everything here runs on host and device alike, so that the CPU reference and the kernels cannot drift apart.
+// The problem: its sizes, the order of its logical WGs (tasks), its synthetic data and its byte counts. All of this
+// code runs on host and device, so that the CPU reference and the kernels cannot diverge.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@
 #include "device_clock.cuh"
 #include "popularity.hpp"
 
-// What a WG asks of the memory before it uses the first row: rows of several bags side by side when bags are few rows.
+// Rows that a WG requests before it uses the first one; if bags have few rows, they belong to several bags.
 inline constexpr int kLoadsInFlight = 8;  // 16-byte loads a thread
 
 enum class Dtype : int { fp32, fp16, bf16 };
@@ -22,16 +22,16 @@ enum class Order : int {
   remote_first = 1  // peer rank+1, then rank+2, ..., the local block last
 };
 
-// Which of sample and table changes more slowly in a buffer of pooled vectors.
+// Whether samples or tables change more slowly in a buffer of pooled vectors.
 enum class Layout : int {
-  sample_major,  // [sample][table][dim]: what the layers behind the operator read
-  table_major    // [table][sample][dim]: what exchanges of contiguous shares can make
+  sample_major,  // [sample][table][dim]: the layout that the layers after the operator read
+  table_major    // [table][sample][dim]: the layout that exchanges of contiguous shares produce
 };
 
 // One logical WG: the pooled vectors of `bags_per_task` consecutive samples of one table. All of them belong to one
 // destination because bags_per_task divides the sample block of a rank.
 struct Task {
-  int id;            // table * (global_batch / bags_per_task) + block: the same in every order
+  int id;            // table * (global_batch / bags_per_task) + block, in every order
   int table;         // local table, 0..tables_per_gpu-1
   int first_sample;  // global sample
   int destination;   // rank that owns the samples
@@ -59,7 +59,8 @@ struct Shape {
   // Rows that one WG processes side by side, one group of row_vectors() threads each.
   __host__ __device__ int groups() const { return kThreads / row_vectors(); }
   __host__ __device__ int bags_per_group() const { return bags_per_task / groups(); }
-  // Requested and not yet received by one WG: whole batches, unless a bag has fewer rows than a batch takes of it.
+  // Bytes that one WG has requested and not yet received: whole batches, unless a bag has fewer rows than a batch takes
+  // of it.
   int bytes_in_flight_per_wg() const {
     const int rows_of_a_bag = kLoadsInFlight / bags_per_group();
     return kThreads * 16 * bags_per_group() * (pooling < rows_of_a_bag ? pooling : rows_of_a_bag);
@@ -94,7 +95,7 @@ struct Shape {
   std::string problem() const {
     if (row_bytes() % 16 != 0 || row_vectors() > kThreads || kThreads % row_vectors() != 0)
       return "a row of " + std::to_string(row_bytes()) + " bytes; 16 to 4096 bytes, a power of two, would be right";
-    const int most = dtype == Dtype::fp32 ? 4 : 2;  // more sums and a batch do not fit in the registers
+    const int most = dtype == Dtype::fp32 ? 4 : 2;  // more sums do not fit in the registers together with a batch
     const int bags = bags_per_task / groups();
     if (bags_per_task % groups() != 0 || bags > most || (bags != 1 && bags != 2 && bags != 4))
       return "bags_per_task " + std::to_string(bags_per_task) + "; 1, 2 or (fp32) 4 times " + std::to_string(groups()) +
@@ -110,7 +111,7 @@ struct Shape {
     return "";
   }
 
-  // The task at place `position` of rank `rank`'s list.
+  // The task at position `position` of the list of rank `rank`.
   __host__ __device__ Task task_at(int position, int rank, Order order) const {
     Task task{};
     if (order == Order::natural) {
@@ -132,7 +133,8 @@ struct Shape {
   }
 };
 
-// A 64-bit mixer (splitmix64's finaliser): data come from it, so no input has to be kept or copied for the reference.
+// A 64-bit mixer (the finaliser of splitmix64). All data are computed from it, so the reference needs no copy of the
+// inputs.
 __host__ __device__ inline uint64_t mix(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ULL;
@@ -153,14 +155,14 @@ __host__ __device__ inline float weight_at(const Shape& s, int global_table, int
   return float(int(h & uint64_t(2 * half - 1)) - half) / float(half);
 }
 
-// The row that slot `slot` of the bag (table, sample) reads. `seed` differs in every run: no run finds the rows of the
-// run before in the L2.
+// The row that slot `slot` of the bag (table, sample) reads. `seed` differs in every run, so that no run finds the rows
+// of the previous run in the L2.
 __host__ __device__ inline int row_at(const Shape& s, const Popularity& popularity, int global_table, int sample,
                                       int slot, uint64_t seed) {
   const uint64_t bag = uint64_t(global_table) * uint64_t(s.global_batch) + uint64_t(sample);
   const uint64_t h = mix((bag * uint64_t(s.pooling) + uint64_t(slot)) * 0x9e3779b97f4a7c15ULL + mix(seed + 77));
   if (popularity.cdf == nullptr) return int(((h >> 32) * uint64_t(s.rows_per_table)) >> 32);
-  // Another place for the popular rows in every table; the factor is a prime above any rows_per_table, so that ranks
+  // Popular rows are at different places in every table. The factor is a prime above any rows_per_table, so that ranks
   // and rows map one to one and neighbouring ranks lie far apart.
   const uint64_t offset = mix(uint64_t(global_table) + 991) >> 32;
   return int((uint64_t(rank_at(popularity, h)) * 2654435761ULL + offset) % uint64_t(s.rows_per_table));

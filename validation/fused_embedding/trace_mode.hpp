@@ -13,14 +13,14 @@ struct TraceRequest {
   int warmups = 3;
 };
 
-// Writes <point>.wgtrace.csv and <point>.wgs.csv of the fused kernel, <point>.unfused.wgtrace.csv of the unfused one.
-// The bench has the point's shape already.
+// Writes <point>.wgtrace.csv and <point>.wgs.csv for the fused kernel, and <point>.unfused.wgtrace.csv for the unfused
+// one. The bench must already have the point's shape.
 void write_traces(Bench& bench, const Point& point, const TraceRequest& request);
 
-// What the fused kernel does beside its tasks, medians over three recorded runs without a start barrier.
+// Time that the fused kernel spends outside its tasks: medians over three recorded runs without a start barrier.
 struct FusedOverhead {
-  double entry_us = 0;  // a WG's first instruction to its first task, median WG
-  double poll_us = 0;   // a WG's last task to its end: releases, polling, waiting for slower GPUs; median WG
-  double tail_us = 0;   // the end of a GPU's last task to the end of its last WG, slowest GPU
+  double entry_us = 0;  // from a WG's first instruction to its first task, median WG
+  double poll_us = 0;   // from a WG's last task to its end: releases, polling, waiting for slower GPUs; median WG
+  double tail_us = 0;   // from the end of a GPU's last task to the end of its last WG, slowest GPU
 };
 FusedOverhead fused_overhead(Bench& bench);

@@ -10,9 +10,9 @@
 
 struct RankRecords {
   std::vector<TaskRecord> tasks;  // [task id]
-  std::vector<WaitRecord> waits;  // [peer][wg]; none of the unfused kernel
-  std::vector<WgRecord> wgs;      // [wg]; none of the unfused kernel
-  bool exchanges = true;          // stores go to the sample's owner; false: to the own memory
+  std::vector<WaitRecord> waits;  // [peer][wg]; empty for the unfused kernel
+  std::vector<WgRecord> wgs;      // [wg]; empty for the unfused kernel
+  bool exchanges = true;          // stores go to the owner of the sample; false: to the GPU's own memory
 };
 
 // Subtracts each rank's timer offset, then the earliest time of any task or wait, so that the trace begins at 0.
@@ -30,5 +30,5 @@ int64_t makespan_ns(const std::vector<RankRecords>& ranks, const std::vector<dou
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 void write_trace(const std::string& path, const AlignedRun& run, const Shape& shape, const Metadata& metadata);
 
-// One line a physical WG: rank,wg,cu,entry_ns,released_ns,last_end_ns,end_ns,tasks, on the trace's time axis.
+// One line per physical WG: rank,wg,cu,entry_ns,released_ns,last_end_ns,end_ns,tasks, on the trace's time axis.
 void write_wgs(const std::string& path, const AlignedRun& run, const Metadata& metadata);

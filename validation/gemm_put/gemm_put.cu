@@ -1,9 +1,10 @@
-// A kernel of somebody else's, to try the recorder on: C = A B with k split over the GPUs, and a reduce-scatter of the
-// tiles inside the same kernel. Workgroups take tiles in turn; the partial sum of a tile is stored to the GPU that owns
-// the tile, which adds them when the flag says that all have come.
+// A stand-in for a user's own kernel, to test the recorder: C = A B with k split over the GPUs, and a reduce-scatter of
+// the tiles inside the same kernel. Workgroups take tiles in turn. The partial sum of a tile is stored to the GPU that
+// owns the tile, and the owner adds the partial sums when the flag says that all of them have arrived.
 //
 // Usage: gemm_put [--gpus N] [--m M] [--n N] [--k K of a GPU] [--runs R] [--alone] --out TRACE.csv
-// --alone: tiles are stored to the own memory and nobody waits, for the rate of the main loop by itself.
+// --alone: tiles are stored to the GPU's own memory and no workgroup waits, which shows the rate of the main loop
+// alone.
 #include <cuda_bf16.h>
 #include <mma.h>
 
@@ -27,7 +28,7 @@ namespace wmma = nvcuda::wmma;
 constexpr int kTile = 128;   // rows and columns of C
 constexpr int kDepth = 32;   // of k, a stage
 constexpr int kStages = 3;
-constexpr int kPad = 8;      // elements: rows of the LDS start in other banks
+constexpr int kPad = 8;      // elements of padding, so that consecutive rows start in different banks of the LDS
 constexpr int kStageElements = kTile * (kDepth + kPad) + kDepth * (kTile + kPad);
 constexpr size_t kLds = size_t{kStages} * kStageElements * sizeof(__nv_bfloat16);
 constexpr int64_t kTileBytes = int64_t{kTile} * kTile * sizeof(float);
@@ -35,8 +36,8 @@ constexpr int64_t kTileBytes = int64_t{kTile} * kTile * sizeof(float);
 struct Arguments {
   const __nv_bfloat16* a;  // [m][k]
   const __nv_bfloat16* b;  // [k][n]
-  float* partial[kMaxRanks];     // of each GPU: [tile it owns][rank][kTile * kTile]
-  uint32_t* arrived[kMaxRanks];  // of each GPU: a counter for each tile it owns
+  float* partial[kMaxRanks];     // by GPU: [tile that it owns][rank][kTile * kTile]
+  uint32_t* arrived[kMaxRanks];  // by GPU: a counter for each tile that it owns
   float* c;                      // tiles that this GPU owns
   int m, n, k, rank, ranks;
   bool alone;
@@ -65,7 +66,7 @@ __device__ void load_stage(const Arguments& args, __nv_bfloat16* stage, int row,
 
 using Sum = wmma::fragment<wmma::accumulator, 16, 16, 16, float>;
 
-// 8 warps, each of 32 x 64 of the tile.
+// 8 warps, each of which computes 32 x 64 elements of the tile.
 __device__ void multiply(const Arguments& args, __nv_bfloat16* lds, int row, int column, Sum (&sum)[2][4]) {
   const int warp_row = threadIdx.x / 32 / 2 * 32, warp_column = threadIdx.x / 32 % 2 * 64;
   for (auto& line : sum)
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_put_kernel(Arguments args) {
   }
 }
 
-__host__ __device__ float element(uint64_t number) {  // -1 to 1, multiples of 1/64: exact in bf16
+__host__ __device__ float element(uint64_t number) {  // from -1 to 1, in multiples of 1/64, which are exact in bf16
   number = (number ^ (number >> 33)) * 0xff51afd7ed558ccdULL;
   number ^= number >> 29;
   return float(int(number % 129) - 64) / 64.F;
@@ -180,7 +181,7 @@ struct Gpu {
   std::exit(2);
 }
 
-// Some elements of the tiles that a GPU owns, computed on the host.
+// Some elements of a GPU's tiles, computed on the host for comparison.
 double worst_error(const Arguments& args, const std::vector<float>& c, uint64_t seed_a, uint64_t seed_b) {
   const int columns = args.n / kTile, owned = int(c.size() / (kTile * kTile));
   double worst = 0;
@@ -270,7 +271,7 @@ int main(int argc, char** argv) {
       args.arrived[p] = all[p].arrived;
     }
   }
-  // Every run is recorded and the one of median length kept: three quarters of them warm the GPUs up as well.
+  // Every run is recorded and the run of median length is kept. Most of the runs also serve to warm the GPUs up.
   std::vector<long long> lengths;
   cudaFuncAttributes attributes{};
   CUDA_CHECK(cudaFuncGetAttributes(&attributes, gemm_put_kernel));

@@ -17,11 +17,11 @@ struct Peers {
   int count;
 };
 
-// WGs a SM that leave registers for exactly one batch: without such a bound the compiler saves registers by waiting for
-// the first loads of a batch before it issues the last (seen in the disassembly).
+// WGs per SM that leave registers for exactly one batch. Without such a bound the compiler saves registers by waiting
+// for the first loads of a batch before it issues the last ones, as the disassembly shows.
 constexpr int wgs_for_batch(int unroll) { return unroll >= 16 ? 2 : unroll == 8 ? 4 : unroll == 4 ? 6 : 8; }
 
-// Last asked for, first added: no add can start before the loads of the batch are issued.
+// The value requested last is added first, so that no addition can start before all loads of the batch are issued.
 template <int kUnroll>
 __device__ inline void add_batch(float4& sum, const float4 (&piece)[kUnroll]) {
 #pragma unroll
@@ -33,12 +33,13 @@ __device__ inline void add_batch(float4& sum, const float4 (&piece)[kUnroll]) {
   }
 }
 
-// Never true for the pool's contents: keeps the loads.
+// This is never true for the contents of the pool; it keeps the compiler from removing the loads.
 __device__ inline void keep(const float4& sum, float* sink) {
   if (sum.x + sum.y + sum.z + sum.w == 1e30F) *sink = sum.x;
 }
 
-// By all threads of a WG: copies `vectors` (a multiple of a batch), kUnroll loads a thread before the stores of them.
+// Called by all threads of a WG: copies `vectors` (a multiple of a batch), with kUnroll loads per thread before their
+// stores.
 template <int kUnroll>
 __device__ inline void copy_batches(const float4* from, float4* to, int64_t vectors) {
 #pragma unroll 1
@@ -58,18 +59,18 @@ __device__ inline void stamp(WgStamp* stamps, uint64_t start) {
 
 // ---- windows of time ----
 
-// All WGs that share `word` (zero before the launch) begin at one moment, `delay_ns` after the first of them arrived;
-// what they move counts from `warm_ns` later, for `length_ns`. Until the moment they hold their places.
+// All WGs that share `word` (zero before the launch) begin at the same moment, `delay_ns` after the first of them
+// arrived, and hold their places until then. Bytes that they move are counted from `warm_ns` later on, for `length_ns`.
 struct Window {
   unsigned long long* word;
   uint64_t delay_ns, warm_ns, length_ns;
 };
 
-struct WindowTotals {  // in shared memory; times are sums over warps, after the window's begin
+struct WindowTotals {  // in shared memory; times are sums over warps, counted from the begin of the window
   unsigned long long begin, bytes, from, end;
 };
 
-// By all threads of the WG.
+// Called by all threads of the WG.
 __device__ inline void window_enter(const Window& window, WindowTotals& totals) {
   if (threadIdx.x == 0) {
     const unsigned long long mine = global_ns() + window.delay_ns;
@@ -82,7 +83,7 @@ __device__ inline void window_enter(const Window& window, WindowTotals& totals) 
   }
 }
 
-// By one thread of every warp: its bytes between two moments.
+// Called by one thread of every warp: adds the bytes that the warp moved between two moments.
 __device__ inline void window_add(WindowTotals& totals, uint64_t bytes, uint64_t from, uint64_t end) {
   atomicAdd(&totals.bytes, static_cast<unsigned long long>(bytes));
   atomicAdd(&totals.from, static_cast<unsigned long long>(from - totals.begin));
@@ -102,8 +103,8 @@ inline double window_rate(const WgStamp& s) {
   return s.end_ns > s.start_ns ? double(s.bytes) / double(s.end_ns - s.start_ns) : 0.0;
 }
 
-// Reads batches of `span` vectors (a multiple of a batch) for a window of time, in an order of every WG's own: WGs that
-// walked in step would read what another has just brought into the L2, whatever the footprint.
+// Reads batches of `span` vectors (a multiple of a batch) for a window of time. Every WG has an order of its own,
+// because WGs in step would read lines that another one has just brought into the L2, whatever the footprint.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     read_window_kernel(const float4* base, int64_t span, uint32_t seed, Window window, float* sink, WgStamp* stamps) {

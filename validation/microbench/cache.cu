@@ -1,4 +1,4 @@
-// chase, l2_read: latency against footprint, and the bandwidth of the L2.
+// chase, l2_read: latency by footprint, and the bandwidth of the L2.
 #include <algorithm>
 
 #include "access.cuh"
@@ -9,18 +9,18 @@ namespace {
 constexpr int64_t kPoolBytes = int64_t{8} << 30;
 constexpr uint32_t kLineWords = 128 / 4;
 
-// One dependent load after another by one thread: unloaded latency.
+// One thread issues one dependent load after another, which shows the unloaded latency.
 __global__ void chase_kernel(const uint32_t* next, uint32_t at, int warm_hops, int hops, uint32_t* sink,
                              WgStamp* stamps) {
   for (int i = 0; i < warm_hops; ++i) at = __ldcg(next + at);
   const uint64_t start = global_ns();
   for (int i = 0; i < hops; ++i) at = __ldcg(next + at);
   *sink = at;
-  const uint64_t end = global_ns() + (at == UINT32_MAX ? 1 : 0);  // after the last load has come back
+  const uint64_t end = global_ns() + (at == UINT32_MAX ? 1 : 0);  // recorded after the last load has returned
   stamps[0] = {start, end, 0, sm_id(), 0};
 }
 
-// A full-period congruential walk over the lines: no line comes twice, and successive ones are far apart.
+// A congruential walk of full period over the lines: every line occurs once, and successive ones are far apart.
 __global__ void fill_chase(uint32_t* next, uint32_t lines) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += gridDim.x * blockDim.x)
     next[i * kLineWords] = ((1664525U * i + 1013904223U) & (lines - 1)) * kLineWords;
@@ -42,7 +42,7 @@ void bench_chase(Collector& c) {
     CUDA_CHECK(cudaGetLastError());
     constexpr int kHops = 2000;
     const std::vector<double> ns = repeat([&](int i) {
-      // All SMs read it all, twice: what the L2 can hold is there.
+      // All SMs read all lines twice, so that the L2 then holds as many of them as it can.
       for (int k = 0; k < 2; ++k) touch<<<c.sms() * 8, 256>>>(words, lines, reinterpret_cast<uint32_t*>(c.sink(0)));
       const uint32_t first = (uint32_t(i) * 0x9e3779b1U & (lines - 1)) * kLineWords;
       chase_kernel<<<1, 1>>>(words, first, 64, kHops, reinterpret_cast<uint32_t*>(c.sink(0)), c.stamps(0));

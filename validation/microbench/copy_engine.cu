@@ -1,5 +1,5 @@
-// copy_*: copies by the GPUs' copy engines, alone, cut up, and in patterns. Every stream waits behind a gate until all
-// copies are enqueued; events give the times.
+// copy_*: copies by the GPUs' copy engines, alone, cut into parts, and in patterns. Every stream waits behind a gate
+// until all copies are enqueued; events give the times.
 #include <algorithm>
 
 #include "cuda_check.hpp"
@@ -17,7 +17,7 @@ struct Copy {
   int64_t source, target, bytes;  // offsets into the pools
 };
 
-// What one stream does, in order; the stream belongs to the GPU that the first copy leaves.
+// The copies of one stream, in order; the stream belongs to the source GPU of the first copy.
 using Queue = std::vector<Copy>;
 
 class Engines {
@@ -35,7 +35,7 @@ class Engines {
   Engines& operator=(const Engines&) = delete;
 
   struct Times {
-    std::vector<double> last, first;  // us: end of the last and of the first stream
+    std::vector<double> last, first;  // us: ends of the last and of the first stream
   };
 
   Times measure(const std::vector<Queue>& queues) {
@@ -68,7 +68,8 @@ class Engines {
         std::exit(1);
       }
       double last = 0, first = 1e300;
-      // A GPU's streams count from the release of its earliest one: the gates of its streams open one after the other.
+      // Times of a GPU's streams count from the release of its earliest stream, because the gates of its streams open
+      // one after the other.
       for (const Lane* ended : lanes) {
         float longest = 0;
         CUDA_CHECK(cudaSetDevice(ended->gpu));
@@ -100,7 +101,7 @@ class Engines {
     cudaStream_t stream = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
   };
-  // The index-th stream of a GPU.
+  // The stream number `index` of a GPU.
   Lane& lane(int gpu, int index) {
     const size_t at = size_t(gpu) * kLanes + size_t(index);
     if (lanes_.empty()) lanes_.reserve(size_t(c_.gpus()) * kLanes);
@@ -181,7 +182,7 @@ void bench_all_to_all(Collector& c, Engines& engines) {
         }
         engines.bench("copy_all_to_all", Parameters()("bytes", bytes)("gpus", gpus)("streams", streams), queues, false);
       }
-      if (gpus == 2) break;  // one peer: both are the same
+      if (gpus == 2) break;  // with one peer, both are the same
     }
   }
 }

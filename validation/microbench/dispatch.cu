@@ -1,4 +1,4 @@
-// dispatch, dispatch_cluster, cluster_limit: where and how fast workgroups get their places.
+// dispatch, dispatch_cluster, cluster_limit: on which SMs workgroups are placed, and how fast.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -10,12 +10,12 @@
 
 namespace {
 
-constexpr int kOnePerSm = 200 * 1024;  // shared memory that leaves no room for a second such WG
+constexpr int kOnePerSm = 200 * 1024;  // so much shared memory that no second such WG fits
 
-// A WG that holds its place for `spin_ns`.
+// A WG that occupies its place for `spin_ns`.
 __global__ void idle_kernel(uint64_t spin_ns, WgStamp* stamps) {
   uint64_t start = 0;
-  if (threadIdx.x == 0) {  // one thread alone: a full SM of threads reading the timer would hold up the stamps
+  if (threadIdx.x == 0) {  // only one thread: if all threads of a full SM read the timer, the stamps would be late
     start = global_ns();
     while (global_ns() < start + spin_ns) {
     }
@@ -30,7 +30,7 @@ int device_attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// First wave: WGs that outlive the dispatch of all. Later waves: how long an SM slot stays empty.
+// First wave: WGs that run longer than the dispatch of all takes. Later waves: how long the slot of an SM stays empty.
 void bench_dispatch(Collector& c) {
   const int optin = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   CUDA_CHECK(cudaFuncSetAttribute(idle_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, optin));
@@ -58,7 +58,7 @@ void bench_dispatch(Collector& c) {
         }
         ends[w.sm].push_back(w.end_ns);
       }
-      // The k-th start after the first wave on an SM fills the slot of its k-th end.
+      // On each SM, the k-th start after the first wave fills the slot of the k-th end.
       double sum = 0;
       int n = 0;
       for (auto& [sm, list] : starts) {
@@ -130,7 +130,7 @@ void bench_dispatch_cluster(Collector& c) {
           first = std::min(first, s[w].start_ns);
           first_end = std::min(first_end, s[w].end_ns);
         }
-        bool resident = true;  // all the time that counts
+        bool resident = true;  // the whole time that is evaluated
         for (int w = wgs; w < wgs + blockers; ++w)
           resident = resident && s[w].start_ns < first && s[w].end_ns > first_end;
         if (i < kWarmups || !resident) continue;

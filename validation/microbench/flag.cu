@@ -1,4 +1,4 @@
-// flag, fence, loaded_fence: how long it takes until another GPU knows.
+// flag, fence, loaded_fence: the time until another GPU sees a flag.
 #include <algorithm>
 
 #include "access.cuh"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kPoolBytes = int64_t{4} << 30;
 
-// Time that one WG spends between its first store and the return of a system fence, for `vectors` 16-byte stores.
+// The time from the first store of a WG until its system fence returns, for `vectors` 16-byte stores.
 __global__ void fence_kernel(float4* to, int vectors, uint64_t* took, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     __syncthreads();
@@ -23,9 +23,9 @@ __global__ void fence_kernel(float4* to, int vectors, uint64_t* took, int rounds
   }
 }
 
-// What a release costs when the memory and the links are busy: every WG gathers `rows` 512-byte rows a group of 32
-// threads, stores `vectors` 16-byte pieces to its peer, then thread 0 fences; the fence alone is timed, one number a WG
-// and round.
+// The cost of a release while memory and links are busy: in every WG, each group of 32 threads gathers `rows` 512-byte
+// rows, the WG stores `vectors` 16-byte pieces to its peer, and then thread 0 fences. Only the fence is timed, once per
+// WG and round.
 __global__ void __launch_bounds__(kThreads)
     loaded_fence_kernel(const float4* pool, uint32_t pool_rows, int rows, Peers peers, int vectors, int rounds,
                         uint32_t* took, float* sink) {
@@ -90,7 +90,7 @@ void bench_fence(Collector& c) {
 
 void bench_loaded_fence(Collector& c) {
   struct Case {
-    int rows, bytes;  // a round: rows a group of 32 threads (8 groups), bytes a WG to the peer
+    int rows, bytes;  // per round: rows per group of 32 threads (8 groups), bytes that a WG stores to the peer
   };
   constexpr int kRounds = 16;
   for (const int per_sm : {1, 4}) {
@@ -111,7 +111,7 @@ void bench_loaded_fence(Collector& c) {
           CUDA_CHECK(cudaMemcpy(host.data(), took, sizeof(uint32_t) * host.size(), cudaMemcpyDeviceToHost));
           if (i < kWarmups) continue;
           for (size_t n = 0; n < host.size(); ++n)
-            if (n % kRounds >= 4) ns.push_back(double(host[n]));  // the first rounds: the load is still building up
+            if (n % kRounds >= 4) ns.push_back(double(host[n]));  // the load is still building up in the first rounds
         }
         CUDA_CHECK(cudaFree(took));
         c.row("loaded_fence",

@@ -1,4 +1,4 @@
-// gather: random rows, a batch at a time, against bytes in flight, WGs a SM, row size and footprint.
+// gather: batches of random rows, by bytes in flight, WGs per SM, row size and footprint.
 #include <algorithm>
 #include <map>
 
@@ -10,9 +10,9 @@ namespace {
 constexpr int64_t kPoolBytes = int64_t{8} << 30;
 constexpr int kRowsPerWg = 4096;  // 1, 2 or 4 MiB of 256-, 512- or 1024-byte rows
 
-// Each group of row_vectors threads reads its share of kRowsPerWg random rows, kUnroll of them before the first is
-// used. Row numbers lie in shared memory before the clock starts, so nothing but the rows is read from memory and no
-// arithmetic stands between the loads of a batch.
+// Each group of row_vectors threads reads its share of kRowsPerWg random rows, kUnroll of them before it uses the first
+// one. Row numbers are in shared memory before the clock starts, so that only rows are read from memory and no
+// arithmetic separates the loads of a batch.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_kernel(const float4* pool, uint32_t rows, int row_vectors, uint32_t seed, float* sink, WgStamp* stamps) {
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const int* mine = numbers + int(threadIdx.x) / row_vectors * rows_per_group;
   const int column = int(threadIdx.x) % row_vectors;
   float4 sum = make_float4(0, 0, 0, 0);
-#pragma unroll 1  // the compiler's own unrolling would change the bytes in flight
+#pragma unroll 1  // if the compiler unrolled it further, the bytes in flight would change
   for (int i = 0; i < rows_per_group; i += kUnroll) {
     float4 piece[kUnroll];
 #pragma unroll
@@ -64,8 +64,8 @@ void bench_case(Collector& c, int row_bytes, int wgs, int per_sm, int unroll, in
     kernel<<<wgs, kThreads>>>(c.pool(0), uint32_t(footprint / row_bytes), row_bytes / 16,
                               uint32_t(i * 7919 + unroll * 131 + wgs), c.sink(0), c.stamps(0));
     CUDA_CHECK(cudaGetLastError());
-    // An idle GPU spreads WGs evenly; shared memory to force it would take room from the L1, where loads in flight
-    // land.
+    // An idle GPU spreads WGs evenly by itself. Forcing this with shared memory would take space from the L1, where
+    // loads in flight are kept.
     const std::vector<WgStamp> stamps = c.read(0, wgs);
     std::map<uint32_t, int> on_sm;
     for (const WgStamp& w : stamps) most_on_one_sm = std::max(most_on_one_sm, ++on_sm[w.sm]);
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
       for (const int per_sm : {1, 2, 4, 8}) bench_case(c, row_bytes, c.sms() * per_sm, per_sm, unroll, kPoolBytes);
     }
   }
-  // What the L2 and address translation do: the same gather over smaller tables, and by fewer WGs.
+  // The effects of the L2 and of address translation: the same gather on smaller tables, and by fewer WGs.
   for (const int64_t mib : {16, 32, 64, 128, 256, 1024, 4096}) {
     bench_case(c, 512, 1, 1, 8, mib << 20);
     bench_case(c, 512, c.sms() * 4, 4, 8, mib << 20);

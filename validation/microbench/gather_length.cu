@@ -1,6 +1,6 @@
-// gather_length: gathers and stores by grids from one batch a WG to as many short WGs as kernels have. What a kernel
-// pays once, what every byte costs it, and how long the last of its WGs work alone: those of a grid that fills the GPU
-// once all have the same to do, and SMs do not all get the same.
+// gather_length: gathers and stores by grids of different lengths, from one batch per WG to as many short WGs as real
+// kernels have. The curves separate the fixed cost of a kernel, the cost per byte, and the time in which its last WGs
+// work alone. In a grid that fills the GPU once, all WGs have the same work, but some SMs are slower than others.
 #include <algorithm>
 
 #include "access.cuh"
@@ -8,14 +8,14 @@
 
 namespace {
 
-constexpr int64_t kPoolBytes = int64_t{12} << 30;  // rows in the lower 8 GiB, stores behind them
+constexpr int64_t kPoolBytes = int64_t{12} << 30;  // rows are in the lower 8 GiB, stores go above them
 constexpr int64_t kRowBytes = int64_t{8} << 30;
 constexpr int64_t kCleanBytes = int64_t{256} << 20;
 constexpr int kUnroll = 8, kPerSm = 4;
-constexpr int kNumbers = 4096;  // rows of a WG; other ones by the same numbers when they have been read
+constexpr int kNumbers = 4096;  // row numbers of a WG; when all are used, they are mapped to other rows
 constexpr int kBatchBytes = kThreads * kUnroll * 16;
 
-// A WG: `batches` batches of rows, then `stores` vectors of every thread.
+// Each WG reads `batches` batches of rows, then every thread stores `stores` vectors.
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_length_kernel(const float4* pool, uint32_t rows, int row_vectors, int batches, float4* to, int stores,
                          uint32_t seed, float* sink, WgStamp* stamps) {
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const int* mine = numbers + int(threadIdx.x) / row_vectors * rows_of_group;
   const int column = int(threadIdx.x) % row_vectors;
   int row = 0;
-  uint32_t turn = 0, other = 0;  // rows are a power of two
+  uint32_t turn = 0, other = 0;  // the number of rows is a power of two
   float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 1
   for (int batch = 0; batch < batches; ++batch) {
@@ -60,14 +60,14 @@ __global__ void clean_kernel(const float4* from, int64_t vectors, float* sink) {
   keep(sum, sink);
 }
 
-// `wgs` WGs of which `per_sm` find room on an SM at a time.
+// `wgs`: number of WGs; `per_sm`: how many of them fit on an SM at the same time.
 void bench_case(Collector& c, int row_bytes, int64_t footprint, int wgs, int per_sm, int batches, int stores) {
   const int64_t stored = int64_t{wgs} * stores * kThreads * 16;
   const int64_t room = kPoolBytes - kRowBytes - kCleanBytes;
   if (stored > room) return;
   std::vector<double> mean_end;
   const std::vector<double> time = repeat([&](int i) {
-    // Written elsewhere in every repetition.
+    // Every repetition stores to other addresses.
     float4* to = c.pool(0) + (kRowBytes + i % std::max<int64_t>(1, room / std::max<int64_t>(1, stored)) * stored) / 16;
     clean_kernel<<<c.sms() * 4, kThreads>>>(c.pool(0) + (kPoolBytes - kCleanBytes) / 16, kCleanBytes / 16, c.sink(0));
     gather_length_kernel<<<wgs, kThreads>>>(c.pool(0), uint32_t(footprint / row_bytes), row_bytes / 16, batches, to,
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "gather_length", kPoolBytes);
   if (!c.wants("gather_length")) return 0;
   constexpr int64_t kMib = int64_t{1} << 20;
-  // A grid that fills the GPU once.
+  // A grid that fills the GPU exactly once.
   for (const int per_sm : {1, kPerSm}) {
     for (const int batches : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
       bench_case(c, 512, 1024 * kMib, c.sms() * per_sm, per_sm, batches, 0);
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
         bench_case(c, 512, 8192 * kMib, c.sms() * per_sm, per_sm, batches, stores);
     }
   }
-  // Grids of short WGs.
+  // Grids of many short WGs.
   for (const int64_t mib : {16, 64, 256, 1024}) {
     for (const int batches : {1, 4, 16}) {
       const int wgs = int(mib * kMib / kBatchBytes / batches);

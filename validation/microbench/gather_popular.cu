@@ -1,5 +1,5 @@
-// gather_popular: rows that are read by Zipf's law, or some of which are one and the same, a batch at a time: what it
-// costs that many read one line of the cache at once.
+// gather_popular: the cost of many reads of one cache line at the same time. Rows are read in batches, either by Zipf's
+// law or with a share of the reads going to a few rows.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   stamp(stamps, start);
 }
 
-// One to one: neighbours in rank are no neighbours in memory.
+// A one-to-one map, so that rows with neighbouring ranks are not neighbours in memory.
 uint32_t place_of(uint32_t rank, uint32_t rows) { return uint32_t((uint64_t{rank} * 2654435761ULL + 12345) % rows); }
 
 struct Draw {

@@ -1,7 +1,7 @@
-// gather_store: gathers with stores between them, against the share of stores and the bytes moved in all.
+// gather_store: gathers with stores between them, by share of stores and total bytes.
 //
-// What few writes cost a memory that reads, and how much of them stays in the cache when the kernel ends: every run
-// begins with an L2 of clean lines.
+// Shows how a few writes slow down a memory that mostly reads, and how many written bytes stay in the cache when the
+// kernel ends. Every run begins with an L2 of clean lines.
 #include <algorithm>
 
 #include "access.cuh"
@@ -13,13 +13,13 @@ constexpr int64_t kPoolBytes = int64_t{8} << 30;  // rows in the lower half, sto
 constexpr int64_t kCleanBytes = int64_t{256} << 20;
 constexpr int kRowVectors = 32;  // of 16 bytes
 constexpr int kUnroll = 8;
-constexpr int kNumbers = 4096;  // rows of a WG, again and again: all WGs together 1 GiB
+constexpr int kNumbers = 4096;  // row numbers of a WG, used repeatedly; those of all WGs together cover 1 GiB
 constexpr int kBatchRows = kThreads / kRowVectors * kUnroll;
 constexpr int kBatchBytes = kBatchRows * kRowVectors * 16;
 
-// A task: `batches` batches of rows, then `stores` vectors of every thread, contiguous and new ones each time. The
-// places of a WG's tasks lie side by side, or those of all WGs do (`side_by_side`), as tasks of a grid that is filled
-// in order would have them.
+// A task reads `batches` batches of rows; then every thread stores `stores` vectors to new, contiguous addresses.
+// Either the outputs of one WG's tasks are adjacent, or those of the same task of all WGs (`side_by_side`), as in a
+// grid that is filled in order.
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_store_kernel(const float4* pool, uint32_t rows, float4* to, int tasks, int batches, int stores,
                         bool side_by_side, uint32_t seed, WgStamp* stamps) {
@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const int* mine = numbers + int(threadIdx.x) / kRowVectors * (kNumbers / (kThreads / kRowVectors));
   const int column = int(threadIdx.x) % kRowVectors;
   to += int64_t(blockIdx.x) * stores * kThreads * (side_by_side ? 1 : tasks) + threadIdx.x;
-  const int64_t on = side_by_side ? int64_t(gridDim.x - 1) * stores * kThreads : 0;  // to the next task's place
+  // to the output of the WG's next task
+  const int64_t on = side_by_side ? int64_t(gridDim.x - 1) * stores * kThreads : 0;
   int row = 0;
   float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 1
@@ -70,7 +71,7 @@ void bench_case(Collector& c, int64_t gathered, int batches, int stores, bool si
   if (tasks == 0 || stored > half - kCleanBytes) return;
   const double bytes = double(tasks) * batches * kBatchBytes * wgs;
   const std::vector<double> time = repeat([&](int i) {
-    // Written elsewhere in every repetition.
+    // Every repetition stores to other addresses.
     const int64_t places = std::max<int64_t>(1, (half - kCleanBytes) / std::max<int64_t>(1, stored));
     float4* to = c.pool(0) + (half + i % places * stored) / 16;
     clean_kernel<<<wgs, kThreads>>>(c.pool(0) + (kPoolBytes - kCleanBytes) / 16, kCleanBytes / 16, c.sink(0));

@@ -11,7 +11,8 @@
 
 namespace {
 
-// Numbers in [1, 2) with random digits: what a table holds. One constant everywhere would be another load on the pins.
+// Numbers in [1, 2) with random digits, like the values of a table. Equal constants would load the memory pins
+// differently.
 __global__ void fill_kernel(uint32_t* words, int64_t count) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x)
     words[i] = 0x3f800000U | (hash32(uint32_t(i) ^ uint32_t(i >> 32) * 0x9e3779b1U) >> 9);
@@ -63,8 +64,8 @@ Span span_of(const std::vector<WgStamp>& stamps) {
 
 Collector::Collector(int argc, char** argv, const char* program, int64_t pool_bytes)
     : pool_bytes_(pool_bytes), program_(program), arguments_(argv + 1, argv + argc), began_(now_seconds()) {
-  // Nothing may be loaded while a gate holds a GPU, unless the program takes care of that; copies on many streams need
-  // as many queues.
+  // No kernel may be loaded while a gate holds a GPU, so kernels are loaded eagerly unless the program handles this
+  // itself; and copies on many streams need as many hardware queues.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);

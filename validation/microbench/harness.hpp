@@ -1,4 +1,4 @@
-// What every microbenchmark program shares: options, GPUs with peer access and a memory pool each, rows of the
+// The common part of all microbenchmark programs: options, GPUs with peer access and a memory pool each, rows of the
 // measurements file (docs/reference/measurements.md), repetitions, and a gate that hides launch costs.
 #pragma once
 
@@ -12,7 +12,7 @@
 constexpr int kRepetitions = 7;
 constexpr int kWarmups = 2;
 
-// What one WG leaves behind, in ns of its GPU's timer.
+// The record of one WG, in ns of its GPU's timer.
 struct WgStamp {
   uint64_t start_ns;
   uint64_t end_ns;
@@ -48,22 +48,22 @@ class Collector {
   int sms() const { return sms_; }
   int64_t pool_bytes() const { return pool_bytes_; }
   float4* pool(int gpu) const { return pool_[gpu]; }
-  void fill_pool(int gpu, int64_t bytes) const;  // with numbers of random digits
+  void fill_pool(int gpu, int64_t bytes) const;  // with random digits
   WgStamp* stamps(int gpu) const { return stamps_[gpu]; }
   float* sink(int gpu) const { return sink_[gpu]; }
   cudaStream_t stream(int gpu) const { return stream_[gpu]; }
-  std::FILE* file() const { return file_; }  // for tables of another shape
+  std::FILE* file() const { return file_; }  // for files with other columns than the measurements file
   std::string option(const char* key, const char* otherwise) const;
 
-  // Whether this benchmark was asked for; tells the user how far the program is.
+  // True if this benchmark was requested; also prints the progress of the program.
   bool wants(const char* benchmark);
-  // The same, for one that needs other GPUs: says that it is skipped where there is one only.
+  // The same for a benchmark that needs other GPUs; on a single GPU it says that the benchmark is skipped.
   bool wants_peers(const char* benchmark);
 
-  // One row, written at once, so that a crash keeps what was measured before.
+  // Writes one row at once, so that a crash loses nothing that was measured before.
   void row(const char* benchmark, const Parameters& parameters, const char* metric, std::vector<double> values,
            const char* unit);
-  // Waits for the GPU.
+  // Waits until the GPU is idle.
   std::vector<WgStamp> read(int gpu, int wgs) const;
   Span span(int gpu, int wgs) const;
 
@@ -94,8 +94,8 @@ std::vector<double> repeat(Function once, int repetitions = kRepetitions) {
   return values;
 }
 
-// Holds streams, of any GPU, until the host has enqueued all work behind them. A gate that stays shut for two seconds
-// gives up: the GPU never hangs.
+// Holds streams on any GPU until the host has enqueued all work behind them. A gate that is not opened within two
+// seconds opens by itself, so that the GPU never hangs.
 class HostGate {
  public:
   HostGate();
@@ -104,9 +104,9 @@ class HostGate {
   HostGate& operator=(const HostGate&) = delete;
   void hold(int gpu, cudaStream_t stream);
   void open();
-  bool gave_up() const;  // after the streams have ended: some gate opened by itself
+  bool gave_up() const;  // to ask after the streams have ended: true if a gate opened by itself
 
  private:
-  uint32_t* words_ = nullptr;  // host memory: [0] the epoch that is open, [16] set by a gate that gave up
+  uint32_t* words_ = nullptr;  // host memory: [0] the epoch that is open; [16] is set by a gate that timed out
   uint32_t epoch_ = 0;
 };

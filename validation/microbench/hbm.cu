@@ -1,4 +1,4 @@
-// hbm_read, hbm_write, hbm_copy: contiguous memory, a batch at a time.
+// hbm_read, hbm_write, hbm_copy: contiguous memory in batches.
 #include <algorithm>
 
 #include "access.cuh"
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vec
 
 enum class Access { read, write, copy };
 
-// Hundreds of microseconds; far more than the L2 holds where many WGs work.
+// Takes hundreds of microseconds; if many WGs work, they move far more bytes than the L2 holds.
 int64_t wg_bytes(int wgs) { return int64_t{wgs <= 132 ? 4 : 2} << 20; }
 
 template <int kUnroll>
@@ -77,8 +77,8 @@ void bench_case(Collector& c, Access access, int wgs) {
   if (per_sm > most_wgs_per_sm<kUnroll>(access)) return;
   const int64_t bytes = wg_bytes(wgs);
   const int64_t half = kPoolBytes / 2;
-  // Places move on with every repetition, so that nothing is found in the L2. Copies go from the lower half to the
-  // upper one.
+  // The addresses move on with every repetition, so that the L2 holds none of them. Copies go from the lower half to
+  // the upper one.
   const int64_t room = access == Access::copy ? half : kPoolBytes;
   const int64_t places = std::max<int64_t>(1, room / (bytes * wgs));
   std::vector<double> per_wg;

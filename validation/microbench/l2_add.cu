@@ -1,18 +1,18 @@
-// l2_add: what the L2 adds to words of 64 bits that lie in it (red.global, no result comes back), for lanes that share
-// a word and for warps of which some lanes add nothing. Words of a warp lie side by side, as in codes that bits are
-// added to.
+// l2_add: the rate of additions to 64-bit words that lie in the L2 (red.global, which returns no result), for lanes
+// that share a word and for warps in which some lanes add nothing. The words of a warp are adjacent, as in compressed
+// data that kernels assemble by adding bits.
 #include "access.cuh"
 #include "cuda_check.hpp"
 #include "harness.hpp"
 
 namespace {
 
-constexpr int64_t kSpan = int64_t{16} << 20;  // in the L2 with room to spare
+constexpr int64_t kSpan = int64_t{16} << 20;  // fits into the L2 with room to spare
 constexpr int kRounds = 400;
 constexpr int kWgsPerSm = 8;
 
-// `lanes_per_word`: neighbouring lanes add to one word. `active`: lanes that add. `operations`: integer operations
-// between two additions.
+// `lanes_per_word`: so many neighbouring lanes add to the same word. `active`: number of lanes that add. `operations`:
+// integer operations between two additions.
 __global__ void __launch_bounds__(kThreads, kWgsPerSm)
     add_kernel(unsigned long long* words, int lanes_per_word, int active, int operations, Window window, float* sink,
                WgStamp* stamps) {

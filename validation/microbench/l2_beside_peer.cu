@@ -1,5 +1,5 @@
-// l2_beside_peer: what a kernel that reads a buffer in the L2 (or in memory) still gets while a peer writes into this
-// GPU's memory, by stores, by bulk copies out of shared memory, or by a copy engine.
+// l2_beside_peer: the bandwidth left to a kernel that reads a buffer in the L2 (or in memory) while a peer writes into
+// this GPU's memory, by stores, by bulk copies from shared memory, or by a copy engine.
 #include <algorithm>
 
 #include "access.cuh"
@@ -10,13 +10,13 @@ namespace {
 
 constexpr int64_t kMib = int64_t{1} << 20;
 constexpr int64_t kPoolBytes = 3072 * kMib;
-constexpr int64_t kIncoming = 2048 * kMib;                    // where the peer writes begins here
-constexpr uint64_t kWriteNs = 1'200'000;                      // longer than a window and what is before it
+constexpr int64_t kIncoming = 2048 * kMib;                    // start of the region that the peer writes
+constexpr uint64_t kWriteNs = 1'200'000;                      // longer than a window and the time before it
 constexpr int kPiece = 4096;                                  // of a bulk copy
 constexpr int kUnroll = 8, kPerSm = 4;                        // of the reader
-enum Way { kNone = 0, kStores = 1, kBulk = 2, kEngine = 3 };  // as the rows have them
+enum Way { kNone = 0, kStores = 1, kBulk = 2, kEngine = 3 };  // as numbers in the rows
 
-// Writes the WG's share of `vectors`, around and around, for a fixed time.
+// Repeatedly writes the WG's share of `vectors`, for a fixed time.
 __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vectors, int way, WgStamp* stamps) {
   __shared__ alignas(128) float4 source[kPiece / 16];
   __shared__ unsigned long long total;
@@ -24,10 +24,10 @@ __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vec
   for (int i = int(threadIdx.x); i < kPiece / 16; i += kThreads) source[i] = make_float4(1, 2, 3, float(i));
   fence_shared_for_copies();
   __syncthreads();
-  constexpr int kBatch = kThreads * 4;  // vectors: 16 KiB, or a piece of each of 4 warps
+  constexpr int kBatch = kThreads * 4;  // vectors: 16 KiB, or one piece for each of 4 warps
   const int64_t share = vectors / gridDim.x / (2 * kBatch) * (2 * kBatch);
   to += int64_t(blockIdx.x) * share;
-  const auto now = [] { return __shfl_sync(0xffffffffU, global_ns(), 0); };  // the warp stays together
+  const auto now = [] { return __shfl_sync(0xffffffffU, global_ns(), 0); };  // keeps the warp together
   const uint64_t start = now(), end = start + kWriteNs;
   const int warp = int(threadIdx.x) / 32;
   uint64_t bytes = 0;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads) write_kernel(float4* to, int64_t vec
 
 struct Case {
   int way = kNone, wgs = 0;
-  int64_t region = 0;  // bytes that are written again and again
+  int64_t region = 0;  // bytes of the region that is written repeatedly
 };
 
 class Beside {
@@ -147,7 +147,8 @@ class Beside {
 void bench_beside(Collector& c) {
   Beside beside(c);
   std::vector<Case> cases = {{kNone, 0, 0}};
-  for (const int64_t region : {16 * kMib, 512 * kMib}) {  // stays in the L2 of the receiver, or does not
+  // the first fits into the L2 of the receiver, the second does not
+  for (const int64_t region : {16 * kMib, 512 * kMib}) {
     for (const int way : {kStores, kBulk})
       for (const int wgs : {1, 2, 4, 8, 16, 32, 132}) cases.push_back({way, wgs, region});
     cases.push_back({kEngine, 0, region});

@@ -1,4 +1,5 @@
-// launch: what the host pays for a kernel, when its store is seen, event pairs, and kernels behind each other.
+// launch: the host's cost of a kernel, when the kernel's store is visible, event pairs, and kernels that follow each
+// other.
 #include <algorithm>
 #include <chrono>
 
@@ -10,10 +11,10 @@ namespace {
 
 constexpr int kRuns = 31;
 
-// A WG that does nothing for `spin_ns`.
+// A WG that only waits for `spin_ns`.
 __global__ void idle_kernel(uint64_t spin_ns, WgStamp* stamps) {
   uint64_t start = 0;
-  if (threadIdx.x == 0) {  // one thread alone: a full SM of threads reading the timer would hold up the stamps
+  if (threadIdx.x == 0) {  // only one thread: if all threads of a full SM read the timer, the stamps would be late
     start = global_ns();
     while (spin_ns != 0 && global_ns() < start + spin_ns) {
     }
@@ -60,7 +61,7 @@ void bench_host(Collector& c) {
   CUDA_CHECK(cudaFreeHost(flag));
 }
 
-// Stream order: the second kernel's first WG against the first kernel's last WG; both are queued long before.
+// Stream order: from the last WG of the first kernel to the first WG of the second; both were enqueued long before.
 void bench_gap(Collector& c) {
   for (const int wgs : {1, c.sms(), c.sms() * 4}) {
     const std::vector<double> gap = repeat(
@@ -81,7 +82,7 @@ void bench_gap(Collector& c) {
   }
 }
 
-// Queued behind a busy kernel: the floor that event timing adds.
+// Enqueued behind a busy kernel, which gives the least time that event timing can show.
 void bench_events(Collector& c) {
   cudaEvent_t begin, end;
   CUDA_CHECK(cudaEventCreate(&begin));

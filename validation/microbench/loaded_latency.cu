@@ -1,4 +1,4 @@
-// loaded_latency: what copying WGs get beside WGs that read as much as they can.
+// loaded_latency: the rate of copying WGs (victims) beside WGs that read as fast as they can.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -10,20 +10,20 @@ namespace {
 
 constexpr int64_t kPoolBytes = int64_t{12} << 30;
 constexpr int64_t kReaderBytes = int64_t{32} << 20;  // of one SM
-constexpr int64_t kVictimBytes = int64_t{32} << 20;  // of one victim, more than it copies in one window
-constexpr int64_t kVictimsFrom = int64_t{8} << 30;   // sources; readers read below
-constexpr int64_t kVictimsTo = int64_t{10} << 30;    // destinations, here or in the peer's pool
-constexpr int kPlaces = 16;                          // of all victims, used in turn: nothing is found in the L2
+constexpr int64_t kVictimBytes = int64_t{32} << 20;  // of one victim; more than it copies in a window
+constexpr int64_t kVictimsFrom = int64_t{8} << 30;   // the victims' sources; readers read below them
+constexpr int64_t kVictimsTo = int64_t{10} << 30;    // the victims' destinations, here or in the peer's pool
+constexpr int kPlaces = 16;                          // per victim, used in turn, so that the L2 holds none of them
 constexpr int kVictimThreads = 512;
 constexpr int kReaderThreads = 1024;
 constexpr int kReaderUnroll = 8;
 constexpr int kMaxSms = 256;
 constexpr int kRuns = 13;  // placements
 
-enum Role : int { kIdle = -2, kReader = -1 };  // from 0 on: a victim's number
+enum Role : int { kIdle = -2, kReader = -1 };  // roles from 0 on are numbers of victims
 
-// One WG on every SM; the SM's role says what it does in the window. A victim has half of the threads: it loads
-// kUnroll x 16 bytes a thread, then stores them.
+// One WG on every SM, whose role is that of the SM. A victim uses half of the threads: each loads kUnroll x 16 bytes
+// and then stores them.
 template <int kUnroll>
 __global__ void __launch_bounds__(kReaderThreads, 1)
     loaded_kernel(const int* roles, const float4* pool, int64_t skew, const float4* victims_from, float4* victims_to,
@@ -81,8 +81,8 @@ __global__ void __launch_bounds__(kReaderThreads, 1)
       if (from != 0 && now >= from + window.length_ns) break;
     }
     fence_sys();
-    // Only half of the warps add; twice each makes window_stamp()'s mean over all warps right, and the bytes are halved
-    // by whoever reads them.
+    // Only half of the warps add their values. They add them twice, so that window_stamp()'s mean over all warps is
+    // right; the reader of the bytes halves them.
     if (threadIdx.x % 32 == 0) {
       window_add(totals, bytes, from, now);
       window_add(totals, bytes, from, now);
@@ -105,7 +105,8 @@ class LoadedLatency {
   LoadedLatency(const LoadedLatency&) = delete;
   LoadedLatency& operator=(const LoadedLatency&) = delete;
 
-  // New SMs for every repetition: neighbours in a GPC share its bandwidth, and no placement stands for all.
+  // Every repetition places victims and readers on other SMs, because neighbours in a GPC share its bandwidth and no
+  // single placement is representative.
   template <int kUnroll>
   void bench(int victims, int background, bool remote) {
     std::vector<double> background_rate;

@@ -1,5 +1,5 @@
-// matrix_rate on Hopper: wgmma m64n256k16, bf16 from shared memory, two warpgroups an SM. A program of its own, because
-// the instruction exists on sm_90a alone.
+// matrix_rate on Hopper: wgmma m64n256k16 on bf16 in shared memory, two warpgroups per SM. This is a program of its
+// own, because the instruction exists on sm_90a only.
 #include <algorithm>
 
 #include "access.cuh"
@@ -9,16 +9,16 @@
 namespace {
 
 constexpr int kWgThreads = 256;                             // two warpgroups
-constexpr int kTileA = 64 * 64 * 2, kTileB = 256 * 64 * 2;  // bytes: 64 of k, rows of 128 bytes
+constexpr int kTileA = 64 * 64 * 2, kTileB = 256 * 64 * 2;  // bytes of a tile with k = 64, in rows of 128 bytes
 constexpr int kSharedBytes = 2 * kTileA + kTileB + 1024;
-constexpr int kInstructions = 16;  // a round: four times the four steps of 16 that a tile holds
+constexpr int kInstructions = 16;  // per round: four passes over the four k steps of 16 of a tile
 constexpr double kFlops = 2.0 * 64 * 256 * 16 * kInstructions * 2;  // of a WG and round
 
 __global__ void __launch_bounds__(kWgThreads, 1) wgmma_kernel(int rounds, float* sink, WgStamp* stamps) {
   extern __shared__ uint8_t raw[];
   uint8_t* tiles = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(raw) + 1023) & ~uintptr_t{1023});
   uint32_t* words = reinterpret_cast<uint32_t*>(tiles);
-  // Pairs of bf16 numbers in (-2, 2): as busy as real operands.
+  // Pairs of bf16 numbers in (-2, 2), which switch as many bits as real operands.
   for (uint32_t i = threadIdx.x; i < (2 * kTileA + kTileB) / 4; i += kWgThreads)
     words[i] = 0x3f803f80U ^ (hash32(i) & 0x807f807fU);
   fence_shared_for_copies();
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   Collector c(argc, argv, "matrix_wgmma", 0);
   if (!c.wants("matrix_rate")) return 0;
   CUDA_CHECK(cudaFuncSetAttribute(wgmma_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
-  constexpr int kRounds = 150;  // some 300 us: too short for the power limit to matter
+  constexpr int kRounds = 150;  // takes about 300 us, which is too short for the power limit to act
   for (const int sms : {1, c.sms()}) {
     const std::vector<double> rate = repeat([&](int) {
       wgmma_kernel<<<sms, kWgThreads, kSharedBytes>>>(kRounds, c.sink(0), c.stamps(0));

@@ -1,4 +1,4 @@
-// nccl_all_to_all: grouped sends and receives of NCCL, against bytes and the limit on its workgroups.
+// nccl_all_to_all: grouped sends and receives of NCCL, by bytes and by the limit on its workgroups.
 #include <algorithm>
 #include <cstdlib>
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int64_t kPoolBytes = int64_t{2} << 30;  // sends from the lower half, receives into the upper one
+constexpr int64_t kPoolBytes = int64_t{2} << 30;  // sends read the lower half, receives write the upper one
 
 class AllToAll {
  public:
@@ -33,7 +33,7 @@ class AllToAll {
   AllToAll& operator=(const AllToAll&) = delete;
 
   std::vector<double> measure(int64_t bytes) {
-    // The first call of a size connects the GPUs: not behind a gate, because it allocates.
+    // The first call of a size connects the GPUs and allocates memory, so it must not happen behind a gate.
     for (int i = 0; i < 2; ++i) {
       exchange(bytes);
       finish();

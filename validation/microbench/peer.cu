@@ -8,14 +8,14 @@ namespace {
 
 constexpr int64_t kPoolBytes = int64_t{8} << 30;
 
-// WG w stores `chunks` chunks of `chunk_vectors` x 16 B to peer w % count, `stride_vectors` apart; 4 stores a thread
-// are independent. The end is stamped after a system fence: the peer has the data.
+// WG w stores `chunks` chunks of `chunk_vectors` x 16 B to peer w % count, `stride_vectors` apart; each thread has 4
+// independent stores. The end is recorded after a system fence, when the peer has the data.
 __global__ void __launch_bounds__(kThreads) store_kernel(Peers peers, int64_t vectors_per_wg, int chunk_vectors,
                                                          int stride_vectors, int64_t region_vectors, WgStamp* stamps) {
   const uint64_t start = global_ns();
   float4* to = peers.base[blockIdx.x % peers.count] + int64_t(blockIdx.x / peers.count) * region_vectors;
   const float4 value = make_float4(float(threadIdx.x), 1.0F, 2.0F, float(blockIdx.x));
-  // All sizes are powers of two: shifts and masks keep the address arithmetic off the critical path.
+  // All sizes are powers of two, so that addresses are computed by shifts and masks and do not slow the stores down.
   const int shift = 31 - __clz(chunk_vectors);
   for (int64_t i = threadIdx.x; i < vectors_per_wg; i += kThreads * 4) {
 #pragma unroll
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads) store_kernel(Peers peers, int64_t ve
   stamp(stamps, start);
 }
 
-// Reads peers' memory, kUnroll loads a thread at a time.
+// Reads peers' memory with kUnroll loads per thread at a time.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     load_kernel(Peers peers, int64_t vectors_per_wg, float* sink, WgStamp* stamps) {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   stamp(stamps, start);
 }
 
-// Copies local memory to a peer, kUnroll loads a thread before the stores of them.
+// Copies local memory to a peer; each thread issues kUnroll loads before their stores.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     copy_kernel(const float4* from, Peers peers, int64_t vectors_per_wg, WgStamp* stamps) {
@@ -98,7 +98,7 @@ std::vector<int> first(int gpus) {
 
 std::vector<int> one_or_all(int n) { return n == 1 ? std::vector<int>{1} : std::vector<int>{1, n}; }
 
-// The next `count` GPUs; senders that share a receiver write to disjoint parts of its pool.
+// The next `count` GPUs. Senders that share a receiver write to disjoint parts of its pool.
 Peers next_peers(const Collector& c, int rank, int count, int64_t vectors_per_sender) {
   Peers to{};
   to.count = count;
@@ -111,7 +111,7 @@ void bench_store(Collector& c) {
     for (const int chunk_bytes : {0, 512}) {
       const int64_t bytes = wg_bytes(wgs), vectors = bytes / 16;
       const int chunk = chunk_bytes > 0 ? chunk_bytes / 16 : int(vectors);
-      const int stride = chunk_bytes > 0 ? chunk * 8 : chunk;  // every eighth row, as in a resharded output
+      const int stride = chunk_bytes > 0 ? chunk * 8 : chunk;  // every eighth row, as in an output that is resharded
       const int64_t region = chunk_bytes > 0 ? vectors * 8 : vectors;
       for (const int peers : one_or_all(c.gpus() - 1)) {
         for (const int senders : one_or_all(c.gpus())) {
@@ -155,7 +155,7 @@ void bench_load_case(Collector& c, int wgs, int peers) {
   if (wgs > occupancy * c.sms()) return;
   const int64_t bytes = wg_bytes(wgs) / 2;
   const Rates rates = measure(c, wgs, {0}, bytes, [&](int, int i) {
-    // Moves on with every repetition: what the peer's L2 holds is not read again.
+    // The addresses move on with every repetition, so that the peer's L2 holds none of them.
     Peers from = next_peers(c, 0, peers, 0);
     const int64_t places = std::max<int64_t>(1, kPoolBytes / (bytes * wgs));
     for (int k = 0; k < peers; ++k) from.base[k] += i % places * (bytes * wgs / 16);
@@ -185,7 +185,7 @@ void bench_copy_case(Collector& c, int wgs, int peers, int senders) {
   const int64_t bytes = wg_bytes(wgs), vectors = bytes / 16;
   const int per_peer = (wgs + peers - 1) / peers;
   const Rates rates = measure(c, wgs, first(senders), bytes, [&](int r, int i) {
-    // Sources lie in the upper half of the pool and move on with every repetition, so that none is found in the L2.
+    // Sources are in the upper half of the pool and move on with every repetition, so that the L2 holds none of them.
     const int64_t places = std::min<int64_t>(kWarmups + kRepetitions, kPoolBytes / 2 / (bytes * wgs));
     const float4* from = c.pool(r) + kPoolBytes / 32 + i % places * vectors * wgs;
     copy_kernel<kUnroll>

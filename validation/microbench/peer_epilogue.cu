@@ -1,5 +1,6 @@
-// peer_epilogue: workgroups that hold an SM each alternate a timed spin, in place of a GEMM's main loop, with a tile of
-// 64 KiB out of shared memory into a matrix of a peer or of the own memory. How much longer than the spin is a turn?
+// peer_epilogue: workgroups that occupy an SM each alternate between a timed spin, in place of a GEMM's main loop, and
+// storing a tile of 64 KiB from shared memory to a matrix of a peer or of their own GPU. The result is how much longer
+// than the spin a turn takes.
 #include <algorithm>
 
 #include "access.cuh"
@@ -16,7 +17,8 @@ constexpr int kTileBytes = kRows * kColumns * 2;
 constexpr int kSharedBytes = 200 * 1024;  // one WG a SM
 constexpr int64_t kPoolBytes = int64_t{512} << 20;
 
-// What the turn waits for, as the rows have it: shared memory free again; tile written; written, fenced, and counted.
+// What a turn waits for, as numbers in the rows: until shared memory is free again; until the tile is written; until it
+// is written, fenced and counted.
 enum Wait { kFree = 0, kWritten = 1, kCounted = 2 };
 
 __global__ void __launch_bounds__(128) epilogue_kernel(const __grid_constant__ CUtensorMap map, uint64_t spin_ns,

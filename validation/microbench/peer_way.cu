@@ -1,4 +1,4 @@
-// peer_store_way: what the way of storing does to the bandwidth into one peer: cache hints, bulk copies out of shared
+// peer_store_way: how the way of storing affects the bandwidth to one peer: cache hints, bulk copies from shared
 // memory, interleaved or separate regions, and the size of the WGs.
 #include <algorithm>
 
@@ -27,7 +27,7 @@ __device__ inline void put(float4* to, const float4& value) {
     *to = value;
 }
 
-// Vector i of the WG lies at i + w * vectors_per_wg, or, interleaved, the WGs take turns of a batch each.
+// Vector i of WG w lies at i + w * vectors_per_wg; if interleaved, the WGs' batches alternate.
 template <int kWay>
 __global__ void store_kernel(float4* to, int64_t vectors_per_wg, int interleaved, WgStamp* stamps) {
   const uint64_t start = global_ns();
@@ -47,7 +47,7 @@ __global__ void store_kernel(float4* to, int64_t vectors_per_wg, int interleaved
 #if HAS_BULK_STORE
 constexpr int kBulkBytes = 4096;
 
-// One thread a warp stores kBulkBytes at a time from shared memory.
+// One thread per warp stores kBulkBytes at a time from shared memory.
 __global__ void bulk_kernel(float4* to, int64_t vectors_per_wg, int interleaved, WgStamp* stamps) {
   __shared__ alignas(128) float4 source[kBulkBytes / 16];
   for (int i = int(threadIdx.x); i < kBulkBytes / 16; i += int(blockDim.x))

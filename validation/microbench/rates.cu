@@ -1,4 +1,4 @@
-// vector_rate, and matrix_rate by mma.sync (the rate of GPUs before Hopper; matrix_wgmma.cu has Hopper's).
+// vector_rate, and matrix_rate by mma.sync (the rate of GPUs before Hopper; matrix_wgmma.cu measures Hopper's).
 #include <algorithm>
 
 #include "access.cuh"
@@ -8,13 +8,13 @@ namespace {
 
 constexpr int kTargetAll = -1;
 
-// SMs other than `target` give up once all WGs have found their places: so one SM can work alone, full.
+// When all WGs have been placed, the WGs on SMs other than `target` end, so that one fully occupied SM works alone.
 __device__ bool works(int target, const Window& window, WindowTotals& totals) {
   window_enter(window, totals);
   return target == kTargetAll || int(sm_id()) == target;
 }
 
-// 16 independent chains of fp32 FMAs a thread.
+// 16 independent chains of fp32 FMAs per thread.
 __global__ void __launch_bounds__(kThreads, 8)
     fma_kernel(int target, int rounds, float a, float b, Window window, float* sink, WgStamp* stamps) {
   __shared__ WindowTotals totals;
@@ -78,7 +78,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 }
 constexpr double kMmaFlops = 2.0 * 16 * 8 * 16 * 8 * 4 * (kThreads / 32);  // of a WG and round
 
-// GFLOP/s of an SM: the work of the WGs that worked, over first start to last end and the SMs.
+// GFLOP/s per SM: the work of the WGs that worked, over the time from the first start to the last end and over the
+// number of SMs.
 template <typename Launch>
 std::vector<double> measure(Collector& c, int sms, int per_sm, double flops_per_wg, Launch launch) {
   unsigned long long* word = nullptr;

@@ -1,5 +1,5 @@
-// store_flag: stores to a peer, a fence, and a flag that the peer answers: what a message costs whose bytes must be
-// there before its flag.
+// store_flag: the cost of a message whose bytes must arrive before its flag: stores to a peer, a fence, and a flag that
+// the peer answers.
 #include "access.cuh"
 #include "cuda_check.hpp"
 #include "hopper.cuh"
@@ -14,7 +14,7 @@ struct Stamps {
   uint64_t begin, stored, fenced, answered;
 };
 
-// `way` bulk: pieces of 8 KiB out of shared memory, waited for until they have been written.
+// kBulk: copies pieces of 8 KiB from shared memory and waits until they have been written.
 __global__ void __launch_bounds__(kThreads)
     initiator_kernel(float4* to, int bytes, int way, uint32_t* theirs, const uint32_t* mine, uint32_t first,
                      Stamps* stamps, int* gave_up) {

@@ -1,5 +1,5 @@
-// gpc, sm, sm_share, gpc_read: which SMs belong together, the order in which they get work, and the bandwidth that each
-// of them and each GPC gets.
+// gpc, sm, sm_share, gpc_read: which SMs form a GPC, the order in which SMs receive workgroups, and the bandwidth of
+// each SM and each GPC.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -14,7 +14,7 @@ constexpr int kOnePerSm = 200 * 1024;
 constexpr int kRowsPerWg = 4096;
 constexpr int kMaxSms = 1024;
 
-// The WGs hold their places for a while, some longer than others, so that later clusters get other SMs.
+// The WGs occupy their places for different times, so that later clusters are placed on other SMs.
 __global__ void cluster_kernel(uint64_t spin_ns, WgStamp* stamps) {
   if (threadIdx.x != 0) return;
   const uint64_t start = global_ns();
@@ -32,8 +32,8 @@ __global__ void blocker_kernel(uint64_t spin_ns, WgStamp* stamps) {
   stamps[blockIdx.x] = {start, global_ns(), 0, sm_id(), 0};
 }
 
-// Random rows of 512 bytes, a batch of kUnroll per 32 threads, for a window of time, on the SMs that `allowed` names;
-// the WGs of the others hold their places until the window opens, so that every SM keeps its number of WGs.
+// For a window of time, the SMs that `allowed` names read random rows of 512 bytes, a batch of kUnroll per 32 threads.
+// The WGs of all other SMs occupy their places until the window opens, so that every SM keeps its number of WGs.
 template <int kUnroll>
 __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
     gather_window_kernel(const float4* pool, uint32_t rows, uint32_t seed, const uint8_t* allowed, Window window,
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads, wgs_for_batch(kUnroll))
   const uint64_t warm = totals.begin + window.warm_ns;
   uint64_t now = 0, from = 0, bytes = 0;
   float4 sum = make_float4(0, 0, 0, 0);
-  // The numbers repeat only after all WGs have read far more than the L2 holds.
+  // Row numbers repeat only after all WGs have read far more bytes than the L2 holds.
   for (int i = 0;; i = (i + 4 * kUnroll) % kRowsPerGroup) {
 #pragma unroll 1
     for (int batch = 0; batch < 4; ++batch) {
@@ -89,7 +89,7 @@ class Topology {
     for (auto& [first, list] : members) result.push_back(list);
     return result;
   }
-  const std::vector<double>& order(int sm) const { return order_[sm]; }  // one number a repetition
+  const std::vector<double>& order(int sm) const { return order_[sm]; }  // one number per repetition
 
  private:
   int root(int sm) {
@@ -165,7 +165,7 @@ class Shares {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
-  // GB/s of every SM; 0 for one that may not work.
+  // GB/s of every SM; 0 for an SM that is not allowed to read.
   std::vector<double> measure(const std::vector<int>& sms, int per_sm, uint32_t seed) {
     std::vector<uint8_t> allowed(kMaxSms, 0);
     for (const int sm : sms) allowed[sm] = 1;

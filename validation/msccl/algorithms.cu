@@ -1,4 +1,4 @@
-// Times algorithms against bytes: a table that `moire validate` reads, one row a case.
+// Times algorithms by bytes and writes a table that `moire validate` reads, one row per case.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace {
 
 constexpr uint64_t kLimitNs = 2'000'000'000;
-constexpr uint64_t kStuckNs = 200'000'000;  // of cases that should not end
+constexpr uint64_t kStuckNs = 200'000'000;  // of cases that are expected to hang
 
 struct Case {
   LoadedPlan* loaded;
@@ -39,7 +39,7 @@ std::vector<Range> read_grid(const std::string& path) {
   return ranges;
 }
 
-// 1 KiB, 4 KiB, 16 KiB, ... or the sizes between them that no model is adjusted on: 3 KiB, 12 KiB, ...
+// 1 KiB, 4 KiB, 16 KiB, ... or, for the held-out cases, sizes between them: 3 KiB, 12 KiB, ...
 std::vector<int64_t> sizes(const Range& range, bool held_out) {
   std::vector<int64_t> all;
   for (int64_t bytes = range.least * (held_out ? 3 : 1); bytes <= range.most; bytes *= 4) all.push_back(bytes);
@@ -88,7 +88,8 @@ void note_load(Case& c, int gpus) {
   }
 }
 
-// Runs every case once and tells whether it ends, and who waits for what if it does not. Results are checked as always.
+// Runs every case once and reports whether it ends and, if it does not, which block waits for what. Results are always
+// checked.
 bool run_once(Bench& bench, const std::vector<Case>& cases, int gpus, const std::string& command,
               const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");

@@ -1,4 +1,4 @@
-// Runs plans on the first GPUs of a machine: allocates memory, starts all GPUs together, takes times and checks the
+// Runs plans on the first GPUs of a machine: allocates memory, starts all GPUs together, takes times, and checks the
 // result of every run.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "layout.hpp"
 #include "meaning.hpp"
 
-// A plan on the GPUs: its programs, connections and what its result must be.
+// A plan that is loaded on the GPUs: its programs, its connections and its expected result.
 class LoadedPlan {
  public:
   // Rank r is on GPU r % gpus. With more ranks than GPUs, ranks share GPUs, and times mean nothing.
@@ -22,7 +22,7 @@ class LoadedPlan {
   LoadedPlan& operator=(const LoadedPlan&) = delete;
 
   const Plan& plan() const { return plan_; }
-  void empty_connections();  // as before the first launch
+  void empty_connections();  // resets them to their state before the first launch
 
  private:
   friend class Bench;
@@ -34,7 +34,7 @@ class LoadedPlan {
     char* slab = nullptr;
     WgStamp* stamps = nullptr;
     Stuck* stuck = nullptr;
-    Term* terms = nullptr;  // of all output chunks, behind each other
+    Term* terms = nullptr;  // of all output chunks, in order
     int32_t* first_term = nullptr;
   };
   Plan plan_;
@@ -46,22 +46,22 @@ class LoadedPlan {
 };
 
 struct RunResult {
-  bool ended = false;    // false: some wait lasted longer than the limit
+  bool ended = false;    // false: a wait lasted longer than the limit
   double us = 0;         // between events around the kernel, slowest GPU
   double skew_us = 0;    // slowest minus fastest GPU
-  double inside_us = 0;  // a GPU's first block's start to its last block's end, slowest GPU
+  double inside_us = 0;  // from the start of a GPU's first block to the end of its last, slowest GPU
   std::string stuck;     // who waited for what
 };
 
 class Bench {
  public:
-  // `most`: the largest size of every buffer of a rank, in bytes.
+  // `most`: the largest size of each buffer of a rank, in bytes.
   Bench(int ranks, int gpus, int sms, int64_t most_buffer_bytes);
   ~Bench();
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  // The size that a plan needs of each buffer.
+  // The size of each buffer that a plan needs.
   static int64_t buffer_bytes(const Plan& plan, int64_t bytes);
   // Writes new inputs, poisons the outputs and evicts both from the L2. Then the kernels of all GPUs start together,
   // and afterwards every element of every output is checked; a wrong one ends the program. If a run does not end, the
@@ -87,7 +87,8 @@ class Bench {
   int gpus_, sms_;
   int64_t most_;
   std::vector<Rank> rank_;
-  uint32_t* host_ = nullptr;  // pinned: [0] opens the gates, [16] set by a gate that gave up, [32] stops all blocks
+  // pinned: [0] opens the gates; [16] is set by a gate that timed out; [32] stops all blocks
+  uint32_t* host_ = nullptr;
   unsigned long long* wrong_ = nullptr;  // pinned, of every rank
   uint32_t epoch_ = 0;
 };

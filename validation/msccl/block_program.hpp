@@ -1,4 +1,4 @@
-// What host and kernels share: the program of a thread block, and how it walks through a buffer.
+// The part that host and kernels share: the program of a thread block, and how it walks through a buffer.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,9 @@ struct Op {
   uint8_t src_buffer = 0, dst_buffer = 0;
   uint8_t publishes = 0;
   int32_t src = 0, dst = 0, count = 0;  // chunks
-  uint16_t step = 0;                    // the last of the algorithm's steps that are in it
+  uint16_t step = 0;                    // number of the last of the algorithm's steps that were fused into it
   uint16_t first_wait = 0, waits = 0;
-  uint16_t first_source = 0, sources = 0;  // of a fused reduction: their chunks
+  uint16_t first_source = 0, sources = 0;  // sources of a fused reduction: their chunks
   uint16_t padding = 0;
 };
 
@@ -51,7 +51,7 @@ struct Wait {
   int32_t block, step;
 };
 
-// Of one thread block in its GPU's lists; Op's first_wait and first_source count from here.
+// The entries of one thread block in its GPU's lists; first_wait and first_source of an Op count from here.
 struct BlockRange {
   int32_t op = 0, ops = 0, wait = 0, waits = 0, source = 0, sources = 0;
 };
@@ -70,7 +70,8 @@ HOST_DEVICE constexpr int64_t fifo_bytes(bool ll) {
   return int64_t{kFifoSteps} * (ll ? kLlStepBytes : kSimpleStepBytes);
 }
 
-// The bytes of a call's first slice; the second takes what is left. As NCCL cuts: in units of 16 elements of 4 B.
+// The bytes of a call's first slice; the second slice has the rest. As in NCCL, slices are multiples of 16 elements of
+// 4 B.
 HOST_DEVICE constexpr int64_t first_slice(int64_t bytes) {
   const int64_t half = (bytes + 127) / 128 * 64;
   const int64_t slice = half > kSmallestSlice ? half : kSmallestSlice;
@@ -107,18 +108,19 @@ struct Cut {
   int32_t chunks_per_call = 1;
 };
 
-// One call: bytes from `offset` on in chunk `chunk` of the step's.
+// One call: the bytes from `offset` on in chunk `chunk` of the step's chunks.
 struct Piece {
   int32_t chunk;
   int64_t offset, bytes;
 };
 
-// What a semaphore holds after `step` of `iteration`: ordered, and new in every launch.
+// The value of a semaphore after `step` of `iteration`. Values increase, also from launch to launch.
 HOST_DEVICE constexpr uint64_t semaphore_value(uint32_t launch, int64_t iteration, int step) {
   return (uint64_t{launch} << 40) | (uint64_t(iteration) << 12) | uint64_t(step + 1);
 }
 
-// All steps on the first call_bytes of every chunk they name, then on the next. False: the engine gave up.
+// Runs all steps on the first call_bytes of every chunk that they name, then on the next. Returns false if the engine
+// gave up.
 template <typename Engine>
 HOST_DEVICE bool walk(Engine& engine, const Op* ops, int count, const Wait* waits, const Cut& cut) {
   for (int64_t iteration = 0; iteration < cut.iterations; ++iteration) {
@@ -129,7 +131,7 @@ HOST_DEVICE bool walk(Engine& engine, const Op* ops, int count, const Wait* wait
       const Op& op = ops[k];
       if (op.waits > 0 && !engine.wait(op, waits + op.first_wait, iteration)) return false;
       for (int32_t chunk = 0; chunk < op.count; chunk += cut.chunks_per_call) {
-        // If a call moves several chunks, they lie next to each other and whole, and there is only one iteration.
+        // If a call moves several chunks, these are whole and adjacent, and there is only one iteration.
         const int32_t rest = op.count - chunk;
         const int32_t chunks = rest < cut.chunks_per_call ? rest : cut.chunks_per_call;
         if (!engine.call(op, Piece{chunk, offset, chunks * length}, iteration)) return false;

@@ -1,6 +1,8 @@
-// Runs plans on the CPU with one thread for each thread block. Walk, layout and flags are those of the CUDA interpreter, so
-// that faults of its logic are found without a GPU. Usage: msccl_emulate PLANS.txt BYTES...
-// Prints a line for every plan and size: "ok", "wrong" with the first wrong place, or "stuck".
+// Runs plans on the CPU with one thread per thread block. It shares the walk, layout and flags of the CUDA interpreter,
+// so that faults of their logic are found without a GPU.
+//
+// Usage: msccl_emulate PLANS.txt BYTES... Prints a line for every plan and size: "ok", "wrong" with the first wrong
+// position, or "stuck".
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -170,7 +172,7 @@ Memory take(int64_t bytes) {
   return memory;
 }
 
-// As in Bench: three launches on the same connections, so that what a launch leaves behind is tried, too.
+// As in Bench, three launches use the same connections, so that the state which a launch leaves behind is tested, too.
 std::string run(const Plan& plan, int64_t bytes) {
   Cut cut;
   const std::string problem = cut_of(plan, bytes, cut);

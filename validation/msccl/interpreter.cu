@@ -5,9 +5,9 @@
 
 namespace {
 
-constexpr int kUnroll = 8;  // loads of 16 B a thread has in flight with Simple
+constexpr int kUnroll = 8;  // 16-byte loads that a thread has in flight with Simple
 
-// Loads are volatile, as in the libraries, because the L1 may hold old values of what a peer or another SM has written.
+// Loads are volatile, as in the libraries, because the L1 may hold values from before a peer or another SM wrote.
 __device__ inline float4 load_vector(const float4* p) {
   float4 v;
   asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -54,8 +54,8 @@ __device__ inline void store_semaphore(uint64_t* p, uint64_t v) {
 
 __device__ inline void worker_barrier() { asm volatile("bar.sync 1, %0;" ::"n"(kWorkers) : "memory"); }
 
-// `count` vectors by all workers: x = a (+ b), and y the same if there is a y. Warps take turns of 4 KiB; each asks for
-// all of a turn before it stores.
+// All workers move `count` vectors: x = a (+ b), and also y, if it is given. Warps take turns of 4 KiB, and each warp
+// issues all loads of a turn before its stores.
 template <int kSources, int kTargets>
 __device__ void move(const float4* a, const float4* b, float4* x, float4* y, int64_t count) {
   constexpr int kTurn = kUnroll * 32;
@@ -95,7 +95,7 @@ struct Shared {
   int dead;
 };
 
-// What both protocols share: waits with a limit, semaphores, and the places of data.
+// The common part of both protocols: waits with a time limit, semaphores, and the positions of data.
 class Engine {
  public:
   __device__ Engine(const Launch& launch, Shared& shared) : launch_(launch), shared_(shared) {
@@ -105,7 +105,7 @@ class Engine {
     tail_seen_ = recv_step_;
   }
 
-  // One thread calls it, behind the last barrier.
+  // Called by one thread, after the last barrier.
   __device__ void keep_steps() {
     if (shared_.program.send.step != nullptr) *shared_.program.send.step = send_step_;
     if (shared_.program.recv.step != nullptr) *shared_.program.recv.step = recv_step_;
@@ -122,7 +122,7 @@ class Engine {
     return !dead();
   }
 
-  // Behind a barrier; the last thread: with Simple no worker.
+  // Called after a barrier. The last thread does it, which with Simple is not a worker.
   __device__ void publish(int step, int64_t iteration) {
     if (threadIdx.x == blockDim.x - 1)
       store_semaphore(launch_.semaphores + kSemaphoreWords * blockIdx.x,
@@ -130,7 +130,8 @@ class Engine {
   }
 
  protected:
-  // Read right behind a barrier: a thread sets it only after thousands of polls, so all threads read the same.
+  // Read directly after a barrier. A thread sets the flag only after thousands of polls, so all threads read the same
+  // value.
   __device__ bool dead() const { return *static_cast<volatile int*>(&shared_.dead) != 0; }
 
   template <typename Done>
@@ -148,8 +149,8 @@ class Engine {
     }
   }
 
-  // One thread waits until a FIFO has data up to step `next`, or room for it. A count that was seen before is not read
-  // again.
+  // One thread waits until a FIFO holds data up to step `next`, or has room for it. If an earlier poll already saw a
+  // sufficient count, it is not read again.
   __device__ void wait_for_data(uint32_t next, const Op& op, int64_t iteration) {
     const auto there = [&] { return int32_t(tail_seen_ - next) >= 0; };
     if (there()) return;
@@ -174,7 +175,7 @@ class Engine {
 };
 
 // A slice is data, then a fence, then a flag; a call has two slices. 16 warps move the data, and one more warp fences
-// and posts behind them.
+// and raises the flags after them.
 class SimpleEngine : public Engine {
  public:
   using Engine::Engine;
@@ -274,8 +275,8 @@ class SimpleEngine : public Engine {
   }
 };
 
-// A line holds 4 B of data and a flag of 4 B, twice, so that neither a fence nor a separate flag is needed. Each call
-// takes one step of the FIFO, and each thread moves 8 B at a time.
+// A line consists of 4 B of data, a flag of 4 B, 4 B of data and a flag of 4 B, so that neither a fence nor a separate
+// flag is needed. Each call takes one step of the FIFO, and each thread moves 8 B at a time.
 class LlEngine : public Engine {
  public:
   using Engine::Engine;

@@ -9,9 +9,9 @@
 #include "harness.hpp"
 
 inline constexpr int kWorkers = 512;  // threads that move data
-inline constexpr int kPosters = 32;   // of Simple: they fence and raise flags while the workers go on
+inline constexpr int kPosters = 32;   // used by Simple: they fence and raise flags while the workers continue
 
-// Why a thread block gave up: what it waited for when the limit passed, or when another thread block gave up.
+// Why a thread block gave up: what it was waiting for when the time limit passed or another thread block gave up.
 struct Stuck {
   enum What : int { nothing, data, room, semaphore };
   int what, step;
@@ -25,13 +25,13 @@ struct Launch {
   const int32_t* sources;
   char* buffer[3];
   Cut cut;
-  uint32_t number;          // of this launch: counts up
+  uint32_t number;          // number of this launch; it increases
   uint64_t* semaphores;     // kSemaphoreWords apart
   WgStamp* stamps;          // of every block
   Stuck* stuck;             // of every block
-  volatile uint32_t* stop;  // host memory, of all GPUs
+  volatile uint32_t* stop;  // host memory, shared by all GPUs
   uint64_t limit_ns;        // of one wait
 };
 
-// All blocks must be resident at once: no more than the GPU has SMs.
+// All blocks must be resident at once, so there may not be more blocks than the GPU has SMs.
 void launch_interpreter(cudaStream_t stream, const Launch& launch, bool ll, int blocks);

@@ -1,4 +1,4 @@
-// Where the connections and semaphores of a plan lie: one slab of memory a GPU.
+// The positions of the connections and semaphores of a plan, in one slab of memory per GPU.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ class Layout {
   explicit Layout(const Plan& plan);
 
   int64_t bytes(int rank) const { return bytes_[size_t(rank)]; }
-  int64_t fifo_end(int rank) const { return fifo_end_[size_t(rank)]; }  // behind it: counts and semaphores
-  // `slabs`: of every rank, as whoever runs the program addresses them.
+  int64_t fifo_end(int rank) const { return fifo_end_[size_t(rank)]; }  // counts and semaphores follow
+  // `slabs`: the addresses of all ranks' slabs, as the executing side (GPU or CPU) sees them.
   std::vector<BlockProgram> blocks(int rank, const GpuProgram& program, const std::vector<char*>& slabs) const;
   uint64_t* semaphores(int rank, const std::vector<char*>& slabs) const {
     return reinterpret_cast<uint64_t*>(slabs[size_t(rank)] + semaphores_[size_t(rank)]);

@@ -1,4 +1,4 @@
-// Times the small plans that micro.py makes, each of which shows one cost: rows of the measurements file.
+// Times the small plans of micro.py, each of which isolates one cost, and writes rows of the measurements file.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 namespace {
 
 constexpr uint64_t kLimitNs = 2'000'000'000;
-constexpr uint64_t kStuckNs = 200'000'000;  // of plans that may not end
+constexpr uint64_t kStuckNs = 200'000'000;  // time limit for plans that may hang
 constexpr int kRounds = 9;
 
 struct Row {
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
       loaded = std::make_unique<LoadedPlan>(*plan_of(row.file), c.gpus(), c.sms());
     }
     const Parameters parameters = parameters_of(row.parameters);
-    if (benchmark == "msccl_fifo") {  // whether it ends is what is measured
+    if (benchmark == "msccl_fifo") {  // the measured value is whether the plan ends
       const RunResult result = bench.run(*loaded, row.bytes, kStuckNs);
       c.row(benchmark.c_str(), parameters, "ended", {result.ended ? 1.0 : 0.0}, "1");
       if (!result.ended)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes plans of which each shows one cost, and the list of what to time.
+"""Makes plans, each of which isolates one cost, and the list of cases to time.
 
 Usage: micro.py DIR          writes DIR/*.xml and DIR/micro.csv (benchmark,file,parameters,bytes)
 

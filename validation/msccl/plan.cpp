@@ -133,7 +133,7 @@ class Reader {
     b.steps.push_back(s);
     if (int(b.steps.size()) > kMostSteps) fail("more than " + std::to_string(kMostSteps) + " steps");
   }
-  // What only the whole algorithm shows.
+  // Checks that need the whole algorithm.
   void finish() {
     if (plans_.empty() || !good_) return;
     const Plan& p = plans_.back();

@@ -1,4 +1,5 @@
-// A custom collective algorithm as the machine runs it, read from the table that flatten.py makes of MSCCL XML.
+// A custom collective algorithm in the form that the interpreter runs, read from the table that flatten.py makes of
+// MSCCL XML.
 #pragma once
 
 #include <cstdint>
@@ -41,22 +42,22 @@ struct Plan {
   int ranks() const { return int(gpus.size()); }
   int most_blocks() const;
   int64_t per_rank() const { return chunks / ranks(); }  // chunks of a rank's part
-  // Where a buffer begins, in chunks of that one which holds it: in place, input and output are one.
+  // The begin of a buffer, in chunks of the buffer that contains it: in place, input and output are one buffer.
   struct Place {
     int buffer;
     int64_t chunk;
   };
   Place place(int rank, int buffer) const;
-  // Chunks that the collective takes as a rank's input, and leaves as its output.
+  // Number of chunks of a rank's input and of its output, as the collective defines them.
   int64_t input_chunks(int rank) const;
   int64_t output_chunks(int rank) const;
 };
 
-// Reads the plans. Prints every fault with its line and ends the program with status 2 if there was one.
+// Reads the plans. Prints every error with its line and ends the program with status 2 if there was one.
 std::vector<Plan> read_plans(const std::string& path);
 
-// Steps of a GPU as the kernel takes them: nops folded into the steps behind them, runs of reductions into one place
-// fused into one pass.
+// The steps of a GPU as the kernel executes them: nops are merged into the steps after them, and consecutive reductions
+// into the same place are fused into one pass.
 struct GpuProgram {
   std::vector<Op> ops;
   std::vector<Wait> waits;
@@ -65,5 +66,5 @@ struct GpuProgram {
 };
 GpuProgram compile(const PlanGpu& gpu);
 
-// Cuts a buffer of `bytes`. Returns an empty text, or why this plan cannot run on so many bytes.
+// Cuts a buffer of `bytes` bytes. Returns an empty text, or the reason why this plan cannot run on so many bytes.
 std::string cut_of(const Plan& plan, int64_t bytes, Cut& cut);

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Runs MSCCL algorithms on this machine's GPUs: builds, then writes below OUT
-#   msccl_micro.measurements.csv     what a hop, a step, a stream, a copy, a dependency costs (micro.py)
-#   msccl.csv, msccl_held_out.csv    every algorithm of grid.csv for N ranks, at 1 KiB, 4 KiB, ... and at 3 KiB, 12 KiB, ...
-#   msccl_once.csv                   the sizes at which an algorithm must not end, and whether it did
-#   msccl_once_R.csv                 algorithms for R = 4 and 8 ranks where there are fewer GPUs: ranks share them, each case
-#                                    is run once, for its result and whether it ends
+# Runs MSCCL algorithms on this machine's GPUs. Builds the programs, then writes to OUT:
+#   msccl_micro.measurements.csv     costs of a hop, a step, a stream, a copy, a dependency (micro.py)
+#   msccl.csv, msccl_held_out.csv    every algorithm of grid.csv for N ranks, at 1 KiB, 4 KiB, ..., and at 3 KiB, 12
+#   KiB, ...
+#   msccl_once.csv                   the sizes at which an algorithm must hang, and whether it did
+#   msccl_once_R.csv                 algorithms for R = 4 and 8 ranks if there are fewer GPUs: ranks share GPUs, and
+#   each
+#                                    case is run once to check its result and whether it ends
 # Usage: run.sh [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] [--algorithms DIR]
 #        [--grid FILE] OUT
-#   N 2, 4 or 8; parts: micro, algorithms, held_out, shared; --rounds, --seconds: repetitions of the algorithms (15), and when to
-#   stop them (50 s each of both tables); DIR of the XML files (default: algorithms beside this script), and FILE that
-#   lists them (grid.csv)
+#   N 2, 4 or 8; parts: micro, algorithms, held_out, shared; --rounds, --seconds: number of repetitions of the
+#   algorithms (15), and the time after which to stop (50 s for each of both tables); DIR of the XML files (default:
+#   algorithms in this folder), and FILE that lists them (grid.csv)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 gpus=2

@@ -1,5 +1,6 @@
-# Ring all-gather of 8 GPUs in place, one thread block a GPU, a receive and a send as two steps: what the public timings
-# on MI300X ran. `PYTHONPATH=python:BUILD/python python3 THIS FILE > all_gather_ring_unfused.xml`
+# Ring all-gather of 8 GPUs in place, with one thread block per GPU and the receive and the send as two steps: the
+# algorithm of the public timings on MI300X. `PYTHONPATH=python:BUILD/python python3 THIS FILE >
+# all_gather_ring_unfused.xml`
 from moire.language import *
 from moire.language.collectives import AllGather
 from moire.topologies import *

@@ -92,7 +92,7 @@ def put(rank, block):
 
 
 def get(rank, block):
-    # Its call lasts until the peer has read; the timed kernel ends at once.
+    # The call of the plan lasts until the peer has read the data; the timed kernel ends at once.
     end = [flag("rlxsignal"), flag("rlxwait")] if block == 0 else []
     return begun(block) + [move("get", place(0, 1 - rank), place("o", 1 - rank), block), meet] + end
 
@@ -106,7 +106,7 @@ def packets(rank, block):
 
 
 def port(rank, _):
-    # The timed kernel does not flush; here the call may not end before the copy engine has read the buffer.
+    # The timed kernel does not flush. In a plan, the call may not end before the copy engine has read the buffer.
     sent = {"name": "pwsf", "channel_type": "port", "channel_ids": [0], "src_buff": [place("o", rank)],
             "dst_buff": [place(0, rank)]}
     return [flag("signal", "port"), flag("wait", "port"), sent, flag("wait", "port")]

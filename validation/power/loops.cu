@@ -1,7 +1,9 @@
-// Over 400 lines: the loops of both kinds stand in one table each, so that names and what runs are read together.
-// Loops of one operation on all GPUs at once, for seconds: how long an iteration takes, and the SM's clock, power,
-// temperature and energy of each GPU while they run. Two tables: OUT (a row a sample) and OUT.iterations (a row a batch of
-// iterations). With --mixtures 1 the loops are mixtures instead: a model of power is fitted to those, and judged by these.
+// Over 400 lines: each of the two kinds of loops is one table, in which names and work are read together.
+//
+// Runs loops of one operation on all GPUs at once, for seconds, and records how long an iteration takes, and the SM
+// clock, power, temperature and energy of each GPU meanwhile. Writes two tables: OUT (one row per sample) and
+// OUT.iterations (one row per batch of iterations). With --mixtures 1, loops consist of several operations. A model of
+// power is fitted to the loops of one operation and judged by the mixtures.
 #include <cuda_fp16.h>
 
 #include <atomic>
@@ -31,7 +33,7 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// --- Kernels that do one thing on every SM
+// --- Kernels that do one kind of work on every SM
 
 constexpr int kLoopThreads = 256;
 
@@ -92,7 +94,8 @@ __global__ void wait_a_while(uint64_t ns) {
 // Makes normally distributed fp16 numbers out of normally distributed bf16 numbers.
 __global__ void halve(uint16_t* words, int64_t count) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
-    // Seven bits of the fraction are random already; the three bits that bf16 does not have come from another element.
+    // Seven bits of the fraction are already random; the three bits that bf16 does not have are taken from another
+    // element.
     const uint32_t low = (words[i] * 2654435761U >> 20 ^ uint32_t(i) * 40503U >> 7) & 7;
     const __half value = __float2half(__uint_as_float(uint32_t(words[i]) << 16));
     words[i] = uint16_t(__half_as_ushort(value) | low);
@@ -173,7 +176,7 @@ struct Loop {
   std::string name;
   Work* work;
   double seconds = 2.5;
-  double on_ms = 0, off_ms = 0;  // in turns; 0: without a pause
+  double on_ms = 0, off_ms = 0;  // durations of load and pause, in turns; 0: without pauses
 };
 
 class Bench {
@@ -188,7 +191,7 @@ class Bench {
 
   void run(const Loop& loop) {
     const double us = one(loop);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // it cools, and the clock comes back
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // lets the GPU cool, and its clock recover
     begin_ = Clock::now();
     std::atomic<bool> ended{false};
     std::thread sampler([&] {
@@ -197,7 +200,7 @@ class Bench {
         std::this_thread::sleep_for(std::chrono::milliseconds(4));
       }
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // before it: idle, at negative times
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // idle samples before the loop have negative times
     start_ms_ = ms_since(begin_);
     for (auto& batch : marks_) batch.clear();
     mark(0);
@@ -210,7 +213,7 @@ class Bench {
         paused = true;
         continue;
       }
-      if (std::exchange(paused, false)) mark(0);  // batches are timed from the one before
+      if (std::exchange(paused, false)) mark(0);  // a batch is timed from the end of the previous one
       const double wanted_us = at < 60 ? 500 : 5000;
       const int times = std::max(1, int(wanted_us / us));
       for (int i = 0; i < times; ++i) loop.work->enqueue(streams_);
@@ -257,7 +260,7 @@ class Bench {
     }
     ++pending_;
   }
-  // Waits until at most `most` batches are queued.
+  // Waits until at most `most` batches are still queued.
   void drain(size_t most) {
     while (pending_ > most) {
       const size_t at = marks_.front().size() - pending_;
@@ -296,7 +299,7 @@ class Bench {
   double start_ms_ = 0;
 };
 
-// Fills both operands of every GPU with bf16 words of one pattern.
+// Fills both operands on every GPU with bf16 words of one pattern.
 void fill(const Operands& operands, int64_t bytes, uint16_t word) {
   for (int gpu = 0; gpu < operands.gpus(); ++gpu) {
     CUDA_CHECK(cudaSetDevice(gpu));
@@ -474,7 +477,7 @@ int main(int argc, char** argv) {
   bench.run({"gemm_8192_zeros", gemms[0].get()});
   fill(operands, square, 0x3f80);  // 1
   bench.run({"gemm_8192_ones", gemms[0].get()});
-  fill(operands, square, 0x3eab);  // a third: all bits of the fraction
+  fill(operands, square, 0x3eab);  // 1/3, whose fraction has all bits in use
   bench.run({"gemm_8192_thirds", gemms[0].get()});
   std::fclose(iterations);
   return 0;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Measures loops of single operations on this machine's GPUs, for seconds each: builds, then writes below OUT
-#   power.csv             a row a sample (about 5 ms): SM clock, power, temperature and energy of each GPU
-#   power.csv.iterations  a row a batch of iterations: how long one takes
-# --only mixtures measures mixtures of operations instead, as mixtures.csv and mixtures.csv.iterations: what a model of
-# power is judged by. About 110 s for the single loops, 90 s for the mixtures.
+# Measures loops of single operations on this machine's GPUs, for seconds each. Builds the programs, then writes to OUT:
+#   power.csv             one row per sample (about 5 ms): SM clock, power, temperature and energy of each GPU
+#   power.csv.iterations  one row per batch of iterations: the time of an iteration
+# With --only mixtures it measures mixtures of operations, by which a model of power is judged, and writes mixtures.csv
+# and mixtures.csv.iterations. The single loops take about 110 s, the mixtures 90 s.
 # Usage: run.sh [--gpus N] [--build DIR] [--only loops|mixtures] OUT
 #   N 1, 2, 4 or 8 (default: all)
 set -u

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What loops come to: of each loop of run.sh, in its last second and over its GPUs, the time of an iteration, the SM clock and
+"""The steady state of loops: of each loop of run.sh, in its last second and over its GPUs, the time of an iteration, the SM clock and
 the power, beside the operations of Moire that do the same.
 
   steady.py POWER ITERATIONS                 a table for validation files: the mean of the GPUs, and the least and most
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 MIB = 1 << 20
-# The loops' own kernels: 8 workgroups of 256 threads on each SM.
+# The kernels that the loops use themselves: 8 workgroups of 256 threads on each SM.
 LOOP = "name: loop, workgroups: 8 * 132, threads: 256, registers_per_thread: 32, lds: 0 B"
 FMA = 1056 * 256 * 8 * 20000 * 2
 
@@ -36,7 +36,7 @@ def reads(of, miss):
 STREAM = "{stream: {inputs: 1, bytes: 1 GiB, schedule: grid_stride}}"
 LARGE = gemm(8192)
 
-# Name: what the main queue does, and what a queue beside it does, and which of them the GPU sees first.
+# By name: the operations of the main queue, those of a second queue if there is one, and which queue is launched first.
 SINGLE = {
     "hold_awake": ["{kernel: {name: hold, workgroups: 132, threads: 128, steps: [{pause: {time: 2024 us}}]}}"],
     "stream_1gib": [STREAM],
@@ -80,7 +80,7 @@ MIXED = {
 
 
 def queues(parts):
-    """As a scenario has them: what runs beside begins 10 us later."""
+    """The operations as a scenario has them: the second queue begins 10 us later."""
     main = "main: {operations: [%s]}" % parts[0]
     if len(parts) == 1:
         return "{queues: {%s}}" % main
@@ -96,7 +96,7 @@ def rows(name):
 
 
 def steady(samples, iterations):
-    """Loop -> time in us, clock in MHz, watts: of each GPU in the loop's last second. And the idle power before the first."""
+    """By loop: us, MHz and watts of each GPU in the loop's last second; also the idle power before the first loop."""
     found = {}
     end = {}
     for row in iterations:
@@ -187,10 +187,10 @@ def measurements(about, table, idle, first):
         row(benchmark, where, "energy", [g["watt"] * g["us"] * 1e-3 for g in gpus], "mJ")
         if benchmark == "power_gemm" and mean([g["watt"] for g in gpus]) < 0.9 * limit:
             row(benchmark, where, "clock_left", [g["mhz"] for g in gpus], "MHz")
-    # At the full clock: with these energies at two voltages are known.
+    # The energies at the full clock: together with those above, energies at two voltages are known.
     for loop, (m, n, k, digits) in shapes.items():
         if loop in ("gemm_8192_ones", "gemm_8192_thirds"):
-            continue  # no reading falls into the first 40 ms
+            continue  # none of the readings is within the first 40 ms
         us = first[loop]["us"] / first[loop]["times"]
         row("power_gemm", "clock_mhz=1980.0 us=%.3f m=%d n=%d k=%d digits=%d" % (us, m, n, k, digits), "energy",
             [first[loop]["watt"] * us * 1e-3], "mJ")

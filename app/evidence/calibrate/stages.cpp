@@ -132,9 +132,9 @@ bool loaded_copy(const microbench::Parameters& p, const Context&) {
 bool loaded_peer_copy(const microbench::Parameters& p, const Context&) {
   return parameter(p, "background") > 0 && parameter(p, "remote") == 1;
 }
-// Grids of several waves of workgroups, as kernels are, that move so much that their begin and end do not count: of a
-// grid that fills the GPU once, the last workgroups work alone. More workgroups say the same and take longer to
-// simulate, so they are used only where few ones do not store so much.
+// Selects grids of several waves that move so many bytes that their start and end are negligible, as for typical
+// kernels; in a grid that fills the GPU once, the last workgroups work alone. Larger grids give the same result and
+// take longer to simulate, so they are used only if no smaller grid stores as much.
 bool long_gather(const microbench::Parameters& p, const Context& context, double most_workgroups) {
   constexpr double moved_long = 512 * 1024 * 1024;
   return parameter(p, "wgs") > context.sms() * parameter(p, "wgs_per_sm") && parameter(p, "wgs") <= most_workgroups &&

@@ -105,7 +105,8 @@ Values gather_store(const SystemSpec& system, const Parameters& parameters) {
   return {{"time", run_span(system, traffic).us()}};
 }
 
-// A grid of workgroups that each gather and then store, from the first to the last of them.
+// A grid whose workgroups gather and then store; the time is that from the first workgroup's start to the last one's
+// end.
 Values gather_length(const SystemSpec& system, const Parameters& parameters) {
   const machine::GpuSpec& gpu = system.node.gpu;
   Traffic traffic = stream(parameters);

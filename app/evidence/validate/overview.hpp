@@ -1,4 +1,4 @@
-// Several validation files in one table: what each group is off by, and what part of all errors it makes up.
+// Several validation files in one table: the error of each group, and its share of all errors.
 #pragma once
 
 #include <string>
@@ -15,10 +15,11 @@ struct Validated {
   ValidationResult result;
 };
 
-// Groups in the order of the share of all errors that they make up, the largest first: the sum of the sizes of a
-// group's errors over that of all groups. Differences, effects, speed-ups and traces, whose errors follow from other
-// groups or are no percentages, come last, without a share. A group whose cases `fit` calibrates to is told as fitted;
-// one whose cases were predicted before they were measured has the mean error of those predictions.
+// Groups ordered by their share of all errors, the largest first. The share is the sum of the group's absolute errors
+// over the sum of those of all groups. Differences, effects, speed-ups and traces come last and have no share, because
+// their errors follow from other groups or are not percentages. A group that a profile was fitted to is marked
+// `fitted`. A group whose cases were predicted before they were measured also shows the mean error of those
+// predictions.
 report::Document overview_of(const std::vector<Validated>& files);
 
 }  // namespace moire::validate

@@ -32,7 +32,7 @@ void Recorder::work(Kernel& kernel, const program::WorkgroupSpan& span) {
     tasks[open.task].end = span.end;
     return;
   }
-  if (!fresh && open.loads && !span.loads) return;  // stores of this task that go elsewhere
+  if (!fresh && open.loads && !span.loads) return;  // the same task stores to another peer
   open = begun;
   tasks.push_back({span.rank, span.workgroup, span.cu, span.begin, span.end});
 }

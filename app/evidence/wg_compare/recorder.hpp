@@ -36,7 +36,7 @@ class Recorder final : public program::Observer {
     std::size_t task;              // index in the record
     std::string_view first_phase;  // points to the name of one of the program's shapes
     Rank peer;
-    bool loads;  // its first phase does not only store
+    bool loads;  // its first phase loads or computes
   };
   struct Kernel {
     std::map<std::pair<Rank, std::int64_t>, OpenTask> open;  // by workgroup

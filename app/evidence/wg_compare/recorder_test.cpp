@@ -81,7 +81,8 @@ TEST(Recorder, FindsTheTasks) {
   EXPECT_EQ(tasks_of({work(1e6, 1, 0), replay::fence(Time::from_us(1)), work(1e6, 1, 1)}).size(), 2u);
 }
 
-// What only stores belongs to the task before it, and to none if it stores elsewhere.
+// A phase that only stores belongs to the preceding task if it stores to the same peer; otherwise it belongs to no
+// task.
 TEST(Recorder, StoresThatGoElsewhereAreNoTask) {
   const auto record = recorded([](Rank rank, std::int64_t) {
                         return Steps{work(1e6, rank, 0), work(1e6, 1 - rank, 1), work(1e6, rank, 0)};

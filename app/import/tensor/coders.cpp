@@ -78,8 +78,9 @@ class Zfp final : public Coder {
   std::vector<char> buffer_;
 };
 
-// What DietGPU's format takes if its coder reaches the entropy: the part of a value that it codes, at the entropy of a
-// chunk, the rest as it is, and what the format adds (GpuANSUtils.cuh and GpuFloatUtils.cuh of commit a4d70a14).
+// The size that DietGPU's format has if its coder reaches the entropy: the coded part of every value at the entropy of
+// its chunk, the other part unchanged, and the format's headers and tables (GpuANSUtils.cuh and GpuFloatUtils.cuh of
+// commit a4d70a14).
 class Ans final : public Coder {
  public:
   std::string name() const override { return "ans"; }

@@ -1,5 +1,5 @@
-// How small a chunk of floating-point values becomes: coders of Debian's libraries, and the entropy that an ANS coder
-// comes close to.
+// Codecs that show how far a chunk of floating-point values shrinks: those of Debian's libraries, and the entropy of
+// the exponents, which an ANS coder nearly reaches.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace moire::importing {
 
 struct Coded {
   double bytes = 0;
-  double error = 0;    // largest difference between a value and what is decoded; 0 without loss
+  double error = 0;    // largest difference between a value and its decoded value; 0 for lossless codecs
   double largest = 0;  // largest absolute value
 };
 
@@ -23,19 +23,21 @@ class Coder {
  public:
   virtual ~Coder() = default;
   virtual std::string name() const = 0;
-  virtual std::string meaning() const = 0;  // what a ratio of it is, for a footnote
+  virtual std::string meaning() const = 0;  // explains the ratio of this codec in a footnote
   virtual bool fits(Float values) const = 0;
-  virtual std::string takes() const = 0;  // what fits, in words
-  // Ratio of all chunks, where content does not change it.
+  virtual std::string takes() const = 0;  // the types of values that it accepts, in words
+  // The ratio of all chunks, if it does not depend on their content.
   virtual std::optional<double> fixed_ratio(Float) const { return std::nullopt; }
-  // Nothing if the chunk has values for which there is no code. A chunk has whole values, at least one.
+  // Returns nothing if the codec cannot represent some value of the chunk. A chunk has at least one value, and no
+  // partial ones.
   virtual std::optional<Coded> code(Float values, std::span<const char> chunk) = 0;
 };
 
 inline const std::vector<std::string> coder_names = {"zfp", "ans", "zstd", "lz4"};
-// All of them, in that order; `rate`: bits a value of zfp.
+// All codecs, in the order of coder_names. `rate` is zfp's number of bits per value.
 std::vector<std::unique_ptr<Coder>> make_coders(double rate);
-// zfp's blocks have four values, so it codes multiples of a quarter bit, and no fewer than an exponent takes.
+// A block of zfp has four values, so rates are multiples of a quarter bit, and a block is at least as long as an
+// exponent.
 bool is_zfp_rate(double rate, Float values);
 
 }  // namespace moire::importing

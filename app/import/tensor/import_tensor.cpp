@@ -1,4 +1,4 @@
-// The importer tensor: its options, which chunks are coded by what, and what is made of the results.
+// The importer `tensor`: its options, the codecs that it applies to chunks, and its results.
 #include "app/import/tensor/import_tensor.hpp"
 
 #include <fmt/format.h>

@@ -35,7 +35,7 @@ Outcome imported(const std::string& name, const std::string& bytes, const Given&
   return {made.value_or(Imported{}), diagnostics.str()};
 }
 
-// The list of a result, as a scenario reads it.
+// The ratios of a result, as a scenario reads them.
 std::vector<double> list_in(const std::string& yaml) {
   config::Diagnostics diagnostics;
   const auto root = config::load_text("r.yaml", yaml, {}, diagnostics);
@@ -116,7 +116,7 @@ TEST(ImportTensor, TabulatesTheCodecsThatTakeTheValues) {
 }
 
 TEST(ImportTensor, WritesOneRatioAChunk) {
-  // 2.5 chunks: in the first one exponent, in the others two.
+  // 2.5 chunks: all exponents of the first chunk are equal; the others have two different exponents.
   std::vector<std::uint16_t> words(2560 * 2, bf16_of(1));
   for (std::size_t i = 2048; i < words.size(); i += 2) words[i] = bf16_of(2);
   const Outcome out =

@@ -13,9 +13,10 @@ namespace moire::importing {
 
 namespace {
 
-constexpr std::uint64_t longest_npy_header = 1 << 16;  // that of an array without named fields is some hundred bytes
+// the header of an array without named fields has some hundred bytes
+constexpr std::uint64_t longest_npy_header = 1 << 16;
 
-// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. The first error ends it.
+// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Reading stops at the first error.
 class NpyHeader {
  public:
   NpyHeader(const TensorFile& file, std::uint64_t begin, std::string text, config::Diagnostics& diagnostics)

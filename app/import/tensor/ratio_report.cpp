@@ -15,7 +15,7 @@ namespace {
 
 using report::Number;
 
-// What a codec's file takes.
+// The range of ratios that a codec file accepts.
 constexpr double least_ratio = 0.5, most_ratio = 64;
 
 Number ratio(double value) { return {.value = value, .digits = 3}; }
@@ -68,7 +68,7 @@ report::Document document_of(const RatioReport& report) {
   return document;
 }
 
-// What the ratios do not cover.
+// Lists the tensors and chunks that the ratios do not cover.
 std::vector<std::string> notes_of(const RatioReport& report) {
   std::vector<std::string> notes;
   std::map<std::string, std::vector<std::string>> others;  // by kind
@@ -93,7 +93,7 @@ std::vector<std::string> notes_of(const RatioReport& report) {
   return notes;
 }
 
-// For double quotes of YAML.
+// Escapes a text for a double-quoted string of YAML.
 std::string quotable(const std::string& text) {
   std::string out;
   for (const char c : config::printable(text)) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -111,7 +111,7 @@ std::string comment(const std::string& text) {
   return out;
 }
 
-// A list for `ratios` of a codec, or of a fixed rate its one ratio.
+// The ratios as a list for a codec's `ratios`; for a codec of fixed rate, its single ratio.
 std::string values_of(const RatioRow& row, Float values) {
   if (const auto fixed = row.coder->fixed_ratio(values))
     return fmt::format(

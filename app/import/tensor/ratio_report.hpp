@@ -1,4 +1,4 @@
-// What is told of measured ratios: the table, and the file that a codec replays.
+// The results of measuring ratios: a table for people, and a file of ratios that a codec replays.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@
 
 namespace moire::importing {
 
-// One codec, and what it made of the chunks.
+// The ratios of one codec.
 struct RatioRow {
   std::unique_ptr<Coder> coder;
-  std::vector<double> ratios = {};       // plain over coded bytes, chunk by chunk
-  double plain = 0, coded = 0;           // bytes in all
-  double error = 0;                      // largest of all values
-  double relative = 0;                   // largest of a chunk's error over its largest value
-  std::uint64_t without_code = 0;        // chunks with values that are not finite
-  std::uint64_t first_without_code = 0;  // offset of the first one
+  std::vector<double> ratios = {};  // plain / coded bytes of each chunk
+  double plain = 0, coded = 0;      // bytes in all
+  double error = 0;                 // largest error of all values
+  double relative = 0;              // largest value of (a chunk's error / its largest value)
+  // chunks that the codec cannot represent, because they have values that are not finite
+  std::uint64_t without_code = 0;
+  std::uint64_t first_without_code = 0;  // offset in the file of the first such chunk
 
   void add(double bytes, const Coded& chunk);
 };
@@ -30,7 +31,7 @@ struct RatioReport {
   std::vector<Tensor> tensors;
   std::vector<RatioRow> rows = {};
 
-  // `list`: the ratios of the only row become a file.
+  // With `list`, the ratios of the only row also become a file.
   Imported made(bool list) const;
 };
 

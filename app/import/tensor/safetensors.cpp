@@ -69,7 +69,7 @@ class SafetensorsHeader {
     return false;
   }
 
-  // Of a line and column of the header, in the file.
+  // The offset in the file of a line and column of the header.
   std::uint64_t offset(int line, int col) const {
     std::size_t at = 0;
     for (int before = 1; before < line && at < text_.size(); ++before) at = text_.find('\n', at) + 1;
@@ -118,7 +118,7 @@ class SafetensorsHeader {
     return true;
   }
 
-  // Tensors fill the file, one behind the other.
+  // Checks that the tensors fill the file without gaps or overlaps.
   bool in_order(const JsonValue& root) {
     std::stable_sort(tensors_.begin(), tensors_.end(), [](const Tensor& a, const Tensor& b) {
       return std::pair(a.begin, a.bytes) < std::pair(b.begin, b.bytes);

@@ -1,5 +1,5 @@
-// Where the tensors of a .npy or .safetensors lie. The readers read headers only, never more of them than the file
-// holds. These files have no lines: an error names the byte of the file, counted from 0, in front of what is wrong.
+// Finds the tensors of a .npy or .safetensors file. Readers read only the header and never past the end of the file.
+// These files have no lines, so error messages begin with the offset of the wrong byte, counted from 0.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +33,17 @@ struct TensorFile {
   std::uint64_t size = 0;
 
   TensorFile(std::string name, std::istream& in);
-  // Fills `to` with `bytes` bytes from `at`; false if they are not there.
+  // Reads `bytes` bytes at offset `at` into `to`; returns false if the file is shorter.
   bool read(std::uint64_t at, char* to, std::uint64_t bytes) const;
   void refuse(std::uint64_t at, const std::string& what, const std::string& remedy,
               config::Diagnostics& diagnostics) const;
 };
 
-// Versions 1 to 3. `words_of_two` says what the words of a header are that tells their size only (V2, u2).
+// Reads versions 1 to 3 of the format. `words_of_two` is the type of the values if the header only says that they have
+// two bytes (V2, u2).
 std::optional<std::vector<Tensor>> read_npy(const TensorFile& file, std::optional<Float> words_of_two,
                                             config::Diagnostics& diagnostics);
-// All tensors in the order of their data.
+// All tensors in the order of their data in the file.
 std::optional<std::vector<Tensor>> read_safetensors(const TensorFile& file, config::Diagnostics& diagnostics);
 
 }  // namespace moire::importing

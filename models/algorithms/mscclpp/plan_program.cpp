@@ -484,7 +484,7 @@ class Compiler {
     }
   }
 
-  // Adds the peers' chunks one after the other, then the own ones. Stores the sum to the first destination, then to the
+  // Adds the peers' chunks one after the other, then its own ones. Stores the sum to the first destination, then to the
   // others.
   void reduce(const Operation& op) {
     const double of_run = bytes(op, op.sources[0]);

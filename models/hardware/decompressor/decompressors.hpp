@@ -18,7 +18,7 @@ namespace moire::decompressor {
 
 const part::Declaration& declaration();
 
-// Those of one GPU.
+// The decompression engines of one GPU.
 class Engines final : public core::EventSink {
  public:
   struct Request {
@@ -49,7 +49,7 @@ class Engines final : public core::EventSink {
 
 class Decompressors final : public part::Part, public part::Decompressors, public part::Shared {
  public:
-  // `spec`: absent for GPUs without an engine, which are not asked to decompress.
+  // `spec` is absent if the GPUs have no engine; programs that decompress are refused then.
   Decompressors(part::Site& site, const std::optional<DecompressorSpec>& spec);
   void submit(const part::CopyRequest& request) override;
   part::Copies::Finished finished(part::Rank rank) const override { return engines_[rank]->finished(); }
@@ -60,7 +60,7 @@ class Decompressors final : public part::Part, public part::Decompressors, publi
 
   part::Site& site_;
   std::optional<DecompressorSpec> spec_;
-  // Of all ranks; repeated per queue in a counterfactual run, as DMA engines are.
+  // The engines of all ranks. A counterfactual run repeats them for every queue, as it does for DMA engines.
   std::vector<std::unique_ptr<Engines>> engines_;
   std::map<std::tuple<part::Rank, std::uint32_t, double>, core::ClassId> classes_;  // by rank, queue and ratio
 };

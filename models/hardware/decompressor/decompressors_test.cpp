@@ -16,7 +16,7 @@ struct Ends final : core::EventSink {
   Time last;
 };
 
-// The time of so many buffers of 1 MB that are there at once.
+// The time of `buffers` buffers of 1 MB that all arrive at the start.
 Time time_of(std::int64_t buffers, std::int64_t engines, Time ready = {}) {
   core::RunLoop loop;
   part::Site site(loop, 1, 1, {}, {});

@@ -1,4 +1,4 @@
-// The decompression engine of one GPU: a block of fixed function that decompresses without compute units.
+// The decompression engine of one GPU: a fixed-function unit that decompresses without using CUs.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace moire::decompressor {
 
 struct DecompressorSpec {
   std::int64_t engines = 1;          // each decompresses one buffer at a time
-  BytesPerSecond bandwidth;          // of one engine, in plain bytes
-  Bytes largest;                     // plain bytes of a buffer
-  Time command;                      // from a buffer's turn to its first byte
-  std::vector<std::string> formats;  // that it reads
+  BytesPerSecond bandwidth;          // of one engine, in decompressed bytes
+  Bytes largest;                     // largest buffer, in decompressed bytes
+  Time command;                      // from the moment at which an engine takes a buffer until its first byte moves
+  std::vector<std::string> formats;  // formats that it decompresses
   Bytes bytes_in_flight;
   static void describe(config::Describer<DecompressorSpec>& d);
 };

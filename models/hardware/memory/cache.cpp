@@ -43,7 +43,7 @@ class Popularity {
     for (const Group& group : groups_) sum += group.rows * group.share * std::exp(-group.share * reads);
     return sum;
   }
-  double most() const { return groups_.front().share; }  // of all reads, to the most popular row
+  double most() const { return groups_.front().share; }  // share of all reads that go to the most popular row
 
  private:
   struct Group {

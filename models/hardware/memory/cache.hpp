@@ -37,8 +37,8 @@ struct TableReads {
 // many reads as it takes to touch as many different rows as the cache holds.
 double table_hit_ratio(const CacheSpec& l2, const std::optional<CacheSpec>& memory_side, const TableReads& reads);
 
-// Bandwidth of the L2 that the most popular rows take besides their bytes, for each byte that is read. Of several
-// tables that are read at the same time each has a most popular row, in other slices.
+// L2 bandwidth that reads of the most popular rows take in addition to their bytes, per byte read. If several tables
+// are read at the same time, each has a most popular row, and these rows lie in different slices of the cache.
 double popular_extra(const CacheSpec& l2, const TableReads& reads);
 
 }  // namespace moire::memory

@@ -38,9 +38,9 @@ struct CacheSpec {
   BytesPerSecond bandwidth;
   Time hit_latency;
   Bytes line{128};
-  double add_cost = 2;      // bandwidth that an addition in the cache takes, over that of reading its sectors
-  double popular_cost = 1;  // bandwidth of a byte of the most popular row, over that of another byte
-  Bytes popular_row{0};     // shortest row of which popular_cost is true; one of half the length costs twice as much
+  double add_cost = 2;      // bandwidth of an addition in the cache, relative to that of reading its sectors
+  double popular_cost = 1;  // bandwidth per byte of the most popular row, relative to that of other bytes
+  Bytes popular_row{0};     // the shortest row with cost popular_cost; a row of half this length costs twice as much
   bool in_groups = false;   // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
 

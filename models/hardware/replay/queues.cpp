@@ -142,7 +142,7 @@ void Replay::schedule_next(Rank rank, std::uint32_t queue) {
                                       pack(Event::start, rank * program_.queues.size() + queue));
 }
 
-// One thread of the rank enqueues kernels and copies by engines; flags it looks at and raises by the way.
+// One thread of the rank enqueues kernels and engine copies; looking at flags and raising them takes it no time.
 void Replay::enqueue_now(Rank rank, std::uint32_t queue) {
   QueueState& state = queue_state(rank, queue);
   const auto& operations = program_.queues[queue].operations;
@@ -334,7 +334,7 @@ void Replay::post(Rank rank, std::uint32_t queue, const program::Transfer& trans
 void Replay::end_post(Rank rank, std::uint32_t queue, const program::Transfer& transfer,
                       const std::function<program::Transfer(Rank)>& transfer_of) {
   program::FlagRef flag = transfer.flag;
-  // Of a rank that is not simulated: that of the one which stands for it, as its sender says.
+  // The flag of a rank that is not simulated: that of the rank which stands for it, as its sender names it.
   if (machine_.images() > 1 && flag != program::no_flag) {
     const Rank away = program_.place_of(flag).rank / machine_.ranks() * machine_.ranks();
     flag = transfer_of((rank + program_.ranks() - away) % program_.ranks()).flag;

@@ -1,5 +1,5 @@
-// The program of a chunked collective: streams of host threads that wait for a chunk, call the codec and post the
-// sends. DMA engines send chunks to GPUs of the same node, NICs to those of other nodes.
+// The program of a chunked collective: streams of a host thread that waits for a chunk, calls the codec and posts the
+// sends. DMA engines send chunks within a node, NICs send them to other nodes.
 #include <fmt/format.h>
 
 #include <map>
@@ -23,7 +23,7 @@ const char* name_of(Call call) {
   return names[static_cast<std::size_t>(call)];
 }
 
-// The codec's work; none is the sum of plain data.
+// The work that a call asks of the codec; nothing for the kernel that adds plain data.
 std::optional<Work> work_of(Call call) {
   constexpr std::optional<Work> works[] = {Work::decompress, std::nullopt, Work::decompress_reduce,
                                            Work::decompress_reduce_compress, Work::compress};
@@ -59,7 +59,7 @@ class Maker {
   program::FlagBlock flags(const char* what) {
     const std::string array = fmt::format("{}.{}", name_, what);
     const auto raised_by = [plan = plan_, array](Rank rank, std::uint32_t arrival) {
-      // The sender of this chunk occurs in one of the receiver's tasks.
+      // True if the sender of this chunk occurs in one of the receiver's tasks.
       for (std::int64_t turn = 0; turn < plan.turns(); ++turn) {
         const Task task = plan.task(rank, turn);
         if (task.chunk >= 0 && plan.arrival(task.chunk, task.partial) == arrival)
@@ -79,7 +79,8 @@ class Maker {
     }
   }
 
-  // The ranks whose task in a turn satisfies `is`; null if there are none. Equal sets share one object.
+  // The ranks whose task in this turn satisfies `is`; null if there are none. Equal sets share one object, so that
+  // equal work is described once.
   RankSet ranks(std::int64_t turn, const Of& is) {
     std::vector<bool> set(plan_.shape().ranks);
     for (Rank rank = 0; rank < plan_.shape().ranks; ++rank) {
@@ -156,7 +157,7 @@ class Maker {
       call(stream, turn, which, [&](Rank rank, const Task& task) {
         if (!is(rank, task)) return false;
         const bool coded = hands_on_compressed(task);
-        // A sum that the rank decompresses later is not stored before.
+        // A rank that later decompresses the complete sum does not store it here.
         const bool fused = task.partial && task.compressed && coded &&
                            (spec_.compression == Compression::root || task.hops.front().partial);
         switch (which) {
@@ -209,9 +210,9 @@ class Maker {
     return std::any_of(task.hops.begin(), task.hops.end(), [](const Hop& hop) { return !hop.compressed; });
   }
 
-  // The task is a step of a reduction, whose result is compressed again or stays here.
+  // The task is a step of a reduction, whose result is compressed again for the next hop or stays on this rank.
   static bool passes_partial(const Task& task) { return !task.hops.empty() && task.hops.front().partial; }
-  // This task makes the chunk that then goes around compressed: the rank's own data, or its completed sum.
+  // This task produces the chunk that is then forwarded compressed: the rank's own data, or its completed sum.
   static bool begins(Rank rank, const Task& task) {
     return (!receives(rank, task) || task.partial) && hands_on_compressed(task) && !passes_partial(task);
   }
@@ -244,7 +245,7 @@ class Maker {
   }
 
   void decode(program::Queue& stream, std::int64_t turn) {
-    // The rank that made a sum decompresses it, too, so that all ranks have the same digits.
+    // The rank that computed a sum also decompresses it, so that all ranks hold the same values.
     const auto made = [](Rank rank, const Task& task) { return task.partial && begins(rank, task); };
     const auto is = [](Rank, const Task& task) { return task.compressed && !task.partial; };
     wait(stream, turn, coded_, "codes", made);

@@ -1,5 +1,5 @@
-// Chooses the number of chunks for which the closed form of the pipeline is smallest, among powers of two and the
-// numbers half way between them.
+// Chooses the number of chunks that minimises the closed form of the pipeline, among powers of two and the numbers
+// halfway between them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,13 +12,14 @@ namespace {
 
 struct Path {
   double latency;  // of a message, seconds
-  double busy;     // part of it in which no other message goes
+  double busy;     // part of the latency during which the path carries no other message
   double rate;     // bytes per second
 };
 
 Path inside(const machine::GpuSpec& gpu) {
   const double links = static_cast<double>(gpu.port.links) * gpu.port.link_bandwidth.value;
-  const Time command = gpu.dma.first_command - gpu.host.event_pair;  // measured between two events
+  // the value was measured between two events, which a host thread does not record
+  const Time command = gpu.dma.first_command - gpu.host.event_pair;
   return {(gpu.host.enqueue + command).seconds(),
           std::max(0., command.seconds()) / static_cast<double>(std::min(gpu.dma.engines, gpu.dma.peer_concurrency)),
           std::min(gpu.dma.bandwidth.value, links)};
@@ -46,7 +47,8 @@ struct Costs {
     return (coded(leaves) ? codec::compressed(part).value : part.bytes) / path(leaves).rate;
   }
   double hop(bool leaves) const { return path(leaves).latency + wire(leaves); }
-  // The part that streams cannot overlap: the engine or NIC, and the host's enqueueing of a copy and `kernels`.
+  // The part of a hop that streams cannot overlap: the engine's or NIC's time, and the host's time to enqueue a copy
+  // and `kernels` kernels.
   double alone(bool leaves, int kernels) const {
     return std::max(path(leaves).busy + wire(leaves), (1 + kernels) * system.node.gpu.host.enqueue.seconds());
   }
@@ -59,7 +61,7 @@ struct Costs {
     const machine::GpuSpec& gpu = system.node.gpu;
     return (gpu.host.enqueue + gpu.host.kernel_start).seconds() + 3 * part.bytes / gpu.hbm.bandwidth.value;
   }
-  // The kinds of hop that occur: within a node, or to another node.
+  // The kinds of hops that occur: within a node, and between nodes.
   std::vector<bool> kinds() const {
     const bool wired = system.node.reach().peers() > 0;
     std::vector<bool> all;
@@ -69,8 +71,8 @@ struct Costs {
   }
 };
 
-// All ranks work at the same time, so a ring takes as long as one rank's hops, one after the other, over the slowest
-// kind of hop. Streams divide what can overlap.
+// All ranks work at the same time, so a ring takes the time of one rank's hops, one after the other, each as long as
+// the slowest kind of hop. The part that can overlap is divided by the number of streams.
 double ring_form(const Costs& costs) {
   const Shape& shape = costs.shape;
   const auto chunks = static_cast<double>(shape.chunks), hops = (static_cast<double>(shape.ranks) - 1) * chunks;
@@ -145,7 +147,7 @@ Shape shape_of(const BroadcastSpec& spec, const libraries::EquippedSystem& syste
 Plan plan_of(const ChunkedSpec& spec, const Shape& of, const libraries::EquippedSystem& system) {
   Shape shape = of;
   shape.chunks = 1;
-  const std::int64_t bytes = Plan(shape).bytes(0);  // of the buffer, or of the largest share
+  const std::int64_t bytes = Plan(shape).bytes(0);  // bytes of the buffer, or of the largest share
   if (spec.chunks) {
     shape.chunks = *spec.chunks;
     return Plan(shape);

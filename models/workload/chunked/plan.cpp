@@ -40,9 +40,9 @@ Task Plan::task(Rank rank, std::int64_t turn) const {
   return shape_.collective == Collective::broadcast ? broadcast_task(rank, turn) : ring_task(rank, turn);
 }
 
-// In step t of an all-gather rank r passes on share r - t, which is its own in step 0. A reduction has the same steps
-// one share behind (r - 1 - t), so that its last one, in which a rank only receives, completes the rank's own share; an
-// all-gather of the sums follows in an all-reduce, whose first step is the last one of the reduction.
+// In step t of an all-gather, rank r forwards share r - t, which is its own share in step 0. A reduction has the same
+// steps, shifted by one share (r - 1 - t), so that its last step, in which a rank only receives, completes the rank's
+// own share. In an all-reduce, an all-gather of the sums follows, and its first step is the last step of the reduction.
 Task Plan::ring_task(Rank rank, std::int64_t turn) const {
   const std::int64_t ranks = shape_.ranks, step = turn / shape_.chunks;
   const bool sums = shape_.collective != Collective::all_gather;
@@ -118,12 +118,13 @@ std::int64_t Plan::passes() const {
   if (shape_.compression == Compression::off) return 0;
   const bool root = shape_.compression == Compression::root;
   if (shape_.collective != Collective::broadcast) {
-    // The reduction compresses at every hop, and the last rank of it once more for the gather.
+    // A reduction compresses at every hop; its last rank compresses once more for the all-gather.
     if (root) return shape_.collective == Collective::all_gather ? 1 : shape_.ranks;
     std::int64_t all = 0, most = 0;
     const auto counts = [this](Rank from) { return compressed(from, (from + 1) % shape_.ranks) ? 1 : 0; };
     for (Rank rank = 0; rank < shape_.ranks; ++rank) all += counts(rank);
-    // A gather from a rank does not use the hop to that rank, and a reduction to a rank does not use the hop from it.
+    // An all-gather from a rank does not use the hop into that rank, and a reduction to a rank does not use the hop out
+    // of it.
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
       std::int64_t taken = 0;
       if (shape_.collective != Collective::reduce_scatter)

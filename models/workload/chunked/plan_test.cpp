@@ -27,7 +27,8 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-// Every rank but the root gets every chunk once, from a rank that lists it among its hops and got the chunk before.
+// Every rank except the root receives every chunk once, from a rank that has received the chunk before and lists this
+// rank among its hops.
 TEST(Plan, EveryChunkComesToEveryRankOnce) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(fmt::format("{} ranks, {} a node, root {}, algorithm {}, {} chunks", shape.ranks, shape.gpus,
@@ -80,7 +81,7 @@ TEST(Plan, BytesAreAllThereAndEven) {
   }
 }
 
-// A chain leaves every node but the last once, for every root.
+// With every root, a chain crosses from each node to the next one once.
 TEST(Plan, AChainGoesNodeByNode) {
   for (const bool between : {false, true}) {
     Shape shape{.ranks = 12, .gpus = 4, .root = 6, .compression = Compression::root, .between_nodes = between};
@@ -116,18 +117,19 @@ std::vector<Shape> rings() {
   return all;
 }
 
-// What a rank has of a chunk: how often it contains each rank's contribution, and how often a value of it was coded.
+// The state of a chunk on a rank: how often it contains each rank's contribution, and how often one of its values was
+// coded.
 struct Value {
   std::map<Rank, int> of;
   std::int64_t coded = 0;
 };
 
-// Runs a plan on symbols: a task continues when what it waits for has arrived, and nothing arrives twice.
+// Runs a plan on symbols: a task continues when its inputs have arrived, and nothing may arrive twice.
 class Symbols {
  public:
   explicit Symbols(const Shape& shape) : shape_(shape), plan_(shape) {}
 
-  // False if ranks wait for each other.
+  // Returns false if ranks wait for each other.
   bool run() {
     std::vector<std::int64_t> turn(shape_.ranks);
     for (bool moves = true; moves;) {
@@ -139,7 +141,7 @@ class Symbols {
            mail_.empty();
   }
 
-  std::map<std::pair<Rank, std::int64_t>, Value> kept;  // by rank and chunk, when the chunk goes no further as a sum
+  std::map<std::pair<Rank, std::int64_t>, Value> kept;  // by rank and chunk, after the last step of the reduction
   std::map<std::pair<Rank, Rank>, std::int64_t> sent;   // bytes
 
  private:
@@ -161,7 +163,7 @@ class Symbols {
     }
     for (const Hop& hop : task.hops) {
       Value out = value;
-      // What is compressed and forwarded unchanged is not coded again.
+      // A compressed chunk that is forwarded unchanged is not coded again.
       if (hop.compressed && (begins || shape_.compression == Compression::every_hop)) ++out.coded;
       EXPECT_TRUE(mail_.try_emplace({hop.to, plan_.arrival(task.chunk, hop.partial)}, rank, out).second);
       sent[{rank, hop.to}] += plan_.bytes(task.chunk);
@@ -201,12 +203,12 @@ TEST(RingPlan, EveryRankEndsWithEveryContributionOnce) {
       }
     }
     EXPECT_EQ(bytes, shape.bytes * (shape.collective == Collective::all_gather ? shape.ranks : 1));
-    // Empty shares are not coded, so fewer bytes than ranks may have fewer codings.
+    // Empty shares are not coded, so a buffer with fewer bytes than ranks may be coded fewer times.
     if (shape.collective == Collective::all_gather || shape.bytes >= shape.ranks)
       EXPECT_EQ(plan.passes(), coded);
     else
       EXPECT_GE(plan.passes(), coded);
-    // Each rank sends to the next one only, and in total as much as a ring has to.
+    // Each rank sends to the next one only, and the total is that of a ring collective.
     std::int64_t sent = 0;
     for (const auto& [pair, each] : symbols.sent) {
       EXPECT_EQ(pair.second, (pair.first + 1) % shape.ranks);

@@ -43,7 +43,7 @@ TEST(ChunkedRing, BytesAndCallsAreThoseOfTheRing) {
     ASSERT_EQ(built.errors, "");
     const Walk all = walk(*built.program);
     for (const auto& [flag, target] : all.awaited) EXPECT_EQ(all.raised.at(flag), target);
-    const std::int64_t hops = (ranks - 1) * chunks;  // chunks that a rank sends in one of the two halves
+    const std::int64_t hops = (ranks - 1) * chunks;  // chunks that a rank sends in one of the two phases
     double between_nodes = 0;
     for (Rank rank = 0; rank < ranks; ++rank) {
       const Rank next = (rank + 1) % ranks;
@@ -53,11 +53,11 @@ TEST(ChunkedRing, BytesAndCallsAreThoseOfTheRing) {
       ASSERT_EQ(all.bytes.count({rank, next}), 1u);
       EXPECT_NEAR(all.bytes.at({rank, next}), sent, coded ? 2. * static_cast<double>(hops) : 0);
       if (leaves) between_nodes += all.bytes.at({rank, next});
-      if (between) continue;  // other calls at the first and last GPU of a node
+      if (between) continue;  // the first and last GPU of a node make other calls
       const bool once = compression == "root", every = compression == "every_hop";
       EXPECT_EQ(all.count(rank, "reduce"), sums && compression == "off" ? hops : 0);
-      // Every hop of a reduction but the first one uses the fused kernel, and the last one only if the sum is forwarded
-      // compressed.
+      // Every hop of a reduction except the first uses the fused kernel; the last one does so only if the sum is
+      // forwarded compressed.
       EXPECT_EQ(all.count(rank, "decompress_reduce_compress"),
                 !sums || compression == "off" ? 0 : hops - (once ? 0 : chunks));
       EXPECT_EQ(all.count(rank, "decompress_reduce"), sums && every ? chunks : 0);
@@ -164,7 +164,7 @@ TEST(ChunkedRing, ASlowCodecIsTheStageThatCounts) {
   const std::string codec = codec::example_codec(4, 2000, 5);
   const Stages s(5, 4, share, codec);
   ASSERT_GT(s.decompress, 2 * s.p.hop(4));
-  // A rank decompresses what came from 4 others, chunk by chunk, from the first arrival on.
+  // A rank decompresses the chunks of 4 other ranks one by one, from the first arrival on.
   const double gather = s.compress + s.p.hop(4) + 16 * s.decompress;
   const double taken = s.time("all_gather", share, by_codec("root", codec));
   EXPECT_GT(taken, gather);
@@ -197,7 +197,7 @@ TEST(ChunkedRing, LossyHopsAndTheirBound) {
   expect("reduce_scatter", by_codec("every_hop", codec), 7);
   expect("all_reduce", by_codec("every_hop", codec), 14);
   expect("all_reduce", by_codec("root", codec), 8);
-  // Two hops of the ring lead to another node; a share that begins inside a node comes back to it.
+  // Two hops of the ring cross to another node; a share that starts inside a node returns to this node.
   expect("all_gather", "between_nodes: true, " + by_codec("every_hop", codec), 2);
   expect("all_reduce", "between_nodes: true, " + by_codec("every_hop", codec), 4);
   EXPECT_TRUE(stated("all_reduce", eight, "chunks: 2").empty());

@@ -90,7 +90,7 @@ builder::Operator chunked_operator() {
     const auto spec = *config::parse<Spec>(node, told);
     const Plan plan = plan_of(spec, shape_for(spec, system), system);
     const double ranks = plan.shape().ranks;
-    // As nccl-tests defines it: the largest buffer of a rank, and the share of it that has to leave a rank.
+    // As nccl-tests defines it: the size of a rank's largest buffer, and the share of it that each rank has to send.
     builder::Exchange exchange{.size = Bytes{buffer_of(plan.shape())}};
     if (Spec::collective != Collective::broadcast)
       exchange.on_wire = (Spec::collective == Collective::all_reduce ? 2 : 1) * (ranks - 1) / ranks;

@@ -38,12 +38,12 @@ struct AllReduceSpec : ChunkedSpec {
   static void describe(config::Describer<AllReduceSpec>& d);
 };
 
-// The shape of the operator on a system without its chunks, and the plan with them.
+// `shape`: the operator's shape on this system, before the number of chunks is known. `plan`: the plan with all chunks.
 Shape shape_of(const ChunkedSpec& spec, Collective collective, const libraries::EquippedSystem& system);
 Shape shape_of(const BroadcastSpec& spec, const libraries::EquippedSystem& system);
 Plan plan_of(const ChunkedSpec& spec, const Shape& shape, const libraries::EquippedSystem& system);
 
-// What the machine cannot do, and what would be right.
+// If the machine cannot run the operator: why not, and what would be right.
 std::optional<config::Problem> check(const ChunkedSpec& spec, const Shape& shape,
                                      const libraries::EquippedSystem& system);
 

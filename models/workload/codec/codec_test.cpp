@@ -119,7 +119,8 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
               0.02 * taken);
 }
 
-// Half a sector per value: 64 MiB take 268 MB of additions, each as much of the cache's bandwidth as 3 reads.
+// Each value adds to half a sector: 64 MiB cause 268 MB of additions, each of which takes as much cache bandwidth as 3
+// reads.
 TEST(CodecKernels, AdditionsTakeTheCache) {
   EquippedSystem system = example_equipped(1);
   std::string codec = example_codec(4);
@@ -169,17 +170,18 @@ TEST(CodecKernels, WithoutOperationsTheyMoveBytes) {
   EXPECT_LT(taken("decompress"), taken("decompress_reduce_compress") * 1.001);
 }
 
-// What one block asks of memory and arithmetic: the fused kernels keep what is between in registers.
+// The demands of one block on memory and arithmetic: fused kernels keep intermediate values in registers.
 TEST(CodecKernels, AStepOfAReductionReadsAndStoresWhatItHasTo) {
   std::string told;
-  const CodecSpec codec = read(example_codec(4, 10), told);  // blocks of 2 KiB, 512 values
+  const CodecSpec codec = read(example_codec(4, 10), told);  // blocks of 2 KiB, that is 512 values
   const EquippedSystem system = example_equipped(1);
   program::Program program(1);
   program::Queue& queue = program.queues.emplace_back();
   const builder::Builder build{system, program, queue};
   const auto expect = [&](Work work, double read, double write, double flop) {
     const program::PhaseShape shape = make_kernels(build, codec, work, {{65536, 4}}, "k").back().shapes.at(0);
-    const double blocks = static_cast<double>(shape.threads) / 128;  // several small workgroups stand for one
+    // one simulated workgroup represents several small ones
+    const double blocks = static_cast<double>(shape.threads) / 128;
     EXPECT_EQ(shape.read, blocks * read) << shape.name;
     EXPECT_EQ(shape.write, blocks * write) << shape.name;
     EXPECT_EQ(shape.flop, blocks * flop) << shape.name;

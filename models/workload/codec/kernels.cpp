@@ -50,7 +50,8 @@ program::WorkgroupResources times(program::WorkgroupResources one, std::int64_t 
 
 constexpr double sector = 32;  // bytes
 
-// The small kernels before the main one: one workgroup that holds its place for their time.
+// The small kernels that run before the main one, each modelled as one workgroup that occupies its place for the
+// kernel's time.
 class PrepareBody final : public program::KernelBody {
  public:
   PrepareBody(Time time, std::vector<bool> ranks) : time_(time), ranks_(std::move(ranks)) {}
@@ -94,7 +95,7 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   shape.in_order = true;
   shape.pipelined = false;  // loads its block, processes it, stores it
   double clocks = 0;        // time of a thread per value
-  double added = 0;         // bytes of sectors in the L2
+  double added = 0;         // bytes of the sectors that it adds to in the L2
   const double bits = static_cast<double>(codec.value_bits) / ratio;
   const auto add = [&](const StageSpec& one, bool from_plain) {
     shape.read += plain * one.extra_read + (from_plain ? plain : plain / ratio);

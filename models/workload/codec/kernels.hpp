@@ -20,16 +20,16 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// The kernels of a call, one after the other: what prepares it, if anything does, and the codec's own. `parts`: one per
-// rank, or a single one that all ranks share. A rank whose part is empty has no workgroups.
+// The kernels of a call, in order: small preparing kernels, if there are any, and the codec's main kernel. `parts` has
+// one entry per rank, or a single one for all ranks. A rank whose part is empty has no workgroups.
 std::vector<program::Kernel> make_kernels(const builder::Builder& build, const CodecSpec& codec, Work work,
                                           const std::vector<Part>& parts, const std::string& name);
 
-// The same as operations; a decompression is one command of the decompression engine if the codec says so.
+// The same as operations. If the codec says so, a decompression is one command of the decompression engine.
 std::vector<program::Operation> make_operations(const builder::Builder& build, const CodecSpec& codec, Work work,
                                                 const std::vector<Part>& parts, const std::string& name);
 
-// Why the GPU's decompression engine does not take chunks of so many plain bytes, if the codec asks for it.
+// If the codec uses the GPU's decompression engine: why this engine cannot decompress chunks of `bytes` bytes.
 std::optional<config::Problem> engine_refuses(const CodecSpec& codec, double bytes, const machine::GpuSpec& gpu);
 
 // Compressed size of a part, rounded up to whole bytes.

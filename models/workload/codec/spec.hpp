@@ -19,7 +19,7 @@ namespace moire::codec {
 // (MPC). entropy: variable-length codes for exponents or bytes (ANS).
 enum class Kind { fixed_rate, lossless, entropy };
 
-// What runs the decompression: a kernel on CUs, or the GPU's decompression engine.
+// Where the decompression runs: as a kernel on CUs, or on the GPU's decompression engine.
 enum class Runs { kernel, engine };
 
 // One direction: compress or decompress. "Plain" means uncompressed.
@@ -28,14 +28,16 @@ struct StageSpec {
   std::int64_t registers_per_thread = 32;
   Bytes lds;
   Bytes block{4096};  // plain bytes per workgroup
-  // Bits per coded value for which the next two were counted, ascending; empty: one entry holds for all codes.
+  // Bits per coded value at which the next two lists were measured, ascending. Empty: they have one entry, which holds
+  // for every code.
   std::vector<double> bits;
-  std::vector<double> operations{0};  // instructions of a lane per value
+  std::vector<double> operations{0};  // instructions of a thread per value
   std::vector<double> l2_adds;        // sectors of 32 B per value to which the kernel adds in the L2 (atomics)
-  double cycles = 6;                  // latency: clocks from an operation of a thread to its next one
+  double cycles = 6;                  // latency: clocks from one operation of a thread until its next one can start
   double extra_read = 0;              // bytes of workspace read and written per plain byte
   double extra_write = 0;
-  Time prepare;  // small kernels before it, one after the other: clearing its output, statistics, prefix sums
+  // small kernels that run before it, one after the other: clear the output, take statistics, compute prefix sums
+  Time prepare;
   // Value for a code with this many bits per value: linear between the entries, constant beyond them.
   double operations_at(double code_bits) const;
   double l2_adds_at(double code_bits) const;
@@ -53,7 +55,7 @@ struct CodecSpec {
   std::optional<double> error_bound;  // error of one pass / largest value
   StageSpec compress;
   StageSpec decompress;
-  std::optional<std::string> format;  // by which a decompression engine knows it
+  std::optional<std::string> format;  // its name in a decompression engine's `formats`
   Runs decompress_on = Runs::kernel;
   double workspace = 0;  // bytes per stream and plain byte
   Time call;             // host time per call, in addition to the launch of the kernel
@@ -62,7 +64,7 @@ struct CodecSpec {
   static void describe(config::Describer<CodecSpec>& d);
 
   double ratio_of(std::int64_t chunk) const;
-  // Largest error relative to the largest value, after this many passes.
+  // Largest relative error (error / largest value) after `passes` passes.
   double error_after(std::int64_t passes) const;
 };
 

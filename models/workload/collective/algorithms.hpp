@@ -28,7 +28,8 @@ struct Work {
   double bytes;            // input of a rank; for a broadcast, the buffer
   std::uint32_t channels;  // upper limit
   double chunk;            // bytes, upper limit
-  double cell;             // bytes of traffic: a channel's share is a multiple of what causes so much
+  // bytes of traffic: each channel's share is a multiple of the amount that causes this traffic
+  double cell;
   bool copies_own = true;  // all-gather: copy the rank's own share to the output
   Rank root = 0;           // of a broadcast
   bool one_nic = false;    // rings enter and leave a node through the same NIC

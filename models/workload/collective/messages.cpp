@@ -21,8 +21,8 @@ using program::Rank;
 constexpr double credit_bytes = 8;    // a put of the receiver's head pointer
 constexpr double flags_per_data = 2;  // low latency: bytes that travel per byte of data
 
-// Each channel is a workgroup. Turn i of a batch has strand 2 i to send (or to copy the own share) and strand 2 i + 1
-// to receive.
+// Each channel is a workgroup. Turn i of a batch has strand 2 i to send (or to copy the rank's own share) and strand 2
+// i + 1 to receive.
 class MessagesBody final : public program::KernelBody {
  public:
   struct Arguments {

@@ -93,7 +93,8 @@ class RingProgram final : public ChannelProgram {
   }
 
   // In each step a rank handles the piece that the previous rank handled one step earlier. An all-gather begins with
-  // the piece of the rank's own place in the ring; sums begin with the one before, so that they end with the own one.
+  // the piece of the rank's own place in the ring; sums begin with the previous piece, so that they end with the rank's
+  // own one.
   Places places(Rank rank, std::uint32_t channel, std::uint32_t, std::uint32_t number) const override {
     const std::uint32_t loop = number / ops_;
     const std::uint32_t at = number % ops_;

@@ -189,7 +189,7 @@ std::vector<Rank> destinations(const program::Kernel& kernel, Rank rank) {
   return order;
 }
 
-// Results for other ranks come first, beginning with rank + 1, and the own tasks come last. No peer is ever more than a
+// Results for other ranks come first, beginning with rank + 1, and its own tasks come last. No peer is ever more than a
 // slice ahead of another.
 TEST(FusedEmbedding, RemoteResultsComeFirstAndPeersTakeTurns) {
   for (const Case& c : cases()) {

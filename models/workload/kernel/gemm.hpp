@@ -23,9 +23,9 @@ struct GemmSpec {
   std::optional<std::int64_t> split_k{};
   std::optional<libraries::Schedule> schedule{};
   std::optional<std::int64_t> cus{};
-  // Not keys, but set by operators:
+  // Operators set these; they are not keys:
   std::int64_t places_per_cu = 1;  // workgroups needed per CU
-  std::int64_t row_blocks = 1;     // blocks of rows whose tiles follow one another, block by block
+  std::int64_t row_blocks = 1;     // blocks of rows, computed one after the other
   static void describe(config::Describer<GemmSpec>& d);
 };
 

@@ -232,7 +232,7 @@ TEST(GemmTraffic, StripesMayBeHigher) {
               once_a_wave + (2 * 10 * 1.28e6 - once_a_wave) * (1 - 1 / ((4 + 5) * 64 * 2.)), 100);
 }
 
-// Blocks of rows that follow one another load all of B each, as far as the cache has lost it by then.
+// Each block of rows loads again the part of B that the cache no longer holds.
 TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
   libraries::EquippedGpu gpu = equipped_gpu();
   gpu.gemm.k_spread = 1;
@@ -242,9 +242,10 @@ TEST(GemmTraffic, EveryBlockOfRowsLoadsBAgain) {
     return gemm_traffic(shape, kernel, 100, blocks, gpu, gpu.gemm).loaded;
   };
   EXPECT_NEAR(loaded(5), 2 * 1.28e6, 1) << "all of it stays in 1 GB";
-  gpu.l2.capacity = {20e3};  // the k_spread of a wave, and next to nothing of B
+  gpu.l2.capacity = {20e3};  // the k_spread of a wave; hardly any of B
   EXPECT_NEAR(loaded(1), 2 * 1.28e6, 1);
-  const double kept = 1.28e6 * 20e3 / (1.28e6 * 1.2);  // of B, when the next block begins
+  // part of B that the cache still holds when the next block begins
+  const double kept = 1.28e6 * 20e3 / (1.28e6 * 1.2);
   EXPECT_NEAR(loaded(5), 6 * 1.28e6 - 4 * kept, 1);
   EXPECT_NEAR(loaded(1000), loaded(10), 1) << "there are ten rows of tiles";
 }

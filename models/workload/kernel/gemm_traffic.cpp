@@ -66,7 +66,7 @@ Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int6
   } else {
     traffic.loaded = kernel.cluster.m > 1 ? along_m : along_n;
   }
-  // What the cache still holds of B when the next block begins is not loaded again.
+  // The part of B that the cache still holds when the next block begins is not loaded again.
   const double b = columns.size * k_bytes, block = b + rows.size * k_bytes;
   const double kept = b * memory::uniform_hit_ratio(gpu.l2, gpu.memory_side_cache, Bytes{block});
   traffic.loaded = parts * traffic.loaded - (parts - 1) * std::min(kept, traffic.loaded);

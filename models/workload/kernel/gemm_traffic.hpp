@@ -12,8 +12,8 @@ struct Traffic {
   double loaded = 0;     // bytes that the L2 loads from memory
 };
 
-// `resident` workgroups are on the GPU at once. The rows are computed in `blocks`, one after the other: each block
-// needs all of B.
+// `resident` workgroups run at the same time. The rows are computed in `blocks` blocks, one after the other, and each
+// block needs all of B.
 Traffic gemm_traffic(const GemmShape& shape, const GemmKernel& kernel, std::int64_t resident, std::int64_t blocks,
                      const machine::GpuSpec& gpu, const libraries::GemmLibrarySpec& library);
 

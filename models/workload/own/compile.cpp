@@ -355,8 +355,8 @@ class Compiler {
     script_->instructions[enter].to = here();
   }
 
-  // Visits peers in an order that is relative to the own rank, so that no two ranks visit the same peer in one turn:
-  // the ranks that follow the own one, within the node or over all ranks; with `others`, node by node.
+  // Visits peers in an order that is relative to the rank, so that no two ranks visit the same peer in one turn:
+  // the ranks that follow it, within the node or over all ranks; with `others`, node by node.
   void peers(const ForPeersSpec& peers, const config::Node& node, std::uint32_t depth) {
     const std::string turn = fmt::format("_turn_{}", turns_++);  // internal: begins with _
     const auto text = [&](std::string formula) { return FormulaText{std::move(formula), node.place}; };

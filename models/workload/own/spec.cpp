@@ -39,17 +39,17 @@ void describe_flag(config::Describer<Spec>& d, std::string meaning) {
 template <class Spec>
 void describe_last(config::Describer<Spec>& d) {
   d.field("last", &Spec::last,
-          "First increment a counter of the own rank; only the workgroup that brings it to `of` continues and sends")
+          "First increment a counter of its own rank; only the workgroup that brings it to `of` continues and sends")
       .optional();
 }
 
 }  // namespace
 
 void LoadSpec::describe(config::Describer<LoadSpec>& d) {
-  d.component("kernel_load", "Step of a kernel: loads from the own memory or from that of a GPU of the node.");
+  d.component("kernel_load", "Step of a kernel: loads from its own memory or from that of a GPU of the node.");
   d.field("name", &LoadSpec::name, "Name of the phase in metrics and timelines").or_default();
   d.field("bytes", &LoadSpec::bytes, "Number of bytes").example("tile_m * k * 2");
-  d.field("from", &LoadSpec::from, "Rank whose memory is read; absent: the own rank").example("peer").optional();
+  d.field("from", &LoadSpec::from, "Rank whose memory is read; absent: its own rank").example("peer").optional();
   d.field("cache_miss", &LoadSpec::cache_miss, "Share of the bytes that no cache holds").range(0, 1).or_default();
   d.field("row", &LoadSpec::row,
           "Bytes of one random access, to which the memory's access granularity applies; absent: long runs")
@@ -62,10 +62,10 @@ void LoadSpec::describe(config::Describer<LoadSpec>& d) {
 }
 
 void StoreSpec::describe(config::Describer<StoreSpec>& d) {
-  d.component("kernel_store", "Step of a kernel: stores to the own memory or to that of a GPU of the node.");
+  d.component("kernel_store", "Step of a kernel: stores to its own memory or to that of a GPU of the node.");
   d.field("name", &StoreSpec::name, "Name of the phase in metrics and timelines").or_default();
   d.field("bytes", &StoreSpec::bytes, "Number of bytes").example("tile_m * tile_n * 2");
-  d.field("to", &StoreSpec::to, "Rank whose memory is written; absent: the own rank").example("owner").optional();
+  d.field("to", &StoreSpec::to, "Rank whose memory is written; absent: its own rank").example("owner").optional();
   d.field("cache_miss", &StoreSpec::cache_miss, "Share of the bytes that leaves the caches before the kernel ends")
       .range(0, 1)
       .or_default();
@@ -83,7 +83,7 @@ void MathSpec::describe(config::Describer<MathSpec>& d) {
 }
 
 void ReduceSpec::describe(config::Describer<ReduceSpec>& d) {
-  d.component("kernel_reduce", "Step of a kernel: adds buffers of the own memory and stores the sum there.");
+  d.component("kernel_reduce", "Step of a kernel: adds buffers of its own memory and stores the sum there.");
   d.field("name", &ReduceSpec::name, "Name of the phase in metrics and timelines").or_default();
   d.field("bytes", &ReduceSpec::bytes, "Bytes of the sum").example("tile_m * tile_n * 4");
   d.field("sources", &ReduceSpec::sources, "Number of buffers that are added, the same for all workgroups")
@@ -106,8 +106,8 @@ void WorkSpec::describe(config::Describer<WorkSpec>& d) {
   d.field("amount", &WorkSpec::amount, "Number of units of this step; absent: 1")
       .example("min(8, vectors - first)")
       .optional();
-  d.field("read", &WorkSpec::read, "Bytes loaded from the own memory").optional();
-  d.field("write", &WorkSpec::write, "Bytes stored to the own memory").optional();
+  d.field("read", &WorkSpec::read, "Bytes loaded from its own memory").optional();
+  d.field("write", &WorkSpec::write, "Bytes stored to its own memory").optional();
   d.field("flop", &WorkSpec::flop, "Number of floating-point operations").optional();
   d.field("peer", &WorkSpec::peer, "Rank of the node to which peer_read and peer_write refer").optional();
   d.field("peer_read", &WorkSpec::peer_read, "Bytes loaded from the peer's memory; cannot be combined with `read`")
@@ -160,7 +160,7 @@ void LastSpec::describe(config::Describer<LastSpec>& d) {
               "If several workgroups complete parts of something, only the last one continues and sends.");
   d.field("counter", &LastSpec::counter, "Name of one of the kernel's flags, used as the counter")
       .example("slice_done");
-  d.field("index", &LastSpec::index, "Which of the flags with that name, on the own rank; absent: 0").optional();
+  d.field("index", &LastSpec::index, "Which of the flags with that name, on its own rank; absent: 0").optional();
   d.field("of", &LastSpec::of, "Number of parts").example("tasks_per_slice");
 }
 
@@ -187,7 +187,7 @@ void CopySpec::describe(config::Describer<CopySpec>& d) {
 
 void SignalSpec::describe(config::Describer<SignalSpec>& d) {
   d.component("kernel_signal",
-              "Step of a kernel: raises a flag of the own rank or of a GPU of the node. Earlier stores are only "
+              "Step of a kernel: raises a flag of its own rank or of a GPU of the node. Earlier stores are only "
               "visible before the flag if there is a fence step in between.");
   d.field("to", &SignalSpec::to, "Rank whose flag is raised").example("owner");
   describe_flag(d, "Name of one of the kernel's flags");
@@ -195,7 +195,7 @@ void SignalSpec::describe(config::Describer<SignalSpec>& d) {
 }
 
 void WaitSpec::describe(config::Describer<WaitSpec>& d) {
-  d.component("kernel_wait", "Step of a kernel: waits until a flag of the own rank was raised a number of times.");
+  d.component("kernel_wait", "Step of a kernel: waits until a flag of its own rank was raised a number of times.");
   describe_flag(d, "Name of one of the kernel's flags");
   d.field("count", &WaitSpec::count, "Number of times that the flag was raised since the kernel began")
       .example("ranks");
@@ -227,7 +227,7 @@ void ForPeersSpec::describe(config::Describer<ForPeersSpec>& d) {
   d.component("kernel_for_peers",
               "Steps of a kernel that are repeated for each other rank, beginning with the next one.");
   d.field("each", &ForPeersSpec::each, "Name of the other rank in the formulas inside").example("peer");
-  d.field("of", &ForPeersSpec::of, "node: the ranks of the own node; others: the ranks of other nodes; all: both")
+  d.field("of", &ForPeersSpec::of, "node: the ranks of its own node; others: the ranks of other nodes; all: both")
       .choices({{"node", Peers::node}, {"others", Peers::others}, {"all", Peers::all}})
       .or_default();
   d.field("do", &ForPeersSpec::steps, "Steps for each rank").example("[{signal: {to: peer, flag: ready}}]");

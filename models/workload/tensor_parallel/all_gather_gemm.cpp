@@ -192,7 +192,7 @@ class FusedBody final : public program::KernelBody {
   std::uint32_t queue_pairs_;
   std::vector<std::vector<Needed>> needed_;  // chunks needed by each row of tiles
   std::uint32_t most_needed_ = 0;
-  bool in_step_ = false;  // tiles of a column share what they load
+  bool in_step_ = false;  // tiles of a column share the panel that they load
 };
 
 // Appends the copies of one stream, for every `streams`-th peer from `first` on: the rank's own rows peer by peer, then
@@ -245,8 +245,8 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   kernel.shapes.resize(FusedBody::shapes);
   kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;
   kernel.shapes[FusedBody::store] = launch.gemm.store;
-  // Workgroups that wait for different chunks are apart from then on. Where one is further apart than the cache holds
-  // lines, its column of B is loaded once more.
+  // Workgroups that wait for different chunks stay out of step. If a workgroup lags further behind than the cache holds
+  // lines, it loads its column of B again.
   program::PhaseShape& loop = kernel.shapes[FusedBody::main_loop];
   loop.in_step = memory::residence(build.gpu().l2, build.gpu().memory_side_cache, build.gpu().hbm.bandwidth);
   loop.out_of_step = FusedBody::lone_main_loop;

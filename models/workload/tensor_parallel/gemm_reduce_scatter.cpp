@@ -38,11 +38,11 @@ struct Terms {
 
   Rank places() const { return ranks / neighbours; }  // nodes
   bool turns(Rank by) const { return launch.order.turns() && (places() == 1 || by % neighbours == 0); }
-  // With add: the kernel itself waits for the parts of others; else one behind it does.
+  // With add, the kernel itself waits for the parts of other ranks; otherwise the second kernel does.
   bool ends_alone() const { return launch.gemm.schedule != libraries::Schedule::one_tile && places() == 1; }
   // The GPU of the node of `rank` where its parts of the tiles of `owner` go: the owner, or its relay.
   Rank target(Rank rank, Rank owner) const { return rank - rank % neighbours + owner % neighbours; }
-  // Of `relay`: the owner in the node `place` nodes on, and the flag of one of that owner's tiles.
+  // Of a relay: the owner that is `place` nodes further on, and the flag of one of this owner's tiles.
   Rank behind(Rank relay, Rank place) const { return (relay + place * neighbours) % ranks; }
   program::FlagRef gathered_flag(Rank relay, Rank owner, std::uint32_t tile) const {
     const Rank place = (owner + ranks - relay) % ranks / neighbours;
@@ -134,8 +134,8 @@ class GemmBody final : public program::KernelBody {
     phase.shape = main_loop;
     phase.amount = 1 / static_cast<double>(terms_.launch.order.tiles());
   }
-  // Beside the next main loop only as much is stored as fits the buffer; the workgroup waits for the rest of each
-  // piece.
+  // At most as many bytes as fit the buffer are stored beside the next main loop; the workgroup waits for the rest of
+  // each piece.
   void store_step(Rank rank, const TileOrder::Tile& tile, std::size_t step, Phase& phase) const {
     const Piece* const own = piece(tile, beside() ? step / 2 : step);
     if (own == nullptr) return;
@@ -148,7 +148,7 @@ class GemmBody final : public program::KernelBody {
     const double share = phase.posted ? terms_.buffered : beside() ? 1 - terms_.buffered : 1;
     phase.amount = share * terms_.bytes(own->rows, tile.column);
   }
-  // Before a tile's flags, also those of the rank itself, which another kernel reads.
+  // Precedes the flags of a tile, including those for the rank itself, whose reduction kernel reads the tile.
   void fence_step(const TileOrder::Tile& tile, Phase& phase) const {
     if (piece(tile, 0) == nullptr) return;
     phase.kind = Phase::Kind::fence;
@@ -342,7 +342,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
   sum.resources = {sum_threads, 32, Bytes{}, 1};
   const double result = terms.bytes(terms.launch.order.blocks().rows(0), 0) /
                         static_cast<double>(terms.launch.width(0)) * static_cast<double>(spec.gemm.n);
-  // With add the parts of a node are one already.
+  // With add, the parts of a node have already been added up.
   const std::int64_t own_parts = spec.mover == Mover::add ? terms.places() : terms.parts();
   sum.shapes = {sum_shape(build, "relay", terms.neighbours, result), sum_shape(build, "sum", own_parts, result)};
   const std::int64_t workgroups = spec.sum_workgroups > 0 ? spec.sum_workgroups : build.cus();

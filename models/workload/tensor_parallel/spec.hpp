@@ -44,7 +44,7 @@ enum class FetchOrder { by_source, by_tile };
 struct GemmReduceScatterSpec : TensorParallelSpec {
   std::int64_t sum_workgroups = 0;  // 0: as many as the GPU has CUs
   FetchOrder fetch = FetchOrder::by_source;
-  std::optional<Bytes> store_buffer{};  // store_beside: of a workgroup; absent: a tile
+  std::optional<Bytes> store_buffer{};  // store_beside: per workgroup; absent: as large as a tile
   GemmReduceScatterSpec() { order = BlockOrder::own_last; }
   static void describe(config::Describer<GemmReduceScatterSpec>& d);
 };
@@ -58,7 +58,7 @@ struct AllGatherGemmSpec : TensorParallelSpec {
   static void describe(config::Describer<AllGatherGemmSpec>& d);
 };
 
-// Returns what does not fit the machine, and what would.
+// Why the machine cannot run the operator, and what would be right; nothing if it can.
 std::optional<config::Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system);
 std::optional<config::Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system);
 // `name` is the prefix of the operations' names; it may be empty.

@@ -44,7 +44,7 @@ TEST(TileOrder, EveryRankTakesEveryTileOnce) {
   }
 }
 
-// Tiles of a column of a block are one panel, whatever rank computes them.
+// The tiles of one column within a block of rows form one panel, whichever rank computes them.
 TEST(TileOrder, PanelsAreColumnsOfBlocks) {
   const TileOrder tiles({512, 128, 4, 3, 2}, BlockOrder::own_first);
   EXPECT_EQ(tiles.rows_of_block(), 2);
@@ -52,7 +52,7 @@ TEST(TileOrder, PanelsAreColumnsOfBlocks) {
     for (std::int64_t n = 0; n < tiles.tiles(); ++n) {
       const TileOrder::Tile one = tiles.at(rank, n);
       EXPECT_EQ(tiles.panel(one), one.row / 2 * 3 + one.column);
-      // Two rows of a column follow each other.
+      // Two rows of tiles of a column follow each other.
       EXPECT_EQ(tiles.panel(one), tiles.panel(tiles.at(rank, n / 2 * 2)));
     }
   }

@@ -51,7 +51,7 @@ class TileOrder {
     std::int64_t row = 0, column = 0;
   };
   std::int64_t tiles() const { return sizes_.tile_rows * sizes_.columns; }
-  // Rows of tiles of a block, in the mean.
+  // Mean number of rows of tiles per block.
   double rows_of_block() const {
     const auto blocks = std::min<std::int64_t>(sizes_.ranks, sizes_.tile_rows);
     return static_cast<double>(sizes_.tile_rows) / static_cast<double>(blocks);
@@ -59,7 +59,7 @@ class TileOrder {
   // The tile that a rank computes as its `number`-th: block by block, and column by column within a block. A row of
   // tiles that extends into the next block comes after all others of its block.
   Tile at(Rank rank, std::int64_t number) const;
-  // Number of the column of tiles of a block; its tiles follow each other and need the same columns of B.
+  // The number of a column of tiles within a block of rows; its tiles follow each other and need the same columns of B.
   std::uint32_t panel(const Tile& tile) const;
   const RowBlocks& blocks() const { return blocks_; }
   const Sizes& sizes() const { return sizes_; }

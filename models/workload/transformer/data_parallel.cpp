@@ -1,5 +1,5 @@
-// The operator data_parallel_step: layers forward and backward, gradients that are exchanged in buckets while the
-// backward pass goes on, the optimiser, and the parameters that it changed.
+// The operator data_parallel_step: the forward and backward pass of the layers, the exchange of gradients in buckets
+// during the backward pass, the optimiser, and the exchange of the updated parameters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct StepSpec {
   double attention_efficiency = 0.7;
   Bytes bucket{25. * 1024 * 1024};
   bool overlap = true;
-  Priority priority = Priority::normal;  // of the stream that exchanges gradients
+  Priority priority = Priority::normal;  // of the stream in which gradients are exchanged
   Optimiser optimiser = Optimiser::plain;
   GradientsSpec gradients{};
   ParametersSpec parameters{};
@@ -230,7 +230,7 @@ double share_of(const StepSpec& spec, const libraries::EquippedSystem& system) {
 class Buckets {
  public:
   explicit Buckets(double least) : least_(least) {}
-  // The bytes of a bucket that `gradient` completes, or 0.
+  // The size of the bucket that `gradient` completes; 0 if it completes none.
   double add(const Gradient& gradient) {
     open_ += gradient.parameters * gradient_bytes;
     return open_ >= least_ ? rest() : 0;

@@ -91,7 +91,7 @@ class Layer {
   }
   GemmSpec product(std::int64_t n, std::int64_t k) const { return {.m = spec_.tokens(), .n = n, .k = k}; }
 
-  // On a single rank there is nothing to gather or to scatter for a product.
+  // A single rank has nothing to gather or to scatter for a product.
   void gather(const char* name, std::int64_t n, std::int64_t k) {
     if (ranks_ == 1) return tell_(name, product(n, k));
     AllGatherGemmSpec made;

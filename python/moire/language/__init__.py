@@ -1,4 +1,4 @@
-"""Collective algorithms as what happens to chunks of buffers.
+"""A language for collective algorithms: programs describe what happens to the chunks of buffers.
 
     with MSCCLProgram("ring", fully_connected(4), AllReduce(4, 4, True), instances=2, protocol="LL"):
         c = chunk(1, Buffer.input, 0).reduce(chunk(0, Buffer.input, 0))
@@ -6,7 +6,7 @@
         XML()
         Check()
 
-Operations are recorded by Moire's compiler, which is the C++ one; nothing is compiled in Python.
+Moire's compiler, which is written in C++, records and compiles the operations; nothing is compiled in Python.
 """
 
 from moire.language.chunks import Buffer, Chunk, ReduceChunk

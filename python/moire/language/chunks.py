@@ -1,10 +1,10 @@
-"""What chunks are made of, for collectives that state what they begin with and what they want."""
+"""The contents of chunks, for collectives that define their inputs and results."""
 
 from enum import Enum
 
 
 class Buffer(Enum):
-    """A rank's buffers. Scratch buffers have names of the program's own: strings, tuples."""
+    """The buffers of a rank. A program names its scratch buffers itself, by strings or tuples."""
 
     input = "i"
     output = "o"
@@ -15,7 +15,7 @@ class Buffer(Enum):
 
 
 class Chunk:
-    """A chunk as a rank contributes it: where it comes from and, if it goes to one place, where to."""
+    """A chunk that a rank contributes: its source and, if it has a single destination, that destination."""
 
     __slots__ = ("origin_rank", "origin_index", "dst_rank", "dst_index")
 
@@ -45,7 +45,7 @@ class Chunk:
 
 
 class ReduceChunk:
-    """A sum of chunks; two are equal if they sum the same, in whatever order and wherever."""
+    """A sum of chunks. Two sums are equal if they have the same terms, in whatever order these were added."""
 
     __slots__ = ("creation_rank", "chunks")
 

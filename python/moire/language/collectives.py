@@ -1,7 +1,7 @@
-"""Collectives: what ranks begin with and what they must end with.
+"""Collectives: the data of every rank at the start, and the data that it must have at the end.
 
-A collective of one's own derives from Collective and gives init_buffers (for each rank a dict of Buffer to a list of
-Chunk or None) and check (of the program, whose `buffers[rank][buffer][index]` are what ranks end with).
+A user-defined collective derives from Collective and defines init_buffers, which returns for each rank a dict from
+Buffer to a list of Chunk or None, and check, which examines the program's `buffers[rank][buffer][index]` at the end.
 """
 
 from moire.language import *
@@ -28,11 +28,11 @@ class Collective:
         return True
 
     def get_buffer_index(self, rank, buffer, index):
-        """Where a place lies, if input and output are in one buffer."""
+        """The position of a place if input and output are in one buffer."""
         return buffer, index
 
     def is_built_in(self):
-        """Its meaning is the compiler's own, unless a class derived from it changes what it begins with or wants."""
+        """The compiler knows the meaning of this collective, unless a derived class changes its inputs or results."""
         known = next(kind for kind in type(self).__mro__ if kind.__module__ == __name__)
         return known is not Collective and known is not SendRecv and all(
             getattr(type(self), method) is getattr(known, method)
@@ -40,7 +40,7 @@ class Collective:
         )
 
     def _of_ranks(self, given, wanted):
-        """given(rank): the chunks it begins with; wanted: how many it ends with."""
+        """given(rank): the chunks of a rank at the start; wanted: the number of its chunks at the end."""
         return [{Buffer.input: given(rank), Buffer.output: [None] * wanted} for rank in range(self.num_ranks)]
 
 
@@ -128,7 +128,7 @@ class ReduceScatter(Collective):
 
 
 class SendRecv(_SameBuffer):
-    """Two ranks get each other's chunks."""
+    """Two ranks exchange their chunks."""
 
     name = "sendrecv"
 

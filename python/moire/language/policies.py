@@ -1,4 +1,4 @@
-"""How thread blocks and instances come about, and what instructions there are."""
+"""How thread blocks and instances are made, and the types of instructions."""
 
 from enum import Enum
 
@@ -10,7 +10,7 @@ class _Named(Enum):
 
 class ThreadblockPolicy(_Named):
     auto = "auto"  # the compiler chooses thread blocks and free channels
-    manual = "manual"  # sendtb, recvtb and ch say it
+    manual = "manual"  # the arguments sendtb, recvtb and ch choose them
 
 
 class ReplicationPolicy(_Named):
@@ -19,7 +19,7 @@ class ReplicationPolicy(_Named):
 
 
 class Instruction(_Named):
-    """Step types, by the names that MSCCL XML has for them."""
+    """Step types, by their names in MSCCL XML."""
 
     nop = "nop"
     send = "s"

@@ -1,4 +1,4 @@
-"""The program in context, and references to its chunks."""
+"""The current program, and references to its chunks."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ def _program():
 
 
 def _line():
-    """The user's statement: the innermost line outside of this package."""
+    """The position of the user's statement: the innermost line outside of this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename).startswith(_package):
         frame = frame.f_back
@@ -35,7 +35,7 @@ def _fail(text):
 
 
 class Slots:
-    """A buffer of a rank as a list of what its chunks hold: Chunk, ReduceChunk or None."""
+    """A buffer of a rank as a list of the contents of its chunks: Chunk, ReduceChunk or None."""
 
     def __init__(self, program, rank, buffer):
         self._program = program
@@ -61,7 +61,7 @@ class Slots:
 
 
 class RankBuffers:
-    """The buffers of a rank by Buffer or by the scratch buffer's name."""
+    """The buffers of a rank, indexed by Buffer or by the name of a scratch buffer."""
 
     def __init__(self, program, rank):
         self._program = program
@@ -122,7 +122,7 @@ class MSCCLProgram:
             },
             None if collective.is_built_in() else [self._presence(buffers) for buffers in initial],
         )
-        # Input and output may be two names of one list.
+        # Input and output may be two names for the same list.
         self._one_buffer = [buffers.get(Buffer.output) is buffers.get(Buffer.input) for buffers in initial]
         self._scratch = {}
         self._scratch_names = set()
@@ -152,7 +152,7 @@ class MSCCLProgram:
                     self._by_origin[tuple(origin)] = held
 
     def _place(self, rank, buffer, index):
-        """The native buffer and index of a place as the program writes it."""
+        """Converts a place as the program writes it to the buffer and index of the C++ compiler."""
         number = self._buffer_id(buffer)
         if number == 1 and self._one_buffer[rank]:
             number = 0
@@ -198,14 +198,14 @@ class MSCCLProgram:
         return self._native.compile()
 
     def lower(self):
-        """What was compiled as GPUs, thread blocks and their operations."""
+        """The compiled program as GPUs, thread blocks and their operations."""
         return Lowered(self.compile())
 
     def generate_xml(self):
         return self.compile().xml()
 
     def check(self):
-        """Whether every rank ends with what the collective asks for; says what is wrong."""
+        """True if every rank ends with the data that the collective requires; otherwise prints what is wrong."""
         if self.collective.is_built_in():
             wrong = self._native.check()
             if wrong is not None:
@@ -214,7 +214,7 @@ class MSCCLProgram:
         elif self.collective.check(self) is False:
             return False
         if getattr(self.collective, "root", 0) != 0:
-            return True  # the format names no root, so that the compiled algorithm would be judged by rank 0's
+            return True  # the format names no root, so rank 0 would be taken for it
         wrong = moire_native.check(self.compile())
         for text in wrong:
             print(f"{self.name}: {text}", file=sys.stderr)
@@ -222,7 +222,7 @@ class MSCCLProgram:
 
 
 class Ref:
-    """Chunks of one rank as they are now. What is overwritten later cannot be read through it any more."""
+    """Chunks of one rank at the time of the reference. Reading chunks that were overwritten since then is an error."""
 
     def __init__(self, program, chunk, buffer):
         self.prog = program
@@ -237,7 +237,7 @@ class Ref:
         return f"Ref(rank {self.rank}, {self.buffer}, index {self.index}, size {self.size})"
 
     def copy(self, dst, buffer=None, index=-1, sendtb=-1, recvtb=-1, ch=-1):
-        """To rank `dst`: to the same place, to a place, or behind what its scratch buffer holds."""
+        """Copies to rank `dst`: to the same place, to a given place, or to the end of its scratch buffer."""
         program = self.prog
         if buffer is None:
             buffer = self.buffer
@@ -245,7 +245,7 @@ class Ref:
         elif index == -1:
             scratch = buffer not in _native_buffers
             index = program._native.length(dst, program._buffer_id(buffer)) if scratch else self.index
-        # Places of in-place collectives are those of the sender's part.
+        # In in-place collectives, the place is within the sender's part of the buffer.
         buffer, index = program.collective.get_buffer_index(self.rank, buffer, index)
         self._must_reach(self.rank, dst)
         number, index = program._place(dst, buffer, index)
@@ -253,7 +253,7 @@ class Ref:
         return Ref(program, made, buffer)
 
     def reduce(self, other_chunkref, sendtb=-1, recvtb=-1, ch=-1):
-        """Adds the other chunks, which may be another rank's, to these."""
+        """Adds the other chunks, which another rank may hold, to these."""
         if not isinstance(other_chunkref, Ref):
             _fail(f"reduce takes chunks to add, not {other_chunkref!r}")
         self._must_reach(other_chunkref.rank, self.rank)
@@ -273,7 +273,7 @@ class Ref:
         return [Ref(self.prog, part, self.buffer) for part in self._chunk.split(num)]
 
     def group(self, other):
-        """All from the first to the last chunk of both."""
+        """All chunks from the first to the last of both references."""
         if self.rank != other.rank or self.buffer != other.buffer:
             _fail(f"{self} and {other} lie in different buffers")
         return Ref(self.prog, self._chunk.group(other._chunk), self.buffer)
@@ -298,7 +298,7 @@ class Ref:
 
 
 class Lowered:
-    """A compiled program, to look into."""
+    """A compiled program that can be examined."""
 
     class Op:
         def __init__(self, step):
@@ -323,17 +323,17 @@ class Lowered:
 
 
 def chunk(rank, buffer, index=0, size=1):
-    """Chunks of the program in context, as they are now."""
+    """A reference to chunks of the current program."""
     return _program().get_ref(rank, buffer, index, size)
 
 
 def XML():
-    """Prints the program in context as MSCCL XML."""
+    """Prints the current program as MSCCL XML."""
     print(_program().generate_xml(), end="")
 
 
 def Check():
-    """Raises ProgramError where the program in context is wrong, after saying what is: a script then fails."""
+    """If the current program is wrong, prints why and raises ProgramError, so that a script fails."""
     if not _program().check():
         raise ProgramError(f"{_program().name}: Check() found it wrong, see above")
     return True
@@ -341,7 +341,7 @@ def Check():
 
 @contextmanager
 def parallelize(parts):
-    """Operations inside are done in `parts` parts, each with channels and thread blocks of its own."""
+    """Operations inside this context are cut into `parts` parts, each with its own channels and thread blocks."""
     program = _program()
     program._native.parallel(parts, _line())
     try:

@@ -1,4 +1,4 @@
-"""Rings to build programs of, on the program in context."""
+"""Rings as building blocks of programs; they add operations to the current program."""
 
 from moire.language import *
 
@@ -6,7 +6,7 @@ __all__ = ["allgather_ring_inplace", "allreduce_ring_inplace"]
 
 
 def allgather_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
-    """Ranks from gpu_offset on pass their input around; chunk index_offset + i of the output is that of the i-th."""
+    """The ranks from gpu_offset on pass their inputs around; that of the i-th becomes output chunk index_offset + i."""
     for first in range(gpus):
         c = chunk(gpu_offset + first, Buffer.input, 0)
         for hop in range(1, gpus):
@@ -14,7 +14,7 @@ def allgather_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
 
 
 def allreduce_ring_inplace(gpus, gpu_offset=0, index_offset=0, ch=0):
-    """Ranks from gpu_offset on sum their chunks from index_offset on, one for each rank."""
+    """The ranks from gpu_offset on sum their chunks from index_offset on; there is one chunk for each rank."""
     for first in range(gpus):
         index = index_offset + first
 

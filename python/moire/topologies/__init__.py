@@ -1,4 +1,4 @@
-"""Who has a link to whom. A program may copy only along links; how fast they are is the simulator's business."""
+"""Which ranks are linked. A program may copy only along links; system files describe their speed."""
 
 from moire.topologies.amd import *
 from moire.topologies.distributed import *

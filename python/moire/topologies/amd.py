@@ -4,13 +4,13 @@ __all__ = ["amd4", "amd8"]
 
 
 def amd4():
-    """Four GPUs, each with links to two."""
+    """Four GPUs, each of which is linked to two others."""
     links = [[1 if abs(src - dst) in (1, 2) and src + dst != 3 else 0 for src in range(4)] for dst in range(4)]
     return Topology("AMD4", links)
 
 
 def amd8():
-    """Two groups of four GPUs; inside a group there is more."""
+    """Two groups of four GPUs, with more links inside a group than between groups."""
     group = [0, 1, 0, 0, 1, 0, 1, 1]
 
     def links(src, dst):

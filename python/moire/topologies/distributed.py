@@ -19,13 +19,13 @@ def _copies(local, num_copies, remote_bw):
 
 
 def distributed_fully_connected(local_topology, num_copies, remote_bw):
-    """Nodes of one kind; every GPU has a link to every GPU of another node."""
+    """Equal nodes; every GPU has a link to every GPU of the other nodes."""
     links, switches = _copies(local_topology, num_copies, remote_bw)
     return Topology(f"DistributedFullyConnected({local_topology.name}, {num_copies}, {remote_bw})", links, switches)
 
 
 def distributed_hub_and_spoke(local_topology, num_copies, remote_bw):
-    """The same, with what leaves and what enters a node bounded."""
+    """The same, with a bound on the bandwidth that leaves and enters a node."""
     links, switches = _copies(local_topology, num_copies, remote_bw)
     size = local_topology.num_nodes()
     for copy in range(num_copies):

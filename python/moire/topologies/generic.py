@@ -13,7 +13,7 @@ def fully_connected(num_nodes):
 
 
 def hub_and_spoke(num_nodes):
-    """All through one switch, which each node reaches by one link."""
+    """All nodes are connected through one switch, with one link per node."""
     switches = []
     for node in range(num_nodes):
         others = [other for other in range(num_nodes) if other != node]
@@ -30,7 +30,7 @@ def line(num_nodes):
 
 
 def star(num_nodes, non_blocking=True):
-    """Node 0 in the middle."""
+    """A star with node 0 in the middle."""
     points = list(range(1, num_nodes))
     switches = [] if non_blocking else [([0], points, 1, "to points"), (points, [0], 1, "from points")]
     return _linked("Star", num_nodes, lambda src, dst: 0 in (src, dst), switches)

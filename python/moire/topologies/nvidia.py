@@ -4,7 +4,7 @@ __all__ = ["dgx1", "dgx_a100"]
 
 
 def dgx1():
-    """NVLinks of the DGX-1: two quads of V100s, each GPU with one of the other quad; some pairs have two links."""
+    """NVLinks of the DGX-1: two quads of V100s, each GPU linked to one of the other quad; some pairs have two links."""
     one = [(0, 2), (0, 3), (1, 2), (1, 5), (3, 7), (4, 6), (4, 7), (5, 6)]
     two = [(0, 1), (0, 4), (1, 3), (2, 3), (2, 6), (4, 5), (5, 7), (6, 7)]
     links = [[0] * 8 for _ in range(8)]

@@ -1,6 +1,6 @@
 class Topology:
-    """links[dst][src] is how many links lead from src to dst. Switches (sources, destinations, bandwidth, name) bound
-    what goes through them; programs take no notice of them."""
+    """links[dst][src] is the number of links from src to dst. Switches (sources, destinations, bandwidth, name) bound
+    the bandwidth through them; programs ignore them."""
 
     def __init__(self, name, links, switches=()):
         self.name = name
