@@ -48,12 +48,43 @@ std::vector<Way> ways() {
                     {"dim", "64"},
                     {"rows_per_table", "1000"},
                     {"in_flight", "4 KiB"}}});
+  for (const char* schedule : {"bulk_synchronous", "split", "fused"}) {
+    const bool fused = std::string(schedule) == "fused";
+    const auto product = [&](const char* op, const std::vector<const char*>& movers) {
+      for (const char* mover : movers) {
+        all.push_back({op, {{"gemm.m", "512"}, {"gemm.n", "1000"}, {"schedule", schedule}, {"mover", mover}}});
+        if (!fused) break;
+      }
+    };
+    product("gemm_reduce_scatter", {"store", "add", "pull"});
+    product("all_gather_gemm", {"copy_engine", "push", "pull"});
+  }
+  const Key model{"model", support::source_dir() + "/configs/models/llama2_70b.yaml"};
+  for (const char* pass : {"prefill", "decode", "training"}) {
+    for (const char* schedule : {"bulk_synchronous", "fused"})
+      all.push_back({"transformer", {model, {"sequences", "3"}, {"pass", pass}, {"schedule", schedule}}});
+  }
+  for (const char* by : {"library", "host"})
+    all.push_back({"data_parallel_step", {model, {"sequences", "1"}, {"gradients", fmt::format("{{by: {}}}", by)}}});
+  const Key codec{"codec", "4 300 6", 1e6};
+  for (const char* op : {"compress", "decompress", "decompress_reduce_compress"}) all.push_back({op, {codec}});
+  for (const char* compression : {"off", "every_hop", "root"}) {
+    const auto chunked = [&](const char* op, std::vector<Key> keys) {
+      keys.push_back({"compression", compression});
+      if (std::string(compression) != "off") keys.push_back(codec);
+      all.push_back({op, std::move(keys)});
+    };
+    for (const char* algorithm : {"chain", "binomial", "scatter_all_gather"})
+      chunked("chunked_broadcast", {{"algorithm", algorithm}});
+    for (const char* op : {"chunked_all_gather", "chunked_reduce_scatter", "chunked_all_reduce"}) chunked(op, {});
+  }
   return all;
 }
 
-// Size of an operation: bytes, k of a GEMM, or tables of an embedding.
+// Size of an operation: bytes, k of a product, length of sequences, or tables of an embedding.
 double size_of(const Way& way, double bytes) {
-  if (way.op == "gemm") return std::min(bytes, 8192.);
+  if (way.op == "transformer" || way.op == "data_parallel_step") return std::min(bytes, 2048.);
+  if (way.op == "gemm" || way.op == "gemm_reduce_scatter" || way.op == "all_gather_gemm") return std::min(bytes, 8192.);
   if (way.op == "embedding_all_to_all") return std::min(bytes, 4.);
   if (way.keys.size() == 1 && way.keys[0].text == "best") return std::min(bytes, 65537.);  // it simulates every choice
   return bytes;

@@ -43,6 +43,16 @@ TEST(WhatIf, CollectivesBetweenNodesTakeAnySize) {
   runs("128x8xh100_rail.yaml", "all_reduce: {bytes_per_rank: 1 MiB, algorithm: direct}", {"system.nodes=4"});
 }
 
+// The first ended with an internal error, the second as a deadlock that it was not.
+TEST(WhatIf, AsManyNodesAndAsSlowAClockAsTheKeysTakeRun) {
+  const Ran many = run("2x1xmi210_200g.yaml", "stream: {read: 1 MB}", "", {"system.nodes=32768"});
+  ASSERT_EQ(many.errors, "");
+  EXPECT_EQ(many.time_us(), run("2x1xmi210_200g.yaml", "stream: {read: 1 MB}").time_us());
+  const Ran slow = run("4xh200.yaml", "gemm: {m: 512, n: 512, k: 512}", "", {"system.node.gpu.compute.matrix_clock=1 MHz"});
+  ASSERT_EQ(slow.errors, "");
+  EXPECT_GT(slow.time_us(), 0);
+}
+
 // 256 MiB on 8 x 8 H100 took 2,686 / 1,601 / 1,601 / 3,250 us, 128 KiB on 4 x 8 94 / 131 / 257 us.
 TEST(WhatIf, AFasterNicNeverSlowsAnAllReduce) {
   const auto falls = [](const std::string& bytes, const std::string& nodes, const std::vector<const char*>& gigabits) {

@@ -39,8 +39,9 @@ std::optional<config::Problem> does_not_fit(const program::Program& program, con
       if (kernel == nullptr) continue;
       const std::int64_t fits = occupancy(compute, kernel->resources);
       if (fits == 0) {
-        return config::Problem{fmt::format("a workgroup of kernel '{}' does not fit on a CU of {}: too many {}",
-                                           kernel->name, gpu, limiting_resource(compute, kernel->resources))};
+        return config::Problem{fmt::format("a workgroup of kernel '{}' does not fit on a CU of {} because of its {}",
+                                           kernel->name, gpu, limiting_resource(compute, kernel->resources)),
+                               "use smaller workgroups"};
       }
       const std::int64_t cluster = kernel->resources.cluster;
       if (cluster > compute.cluster_max || cluster > fits * largest_group) {

@@ -16,6 +16,10 @@ void DecompressorSpec::describe(config::Describer<DecompressorSpec>& d) {
           "Bytes an engine keeps requested; its weight against other traffic")
       .positive()
       .fractional();
+  d.check("formats", [](const DecompressorSpec& spec) -> std::optional<config::Problem> {
+    if (!spec.formats.empty()) return std::nullopt;
+    return config::Problem{"the engine reads no format", "name one at least, or remove the decompressor"};
+  });
 }
 
 }  // namespace moire::decompressor

@@ -13,9 +13,6 @@ namespace moire::perturb {
 
 namespace {
 
-// Shares of a clock or a bandwidth; below a hundredth a part is broken rather than slow.
-constexpr double least_share = 0.01;
-
 template <class T>
 struct Kind;
 template <>

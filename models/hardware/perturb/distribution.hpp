@@ -15,6 +15,9 @@ class Describer;
 
 namespace moire::perturb {
 
+// Shares of a clock or a bandwidth; below a hundredth a part is broken rather than slow.
+constexpr double least_share = 0.01;
+
 // T: Time for delays, double for fractions of a clock or a bandwidth.
 template <class T>
 struct UniformSpec {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <numeric>
 
 #include "sim/config/suggest.hpp"
@@ -183,7 +184,20 @@ class Drawer {
       tell(list, index, units, values);
       into.resize(list.all, nominal);
       for (std::size_t i = 0; i < units.size(); ++i) into[units[i]] = together(into[units[i]], values[i]);
+      if constexpr (std::same_as<T, double>) reject_broken(list, units, into, node);
     }
+  }
+
+  // Each entry keeps to the range by itself, and their product may not.
+  void reject_broken(const List& list, const Units& units, const std::vector<double>& shares,
+                     const config::Node& node) {
+    const std::size_t worst = *std::min_element(
+        units.begin(), units.end(), [&](std::size_t a, std::size_t b) { return shares[a] < shares[b]; });
+    if (shares[worst] >= least_share) return;
+    reject(node,
+           fmt::format("together with the entries before, {} has {} {}", name(list, worst), shown(shares[worst]),
+                       list.behind),
+           fmt::format("leave {} at least", shown(least_share)));
   }
 
   template <class T>

@@ -141,6 +141,17 @@ TEST(Draw, WrongOnesAreToldWithTheirPlace) {
 }
 
 // The values that follow the clock when a file changes also follow it here.
+// Each entry is in range, and without a limit their product made a run longer than the clock can tell.
+TEST(Draw, EntriesTogetherLeaveAHundredthAtLeast) {
+  const auto system = system_of(4, 2);
+  std::string seven = "gpus: [";
+  for (int entry = 0; entry < 7; ++entry) seven += "{ranks: [2], clock: {value: 0.5}}, ";
+  const std::string six = seven.substr(0, seven.size() - std::string("{ranks: [2], clock: {value: 0.5}}, ").size());
+  EXPECT_EQ(uneven_of(six + "]", system).clock.at(2), 1. / 64);
+  EXPECT_THAT(errors_of(seven + "]", system),
+              HasSubstr("together with the entries before, rank 2 has 0.7812 % of the clock; leave 1 % at least"));
+}
+
 TEST(Draw, ASlowClockTakesAlongWhatFollows) {
   machine::GpuSpec gpu = machine::example_gpu();
   gpu.compute.matrix_clock = PerSecond{0.8e9};

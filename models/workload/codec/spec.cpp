@@ -17,7 +17,7 @@ void StageSpec::describe(config::Describer<StageSpec>& d) {
   d.field("lds", &StageSpec::lds, "LDS of a workgroup").or_default();
   d.field("block", &StageSpec::block,
           "Plain bytes that a workgroup processes; a part of a block takes as long as a whole block")
-      .positive();
+      .range("1 B", "1 GiB");
   d.field("bits", &StageSpec::bits,
           "Bits per coded value for which operations and l2_adds have one entry each, in ascending order; linear "
           "interpolation in between, constant beyond. Without bits, one entry holds for all codes")
