@@ -56,13 +56,14 @@ void draw_collective(Case& one, Random& random, Draw how) {
   add("engine", engine);
   if (engine == "cu" && !message) {
     if (how == Draw::loose) {
-      add("algorithm", random.of<const char*>({"auto", "ring", "tree", "direct", "recursive"}));
+      add("algorithm", random.of<const char*>({"auto", "ring", "tree", "direct", "recursive", "pat"}));
       add("protocol", random.of<const char*>({"auto", "simple", "ll", "ll128"}));
       if (random.one_in(3)) add("channels", random.of<const char*>({"1", "3", "8", "32", "1024"}));
     } else {
       const bool two = ((one.nodes * one.gpus) & (one.nodes * one.gpus - 1)) == 0;
-      std::string algorithm = random.of<const char*>({"ring", "ring", "tree", "direct", "recursive"});
+      std::string algorithm = random.of<const char*>({"ring", "ring", "tree", "direct", "recursive", "pat"});
       if (algorithm == "tree" && one.op != "all_reduce") algorithm = "ring";
+      if (algorithm == "pat" && one.op == "all_reduce") algorithm = "tree";
       if (one.op == "broadcast" || (algorithm == "recursive" && !two)) algorithm = "ring";
       add("algorithm", algorithm);
       add("protocol", random.of<const char*>({"simple", "simple", "ll", "ll128"}));

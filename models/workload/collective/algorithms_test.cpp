@@ -37,7 +37,9 @@ TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
   EXPECT_STREQ(name_of(Algorithm::tree), "tree");
   EXPECT_STREQ(name_of(Algorithm::direct), "direct");
   EXPECT_STREQ(name_of(Algorithm::recursive), "recursive");
-  EXPECT_EQ(algorithms.size(), 5u);
+  EXPECT_STREQ(name_of(Algorithm::nvls), "nvls");
+  EXPECT_STREQ(name_of(Algorithm::pat), "pat");
+  EXPECT_EQ(algorithms.size(), 6u);
 }
 
 // Connections by sender, receiver and number: the sizes of their chunks in order.

@@ -97,18 +97,19 @@ class ChannelKernel final : public program::KernelBody {
     }
     // Most steps use only some of their parts, and some steps use none. Parts that do nothing are skipped, up to the
     // end of the program.
-    Step step;
     std::uint32_t at = number - 1;
-    std::uint32_t known = UINT32_MAX;  // number of the step in `step`
-    for (;; ++at) {
-      if (at / (parts * terms_.slices) != known) {
-        known = at / (parts * terms_.slices);
-        step = {};
-        if (!terms_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, known, step)) break;
+    const std::uint32_t per_step = parts * terms_.slices;
+    for (std::uint32_t which = at / per_step;; ++which) {
+      Step step;
+      if (!terms_.steps->step(rank, static_cast<std::uint32_t>(workgroup), strand, which, step)) break;
+      // If a chunk is too small for all its slices, the last slices are empty.
+      const double whole = std::max(std::ceil(step.bytes / terms_.slices), terms_.smallest_slice);
+      for (const std::uint32_t first = which * per_step; at - first < per_step; ++at) {
+        one_part(rank, step, whole, workgroup, strand, at, at - first, phase);
+        if (phase.kind == Phase::Kind::nothing) continue;
+        phase.skipped = at + 1 - number;
+        return true;
       }
-      one_part(rank, step, workgroup, strand, at, phase);
-      phase.skipped = at + 1 - number;
-      if (phase.kind != Phase::Kind::nothing) return true;
     }
     if (at + 1 == number) return false;
     phase.skipped = at - number;
@@ -118,18 +119,17 @@ class ChannelKernel final : public program::KernelBody {
  private:
   enum Part : std::uint32_t { wait_data, wait_credit, think, begun, move, wait_end, tell_data, tell_credit, parts };
 
-  void one_part(Rank rank, const Step& step, std::int64_t workgroup, std::uint32_t strand, std::uint32_t number,
-                Phase& phase) const {
-    const std::uint32_t part = number % parts;
+  // `whole`: bytes of a full slice. `number` counts the parts of the program, `of_step` those of the step.
+  void one_part(Rank rank, const Step& step, double whole, std::int64_t workgroup, std::uint32_t strand,
+                std::uint32_t number, std::uint32_t of_step, Phase& phase) const {
+    const std::uint32_t part = of_step % parts;
     if (!terms_.lines && (part == begun || part == wait_end)) return;
-    const std::uint32_t slice = number / parts % terms_.slices;
+    const std::uint32_t slice = of_step / parts;
     if (step.op == Op::none || step.op == Op::one_sided || step.op == Op::hand_over) {
       if (slice == 0) without_fifo(rank, step, part, phase);
       return;
     }
     const ir::Effect needs = effect(step.op);
-    // If a chunk is too small for all its slices, the last slices are empty.
-    const double whole = std::max(std::ceil(step.bytes / terms_.slices), terms_.smallest_slice);
     const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
     if (needs.receives) {
       receive(rank, step, bytes, slice, part, phase);

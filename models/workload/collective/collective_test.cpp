@@ -201,6 +201,16 @@ TEST(Recursive, AllGatherDoubles) {
               5 + takes(ran, "copy") - overhead + 3 * (takes(ran, "send") + way + takes(ran, "receive")), 1e-4);
 }
 
+// As recursive doubling, every rank sends and receives N - 1 parts; N need not be a power of two.
+TEST(Pat, AllGatherTakesAPartAtATime) {
+  const Ran four = run(4, Kind::all_gather, chunk, Algorithm::pat);
+  EXPECT_NEAR(four.result.end.us(),
+              5 + takes(four, "copy") - overhead + 3 * (takes(four, "send") + way + takes(four, "receive")), 1e-4);
+  const Ran five = run(5, Kind::all_gather, chunk, Algorithm::pat);
+  EXPECT_NEAR(five.result.end.us(),
+              5 + takes(five, "copy") - overhead + 4 * (takes(five, "send") + way + takes(five, "receive")), 1e-4);
+}
+
 // Steps have 512 B each: 2 wavefronts wait 400 ns for a batch of loads, and then pause for 50 ns.
 TEST(Lines, AReceiverWorksWhileTheSenderDoes) {
   LibrarySpec lines = example_channels();
@@ -237,7 +247,8 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
     const libraries::EquippedSystem system = example_equipped(gpus, nodes, wiring);
     const auto ranks = static_cast<double>(system.ranks());
     for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
-      for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::direct, Algorithm::recursive}) {
+      for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::direct, Algorithm::recursive,
+                                        Algorithm::pat}) {
         for (const bool by_lines : {false, true}) {
           for (const double bytes : {16. * ranks, 1600. * ranks, 1e6 * ranks}) {
             LibrarySpec library = example_channels(3);

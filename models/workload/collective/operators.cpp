@@ -52,9 +52,10 @@ template <class Spec>
 void describe_method(Describer<Spec>& d) {
   auto algorithm =
       d.field("algorithm", &Spec::algorithm,
-              "ring; tree; direct: every rank exchanges with every other; recursive: halving and doubling; auto: the "
-              "library chooses by size, and messages between pairs and the engines dma and nic use direct; best: Moire "
-              "simulates all of these with all allowed protocols and takes the one that ends first when it runs alone");
+              "ring; tree; direct: every rank exchanges with every other; recursive: halving and doubling; pat: a "
+              "binary tree for each rank's part (all-gather and reduce-scatter); auto: the library chooses by size, and "
+              "messages between pairs and the engines dma and nic use direct; best: Moire simulates all of these with "
+              "all allowed protocols and takes the one that ends first when it runs alone");
   [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
     algorithm.choices({{"auto", Algorithm::automatic},
                        {"best", Algorithm::best},
