@@ -46,18 +46,19 @@ std::uint64_t parse_bytes(const std::string& text) {
   return static_cast<std::uint64_t>(bytes.value);
 }
 
-// Mentions candidates of `algorithm: best`: check builds them, only a run times them.
-std::string untried(const study::Preparer& preparer) {
-  if (preparer.untried() == 0) return {};
-  return fmt::format("; 'algorithm: best' has {} candidate{}, which are checked here and timed by the run",
-                     preparer.untried(), preparer.untried() == 1 ? "" : "s");
-}
-
 // A million workgroup steps take about a second to simulate.
-std::string large(double steps, std::size_t runs) {
+std::string large(double steps, std::string_view of = "") {
   constexpr double said_from = 1e6;
   if (steps < said_from) return {};
-  return fmt::format(", {}about {:.0f} million steps of workgroups", runs == 1 ? "" : "the largest of ", steps * 1e-6);
+  return fmt::format(", {}about {:.0f} million steps of workgroups", of, steps * 1e-6);
+}
+
+// Mentions candidates of `algorithm: best`: check builds them, only a run times them.
+std::string untried(const study::Preparer& preparer) {
+  const auto& [candidates, steps] = preparer.untried();
+  if (candidates == 0) return {};
+  return fmt::format("; 'algorithm: best' has {} candidate{}, which are checked here and timed by the run{}",
+                     candidates, candidates == 1 ? "" : "s", large(steps));
 }
 
 // What a scenario would run: "6 runs". Empty if something is wrong.
@@ -68,7 +69,8 @@ std::string check_scenario(study::Scenario scenario, config::Diagnostics& diagno
   if (prepared->scenario.tree.find("advise")) advise::space_of(prepared->scenario, preparer, diagnostics);
   const std::size_t runs = prepared->runs.size();
   const double most = *std::max_element(prepared->steps.begin(), prepared->steps.end());
-  return fmt::format("scenario, {} run{}{}{}", runs, runs == 1 ? "" : "s", large(most, runs), untried(preparer));
+  return fmt::format("scenario, {} run{}{}{}", runs, runs == 1 ? "" : "s",
+                     large(most, runs == 1 ? "" : "the largest of "), untried(preparer));
 }
 
 std::string check_validation(const std::string& file, const std::vector<std::string>& sets,

@@ -44,8 +44,9 @@ std::string_view to_string(FileKind kind) {
 }
 
 bool is_wg_trace(const std::filesystem::path& file) {
-  if (file.extension() == ".gz") return is_wg_trace(file.stem());  // the reader reports it
-  return file.extension() == ".csv" || file.extension() == ".zst";
+  // The reader reports .gz, which it does not decompress.
+  if (file.extension() == ".zst" || file.extension() == ".gz") return file.stem().extension() == ".csv";
+  return file.extension() == ".csv";
 }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {

@@ -61,8 +61,8 @@ class Preparer {
   program::WgTraceFiles& traces() { return traces_; }
   Folding folding() const { return folding_; }
 
-  // Number of candidates that the checked runs would simulate first, as for `algorithm: best`.
-  std::size_t untried() const { return untried_; }
+  // Candidates that the checked runs would simulate first, as for `algorithm: best`.
+  const builder::Untried& untried() const { return untried_; }
 
  private:
   struct System {
@@ -78,7 +78,7 @@ class Preparer {
 
   Purpose purpose_;
   Folding folding_;
-  std::size_t untried_ = 0;
+  builder::Untried untried_;
   std::size_t memory_before_;  // bytes
   program::WgTraceFiles traces_;
   std::map<std::string, System> systems_;  // by the text of the node

@@ -33,7 +33,8 @@ class ScenarioReader {
              "write variants: {base: {}, other: {path: value}}");
       return;
     }
-    for (const auto& entry : node.entries) scenario_.variants.push_back(choice(entry, "variant"));
+    for (const auto& entry : node.entries)
+      if (!removed(entry, node)) scenario_.variants.push_back(choice(entry, "variant"));
   }
 
   void sweep(const config::Node& node) {
@@ -86,6 +87,17 @@ class ScenarioReader {
   }
 
  private:
+  // True for `--set variants.NAME=null`, which removes the variant.
+  bool removed(const config::Node::Entry& entry, const config::Node& variants) {
+    if (!entry.value.is_null() || !entry.value.override_text) return false;
+    if (entry.key_place.source != entry.value.place.source) return true;
+    std::vector<std::string> names = variants.keys();  // the change itself has added this one
+    std::erase(names, entry.key);
+    reject(entry.value, "there is no variant " + config::in_quotes(entry.key) + " to remove",
+           config::suggestion(entry.key, names, "variants"));
+    return true;
+  }
+
   // The number of the variant that `key` of `compare` names.
   std::optional<std::size_t> variant(const std::optional<std::string>& name, const config::Node& at, const char* key) {
     std::vector<std::string> names;

@@ -119,6 +119,19 @@ TEST(Scenario, WhatAddsToAChangeOverwritesNothing) {
   EXPECT_EQ(overwritten("sweep: {system: [{nodes: 1}], machine: {a: {system.nic: {speed: 1}}}}\n"), "");
 }
 
+TEST(Scenario, ASetOfNullRemovesAVariant) {
+  const std::string text =
+      "description: x\nsystem: {}\nprogram: {}\nvariants: {base: {}, empty: , other: {program.n: 1}}\n";
+  const Read less = read(text, {"variants.other=null", "variants.empty=null"});
+  ASSERT_TRUE(less.diagnostics.ok()) << less.diagnostics.str();
+  EXPECT_THAT(labels(*less.scenario), ElementsAre("base"));
+  EXPECT_THAT(labels(*read(text).scenario), ElementsAre("base", "empty", "other"));
+  EXPECT_EQ(read(text, {"variants.othr=null"}).diagnostics.str(),
+            "--set variants.othr=null: there is no variant 'othr' to remove; did you mean 'other'?\n");
+  EXPECT_THAT(read(text + "compare: {to: other}\n", {"variants.other=null"}).diagnostics.str(),
+              HasSubstr("'compare.to' does not name a variant: 'other'"));
+}
+
 TEST(Scenario, SetsChangeTheStudyItselfToo) {
   const Read got = read(swept, {"sweep={system.nodes: [16]}", "compare.to=other"});
   ASSERT_TRUE(got.diagnostics.ok()) << got.diagnostics.str();

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "sim/config/unknown_key.hpp"
+
 namespace moire::config {
 
 namespace {
@@ -13,14 +15,6 @@ std::string named(const Description& description) { return description.name.empt
 bool is_number(const Field& field) {
   const Shape::Form form = field.type.shape.innermost().form;
   return form == Shape::Form::quantity || form == Shape::Form::integer || form == Shape::Form::number;
-}
-
-bool reject_unknown(const Node::Entry& entry, const Description& description, const Reading& reading) {
-  const std::string remedy = entry.key == "<<" ? "merge keys are not supported, write the keys out"
-                                               : suggestion(entry.key, description.keys(), "known keys");
-  reading.diagnostics->error(entry.key_place,
-                             fmt::format("unknown key {} in {}", in_quotes(entry.key), named(description)), remedy);
-  return false;
 }
 
 bool read_missing(const Node& node, const Field& field, const Description& description, const Reading& reading) {
@@ -56,6 +50,16 @@ bool run_checks(const Node& node, const Description& description, const void* ob
 
 }  // namespace
 
+void report_unknown(const Node::Entry& entry, const Description& description, Diagnostics& diagnostics,
+                    const std::vector<std::string>& more) {
+  std::vector<std::string> keys = description.keys();
+  keys.insert(keys.end(), more.begin(), more.end());
+  const std::string remedy = entry.key == "<<" ? "merge keys are not supported, write the keys out"
+                                               : suggestion(entry.key, keys, "known keys");
+  diagnostics.error(entry.key_place, fmt::format("unknown key {} in {}", in_quotes(entry.key), named(description)),
+                    remedy);
+}
+
 const Node* descend(const Node& root, std::initializer_list<std::string_view> keys, Reading& reading) {
   const Node* node = &root;
   reading.enter(root);
@@ -88,7 +92,8 @@ bool read_spec(const Node& node, const Description& description, void* object, c
     } else if (node.top && entry.key == "sources") {
       if (!check_sources(entry, reading)) good = false;
     } else {
-      good = reject_unknown(entry, description, reading);
+      report_unknown(entry, description, *reading.diagnostics);
+      good = false;
     }
   }
   for (const Field& field : description.fields) {

@@ -55,9 +55,9 @@ struct PhaseShape {
   // time.
   bool pipelined = true;
   Time held{};  // pipelined only: how long loaded bytes keep their buffer before it is requested again
-  // Phase::panel: the longest difference in waiting time between workgroups that share what they load, and the shape of
-  // the work of one that is further apart, which loads the shared bytes for itself.
-  Time in_step{};
+  // Phase::panel: how long the caches keep a line, and the shape of work whose shared bytes they have lost, so that the
+  // workgroup loads them for itself. A workgroup that is a time t behind another does t / residence of its work so.
+  Time residence{};
   std::uint16_t out_of_step = 0;
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
   // Not pipelined only, per unit of work: loads that must return, one after the other, before the rows can be requested
@@ -88,7 +88,7 @@ struct Phase {
   bool proxied = false;     // put: posted by a host thread; to a peer that stores reach, a DMA copy after `duration`
   std::uint16_t shape = 0;  // work: index in kernel.shapes
   // work: workgroups of the same panel load the same bytes one behind the other, and the cache holds them for a while
-  // (PhaseShape::in_step).
+  // (PhaseShape::residence).
   std::uint32_t panel = no_panel;
   Rank peer = 0;
   double amount = 0;

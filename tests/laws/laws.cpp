@@ -136,7 +136,7 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   const Outcome after = simulate(better, 2 * cost.most_spans);
   if (!after.ran()) return not_run(one, after, better);
   // With a second wave, the order in which workgroups end determines where and when the next ones run.
-  const bool ordered = of_places(changed->name) || !moves_bytes(one.op);
+  const bool ordered = of_places(changed->name) || !moves_bytes(one.op) || one.work.is("schedule", "gemm");
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
   const bool meets = moves_bytes(one.op) || of_places(changed->name);
@@ -302,7 +302,9 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   // All shares of an all-to-all have the same whole number of bytes.
   const double whole = one.op == "all_to_all" ? (outcome.ranks - 1) * std::ceil(one.work.size / outcome.ranks) : needed;
   const bool exact = !one.work.is("engine", "cu");
-  for (std::size_t rank = one.op == "broadcast" ? 1 : 0; rank < outcome.received.size(); ++rank) {
+  const std::size_t root = one.work.is("root", "1") ? 1 : 0;
+  for (std::size_t rank = 0; rank < outcome.received.size(); ++rank) {
+    if (one.op == "broadcast" && rank == root) continue;
     const double got = outcome.received[rank] - outcome.handed_on[rank];
     if (one.op == "reduce_scatter") break;  // shares are whole elements, and sums are forwarded to the next rank
     if (got < needed * (1 - 1e-9) - 1 || (exact && !equal(got, needed) && !equal(got, whole)))

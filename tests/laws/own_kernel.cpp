@@ -143,6 +143,8 @@ void draw_own_kernel(Case& one, Random& random, Draw how) {
           {"threads", random.of<const char*>({"64", "256", workgroups > 48 ? "512" : "1024"})}};
   if (random.one_in(3)) keys.push_back({"in_flight", random.of<const char*>({"4 KiB", "64 KiB"})});
   if (random.one_in(3)) keys.push_back({"lds", "16 KiB"});
+  if (random.one_in(3)) keys.push_back({"registers_per_thread", random.of<const char*>({"32", "64"})});
+  if (how == Draw::loose && random.one_in(4)) keys.push_back({"cluster", "2"});
   keys.push_back({"flags", writer.flags()});
   keys.push_back({"steps", "[" + steps + "]"});
 }

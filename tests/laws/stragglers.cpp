@@ -48,7 +48,7 @@ Verdict judged(const Case& one, const char* kind, const std::string& what, const
   }
   const double beyond = after.ps() - before.ps() - most_later;
   if (beyond <= small) return {};
-  if (beyond <= before.ps() * most_met(one)) return {Found::reordered};
+  if (beyond <= before.ps() * most_met(one) + resolution(one, before)) return {Found::reordered};
   return broken("later by more than the delay");
 }
 

@@ -77,10 +77,15 @@ void draw_collective(Case& one, Random& random, Draw how) {
   if (engine == "dma" && random.one_in(2)) add("streams", random.of<const char*>({"1", "per_peer"}));
   if (random.one_in(4)) add("own_share", random.of<const char*>({"copied", "left"}));
   if (reduces && random.one_in(2)) add("dtype", random.of<const char*>({"fp32", "fp16", "bf16"}));
-  if (one.op == "broadcast" && how == Draw::loose && random.one_in(2))
-    add("root", random.of<const char*>({"1", "3", "77"}));
-  if (one.op == "send_recv" && how == Draw::loose && random.one_in(2))
-    add("peer_offset", random.of<const char*>({"1", "2", "7", "8"}));
+  if (one.op == "broadcast" && random.one_in(2))
+    add("root", how == Draw::loose ? random.of<const char*>({"1", "3", "77"}) : "1");
+  if (one.op == "send_recv" && random.one_in(2)) {
+    const bool many = one.nodes * one.gpus > 2;
+    add("peer_offset", how == Draw::loose ? random.of<const char*>({"1", "2", "7", "8"}) : many ? "2" : "1");
+    if (how == Draw::loose) add("wrap_around", random.of<const char*>({"true", "false"}));
+  }
+  if (how == Draw::loose && random.one_in(4))
+    add("library", random.of<const char*>({"../libraries/nccl.yaml", "../libraries/rccl.yaml"}));
 }
 
 void draw_gemm(Case& one, Random& random, Draw how) {
@@ -96,7 +101,9 @@ void draw_gemm(Case& one, Random& random, Draw how) {
         {"tile", random.of<const char*>({"{m: 128, n: 128, k: 32, stages: 3}", "{m: 64, n: 64, k: 32, stages: 2}"})});
     one.work.keys.push_back({"split_k", "1"});
     one.work.keys.push_back({"cluster", "{m: 1, n: 1}"});
-    one.work.keys.push_back({"schedule", "one_tile"});
+    const bool alone = one.op == "gemm";
+    one.work.keys.push_back(
+        {"schedule", alone ? "one_tile" : random.of<const char*>({"one_tile", "persistent", "persistent_stride"})});
   } else if (random.one_in(2)) {
     if (random.one_in(2)) one.work.keys.push_back({"split_k", random.of<const char*>({"1", "2", "7"})});
     if (random.one_in(2))
@@ -104,6 +111,11 @@ void draw_gemm(Case& one, Random& random, Draw how) {
           {"schedule", random.of<const char*>({"one_tile", "persistent", "persistent_stride", "stream_k"})});
     if (random.one_in(3)) one.work.keys.push_back({"cus", random.of<const char*>({"1", "7", "64", "400"})});
   }
+  if (random.one_in(3)) one.work.keys.push_back({"digits", random.of<const char*>({"0", "0.5"})});
+}
+
+bool of_codec(const std::string& op) {
+  return op == "compress" || op == "decompress" || op == "decompress_reduce_compress";
 }
 
 bool of_tensor_parallelism(const std::string& op) { return op == "gemm_reduce_scatter" || op == "all_gather_gemm"; }
@@ -114,13 +126,35 @@ void draw_tensor_parallel(Case& one, Random& random, Draw how) {
   for (Key& key : one.work.keys) key.name = "gemm." + key.name;
   const bool scatters = one.op == "gemm_reduce_scatter";
   const auto add = [&one](const char* key, const std::string& text) { one.work.keys.push_back({key, text}); };
-  add("schedule", random.of<const char*>({"fused", "fused", "fused", "split", "gemm"}));
-  add("mover", scatters ? random.of<const char*>({"store", "store", "add", "pull"})
-                        : random.of<const char*>({"copy_engine", "copy_engine", "push", "pull"}));
+  // In strict cases the library may not choose how it communicates.
+  const bool any = how == Draw::loose, engines = !scatters && one.nodes == 1 && wired(one.system);
+  const char* const parts = any || engines ? random.of<const char*>({"bulk_synchronous", "communication"}) : "gemm";
+  const std::string schedule = random.of<const char*>({"fused", "fused", "fused", "fused", "split", "gemm", parts});
+  add("schedule", schedule);
+  if (schedule == "bulk_synchronous" || schedule == "communication")
+    add("engine", any ? random.of<const char*>({"cu", "dma"}) : "dma");
+  if (any && random.one_in(4)) add("channels", random.of<const char*>({"1", "8", "1024"}));
+  if (any && random.one_in(4)) add("library", "../libraries/nccl.yaml");
+  const std::string mover = scatters ? random.of<const char*>({"store", "store", "add", "pull"})
+                                     : random.of<const char*>({"copy_engine", "copy_engine", "push", "pull"});
+  add("mover", mover);
   add("order", random.of<const char*>({"own_first", "own_last", "in_order"}));
-  if (random.one_in(2)) add("store_beside", random.of<const char*>({"true", "false"}));
-  if (!scatters) add("chunks", random.of<const char*>({"1", "2", "3", "8"}));
-  if (!scatters) add("communication_cus", random.of<const char*>({"1", "4", "16"}));
+  const std::string beside = random.of<const char*>({"", "true", "true", "false"});
+  if (!beside.empty()) add("store_beside", beside);
+  if (scatters) {
+    if (any || (schedule == "fused" && beside == "true"))
+      if (random.one_in(2)) add("store_buffer", random.of<const char*>({"1 KiB", "8 KiB", "32 KiB"}));
+    if (random.one_in(3)) add("sum_workgroups", random.of<const char*>({"1", "16", "1000"}));
+    if (random.one_in(2)) add("fetch", random.of<const char*>({"by_source", "by_tile"}));
+    return;
+  }
+  add("chunks", random.of<const char*>({"1", "2", "3", "4", "8"}));
+  add("communication_cus", random.of<const char*>({"1", "4", "16"}));
+  if (random.one_in(3)) add("copy_streams", random.of<const char*>({"2", "8"}));
+  if (how == Draw::loose || !random.one_in(2)) return;
+  // Many rows of tiles in each block, whose workgroups wait for different chunks and need the same columns of B.
+  for (Key& key : one.work.keys)
+    if (key.name == "gemm.m") key.text = std::to_string(one.nodes * one.gpus * random.of({256, 512, 768, 1024}));
 }
 
 // The library chooses the kernels of its products, so another size may have other kernels.
@@ -133,6 +167,10 @@ void draw_transformer(Case& one, Random& random) {
   add("rows", random.of<const char*>({"copy_engine", "copy_engine", "push", "pull"}));
   add("tiles", random.of<const char*>({"store", "add", "pull"}));
   if (random.one_in(2)) add("chunks", random.of<const char*>({"2", "3"}));
+  if (random.one_in(3)) add("layers", "2");
+  if (random.one_in(3)) add("store_beside", random.of<const char*>({"true", "false"}));
+  if (random.one_in(3)) add("attention_efficiency", "0.5");
+  if (random.one_in(3)) add("library", "../libraries/nccl.yaml");
 }
 
 // As for a transformer, the size is the length of the sequences.
@@ -153,14 +191,12 @@ void draw_data_parallel(Case& one, Random& random) {
   add("optimiser", sharded ? "sharded" : "plain");
   add("bucket", random.of<const char*>({"200 KiB", "1 MiB", "25 MiB"}));
   add("overlap", random.of<const char*>({"true", "true", "false"}));
+  add("priority", random.of<const char*>({"normal", "high"}));
+  if (random.one_in(3)) add("attention_efficiency", "0.5");
   add("gradients", fmt::format("{{{}{}}}", by, how));
   if (sharded)
     add("parameters", fmt::format("{{{}{}, collective: {}}}", by, how,
                                   random.of<const char*>({"all_gather", "all_gather", "broadcast"})));
-}
-
-bool of_codec(const std::string& op) {
-  return op == "compress" || op == "decompress" || op == "decompress_reduce_compress";
 }
 
 // A codec as "ratio operations clocks", and "engine" where it decompresses on the GPU's engine. The key's time is that
@@ -172,6 +208,9 @@ void draw_codec(Case& one, Random& random) {
     one.work.size = std::min(one.work.size, 4e6);  // the most that it takes
   }
   one.work.keys.push_back({"codec", codec, random.of({0., 1'000'000., 20'000'000.})});
+  constexpr double most_chunks = 5;
+  if (of_codec(one.op) && one.work.size >= most_chunks && random.one_in(3))
+    one.work.keys.push_back({"chunks", random.of<const char*>({"2", "5"})});
 }
 
 void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
@@ -186,7 +225,7 @@ void draw_chunked_broadcast(Case& one, Random& random, Draw how) {
   if (how == Draw::strict || random.one_in(2)) add("chunks", random.of<const char*>({"1", "3", "8", "16"}));
   if (random.one_in(3)) add("streams", random.of<const char*>({"2", "4"}));
   if (algorithm == "chain" && compression == "root" && random.one_in(2)) add("between_nodes", "true");
-  if (how == Draw::loose && random.one_in(3)) add("root", random.of<const char*>({"1", "5", "77"}));
+  if (random.one_in(3)) add("root", how == Draw::loose ? random.of<const char*>({"1", "5", "77"}) : "1");
 }
 
 bool of_chunked_ring(const std::string& op) {
@@ -225,6 +264,7 @@ void draw_stream(Case& one, Random& random) {
   }
   if (random.one_in(2)) one.work.keys.push_back({"schedule", "grid_stride"});
   if (random.one_in(3)) one.work.keys.push_back({"block", random.of<const char*>({"4 KiB", "16 KiB", "100 kB"})});
+  if (random.one_in(3)) one.work.keys.push_back({"in_flight", random.of<const char*>({"4 KiB", "32 KiB"})});
 }
 
 void draw_embedding(Case& one, Random& random, Draw how) {
@@ -246,6 +286,12 @@ void draw_embedding(Case& one, Random& random, Draw how) {
   keys.push_back({"order", random.of<const char*>({"slices_in_turn", "peer_by_peer", "by_destination", "by_table"})});
   keys.push_back({"library", "../libraries/nccl.yaml"});
   keys.push_back({"fence", "", random.of({0., 700'000., 1'000'000.})});
+  if (random.one_in(3)) keys.push_back({"dtype", random.of<const char*>({"fp16", "bf16"})});
+  if (random.one_in(3)) keys.push_back({"index_bytes", "4 B"});
+  if (random.one_in(3)) keys.push_back({"zipf_exponent", random.of<const char*>({"0.6", "1.2"})});
+  if (random.one_in(3)) keys.push_back({"threads", random.of<const char*>({"64", "512"})});
+  if (random.one_in(3)) keys.push_back({"registers_per_thread", random.of<const char*>({"16", "64"})});
+  if (random.one_in(3)) keys.push_back({"fused_registers_per_thread", random.of<const char*>({"32", "96"})});
   if (random.one_in(2)) keys.push_back({"start_up", "", 2'000'000});
   if (random.one_in(2)) keys.push_back({"task_overhead", "", 300'000});
   if (how == Draw::strict && number_of(one.system, "system.node.gpus", 1) > 1 && one.nodes == 1 && random.one_in(4))
@@ -259,6 +305,8 @@ void draw_msccl(Case& one, Random& random) {
   std::string keys = random.one_in(2) ? "protocol: ll" : "";
   if (random.one_in(2)) keys += fmt::format("{}instances: {}", keys.empty() ? "" : ", ", random.of({2, 3, 4}));
   one.work.keys = {{"program", fmt::format("{{{}: {{{}}}}}", random.of(names), keys)}};
+  if (random.one_in(3)) one.work.keys.push_back({"dtype", random.of<const char*>({"fp16", "bf16"})});
+  if (random.one_in(4)) one.work.keys.push_back({"in_place", random.of<const char*>({"true", "false"})});
 }
 
 void draw_plan(Case& one, Random& random) {
@@ -269,6 +317,18 @@ void draw_plan(Case& one, Random& random) {
                                                           "../algorithms/2gpu_all_gather_put.plan.json"})
                                 : "../algorithms/8gpu_all_reduce_packets.plan.json"},
                    {"library", "../libraries/mscclpp.yaml"}};
+  if (random.one_in(3)) one.work.keys.push_back({"dtype", random.of<const char*>({"fp16", "bf16"})});
+}
+
+void draw_trace(Case& one, Random& random, Draw how) {
+  auto& keys = one.work.keys;
+  keys = {{"file", "../../tests/data/tiny_trace.csv"}, {"row", "512 B"}};
+  // Recorded times are those of one machine, so strict cases do not use them.
+  if (how == Draw::loose && random.one_in(3)) keys.push_back({"timing", "recorded"});
+  if (random.one_in(3)) keys.push_back({"unit", random.of<const char*>({"vector", "matrix"})});
+  if (random.one_in(3)) keys.push_back({"math_efficiency", "0.5"});
+  if (random.one_in(3)) keys.push_back({"cache_miss", random.of<const char*>({"0.001", "0.5"})});
+  if (random.one_in(3)) keys.push_back({"fence", "", random.of({0., 1'000'000.})});
 }
 
 // Largest size with many ranks; larger cases would be cut.
@@ -447,7 +507,7 @@ void draw(Case& one, Random& random, Draw how, std::int64_t most_ranks) {
   if (one.op == "msccl") draw_msccl(one, random);
   if (one.op == "mscclpp") draw_plan(one, random);
   if (one.op == "kernel") draw_own_kernel(one, random, how);
-  if (one.op == "wg_trace") one.work.keys = {{"file", "../../tests/data/tiny_trace.csv"}, {"row", "512 B"}};
+  if (one.op == "wg_trace") draw_trace(one, random, how);
 }
 
 double number_of(const std::string& system, const std::string& path, double absent) {

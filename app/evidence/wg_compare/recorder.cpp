@@ -13,7 +13,8 @@ void Recorder::workgroup(const program::WorkgroupSpan& span) {
   Record& record = kernel.record;
   record.workgroups_per_rank = std::max(record.workgroups_per_rank, span.workgroup + 1);
   if (!span.work) {
-    kernel.open.erase({span.rank, span.workgroup});
+    const auto open = kernel.open.find({span.rank, span.workgroup});
+    if (open != kernel.open.end()) open->second.over = true;
     return;
   }
   if (!span.posted) work(kernel, span);
@@ -25,14 +26,14 @@ void Recorder::workgroup(const program::WorkgroupSpan& span) {
 
 void Recorder::work(Kernel& kernel, const program::WorkgroupSpan& span) {
   std::vector<Task>& tasks = kernel.record.tasks;
-  const OpenTask begun{tasks.size(), span.phase, span.peer, span.loads};
+  const OpenTask begun{tasks.size(), span.phase, span.peer, span.loads, false};
   const auto [at, fresh] = kernel.open.try_emplace({span.rank, span.workgroup}, begun);
   OpenTask& open = at->second;
-  if (!fresh && open.first_phase != span.phase && open.peer == span.peer) {
+  if (!fresh && !open.over && open.first_phase != span.phase && open.peer == span.peer) {
     tasks[open.task].end = span.end;
     return;
   }
-  if (!fresh && open.loads && !span.loads) return;  // the same task stores to another peer
+  if (!fresh && open.loads && !span.loads) return;  // stores of this task that go elsewhere, or follow a fence
   open = begun;
   tasks.push_back({span.rank, span.workgroup, span.cu, span.begin, span.end});
 }

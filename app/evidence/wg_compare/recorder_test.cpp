@@ -78,7 +78,19 @@ TEST(Recorder, FindsTheTasks) {
   ASSERT_EQ(both.size(), 2u);
   EXPECT_GT(both[0], alone[0]);
   EXPECT_EQ(tasks_of({work(1e6, 1, 1), work(1e6, 0, 0)}).size(), 2u);
-  EXPECT_EQ(tasks_of({work(1e6, 1, 0), replay::fence(Time::from_us(1)), work(1e6, 1, 1)}).size(), 2u);
+  EXPECT_EQ(tasks_of({work(1e6, 1, 0), replay::fence(Time::from_us(1)), work(1e6, 1, 0)}).size(), 2u);
+}
+
+// A fused GEMM that stores beside its next main loop: main loop, fence and flags of the tile before, the part of the
+// store that does not fit the buffer, the posted rest.
+TEST(Recorder, StoresBehindAFenceAreNoTask) {
+  const Steps tile{work(1e6, 0, 0), replay::fence(Time::from_us(1)), work(1e6, 1, 1), posted(5e5, 1)};
+  Steps two = tile;
+  two.insert(two.end(), tile.begin(), tile.end());
+  const auto record = recorded([&](Rank rank, std::int64_t) { return rank == 0 ? two : Steps{}; }).record("k");
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->tasks.size(), 2u);
+  EXPECT_EQ(record->stores.size(), 4u);
 }
 
 // A phase that only stores belongs to the preceding task if it stores to the same peer; otherwise it belongs to no

@@ -65,15 +65,17 @@ std::string Replay::deadlock_report() const {
   };
   std::size_t blocked = 0;
   for (Rank rank = 0; rank < machine_.ranks(); ++rank) {
-    // Grids that wait for CUs held by workgroups of running kernels.
-    for (const part::Dispatcher::Head& head : gpus_[gpu_with_slots(rank, 0)]->dispatcher->waiting()) {
-      const KernelRun& run = runs_[head.grid];
-      for (const KernelRun& holder : runs_) {
-        if (holder.rank != rank || holder.started == holder.finished) continue;
-        const core::WaitGraph::Node from = graph.node(party(rank, run.queue, run.kernel->name));
-        const core::WaitGraph::Node to = graph.node(party(rank, holder.queue, holder.kernel->name));
-        if (from == to && !waits_for_itself(from)) continue;
-        graph.edge(from, to, fmt::format("{} workgroups wait for a CU slot", head.waiting));
+    // Grids that wait for CUs held by workgroups of running kernels. Each copy of the slots has a dispatcher.
+    for (std::size_t slots = rank; slots < gpus_.size(); slots += machine_.ranks()) {
+      for (const part::Dispatcher::Head& head : gpus_[slots]->dispatcher->waiting()) {
+        const KernelRun& run = runs_[head.grid];
+        for (const KernelRun& holder : runs_) {
+          if (gpu_with_slots(holder.rank, holder.queue) != slots || holder.started == holder.finished) continue;
+          const core::WaitGraph::Node from = graph.node(party(rank, run.queue, run.kernel->name));
+          const core::WaitGraph::Node to = graph.node(party(rank, holder.queue, holder.kernel->name));
+          if (from == to && !waits_for_itself(from)) continue;
+          graph.edge(from, to, fmt::format("{} workgroups wait for a CU slot", head.waiting));
+        }
       }
     }
     // Operations that wait for the current operation of their queue.

@@ -139,5 +139,23 @@ TEST(Deadlock, AFlagRaisedInAQueueThatRunsLater) {
                         "'first' operation 'hold'"));
 }
 
+// Where each queue has CU slots of its own, each has a dispatcher.
+TEST(Deadlock, EveryDispatcherIsAsked) {
+  Program program(1);
+  const program::FlagBlock flags = program.add_flags({"barrier", 1, [](Rank rank, std::uint32_t) {
+                                                        return std::pair{rank, std::string("grid")};
+                                                      }});
+  program.queues = {queue("first", {kernel("short", 1, [](Rank, std::int64_t) { return Steps{}; })}),
+                    queue("second", {kernel("grid", 9, [=](Rank, std::int64_t) {
+                            return Steps{signal(0, flags.at(0, 0)), wait(flags.at(0, 0), 9)};
+                          })})};
+  core::RunLoop loop;
+  config::Problem error;
+  const auto machine = machine::Machine::build(example_system(1), loop, error, {2, {"slots"}});
+  ASSERT_TRUE(machine) << error.str();
+  EXPECT_THAT(Replay(*machine, program).run().deadlock,
+              HasSubstr("rank 0 queue 'second' operation 'grid': 1 workgroups wait for a CU slot"));
+}
+
 }  // namespace
 }  // namespace moire::replay

@@ -99,8 +99,12 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time reached;  // when the kernel reached the dispatcher
     std::int64_t started = 0;
     std::int64_t finished = 0;
-    std::int64_t refilling = 0;             // slots that are not yet free again
-    std::vector<Time> panels{};             // how long the workgroup that began a panel last had waited; max(): none
+    std::int64_t refilling = 0;  // slots that are not yet free again
+    // Of the workgroup that began a panel last: when it did (max(): none has), and how long it had waited until then.
+    struct Panel {
+      Time began = Time::max(), waited;
+    };
+    std::vector<Panel> panels{};
     program::PhaseTotal* totals = nullptr;  // where the time of its workgroups' phases is counted
   };
   // State of one strand of a resident workgroup; most workgroups have only one strand.
@@ -119,7 +123,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     program::Rank peer = 0;  // of a work phase
     double peer_bytes = 0;
     Time since;
-    Time waited{};  // for flags, until now
+    Time waited{};     // for flags, until now
+    double alone = 0;  // the rest of its work phase, whose shared bytes it has to load for itself
     program::FlagRef flag = program::no_flag;
     std::uint32_t posted = 0;  // number of its posted phases that are not done
     std::int64_t target = 0;
@@ -233,7 +238,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void request_turn(std::uint32_t gpu);
   void go_on(std::uint32_t workgroup);
   void go_ahead(std::uint32_t workgroup, Time at);
-  std::uint16_t shape_of(const Workgroup& wg, const program::Phase& phase);
+  double lost_share(const Workgroup& wg, const program::Phase& phase);
   void begin_phase(Workgroup& workgroup, program::Phase::Kind kind, Time at);
   static void begin_delay(Workgroup& workgroup, const program::Phase& phase);
   static void begin_wait(Workgroup& workgroup, const program::Phase& phase);

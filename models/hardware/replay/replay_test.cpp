@@ -287,8 +287,8 @@ Time end_of(Steps steps) {
   return result.rank_end[0];
 }
 
-// Workgroups that share what they load, 1 us apart at most: those behind a flag of 30 us find nothing of what the one
-// before them has loaded, but what they load themselves.
+// Workgroups that share what they load. Caches keep a line for 40 us, so a workgroup behind a flag of 30 us finds a
+// quarter of what the one before it has used, and the next one, which begins with it, finds everything.
 TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
   Program program(1);
   const program::FlagBlock flags = program.add_flags({"go", 1, [](Rank, std::uint32_t) {
@@ -305,15 +305,23 @@ TEST(Replay, AWorkgroupOutOfStepLoadsForItself) {
     return Steps{wait(flags.at(0, 0)), load(1), load(2)};
   });
   shared.shapes.push_back({.name = "read alone", .read = 3, .in_flight = {40e3}});
-  shared.shapes[0].in_step = us(1);
   shared.shapes[0].out_of_step = 2;
-  program.queues = {queue("main", {shared})};
-  const Result result = run(with_host(), program);
-  EXPECT_EQ(result.operations[0].phases[0].count, 5);
-  EXPECT_EQ(result.operations[0].phases[2].count, 1);
-  shared.shapes[0].in_step = us(31);
-  program.queues = {queue("main", {shared})};
-  EXPECT_EQ(run(with_host(), program).operations[0].phases[2].count, 0);
+  const auto alone_with = [&](Time residence) {
+    shared.shapes[0].residence = residence;
+    program.queues = {queue("main", {shared})};
+    return run(with_host(), program).operations[0].phases;
+  };
+  // Three units to read instead of one, and 40 kB take 400 ns. The flag is seen 200 ns (a hit of the L2) after it
+  // rises.
+  const double lost = 30.2 / 40;
+  const auto phases = alone_with(us(40));
+  EXPECT_EQ(phases[0].count, 6);
+  EXPECT_EQ(phases[2].count, 1);
+  EXPECT_NEAR(phases[2].total.us(), 3 * 0.4 * lost, 1e-3);
+  EXPECT_NEAR(phases[0].total.us(), 0.4 * (6 - lost), 1e-3);
+  const auto nothing_kept = alone_with(us(20));
+  EXPECT_EQ(nothing_kept[0].count, 6);
+  EXPECT_NEAR(nothing_kept[2].total.us(), 3 * 0.4, 1e-3);
 }
 
 TEST(Replay, PostedStoresGoOnBesideTheWorkgroup) {

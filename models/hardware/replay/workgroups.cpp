@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "models/hardware/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
@@ -133,7 +134,12 @@ void Replay::go_on(std::uint32_t id) {
     Workgroup& wg = workgroups_[id];
     const KernelRun& run = runs_[wg.run];
     Phase phase;
-    if (!next_phase(wg, phase)) {
+    if (wg.alone > 0) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = run.kernel->shapes[wg.shape].out_of_step;
+      phase.peer = wg.peer;
+      phase.amount = std::exchange(wg.alone, 0);
+    } else if (!next_phase(wg, phase)) {
       if (wg.posted == 0) return retire(id);
       // A workgroup ends only after everything that it has posted.
       wg.doing = Phase::Kind::fence;
@@ -158,8 +164,12 @@ void Replay::go_on(std::uint32_t id) {
           post(id, phase);
           break;
         }
-        wg.shape = shape_of(wg, phase);
+        wg.shape = phase.shape;
         wg.peer = phase.peer;
+        if (phase.panel != program::no_panel) {
+          wg.alone = phase.amount * lost_share(wg, phase);
+          phase.amount -= wg.alone;
+        }
         wg.peer_bytes = phase.amount * run.kernel->shapes[wg.shape].peer_write;
         result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + Bytes{wg.peer_bytes};
         visit(run, wg.shape, phase.peer, true);
@@ -193,16 +203,21 @@ void Replay::go_on(std::uint32_t id) {
   }
 }
 
-// Of a phase of work: another one if the workgroup is out of step with the one that began the same panel last.
-std::uint16_t Replay::shape_of(const Workgroup& wg, const Phase& phase) {
-  if (phase.panel == program::no_panel) return phase.shape;
+// Share of a panel's lines that the caches have lost since the workgroup before used them. Caches evict lines in the
+// order in which they were loaded. What they hold was loaded evenly over the last `residence`, so within a time t they
+// lose the share t / residence of it.
+double Replay::lost_share(const Workgroup& wg, const Phase& phase) {
   KernelRun& run = runs_[wg.run];
-  if (run.panels.size() <= phase.panel) run.panels.resize(phase.panel + 1, Time::max());
-  Time& last = run.panels[phase.panel];
-  const program::PhaseShape& shape = run.kernel->shapes[phase.shape];
-  const bool apart = last != Time::max() && std::max(last, wg.waited) - std::min(last, wg.waited) > shape.in_step;
-  last = wg.waited;
-  return apart ? shape.out_of_step : phase.shape;
+  if (run.panels.size() <= phase.panel) run.panels.resize(phase.panel + 1);
+  const KernelRun::Panel now{machine_.loop().now(), wg.waited};
+  const KernelRun::Panel last = std::exchange(run.panels[phase.panel], now);
+  if (last.began == Time::max()) return 0;
+  // Only waiting puts them apart: the shape's own loads include those of a panel whose tiles follow in later waves.
+  const Time apart =
+      std::min(now.began - last.began, std::max(last.waited, now.waited) - std::min(last.waited, now.waited));
+  if (apart.ps == 0) return 0;
+  constexpr double most = 1 - 1e-12;  // so that every tile has some work of this shape, with which it begins
+  return std::min(most, apart.seconds() / run.kernel->shapes[phase.shape].residence.seconds());
 }
 
 void Replay::begin_phase(Workgroup& wg, Phase::Kind kind, Time at) {

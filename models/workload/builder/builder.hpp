@@ -34,6 +34,12 @@ struct Exchange {
   std::vector<std::pair<std::string, double>> stated{};
 };
 
+// Candidates of a choice that a run would simulate: their number, and their steps of workgroups together.
+struct Untried {
+  std::size_t candidates = 0;
+  double steps = 0;
+};
+
 struct Builder {
   const libraries::EquippedSystem& system;
   program::Program& program;
@@ -42,9 +48,9 @@ struct Builder {
   program::WgTraceFiles* traces = nullptr;          // parsed traces, shared by all programs that replay them
   std::vector<RecordedKernel>* recorded = nullptr;  // replayed kernels; null if not wanted
   std::vector<std::string>* notes = nullptr;        // what operators decided and why, for reports; null if not wanted
-  // Set if the program is only checked: an operator that would simulate candidates to choose one adds their number here
-  // and takes any of them. Null: it simulates.
-  std::size_t* untried = nullptr;
+  // Set if the program is only checked: an operator that would simulate candidates to choose one adds them here and
+  // takes any of them. Null: it simulates.
+  Untried* untried = nullptr;
 
   program::Rank ranks() const { return program.ranks(); }
   const machine::GpuSpec& gpu() const { return system.node.gpu; }

@@ -14,6 +14,7 @@
 #include "models/workload/collective/timing.hpp"
 #include "sim/config/suggest.hpp"
 #include "sim/core/failure.hpp"
+#include "sim/program/work.hpp"
 
 namespace moire::collective {
 
@@ -167,7 +168,9 @@ Choice decide(const builder::Builder& build, const Collective& c, const LibraryS
   std::erase_if(all, [&](const Choice& choice) { return !can_run(choice, build.system, c); });
   if (all.empty()) return usual;  // the run reports what keeps it from running
   if (build.untried != nullptr) {
-    *build.untried += all.size();
+    build.untried->candidates += all.size();
+    for (const Choice& choice : all)
+      build.untried->steps += program::work_of(alone(build.system, with(c, choice))).steps;
     return all.front();
   }
   Time time;

@@ -11,6 +11,7 @@
 #include "models/workload/collective/selection.hpp"
 #include "models/workload/collective/timing.hpp"
 #include "sim/config/config.hpp"
+#include "sim/program/work.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::collective {
@@ -133,13 +134,22 @@ TEST(Machine, ACheckLeavesTheBestOpen) {
   const EquippedSystem rail = read("128x8xh100_rail.yaml", 4);
   program::Program program(static_cast<program::Rank>(rail.ranks()));
   program.queues.resize(1);
-  std::size_t untried = 0;
+  builder::Untried untried;
   builder::Builder build{rail, program, program.queues[0]};
   build.untried = &untried;
   append(build, {.kind = Kind::all_reduce, .bytes = Bytes{1073741824}, .method = {.algorithm = Algorithm::best}}, "x");
-  EXPECT_EQ(untried, candidates(*rail.software.library->channels, rail,
-                                {Kind::all_reduce, 1073741824, Algorithm::best, Protocol::automatic})
-                         .size());
+  const std::vector<Choice> all = candidates(*rail.software.library->channels, rail,
+                                             {Kind::all_reduce, 1073741824, Algorithm::best, Protocol::automatic});
+  EXPECT_EQ(untried.candidates, all.size());
+  double steps = 0;
+  for (const Choice& choice : all)
+    steps += program::work_of(alone(rail, {.kind = Kind::all_reduce,
+                                           .bytes = Bytes{1073741824},
+                                           .method = {.algorithm = choice.algorithm,
+                                                      .protocol = choice.protocol,
+                                                      .channels = choice.channels}}))
+                 .steps;
+  EXPECT_EQ(untried.steps, steps);
   EXPECT_EQ(program.queues[0].operations.size(), 1);
 }
 

@@ -8,6 +8,7 @@
 #include "models/workload/operators/program_spec.hpp"
 #include "models/workload/operators/registry.hpp"
 #include "sim/config/suggest.hpp"
+#include "sim/config/unknown_key.hpp"
 #include "sim/core/failure.hpp"
 
 namespace moire::operators {
@@ -20,16 +21,25 @@ std::vector<std::string> names() {
   return known;
 }
 
-// Removes the keys that every operation may have (MembersSpec) from the operator's mapping and returns them.
-config::Node take_members(config::Node& mapping) {
+// Removes the keys that every operation may have (MembersSpec) from the operator's mapping and returns them. Unknown
+// keys are reported here and removed, because only this function knows all keys that the mapping may have.
+config::Node take_members(config::Node& mapping, const builder::Operator& op, config::Diagnostics& diagnostics) {
   config::Node members = mapping;
   members.entries.clear();
   if (!mapping.is_map()) return members;
+  config::Catalogue catalogue;
+  op.describe(catalogue);
+  const config::Description& spec = *catalogue.find(op.name);
   const std::vector<std::string> keys = config::description<groups::MembersSpec>().keys();
   std::vector<config::Node::Entry> own;
   for (config::Node::Entry& entry : mapping.entries) {
     const bool of_all = std::find(keys.begin(), keys.end(), entry.key) != keys.end();
-    (of_all ? members.entries : own).push_back(std::move(entry));
+    if (!of_all && spec.find(entry.key) == nullptr && !(mapping.top && entry.key == "sources")) {
+      config::report_unknown(entry, spec, diagnostics, keys);
+      mapping.broken = true;
+    } else {
+      (of_all ? members.entries : own).push_back(std::move(entry));
+    }
   }
   mapping.entries = std::move(own);
   return members;
@@ -52,7 +62,7 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
   }
   build.path += "." + entry.key;
   config::Node mapping = entry.value;
-  const config::Node members = take_members(mapping);
+  const config::Node members = take_members(mapping, *op, diagnostics);
   const auto append = [&](builder::Builder& own) {
     try {
       if (!op->append(mapping, own, diagnostics)) return false;
@@ -176,7 +186,7 @@ std::vector<std::uint32_t> launch_order(const ProgramSpec& spec, const config::N
 }  // namespace
 
 BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
-                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics, std::size_t* untried) {
+                           program::WgTraceFiles& traces, config::Diagnostics& diagnostics, builder::Untried* untried) {
   const std::size_t before = diagnostics.size();
   const std::optional<ProgramSpec> spec = config::parse<ProgramSpec>(node, diagnostics, nullptr, "program");
   if (!spec) return {};

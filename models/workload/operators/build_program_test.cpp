@@ -52,6 +52,14 @@ TEST(BuildProgram, QueuesAreListsOrMapsWithAPriority) {
   EXPECT_THAT(names, ElementsAre("fused_embedding", "fused_embedding#2", "fused_embedding#3"));
 }
 
+// Keys that every operation may have are known, too.
+TEST(BuildProgram, AnUnknownKeyNamesAllThatAreKnown) {
+  const auto error = [](const std::string& keys) { return build("queues: {main: [{" + keys + "}]}").errors; };
+  EXPECT_THAT(error("delay: {time: 1 us, grup: tp}"), HasSubstr("unknown key 'grup' in delay; did you mean 'group'?"));
+  EXPECT_THAT(error("delay: {time: 1 us, zzz: 1}"), HasSubstr("known keys: time, group, where\n"));
+  EXPECT_THAT(error("delay: {tim: 1 us}"), AllOf(HasSubstr("did you mean 'time'?"), HasSubstr("missing key 'time'")));
+}
+
 std::string errors_of(const std::string& yaml, const libraries::EquippedSystem& system = example_equipped(2)) {
   const Built built = build(yaml, system);
   EXPECT_EQ(built.program, nullptr);

@@ -28,6 +28,6 @@ struct BuiltProgram {
 // `traces` keeps parsed WG traces for all programs that are built with it. `untried`: see builder::Builder.
 BuiltProgram build_program(const config::Node& node, const libraries::EquippedSystem& system,
                            program::WgTraceFiles& traces, config::Diagnostics& diagnostics,
-                           std::size_t* untried = nullptr);
+                           builder::Untried* untried = nullptr);
 
 }  // namespace moire::operators

@@ -245,10 +245,10 @@ void append_fused(builder::Builder& build, const AllGatherGemmSpec& spec, const 
   kernel.shapes.resize(FusedBody::shapes);
   kernel.shapes[FusedBody::main_loop] = launch.gemm.main_loop;
   kernel.shapes[FusedBody::store] = launch.gemm.store;
-  // Workgroups that wait for different chunks stay out of step. If a workgroup lags further behind than the cache holds
-  // lines, it loads its column of B again.
+  // Workgroups that wait for different chunks are apart from then on. What the caches lose of a column of B until the
+  // next one needs it is loaded once more.
   program::PhaseShape& loop = kernel.shapes[FusedBody::main_loop];
-  loop.in_step = memory::residence(build.gpu().l2, build.gpu().memory_side_cache, build.gpu().hbm.bandwidth);
+  loop.residence = memory::residence(build.gpu().l2, build.gpu().memory_side_cache, build.gpu().hbm.bandwidth);
   loop.out_of_step = FusedBody::lone_main_loop;
   program::PhaseShape& lone = kernel.shapes[FusedBody::lone_main_loop];
   lone = launch.gemm.main_loop;

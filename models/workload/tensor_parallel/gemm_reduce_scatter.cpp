@@ -257,7 +257,6 @@ class SumBody final : public program::KernelBody {
   std::int64_t workgroups_;
 };
 
-constexpr std::int64_t sum_threads = 512;
 constexpr double bytes_per_load = 16;  // per thread
 
 // Demands per byte of the result.
@@ -271,7 +270,7 @@ program::PhaseShape sum_shape(const builder::Builder& build, const char* name, s
   shape.read_miss = 1 - memory::uniform_hit_ratio(build.gpu().l2, build.gpu().memory_side_cache, Bytes{parts});
   shape.write = 1;
   shape.pipelined = false;
-  shape.in_flight = Bytes{static_cast<double>(sum_threads) * bytes_per_load * shape.read};
+  shape.in_flight = Bytes{static_cast<double>(sum_resources.threads) * bytes_per_load * shape.read};
   return shape;
 }
 
@@ -339,7 +338,7 @@ void append_fused(builder::Builder& build, const GemmReduceScatterSpec& spec, co
 
   program::Kernel sum;
   sum.name = build.unique("sum");
-  sum.resources = {sum_threads, 32, Bytes{}, 1};
+  sum.resources = sum_resources;
   const double result = terms.bytes(terms.launch.order.blocks().rows(0), 0) /
                         static_cast<double>(terms.launch.width(0)) * static_cast<double>(spec.gemm.n);
   // With add, the parts of a node have already been added up.

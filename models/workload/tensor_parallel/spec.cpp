@@ -132,11 +132,51 @@ collective::Method method_of(const Spec& spec) {
   return method;
 }
 
+// Notes on keys that are written although the schedule does not use them.
+void note_unused(const builder::Builder& build, Schedule schedule, const config::Node& written) {
+  const bool in_parts = schedule == Schedule::split, in_turn = schedule == Schedule::bulk_synchronous;
+  const char* const name = in_parts ? "split" : in_turn ? "bulk_synchronous" : "fused";
+  const auto note = [&](std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      if (build.notes == nullptr || written.find(key) == nullptr) continue;
+      build.notes->push_back(fmt::format("{}.{}: no effect, because schedule is {}", build.path, key, name));
+    }
+  };
+  if (in_parts || in_turn)
+    note({"mover", "order", "store_beside", "store_buffer", "chunks", "copy_streams", "communication_cus",
+          "sum_workgroups", "fetch"});
+  if (in_parts || schedule == Schedule::fused) note({"engine", "channels", "library"});
+}
+
+// Workgroups that wait for sums of other nodes must not keep those that send sums from the CUs.
+std::optional<Problem> check_places(const builder::Builder& build, const GemmReduceScatterSpec& spec) {
+  const std::int64_t places = builder::resident_workgroups(build, sum_resources);
+  if (spec.schedule != Schedule::fused || one_node(build.system) || spec.sum_workgroups <= places) return std::nullopt;
+  return Problem{
+      fmt::format("sum_workgroups is {}, but between nodes all of them must be on the queue's {} CUs at once",
+                  spec.sum_workgroups, build.cus()),
+      fmt::format("{} at most", places)};
+}
+std::optional<Problem> check_places(const builder::Builder& /*build*/, const AllGatherGemmSpec& /*spec*/) {
+  return std::nullopt;
+}
+
 template <class Spec>
 builder::Operator operator_of(const char* name) {
-  return builder::make_operator<Spec>(
-      name, [](builder::Builder& build, const Spec& spec) { append(build, spec, ""); },
-      [](const Spec& spec, const libraries::EquippedSystem& system) { return check(spec, system); });
+  using Append = bool (*)(builder::Builder&, const Spec&, const config::Node&, config::Diagnostics&);
+  const Append appended = [](builder::Builder& build, const Spec& spec, const config::Node& node,
+                             config::Diagnostics& diagnostics) {
+    auto problem = check(spec, build.system, build.cus());
+    if (!problem) problem = check_places(build, spec);
+    if (problem) {
+      diagnostics.error(node.place, *problem);
+      return false;
+    }
+    note_unused(build, spec.schedule, node);
+    append(build, spec, "");
+    return true;
+  };
+  return builder::make_operator<Spec>(name, appended);
 }
 
 builder::Knob schedules() { return {"schedule", {"bulk_synchronous", "split", "fused"}, "bulk_synchronous", "", ""}; }
@@ -234,7 +274,8 @@ collective::Collective exchange_of(const AllGatherGemmSpec& spec, Rank ranks) {
   return all;
 }
 
-std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system) {
+std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system,
+                             std::int64_t /*cus*/) {
   if (spec.gemm.k < system.ranks())
     return Problem{fmt::format("k {} leaves ranks without a column of A", spec.gemm.k),
                    fmt::format("{} at least", system.ranks())};
@@ -254,14 +295,14 @@ std::optional<Problem> check(const GemmReduceScatterSpec& spec, const libraries:
   return check_common(spec, system, parts);
 }
 
-std::optional<Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system) {
+std::optional<Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system, std::int64_t cus) {
   if (spec.gemm.n < system.ranks())
     return Problem{fmt::format("n {} leaves ranks without a column of B", spec.gemm.n),
                    fmt::format("{} at least", system.ranks())};
-  if (spec.schedule == Schedule::fused && spec.mover != Mover::copy_engine &&
-      spec.communication_cus >= system.node.gpu.compute.total_cus())
-    return Problem{fmt::format("{} communicating workgroups leave no CU to compute", spec.communication_cus),
-                   fmt::format("{} at most", system.node.gpu.compute.total_cus() - 1)};
+  if (spec.schedule == Schedule::fused && spec.mover != Mover::copy_engine && spec.communication_cus >= cus)
+    return Problem{fmt::format("{} communicating workgroups leave none of the queue's {} CUs to compute",
+                               spec.communication_cus, cus),
+                   cus > 1 ? fmt::format("{} at most", cus - 1) : "use mover: copy_engine, or more CUs"};
   return check_common(spec, system, 0);
 }
 

@@ -58,9 +58,14 @@ struct AllGatherGemmSpec : TensorParallelSpec {
   static void describe(config::Describer<AllGatherGemmSpec>& d);
 };
 
-// Why the machine cannot run the operator, and what would be right; nothing if it can.
-std::optional<config::Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system);
-std::optional<config::Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system);
+// A workgroup of the kernel that adds the parts of tiles.
+inline constexpr program::WorkgroupResources sum_resources{.threads = 512, .registers_per_thread = 32};
+
+// Returns what does not fit the machine, and what would. `cus`: those that kernels of the queue may use.
+std::optional<config::Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system,
+                                     std::int64_t cus);
+std::optional<config::Problem> check(const AllGatherGemmSpec& spec, const libraries::EquippedSystem& system,
+                                     std::int64_t cus);
 // `name` is the prefix of the operations' names; it may be empty.
 void append(builder::Builder& build, const GemmReduceScatterSpec& spec, const std::string& name);
 void append(builder::Builder& build, const AllGatherGemmSpec& spec, const std::string& name);

@@ -17,7 +17,9 @@ using libraries::EquippedSystem;
 using libraries::example_equipped;
 using program::Phase;
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // --- The order of tiles
 
@@ -91,6 +93,7 @@ TEST(TileOrder, RanksBeginWithTheirOwnRowsOrTheNext) {
 struct Built {
   std::unique_ptr<program::Program> program;
   std::string errors;
+  std::vector<std::string> notes{};
 };
 
 Built build(const std::string& operation, const EquippedSystem& system, const std::string& queue_keys = "") {
@@ -99,7 +102,11 @@ Built build(const std::string& operation, const EquippedSystem& system, const st
   const auto root = config::load_text("t.yaml", text, {}, diagnostics);
   Built built;
   program::WgTraceFiles traces;
-  if (root) built.program = operators::build_program(*root, system, traces, diagnostics).program;
+  if (root) {
+    operators::BuiltProgram made = operators::build_program(*root, system, traces, diagnostics);
+    built.program = std::move(made.program);
+    built.notes = std::move(made.notes);
+  }
   built.errors = diagnostics.str();
   return built;
 }
@@ -240,7 +247,7 @@ TEST(AllGatherGemm, FewCusSuffice) {
       const EquippedSystem system = example_equipped(2, nodes);
       const std::string keys = fmt::format("mover: {}, communication_cus: 3, chunks: 4", mover);
       const Case one{512, 256, 256, nodes, 2};
-      const Built built = build(one.text("all_gather_gemm", keys), system, "cu_limit: 1,");
+      const Built built = build(one.text("all_gather_gemm", keys), system, "cu_limit: 4,");
       ASSERT_EQ(built.errors, "");
       EXPECT_EQ(replay::run(system, *built.program).deadlock, "") << mover << " on " << nodes << " nodes";
     }
@@ -261,6 +268,42 @@ TEST(TensorParallel, WhatDoesNotFitIsRefused) {
               HasSubstr("remove split_k"));
   EXPECT_THAT(refused("all_gather_gemm: {gemm: {m: 1000000, n: 1000000, k: 1000000}, schedule: fused}", two),
               HasSubstr("do not fit into the memory"));
+}
+
+TEST(TensorParallel, MoversLeaveACuOfTheQueue) {
+  const std::string gather =
+      "all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}, schedule: fused, mover: push, "
+      "communication_cus: 3}";
+  EXPECT_EQ(build(gather, example_equipped(2)).errors, "");
+  EXPECT_EQ(build(gather, example_equipped(2), "cu_limit: 4,").errors, "");
+  EXPECT_THAT(build(gather, example_equipped(2), "cu_limit: 3,").errors,
+              HasSubstr("3 communicating workgroups leave none of the queue's 3 CUs to compute; 2 at most"));
+}
+
+// Between nodes a workgroup that adds waits for sums that others of the same kernel send.
+TEST(TensorParallel, AllWorkgroupsThatAddArePlacedAtOnce) {
+  const auto sums = [](std::int64_t workgroups, Rank nodes) {
+    return build(fmt::format("gemm_reduce_scatter: {{gemm: {{m: 512, n: 512, k: 64}}, schedule: fused, "
+                             "sum_workgroups: {}}}",
+                             workgroups),
+                 example_equipped(2, nodes))
+        .errors;
+  };
+  EXPECT_EQ(sums(1000, 1), "");
+  EXPECT_EQ(sums(8, 2), "");
+  EXPECT_THAT(sums(1000, 2), HasSubstr("sum_workgroups is 1000, but between nodes all of them must be"));
+}
+
+TEST(TensorParallel, KeysThatTheScheduleDoesNotUseAreNoted) {
+  const auto notes = [](const std::string& keys) {
+    return build("all_gather_gemm: {gemm: {m: 64, n: 64, k: 64}, " + keys + "}", example_equipped(2)).notes;
+  };
+  EXPECT_THAT(notes("schedule: split, mover: push"),
+              ElementsAre("program.queues.main.0.all_gather_gemm.mover: no effect, because schedule is split"));
+  EXPECT_THAT(notes("schedule: fused, channels: 4"),
+              ElementsAre("program.queues.main.0.all_gather_gemm.channels: no effect, because schedule is fused"));
+  EXPECT_THAT(notes("schedule: fused, mover: push, communication_cus: 3, chunks: 2"), IsEmpty());
+  EXPECT_THAT(notes("schedule: gemm, mover: push"), IsEmpty()) << "a part of another schedule, for comparison";
 }
 
 TEST(TensorParallel, SplitRunsInARing) {

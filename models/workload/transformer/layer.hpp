@@ -152,10 +152,10 @@ class Checks {
  public:
   explicit Checks(const libraries::EquippedSystem& system) : system_(system) {}
   void operator()(const char* name, const AllGatherGemmSpec& spec) {
-    note(name, tensor_parallel::check(spec, system_));
+    note(name, tensor_parallel::check(spec, system_, system_.node.gpu.compute.total_cus()));
   }
   void operator()(const char* name, const GemmReduceScatterSpec& spec) {
-    note(name, tensor_parallel::check(spec, system_));
+    note(name, tensor_parallel::check(spec, system_, system_.node.gpu.compute.total_cus()));
   }
   void operator()(const char* name, const GemmSpec& spec) { note(name, kernel::check_gemm(spec, system_)); }
   void operator()(const char*, const kernel::StreamSpec&) {}

@@ -1,0 +1,14 @@
+// The error about a key that a spec does not have.
+#pragma once
+
+#include "sim/config/description.hpp"
+#include "sim/config/diagnostics.hpp"
+#include "sim/config/node.hpp"
+
+namespace moire::config {
+
+// `more`: keys that the map may have in addition, because another reader takes them.
+void report_unknown(const Node::Entry& entry, const Description& description, Diagnostics& diagnostics,
+                    const std::vector<std::string>& more = {});
+
+}  // namespace moire::config
