@@ -64,7 +64,7 @@ class TwoLevel final : public Ports {
 
   std::vector<std::uint32_t> leaf_of_;
   std::vector<core::EndpointId> first_of_leaf_;
-  std::uint32_t planes_, spines_;  // as far as routing distinguishes them; spines per plane
+  std::uint32_t planes_, spines_;  // planes, and spines per plane, that routing tells apart (adaptive: 1)
   std::int64_t seed_;
   core::LinkId first_plane_port_ = 0, first_trunk_ = 0;
 };
