@@ -59,7 +59,7 @@ struct AllGatherGemmSpec : TensorParallelSpec {
 };
 
 // A workgroup of the kernel that adds the parts of tiles.
-inline constexpr program::WorkgroupResources sum_resources{.threads = 512, .registers_per_thread = 32};
+inline constexpr program::WorkgroupResources sum_resources{.threads = 512, .registers_per_thread = 32, .lds = {}};
 
 // Returns what does not fit the machine, and what would. `cus`: those that kernels of the queue may use.
 std::optional<config::Problem> check(const GemmReduceScatterSpec& spec, const libraries::EquippedSystem& system,
