@@ -62,6 +62,21 @@ function(moire_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# The tests of a program of GoogleTest: each one by itself, or, where a build runs all of them anyway, in one process.
+# Loading the libraries of a program takes longer than most tests.
+function(moire_tests program)
+  cmake_parse_arguments(ARG "" "PREFIX;COST" "" ${ARGN})
+  if(NOT DEFINED ARG_COST)
+    set(ARG_COST 0)
+  endif()
+  if(MOIRE_TEST_PROGRAMS)
+    add_test(NAME ${program} COMMAND ${program} --gtest_brief=1)
+    set_tests_properties(${program} PROPERTIES COST ${ARG_COST})
+  else()
+    gtest_discover_tests(${program} TEST_PREFIX "${ARG_PREFIX}" NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES COST ${ARG_COST})
+  endif()
+endfunction()
+
 # A mistyped word is an error here; otherwise a folder would be left out or only the linker would notice a missing
 # library.
 function(moire_library name)
@@ -118,9 +133,6 @@ function(moire_library name)
     target_link_libraries(moire_${name}_test PRIVATE moire_${name} ${ARG_TEST_DEPS} moire::test_support GTest::gmock
                                                      GTest::gtest_main)
     target_precompile_headers(moire_${name}_test REUSE_FROM moire_precompiled_test)
-    if(NOT DEFINED ARG_TEST_COST)
-      set(ARG_TEST_COST 0)
-    endif()
-    gtest_discover_tests(moire_${name}_test TEST_PREFIX "${name}." NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES COST ${ARG_TEST_COST})
+    moire_tests(moire_${name}_test PREFIX "${name}." COST ${ARG_TEST_COST})
   endif()
 endfunction()

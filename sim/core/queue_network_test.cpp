@@ -201,9 +201,9 @@ TEST(QueueNetwork, AllToAllKeepsEveryPortBusy) {
 TEST(QueueNetwork, UseCountsOnlyWhatHasFlowed) {
   const Star topology(3, {50e9}, Time{});
   Bench run(topology, {Bytes{MiB}, 4});
-  run.send(0, 1, 4 * MiB);
-  run.send(2, 1, 4 * MiB);
-  const Time half = Time::from_us(4 * MiB / 50e9 * 1e6);
+  run.send(0, 1, 16 * MiB);
+  run.send(2, 1, 16 * MiB);
+  const Time half = Time::from_us(16 * MiB / 50e9 * 1e6);
   run.loop.settle();
   while (run.loop.next_time() < half) run.loop.run_instant();
   const auto use = run.network.use();

@@ -1,1 +1,1 @@
-import tensor ../fuzz/corpus/tensor/fp32_npy
+import tensor ../fuzz/seeds/tensor/fp32_npy

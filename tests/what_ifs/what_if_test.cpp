@@ -67,7 +67,8 @@ TEST(WhatIf, AsManyNodesAndAsSlowAClockAsTheKeysTakeRun) {
   const Ran many = run("2x1xmi210_200g.yaml", "stream: {read: 1 MB}", "", {"system.nodes=32768"});
   ASSERT_EQ(many.errors, "");
   EXPECT_EQ(many.time_us(), run("2x1xmi210_200g.yaml", "stream: {read: 1 MB}").time_us());
-  const Ran slow = run("4xh200.yaml", "gemm: {m: 512, n: 512, k: 512}", "", {"system.node.gpu.compute.matrix_clock=1 MHz"});
+  const Ran slow =
+      run("4xh200.yaml", "gemm: {m: 512, n: 512, k: 512}", "", {"system.node.gpu.compute.matrix_clock=1 MHz"});
   ASSERT_EQ(slow.errors, "");
   EXPECT_GT(slow.time_us(), 0);
 }

@@ -22,8 +22,9 @@ std::optional<config::Problem> refusal(const std::string& name, std::int64_t thr
 
 TEST(DoesNotFit, NamesKernelAndResource) {
   EXPECT_FALSE(refusal("small", 1024));
-  EXPECT_THAT(refusal("large", 1025)->str(),
-              HasSubstr("kernel 'large' does not fit on a CU of example because of its threads; use smaller workgroups"));
+  EXPECT_THAT(
+      refusal("large", 1025)->str(),
+      HasSubstr("kernel 'large' does not fit on a CU of example because of its threads; use smaller workgroups"));
   EXPECT_THAT(refusal("clustered", 128, 8)->str(),
               HasSubstr("kernel 'clustered' asks for clusters of 8 workgroups; example places at most 4"));
 }

@@ -191,8 +191,8 @@ class Drawer {
   // Each entry keeps to the range by itself, and their product may not.
   void reject_broken(const List& list, const Units& units, const std::vector<double>& shares,
                      const config::Node& node) {
-    const std::size_t worst = *std::min_element(
-        units.begin(), units.end(), [&](std::size_t a, std::size_t b) { return shares[a] < shares[b]; });
+    const std::size_t worst = *std::min_element(units.begin(), units.end(),
+                                                [&](std::size_t a, std::size_t b) { return shares[a] < shares[b]; });
     if (shares[worst] >= least_share) return;
     reject(node,
            fmt::format("together with the entries before, {} has {} {}", name(list, worst), shown(shares[worst]),
