@@ -6,7 +6,8 @@
 #   c3_kernels.csv                  the kernels behind them
 #   nccl_choice.csv                 NCCL's collectives alone, as NCCL chooses and with algorithm and protocol prescribed
 # Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2, 4 or 8 (default: all); parts: pairs, held_out, isolated, clock, kernels, choices
+#   N 2, 4 or 8 (default: all), or 1 for isolated, clock and kernels; parts: pairs, held_out, isolated, clock, kernels,
+#   choices
 #   --nccl-direct: NCCL may write into the output of a peer of its process; by default it works as between processes
 #   --rounds, --seconds: repetitions of the pairs (19), and when to stop them (150 s)
 set -u
