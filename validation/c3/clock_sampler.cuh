@@ -1,5 +1,5 @@
-// Reads the clock of an SM: a workgroup of one warp notes the SM's cycle counter against the GPU's timer, beside whatever
-// runs on the GPU.
+// Reads the clock of an SM: a workgroup of one warp notes the SM's cycle counter against the GPU's timer, beside
+// whatever runs on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ struct ClockSample {
 };
 
 // Takes a sample each `interval_ns`; with `growth`, the interval grows by the time that has passed over `growth`. Ends
-// when *stop is `epoch`, or when `count` samples are taken; the sample behind the last one has the time 0.
+// when *stop is `epoch`, when `count` samples are taken, or after kSpinLimitNs; the sample behind the last one has the
+// time 0.
 static __global__ void sample_clock(ClockSample* samples, int count, uint64_t interval_ns, uint64_t growth,
                                     const uint32_t* stop, uint32_t epoch) {
   if (threadIdx.x != 0) return;
@@ -23,7 +24,7 @@ static __global__ void sample_clock(ClockSample* samples, int count, uint64_t in
     }
     samples[i] = {global_ns(), uint64_t(clock64())};
     next += interval_ns + (growth > 0 ? (next - begin) / growth : 0);
-    if (load_relaxed_sys(stop) == epoch) {
+    if (load_relaxed_sys(stop) == epoch || next - begin > kSpinLimitNs) {
       samples[i + 1 < count ? i + 1 : i].ns = 0;
       return;
     }

@@ -37,6 +37,10 @@ class Bench {
     CUDA_CHECK(cudaHostAlloc(&epochs_, sizeof(uint32_t), cudaHostAllocPortable));
     for (cudaStream_t* stream : {&watch_, &stop_stream_, &stream_})
       CUDA_CHECK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+    // Kernels are loaded when they are first launched, which would wait for a sampler that runs.
+    sample_clock<<<1, 32, 0, watch_>>>(samples_, 1, kIntervalNs, kGrowth, stop_, UINT32_MAX);
+    stamp_time<<<1, 1, 0, stream_>>>(stamps_);
+    CUDA_CHECK(cudaDeviceSynchronize());
   }
 
   void run(const std::string& name, Work& load) {
@@ -97,7 +101,8 @@ class Bench {
     for (size_t i = 1; i < marks.size(); ++i)
       std::fprintf(iterations_, "%s,%d,%.2f,%.2f,%d,%.4f\n", name.c_str(), round, us(stamps[i - 1]), us(stamps[i]),
                    marks[i] - marks[i - 1], (us(stamps[i]) - us(stamps[i - 1])) / (marks[i] - marks[i - 1]));
-    // A window goes from the last sample before its begin to the last one before its end. The first one is before the load.
+    // A window goes from the last sample before its begin to the last one before its end. The first one is before the
+    // load.
     size_t first = 0;
     double end_us = 0;
     for (int window = 0; end_us < us(stamps.back()); ++window) {
