@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "cast.hpp"
+#include "clock_sampler.cuh"
 #include "cuda_check.hpp"
-#include "device_clock.cuh"
 #include "harness.hpp"
 #include "statistics.hpp"
 #include "stream.hpp"
@@ -18,26 +18,6 @@ namespace {
 
 constexpr int kSamples = 1 << 14;
 constexpr int kRounds = 5;
-
-struct Sample {
-  uint64_t ns;
-  uint64_t cycles;
-};
-
-__global__ void sampler(Sample* samples, int count, uint64_t interval_ns, const uint32_t* stop, uint32_t epoch) {
-  if (threadIdx.x != 0) return;
-  uint64_t next = global_ns();
-  for (int i = 0; i < count; ++i) {
-    while (global_ns() < next) {
-    }
-    samples[i] = {global_ns(), uint64_t(clock64())};
-    next += interval_ns;
-    if (load_relaxed_sys(stop) == epoch) {
-      samples[i + 1 < count ? i + 1 : i].ns = 0;
-      return;
-    }
-  }
-}
 
 // A workgroup of 512 threads that runs beside the GEMMs and streams and counts the bytes that it copies, or its
 // dependent loads.
@@ -56,7 +36,7 @@ __device__ void copy_batch(const float4* from, float4* to, int64_t at) {
 
 template <int Unroll>
 __global__ void __launch_bounds__(kVictimThreads)
-    copier(Sample* samples, const float4* from, float4* to, const uint32_t* stop, uint32_t epoch) {
+    copier(ClockSample* samples, const float4* from, float4* to, const uint32_t* stop, uint32_t epoch) {
   constexpr int64_t kBatch = int64_t{kVictimThreads} * Unroll;
   uint64_t bytes = 0;
   int count = 0;
@@ -74,7 +54,7 @@ __global__ void __launch_bounds__(kVictimThreads)
   }
 }
 
-__global__ void chaser(Sample* samples, const uint32_t* ring, const uint32_t* stop, uint32_t epoch) {
+__global__ void chaser(ClockSample* samples, const uint32_t* ring, const uint32_t* stop, uint32_t epoch) {
   uint32_t at = 0;
   uint64_t loads = 0;
   for (int count = 0;; count = min(count + 1, kSamples - 1)) {
@@ -88,8 +68,6 @@ __global__ void chaser(Sample* samples, const uint32_t* ring, const uint32_t* st
   }
 }
 
-__global__ void stamp(uint64_t* at) { *at = global_ns(); }
-
 struct Load {
   std::string name;
   Parameters parameters;
@@ -102,7 +80,7 @@ class Bench {
  public:
   explicit Bench(Collector& c) : c_(c) {
     CUDA_CHECK(cudaSetDevice(0));
-    CUDA_CHECK(cudaMalloc(&samples_, sizeof(Sample) * kSamples));
+    CUDA_CHECK(cudaMalloc(&samples_, sizeof(ClockSample) * kSamples));
     CUDA_CHECK(cudaMalloc(&stamps_, sizeof(uint64_t) * 2 * kMostTimes));
     CUDA_CHECK(cudaMalloc(&stop_, 256));
     CUDA_CHECK(cudaMemset(stop_, 0, 256));
@@ -141,23 +119,23 @@ class Bench {
       }
       CUDA_CHECK(cudaGetLastError());
       std::this_thread::sleep_for(std::chrono::microseconds(300));
-      stamp<<<1, 1, 0, stream_>>>(stamps_);
+      stamp_time<<<1, 1, 0, stream_>>>(stamps_);
       for (int i = 0; i < times && work != nullptr; ++i) work->enqueue({stream_});
-      stamp<<<1, 1, 0, stream_>>>(stamps_ + 1);
+      stamp_time<<<1, 1, 0, stream_>>>(stamps_ + 1);
       CUDA_CHECK(cudaStreamSynchronize(stream_));
       if (work == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(3));
       end_watch();
-      std::vector<Sample> samples(kSamples);
+      std::vector<ClockSample> samples(kSamples);
       uint64_t stamps[2];
-      CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(Sample) * kSamples, cudaMemcpyDeviceToHost));
+      CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(ClockSample) * kSamples, cudaMemcpyDeviceToHost));
       CUDA_CHECK(cudaMemcpy(stamps, stamps_, sizeof stamps, cudaMemcpyDeviceToHost));
       if (round == 0) continue;
       // Only the middle part of the time counts, in which the work has begun and has not ended.
       const double begin = double(stamps[0]) + (work == nullptr ? 0 : 300e3);
       const double end = work == nullptr ? begin + 2e6 : double(stamps[1]) - 100e3;
-      const Sample* first = nullptr;
-      const Sample* last = nullptr;
-      for (const Sample& s : samples) {
+      const ClockSample* first = nullptr;
+      const ClockSample* last = nullptr;
+      for (const ClockSample& s : samples) {
         if (s.ns == 0) break;
         if (first == nullptr && double(s.ns) >= begin) first = &s;
         if (double(s.ns) <= end) last = &s;
@@ -213,7 +191,7 @@ class Bench {
     ++epoch_;
     const double expected_us = 400 + load.times * (2000 + load.idle_ms * 1e3);
     const auto interval = uint64_t(std::max(2000.0, expected_us * 1e3 / (kSamples - 2)));
-    sampler<<<1, 32, 0, watch_>>>(samples_, kSamples, interval, stop_, epoch_);
+    sample_clock<<<1, 32, 0, watch_>>>(samples_, kSamples, interval, 0, stop_, epoch_);
     CUDA_CHECK(cudaGetLastError());
     std::this_thread::sleep_for(std::chrono::microseconds(300));
     for (int i = 0; i < load.times; ++i) {
@@ -223,15 +201,15 @@ class Bench {
         while (now_seconds() < until) {
         }
       }
-      stamp<<<1, 1, 0, stream_>>>(stamps_ + 2 * i);
+      stamp_time<<<1, 1, 0, stream_>>>(stamps_ + 2 * i);
       load.work->enqueue({stream_});
-      stamp<<<1, 1, 0, stream_>>>(stamps_ + 2 * i + 1);
+      stamp_time<<<1, 1, 0, stream_>>>(stamps_ + 2 * i + 1);
     }
     CUDA_CHECK(cudaStreamSynchronize(stream_));
     end_watch();
-    std::vector<Sample> samples(kSamples);
+    std::vector<ClockSample> samples(kSamples);
     std::vector<uint64_t> stamps(2 * load.times);
-    CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(Sample) * kSamples, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(samples.data(), samples_, sizeof(ClockSample) * kSamples, cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaMemcpy(stamps.data(), stamps_, sizeof(uint64_t) * stamps.size(), cudaMemcpyDeviceToHost));
     size_t count = 0;
     while (count < samples.size() && samples[count].ns != 0) ++count;
@@ -246,13 +224,12 @@ class Bench {
       while (last + 1 < count && double(samples[last + 1].ns) < begin + double(w + 1) * window_us * 1e3) ++last;
       if (last <= at || last >= count) break;
       if (mhz.size() <= w) mhz.resize(w + 1);
-      mhz[w].push_back(double(samples[last].cycles - samples[at].cycles) / double(samples[last].ns - samples[at].ns) *
-                       1e3);
+      mhz[w].push_back(clock_between(samples[at], samples[last]));
     }
   }
 
   Collector& c_;
-  Sample* samples_ = nullptr;
+  ClockSample* samples_ = nullptr;
   uint64_t* stamps_ = nullptr;
   uint32_t* stop_ = nullptr;
   uint32_t* epochs_ = nullptr;

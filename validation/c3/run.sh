@@ -7,7 +7,8 @@
 #   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
 #   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2, 4 or 8 (default: all); parts: pairs, held_out, isolated, clock, kernels, choices
+#   N 2, 4 or 8 (default: all), or 1 for isolated, clock and kernels; parts: pairs, held_out, isolated, clock, kernels,
+#   choices
 #   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
 #   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
 set -u

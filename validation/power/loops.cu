@@ -23,6 +23,7 @@
 #include "gpu_info.hpp"
 #include "harness.hpp"
 #include "provenance.hpp"
+#include "shapes.hpp"
 #include "stream.hpp"
 
 namespace {
@@ -298,25 +299,6 @@ class Bench {
   Clock::time_point begin_;
   double start_ms_ = 0;
 };
-
-// Fills both operands on every GPU with bf16 words of one pattern.
-void fill(const Operands& operands, int64_t bytes, uint16_t word) {
-  for (int gpu = 0; gpu < operands.gpus(); ++gpu) {
-    CUDA_CHECK(cudaSetDevice(gpu));
-    std::vector<uint16_t> words(size_t(bytes / 2), word);
-    CUDA_CHECK(cudaMemcpy(operands.a(gpu), words.data(), size_t(bytes), cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(operands.b(gpu), words.data(), size_t(bytes), cudaMemcpyHostToDevice));
-  }
-}
-
-ComputeShape gemm_shape(int m, int n, int k) {
-  ComputeShape shape;
-  shape.name = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-  shape.m = m;
-  shape.n = n;
-  shape.k = k;
-  return shape;
-}
 
 ComputeShape fp16_shape(int m, int n, int k) {
   ComputeShape shape = gemm_shape(m, n, k);

@@ -3,8 +3,9 @@
 #   power.csv             one row per sample (about 5 ms): SM clock, power, temperature and energy of each GPU
 #   power.csv.iterations  one row per batch of iterations: the time of an iteration
 # With --only mixtures it measures mixtures of operations, by which a model of power is judged, and writes mixtures.csv
-# and mixtures.csv.iterations. The single loops take about 110 s, the mixtures 90 s.
-# Usage: run.sh [--gpus N] [--build DIR] [--only loops|mixtures] OUT
+# and mixtures.csv.iterations. With --only onset it measures the clock of one GPU in the first second of a load, and
+# writes onset.csv and onset.csv.iterations. The single loops take about 110 s, the mixtures 90 s, the onset 60 s.
+# Usage: run.sh [--gpus N] [--build DIR] [--only loops|mixtures|onset] OUT
 #   N 1, 2, 4 or 8 (default: all)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,11 +13,11 @@ gpus=0
 build=build/validation
 rounds=0
 seconds=0
-only=loops,mixtures
+only=loops,mixtures,onset
 . "$here/../common/measuring.sh"
 options "" "" "$@"
 need nvcc cmake nvidia-smi
-build_programs power_loops
+build_programs power_loops power_onset
 for part in loops mixtures; do
   wanted $part || continue
   file=$out/mixtures.csv kind=1
@@ -24,4 +25,8 @@ for part in loops mixtures; do
   timeout -k 5 280 "$build/power/power_loops" --gpus "$gpus" --out "$file" --mixtures $kind || failed="$failed $part"
   say "$part: $(grep -vc '^#' "$file") samples"
 done
+if wanted onset; then
+  rm -f "$out/onset.csv"
+  run onset 180 "$out/onset.csv" power_onset
+fi
 finish

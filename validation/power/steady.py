@@ -182,6 +182,8 @@ def measurements(about, table, idle, first):
     row("power_idle", "", "power", [idle], "W")
     limit = 700
     for loop, (benchmark, more) in named.items():
+        if loop not in table:  # one GPU has no peer
+            continue
         gpus = table[loop]
         where = "clock_mhz=%.1f us=%.3f%s" % (mean([g["mhz"] for g in gpus]), mean([g["us"] for g in gpus]), more)
         row(benchmark, where, "energy", [g["watt"] * g["us"] * 1e-3 for g in gpus], "mJ")

@@ -1,0 +1,39 @@
+// Reads the clock of an SM: a workgroup of one warp notes the SM's cycle counter against the GPU's timer, beside
+// whatever runs on the GPU.
+#pragma once
+
+#include <cstdint>
+
+#include "device_clock.cuh"
+
+struct ClockSample {
+  uint64_t ns;
+  uint64_t cycles;
+};
+
+// Takes a sample each `interval_ns`; with `growth`, the interval grows by the time that has passed over `growth`. Ends
+// when *stop is `epoch`, when `count` samples are taken, or after kSpinLimitNs; the sample behind the last one has the
+// time 0.
+static __global__ void sample_clock(ClockSample* samples, int count, uint64_t interval_ns, uint64_t growth,
+                                    const uint32_t* stop, uint32_t epoch) {
+  if (threadIdx.x != 0) return;
+  const uint64_t begin = global_ns();
+  uint64_t next = begin;
+  for (int i = 0; i < count; ++i) {
+    while (global_ns() < next) {
+    }
+    samples[i] = {global_ns(), uint64_t(clock64())};
+    next += interval_ns + (growth > 0 ? (next - begin) / growth : 0);
+    if (load_relaxed_sys(stop) == epoch || next - begin > kSpinLimitNs) {
+      samples[i + 1 < count ? i + 1 : i].ns = 0;
+      return;
+    }
+  }
+}
+
+static __global__ void stamp_time(uint64_t* at) { *at = global_ns(); }
+
+// MHz between two samples.
+inline double clock_between(const ClockSample& first, const ClockSample& last) {
+  return double(last.cycles - first.cycles) / double(last.ns - first.ns) * 1e3;
+}
