@@ -23,12 +23,14 @@ std::string some(const char* key, std::int64_t all, Random& random) {
 }
 
 // How much later a run may end in addition to the delay, as a fraction of its time. A late rank can make others compete
-// that took turns before. If many share ports in turn (direct exchanges, copies, custom kernels), this may cost up to
-// the whole time again (Graham's bound). Rings and trees have one sender per receiver, and their workgroups send what
-// they have received. Workgroups of send_recv do both at the same time, and send more slowly while they receive.
+// that took turns before. If many share ports in turn (direct exchanges, copies, custom kernels, exchanges with one
+// rank after the other, of which channels are at different ones then), this may cost up to the whole time again
+// (Graham's bound). Rings and trees have one sender per receiver, and their workgroups send what they have received.
+// Workgroups of send_recv do both at the same time, and send more slowly while they receive.
 double most_met(const Case& one) {
   const bool in_a_row = one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
-                        !one.work.is("algorithm", "direct") && one.op != "all_to_all" && one.op != "send_recv";
+                        !one.work.is("algorithm", "direct") && !one.work.is("algorithm", "recursive") &&
+                        !one.work.is("algorithm", "pat") && one.op != "all_to_all" && one.op != "send_recv";
   return in_a_row ? most_reordered_of(one) : 1;
 }
 
