@@ -39,6 +39,13 @@ TEST(WhatIf, MoreMemoryBandwidthNeverSlowsWorkgroupsThatAreOutOfStep) {
   }
 }
 
+// The library's candidates were simulated before the fabric was checked, which ended with status 70.
+TEST(WhatIf, TheBestAlgorithmOnAnImpossibleFabricIsRefused) {
+  const Ran ran = run("128x1xmi210_torus.yaml", "all_gather: {bytes_per_rank: 1 MiB, algorithm: best}", "",
+                      {"system.nodes=16"});
+  EXPECT_NE(ran.errors.find("torus dimensions 16 x 8 make 128 nodes"), std::string::npos) << ran.errors;
+}
+
 // All of these ended with "internal error: nic.cpp: a put needs a byte and a sink" although `check` accepted them.
 TEST(WhatIf, CollectivesBetweenNodesTakeAnySize) {
   const auto runs = [](const std::string& system, const std::string& operation, const Sets& sets = {}) {
