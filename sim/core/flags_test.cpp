@@ -66,7 +66,8 @@ TEST_F(FlagsTest, WaitersOfOneRaiseAreToldInTheOrderTheyBegan) {
 
 TEST_F(FlagsTest, EachTargetIsReachedByItsOwnRaise) {
   const FlagId flag = flags.add(1);
-  for (std::uint64_t target = 4; target >= 1; --target) flags.wait(flag, static_cast<std::int64_t>(target), log, target);
+  for (std::uint64_t target = 4; target >= 1; --target)
+    flags.wait(flag, static_cast<std::int64_t>(target), log, target);
   for (std::int64_t at = 1; at <= 4; ++at) {
     calendar.advance_to(Time{at * 10});
     flags.raise(flag);
@@ -119,7 +120,8 @@ TEST_F(FlagsTest, ARaiseInOrderIsKnownBeforehand) {
   flags.wait(flag, 3, log, 3);
   EXPECT_THAT(log.told, ElementsAre(Pair(2, 50), Pair(1, 20), Pair(3, 70)));
   EXPECT_EQ(flags.reached(flag, 4), Time::max());
-  const std::vector<std::pair<std::int64_t, std::int64_t>> values = {{0, 0}, {19, 0}, {20, 1}, {50, 2}, {69, 2}, {70, 3}};
+  const std::vector<std::pair<std::int64_t, std::int64_t>> values = {{0, 0},  {19, 0}, {20, 1},
+                                                                     {50, 2}, {69, 2}, {70, 3}};
   for (const auto& [at, value] : values) {
     calendar.advance_to(Time{at});
     EXPECT_EQ(flags.value(flag), value) << at;

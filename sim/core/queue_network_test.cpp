@@ -65,8 +65,7 @@ struct Arrivals : Receiver {
 };
 
 struct Bench {
-  explicit Bench(const Topology& topology, QueueNetworkSpec spec = {})
-      : network(loop, topology, spec) {}
+  explicit Bench(const Topology& topology, QueueNetworkSpec spec = {}) : network(loop, topology, spec) {}
   void send(EndpointId source, EndpointId destination, double bytes, std::uint64_t payload = 0,
             std::uint32_t flow = 0) {
     network.send({source, destination, flow, Bytes{bytes}, &arrivals, payload});

@@ -41,8 +41,8 @@ TEST(WhatIf, MoreMemoryBandwidthNeverSlowsWorkgroupsThatAreOutOfStep) {
 
 // The library's candidates were simulated before the fabric was checked, which ended with status 70.
 TEST(WhatIf, TheBestAlgorithmOnAnImpossibleFabricIsRefused) {
-  const Ran ran = run("128x1xmi210_torus.yaml", "all_gather: {bytes_per_rank: 1 MiB, algorithm: best}", "",
-                      {"system.nodes=16"});
+  const Ran ran =
+      run("128x1xmi210_torus.yaml", "all_gather: {bytes_per_rank: 1 MiB, algorithm: best}", "", {"system.nodes=16"});
   EXPECT_NE(ran.errors.find("torus dimensions 16 x 8 make 128 nodes"), std::string::npos) << ran.errors;
 }
 
@@ -80,8 +80,9 @@ TEST(WhatIf, AsManyNodesAndAsSlowAClockAsTheKeysTakeRun) {
   EXPECT_GT(slow.time_us(), 0);
 }
 
-// 256 MiB on 8 x 8 H100 took 2,686 / 1,601 / 1,601 / 3,250 us, 128 KiB on 4 x 8 94 / 131 / 257 us. Where the NICs are no
-// longer the limit, the library still takes twice as many channels (64 of 1600 Gb/s), which costs 1 % on the measured H100.
+// 256 MiB on 8 x 8 H100 took 2,686 / 1,601 / 1,601 / 3,250 us, 128 KiB on 4 x 8 94 / 131 / 257 us. Where the NICs are
+// no longer the limit, the library still takes twice as many channels (64 of 1600 Gb/s), which costs 1 % on the
+// measured H100.
 TEST(WhatIf, AFasterNicNeverSlowsAnAllReduce) {
   const auto falls = [](const std::string& bytes, const std::string& nodes, const std::vector<const char*>& gigabits) {
     double before = 1e12;

@@ -207,12 +207,12 @@ struct Put {
   Rank destination = 0;
   Rank sender = 0;  // GPUs that the message is from and for; they differ from source and destination if a relay is used
   Rank receiver = 0;
-  std::uint32_t queue = 0;          // of the program
-  std::uint32_t queue_pair = 0;     // messages of one queue pair to one destination stay in order
-  Bytes bytes;                      // >= 1; a flag without data has 8 bytes
-  bool proxied = false;             // posted by a host thread
-  Time after{};                     // until the data has been stored to the source's memory
-  core::Receiver* told = nullptr;   // learns when data and flag are visible at the destination
+  std::uint32_t queue = 0;         // of the program
+  std::uint32_t queue_pair = 0;    // messages of one queue pair to one destination stay in order
+  Bytes bytes;                     // >= 1; a flag without data has 8 bytes
+  bool proxied = false;            // posted by a host thread
+  Time after{};                    // until the data has been stored to the source's memory
+  core::Receiver* told = nullptr;  // learns when data and flag are visible at the destination
   std::uint64_t payload = 0;
 };
 

@@ -214,7 +214,8 @@ void Replay::reaches(std::uint64_t payload, Time at) {
 }
 
 void Replay::arrives(std::uint64_t payload, Time at) {
-  if (static_cast<Event>(payload >> 56) == Event::raise) return flags_.raise_at(static_cast<program::FlagRef>(payload), at);
+  if (static_cast<Event>(payload >> 56) == Event::raise)
+    return flags_.raise_at(static_cast<program::FlagRef>(payload), at);
   machine_.loop().calendar().schedule(at, *this, payload);
 }
 

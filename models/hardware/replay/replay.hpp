@@ -253,8 +253,8 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
   void posted_done(std::uint32_t seat);   // its data has arrived
   void posted_known(std::uint32_t seat);  // its workgroup has learned of it
   bool gate_opens(const program::Phase& phase);
-  // A signal or put at time `now`; only a signal may be later than the clock. Returns when the issuing workgroup is free
-  // again.
+  // A signal or put at time `now`; only a signal may be later than the clock. Returns when the issuing workgroup is
+  // free again.
   Time send(std::uint32_t workgroup, const program::Phase& phase, Time now);
   void retire(std::uint32_t workgroup);
   bool last_strand(std::uint32_t workgroup);

@@ -247,8 +247,8 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
     const libraries::EquippedSystem system = example_equipped(gpus, nodes, wiring);
     const auto ranks = static_cast<double>(system.ranks());
     for (const Kind kind : {Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce, Kind::broadcast}) {
-      for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::direct, Algorithm::recursive,
-                                        Algorithm::pat}) {
+      for (const Algorithm algorithm :
+           {Algorithm::ring, Algorithm::tree, Algorithm::direct, Algorithm::recursive, Algorithm::pat}) {
         for (const bool by_lines : {false, true}) {
           for (const double bytes : {16. * ranks, 1600. * ranks, 1e6 * ranks}) {
             LibrarySpec library = example_channels(3);

@@ -342,8 +342,10 @@ void append_messages(builder::Builder& build, const LibrarySpec& library, Bytes 
                               },
                               true});
   };
-  arguments.filled = flags_raised_by(".filled", [turns](Rank rank, std::uint32_t turn) { return turns.from(rank, turn); });
-  arguments.credit = flags_raised_by(".credit", [turns](Rank rank, std::uint32_t turn) { return turns.to(rank, turn); });
+  arguments.filled =
+      flags_raised_by(".filled", [turns](Rank rank, std::uint32_t turn) { return turns.from(rank, turn); });
+  arguments.credit =
+      flags_raised_by(".credit", [turns](Rank rank, std::uint32_t turn) { return turns.to(rank, turn); });
   kernel.body = std::make_shared<MessagesBody>(std::move(arguments));
   build.queue.operations.emplace_back(std::move(kernel));
 }

@@ -1,8 +1,8 @@
-// PAT (parallel aggregated trees, NCCL 2.23): every rank's part spreads over a binary tree of its own, whose root is the
-// rank. The first step goes to the rank farthest away and carries one part; each following step goes half as far and
-// carries twice as many, so that most bytes travel between neighbours. A reduce-scatter is the mirror image: neighbours
-// add up first. Any number of ranks takes ceil(log2(ranks)) distances. NCCL's kernel has several chunks of a tree in
-// flight; here a channel takes them one after the other.
+// PAT (parallel aggregated trees, NCCL 2.23): every rank's part spreads over a binary tree of its own, whose root is
+// the rank. The first step goes to the rank farthest away and carries one part; each following step goes half as far
+// and carries twice as many, so that most bytes travel between neighbours. A reduce-scatter is the mirror image:
+// neighbours add up first. Any number of ranks takes ceil(log2(ranks)) distances. NCCL's kernel has several chunks of a
+// tree in flight; here a channel takes them one after the other.
 #include <algorithm>
 #include <vector>
 
@@ -84,8 +84,8 @@ class PatProgram final : public ChannelProgram {
   }
 
  private:
-  // Edge of the tree of every root: from the rank at `offset` from the root to the one 2^distance further on (all-gather),
-  // or back (reduce-scatter).
+  // Edge of the tree of every root: from the rank at `offset` from the root to the one 2^distance further on
+  // (all-gather), or back (reduce-scatter).
   struct Edge {
     std::uint32_t distance;  // its logarithm
     Rank offset;

@@ -35,7 +35,8 @@ class Map : public std::enable_shared_from_this<Map> {
       blocks_.push_back(program.add_flags({array.name, array.per_rank,
                                            [map = shared_from_this(), a](Rank rank, std::uint32_t index) {
                                              if (!map->has(rank)) return std::pair{rank, std::string("nobody")};
-                                             auto [from, kernel] = map->inner_->array(a).raised_by(map->own(rank), index);
+                                             auto [from, kernel] =
+                                                 map->inner_->array(a).raised_by(map->own(rank), index);
                                              return std::pair{map->whole(rank, from), std::move(kernel)};
                                            },
                                            array.in_order}));
