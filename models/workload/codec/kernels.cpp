@@ -190,6 +190,23 @@ std::vector<program::Operation> make_operations(const builder::Builder& build, c
   return operations;
 }
 
+Inside inside(const CodecSpec& codec, Work work, double ratio, const machine::GpuSpec& gpu,
+              const program::WorkgroupResources& kernel) {
+  const StageSpec& stage = geometry(codec, work);
+  std::int64_t together = std::max<std::int64_t>(1, kernel.threads / stage.threads);
+  if (stage.lds.value > 0)
+    together = std::clamp<std::int64_t>(static_cast<std::int64_t>(gpu.compute.lds_per_cu.value / stage.lds.value), 1,
+                                        together);
+  Inside made{shape_of(codec, work, ratio, gpu, together), stage.block.value * static_cast<double>(together),
+              prepare(codec, work), kernel};
+  const program::WorkgroupResources all =
+      times({stage.threads, std::max(kernel.registers_per_thread, stage.registers_per_thread), stage.lds, 1}, together);
+  made.resources.threads = std::max(kernel.threads, all.threads);
+  made.resources.registers_per_thread = all.registers_per_thread;
+  made.resources.lds = std::max(kernel.lds, all.lds);
+  return made;
+}
+
 std::optional<config::Problem> engine_refuses(const CodecSpec& codec, double bytes, const machine::GpuSpec& gpu) {
   if (codec.decompress_on != Runs::engine) return std::nullopt;
   const std::string by_kernel = "write decompress_on: kernel";
