@@ -149,6 +149,21 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
               0.02 * taken);
 }
 
+// 8 blocks run on the 8 CUs, each with the arithmetic of a CU; 9 take twice as long, as one CU gets two.
+TEST(CodecKernels, FewWorkgroupsAreSpreadOverTheCus) {
+  const EquippedSystem system = example_equipped(1);
+  const auto taken = [&](int blocks) {
+    return time_of(system,
+                   fmt::format("compress: {{bytes: {} B, codec: {}}}", blocks * 2048, flow(example_codec(4, 4000, 0))))
+        .us();
+  };
+  const double one = 512 * 8e-3;  // us, of 512 values
+  EXPECT_NEAR(taken(8) - taken(1), 0, 0.05);
+  EXPECT_NEAR(taken(9) - taken(8), one, 0.05);
+  EXPECT_NEAR(taken(16) - taken(8), one, 0.05);
+  EXPECT_NEAR(taken(32) - taken(8), 3 * one, 0.1);
+}
+
 // Each value adds to half a sector: 64 MiB cause 268 MB of additions, each of which takes as much cache bandwidth as 3
 // reads.
 TEST(CodecKernels, AdditionsTakeTheCache) {
