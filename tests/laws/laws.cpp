@@ -140,8 +140,9 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
   const bool meets = moves_bytes(one.op) || of_places(changed->name);
-  if (meets && after.ps() <= before.ps() * (1 + most_reordered_of(one))) return {Found::reordered};
-  if (after.ps() <= before.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
+  const double later = after.ps() / before.ps() - 1;
+  if (meets && later <= most_reordered_of(one)) return reordered(later);
+  if (after.ps() <= before.ps() + std::max(period(one), resolution(one, before))) return reordered(later);
   return {Found::broken,
           changed->name,
           fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
@@ -165,8 +166,9 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   // A library divides larger data into more concurrent pieces. With less than twice the bytes this can save time.
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
-  if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_reordered_of(one))) return {Found::reordered};
-  if (before.ps() <= after.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
+  const double sooner = before.ps() / after.ps() - 1;
+  if (moves_bytes(one.op) && sooner <= most_reordered_of(one)) return reordered(sooner);
+  if (before.ps() <= after.ps() + std::max(period(one), resolution(one, before))) return reordered(sooner);
   return {Found::broken,
           one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
           fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
@@ -361,8 +363,9 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, slow);
   const double difference = std::abs(after.ps() - k * before.ps());
   if (difference <= k * rounding(before, after)) return {};
-  if (difference <= k * ties(one)) return {Found::reordered};  // rounding can change which message is served first
-  if (difference <= 2 * k * grown_rounding(one, base, before, cost)) return {Found::reordered};
+  const double share = difference / (k * before.ps());
+  if (difference <= k * ties(one)) return reordered(share);  // rounding can change which message is served first
+  if (difference <= 2 * k * grown_rounding(one, base, before, cost)) return reordered(share);
   Verdict broken{Found::broken,
                  "",
                  fmt::format("times {}: {:.6f} us -> {:.6f} us, {:.8g} times as long", k, before.ps() / 1e6,
@@ -393,13 +396,43 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
     const double room = std::max(most_out_of_step, most_reordered_of(one));
-    if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone)) return {Found::reordered};
+    if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone)) return reordered(lone.ps() / outcome.ps() - 1);
     return {Found::broken,
             "",
             fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
             {both, alone}};
   }
   return {};
+}
+
+struct Told {
+  const char* how;
+  const std::vector<study::Metric>& metrics;
+};
+
+Verdict same_metrics(const Scenario& scenario, const Told& one, const Told& other) {
+  const auto broken = [&](const std::string& name, double a, double b) {
+    return Verdict{
+        Found::broken, "", fmt::format("{}: {} {:.17g}, {} {:.17g}", name, one.how, a, other.how, b), {scenario}};
+  };
+  if (one.metrics.size() != other.metrics.size())
+    return broken("metrics", static_cast<double>(one.metrics.size()), static_cast<double>(other.metrics.size()));
+  for (std::size_t i = 0; i < one.metrics.size(); ++i) {
+    const study::Metric &a = one.metrics[i], &b = other.metrics[i];
+    if (a.name != b.name || a.value != b.value) return broken(a.name, a.value, b.value);
+  }
+  return {};
+}
+
+// --- Nobody changes a run by watching it
+
+Verdict observed(const Case& one, Random, const Cost& cost) {
+  const Scenario scenario = one.scenario();
+  const Outcome seen = simulate(scenario, cost.most_spans);
+  if (!seen.ran()) return not_run(one, seen, scenario);
+  const Outcome unseen = simulate(scenario, 0, study::Folding::off);
+  if (!unseen.ran()) return not_run(one, unseen, scenario);
+  return same_metrics(scenario, {"without an observer", unseen.result.metrics}, {"observed", seen.result.metrics});
 }
 
 // --- Folding gives the same metrics as simulating all ranks
@@ -412,17 +445,7 @@ Verdict folded(const Case& one, Random random, const Cost& cost) {
   const Outcome block = simulate(scenario, cost.most_spans, study::Folding::automatic);
   if (!block.ran()) return not_run(one, block, scenario);
   if (block.result.fold.images == 1) return {Found::incomparable};
-  const auto broken = [&](const std::string& name, double all, double folded) {
-    return Verdict{Found::broken, "", fmt::format("{}: {:.17g}, folded {:.17g}", name, all, folded), {scenario}};
-  };
-  if (whole.result.metrics.size() != block.result.metrics.size())
-    return broken("metrics", static_cast<double>(whole.result.metrics.size()),
-                  static_cast<double>(block.result.metrics.size()));
-  for (std::size_t i = 0; i < whole.result.metrics.size(); ++i) {
-    const study::Metric &a = whole.result.metrics[i], &b = block.result.metrics[i];
-    if (a.name != b.name || a.value != b.value) return broken(a.name, a.value, b.value);
-  }
-  return {};
+  return same_metrics(scenario, {"all ranks", whole.result.metrics}, {"folded", block.result.metrics});
 }
 
 }  // namespace
@@ -462,6 +485,8 @@ const std::vector<Law>& all_laws() {
       {"alike", "ranks that are alike end together", 1, Draw::strict, any, alike},
       {"scaled", "all rates / k and all times x k: k times as long", 2, Draw::strict, fixed, scaled},
       {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
+      {"observed", "a run that is watched, for a timeline, gives the metrics of one that is not", 1, Draw::strict, any,
+       observed},
       {"folded", "one block of nodes that do the same says what all say, to the last digit", 2, Draw::strict,
        moves_bytes, folded},
       {"slower", "a slower GPU, NIC or link never makes a run faster", 2, Draw::strict, fixed, slower},

@@ -17,7 +17,9 @@ struct Verdict {
   std::string detail{};  // kind of the case, such as the parameter that was changed
   std::string why{};     // what is wrong, with numbers
   std::vector<Scenario> runs{};
+  double beyond = 0;  // of a reordered case: by which share of its time it misses the law
 };
+inline Verdict reordered(double beyond) { return {Found::reordered, "", "", {}, beyond}; }
 
 // If ranks or workgroups wait for each other and share resources, a step that becomes faster can change the order of
 // others, and the whole can end later: Graham's anomaly (Bounds on multiprocessing timing anomalies, 1969, allows up to

@@ -64,7 +64,7 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   if (!b.ran()) return not_run(one, b, faster);
   if (slow.metric("workgroups") != a.metric("workgroups")) return {Found::incomparable};
   if (one.work.hosted() && a.ps() > slow.ps() + rounding(a, slow) && a.ps() <= slow.ps() * (1 + most_hosted))
-    return {Found::reordered};
+    return reordered(a.ps() / slow.ps() - 1);
   if (a.ps() > slow.ps() + rounding(a, slow))
     return {Found::broken,
             "faster rates",

@@ -147,7 +147,7 @@ Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Foldin
     if (run == nullptr || !diagnostics.ok()) return refused();
     outcome.ranks = run->program->ranks();
     Ledger ledger(outcome, run->program->ranks(), most_spans);
-    outcome.result = study::simulate(*run, &ledger);
+    outcome.result = study::simulate(*run, most_spans > 0 ? &ledger : nullptr);
     outcome.kind = outcome.result.deadlock.empty() ? Outcome::Kind::ran : Outcome::Kind::deadlocked;
     outcome.text = outcome.result.deadlock;
   } catch (const Cut&) {

@@ -45,12 +45,12 @@ Verdict judged(const Case& one, const char* kind, const std::string& what, const
   };
   if (after.ps() < before.ps() - small) {
     if (after.ps() >= before.ps() * (1 - std::max(most_reordered_of(one), most_out_of_step)) - resolution(one, before))
-      return {Found::reordered};
+      return reordered(1 - after.ps() / before.ps());
     return broken("faster");
   }
   const double beyond = after.ps() - before.ps() - most_later;
   if (beyond <= small) return {};
-  if (beyond <= before.ps() * most_met(one) + resolution(one, before)) return {Found::reordered};
+  if (beyond <= before.ps() * most_met(one) + resolution(one, before)) return reordered(beyond / before.ps());
   return broken("later by more than the delay");
 }
 
