@@ -18,9 +18,6 @@ bool any(const std::string&) { return true; }
 // True if another machine or size does not change the choice of kernels. Laws that compare times need this.
 bool fixed(const std::string& op) { return op != "transformer" && op != "data_parallel_step"; }
 bool has_size(const std::string& op) { return op != "wg_trace" && fixed(op); }
-bool moves_bytes(const std::string& op) {
-  return op != "gemm" && op != "stream" && op != "delay" && !op.ends_with("compress");
-}
 bool is_collective(const std::string& op) {
   Workload work;
   work.op = op;
@@ -28,6 +25,10 @@ bool is_collective(const std::string& op) {
 }
 
 }  // namespace
+
+bool moves_bytes(const std::string& op) {
+  return op != "gemm" && op != "stream" && op != "delay" && !op.ends_with("compress");
+}
 
 Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario) {
   // A user's algorithm may deadlock; the report says where.
@@ -139,16 +140,18 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   const bool ordered = of_places(changed->name) || !moves_bytes(one.op) || one.work.is("schedule", "gemm");
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
-  const bool meets = moves_bytes(one.op) || of_places(changed->name);
   const double later = after.ps() / before.ps() - 1;
-  if (meets && later <= most_reordered_of(one)) return reordered(later);
-  if (after.ps() <= before.ps() + std::max(period(one), resolution(one, before))) return reordered(later);
-  return {Found::broken,
-          changed->name,
-          fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
-                      changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6,
-                      100 * (after.ps() / before.ps() - 1)),
-          {base, better}};
+  Verdict slower{Found::broken,
+                 changed->name,
+                 fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path,
+                             changed->text(changed->value), changes->front().value.substr(0, 60), before.ps() / 1e6,
+                             after.ps() / 1e6, 100 * later),
+                 {base, better}};
+  const bool meets = moves_bytes(one.op) || of_places(changed->name);
+  if ((meets && later <= most_reordered_of(one)) ||
+      after.ps() <= before.ps() + std::max(period(one), resolution(one, before)))
+    return reordered(std::move(slower), later);
+  return slower;
 }
 
 Verdict bytes(const Case& one, Random random, const Cost& cost) {
@@ -167,13 +170,15 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
   const double sooner = before.ps() / after.ps() - 1;
-  if (moves_bytes(one.op) && sooner <= most_reordered_of(one)) return reordered(sooner);
-  if (before.ps() <= after.ps() + std::max(period(one), resolution(one, before))) return reordered(sooner);
-  return {Found::broken,
-          one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
-          fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
-                      after.ps() / 1e6, 100 * (after.ps() / before.ps() - 1)),
-          {small, large}};
+  Verdict faster{Found::broken,
+                 one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
+                 fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size,
+                             before.ps() / 1e6, after.ps() / 1e6, -100 * sooner),
+                 {small, large}};
+  if ((moves_bytes(one.op) && sooner <= most_reordered_of(one)) ||
+      before.ps() <= after.ps() + std::max(period(one), resolution(one, before)))
+    return reordered(std::move(faster), sooner);
+  return faster;
 }
 
 // --- No more than the bandwidth of the wires
@@ -363,15 +368,14 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, slow);
   const double difference = std::abs(after.ps() - k * before.ps());
   if (difference <= k * rounding(before, after)) return {};
-  const double share = difference / (k * before.ps());
-  if (difference <= k * ties(one)) return reordered(share);  // rounding can change which message is served first
-  if (difference <= 2 * k * grown_rounding(one, base, before, cost)) return reordered(share);
   Verdict broken{Found::broken,
                  "",
-                 fmt::format("times {}: {:.6f} us -> {:.6f} us, {:.8g} times as long", k, before.ps() / 1e6,
-                             after.ps() / 1e6, after.ps() / before.ps()),
+                 fmt::format("times {0}: {1:.6f} us -> {2:.6f} us, {3:.8g} times as long (all times x {0}, rates / {0})",
+                             k, before.ps() / 1e6, after.ps() / 1e6, after.ps() / before.ps()),
                  {base}};
-  broken.why += fmt::format(" (all times x {0}, all rates / {0})", k);
+  // Rounding can change which message is served first, or grow.
+  if (difference <= k * ties(one) || difference <= 2 * k * grown_rounding(one, base, before, cost))
+    return reordered(std::move(broken), difference / (k * before.ps()));
   return broken;
 }
 
@@ -395,12 +399,15 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
+    Verdict broken{
+        Found::broken,
+        "",
+        fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
+        {both, alone}};
     const double room = std::max(most_out_of_step, most_reordered_of(one));
-    if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone)) return reordered(lone.ps() / outcome.ps() - 1);
-    return {Found::broken,
-            "",
-            fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
-            {both, alone}};
+    if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone))
+      return reordered(std::move(broken), lone.ps() / outcome.ps() - 1);
+    return broken;
   }
   return {};
 }

@@ -19,7 +19,11 @@ struct Verdict {
   std::vector<Scenario> runs{};
   double beyond = 0;  // of a reordered case: by which share of its time it misses the law
 };
-inline Verdict reordered(double beyond) { return {Found::reordered, "", "", {}, beyond}; }
+inline Verdict reordered(Verdict missed, double beyond) {
+  missed.found = Found::reordered;
+  missed.beyond = beyond;
+  return missed;
+}
 
 // If ranks or workgroups wait for each other and share resources, a step that becomes faster can change the order of
 // others, and the whole can end later: Graham's anomaly (Bounds on multiprocessing timing anomalies, 1969, allows up to
@@ -61,6 +65,9 @@ struct Law {
 };
 
 const std::vector<Law>& all_laws();
+
+// True if ranks, or kernels and host threads, wait for each other in this operator.
+bool moves_bytes(const std::string& op);
 
 // Verdict of a case whose simulation did not run to its end.
 Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario);

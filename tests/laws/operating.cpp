@@ -57,7 +57,7 @@ Verdict operated(const Case& one, Random random, const Cost& cost) {
     if (std::abs(energy - other) > 1e-3 * energy + told) return broken(fmt::format("{} J are not {} J", energy, other));
     if (watts > outcome.metric("power_peak_w") * (1 + 1e-6)) return broken("the mean power is above its peak");
   }
-  return met > 0 ? reordered(met) : Verdict{};
+  return met > 0 ? reordered({}, met) : Verdict{};
 }
 
 }  // namespace moire::laws
