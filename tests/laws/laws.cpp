@@ -141,15 +141,14 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
   const double later = after.ps() / before.ps() - 1;
-  Verdict slower{Found::broken,
-                 changed->name,
-                 fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path,
-                             changed->text(changed->value), changes->front().value.substr(0, 60), before.ps() / 1e6,
-                             after.ps() / 1e6, 100 * later),
-                 {base, better}};
+  Verdict slower{
+      Found::broken,
+      changed->name,
+      fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
+                  changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6, 100 * later),
+      {base, better}};
   const bool meets = moves_bytes(one.op) || of_places(changed->name);
-  if ((meets && later <= most_reordered_of(one)) ||
-      after.ps() <= before.ps() + std::max(period(one), resolution(one, before)))
+  if ((meets && later <= most_reordered_of(one)) || after.ps() <= before.ps() + period(one))
     return reordered(std::move(slower), later);
   return slower;
 }
@@ -175,8 +174,7 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
                  fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size,
                              before.ps() / 1e6, after.ps() / 1e6, -100 * sooner),
                  {small, large}};
-  if ((moves_bytes(one.op) && sooner <= most_reordered_of(one)) ||
-      before.ps() <= after.ps() + std::max(period(one), resolution(one, before)))
+  if ((moves_bytes(one.op) && sooner <= most_reordered_of(one)) || before.ps() <= after.ps() + period(one))
     return reordered(std::move(faster), sooner);
   return faster;
 }
@@ -368,11 +366,12 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, slow);
   const double difference = std::abs(after.ps() - k * before.ps());
   if (difference <= k * rounding(before, after)) return {};
-  Verdict broken{Found::broken,
-                 "",
-                 fmt::format("times {0}: {1:.6f} us -> {2:.6f} us, {3:.8g} times as long (all times x {0}, rates / {0})",
-                             k, before.ps() / 1e6, after.ps() / 1e6, after.ps() / before.ps()),
-                 {base}};
+  Verdict broken{
+      Found::broken,
+      "",
+      fmt::format("times {0}: {1:.6f} us -> {2:.6f} us, {3:.8g} times as long (all times x {0}, rates / {0})", k,
+                  before.ps() / 1e6, after.ps() / 1e6, after.ps() / before.ps()),
+      {base}};
   // Rounding can change which message is served first, or grow.
   if (difference <= k * ties(one) || difference <= 2 * k * grown_rounding(one, base, before, cost))
     return reordered(std::move(broken), difference / (k * before.ps()));
@@ -399,14 +398,12 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
-    Verdict broken{
-        Found::broken,
-        "",
-        fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
-        {both, alone}};
+    Verdict broken{Found::broken,
+                   "",
+                   fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
+                   {both, alone}};
     const double room = std::max(most_out_of_step, most_reordered_of(one));
-    if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone))
-      return reordered(std::move(broken), lone.ps() / outcome.ps() - 1);
+    if (lone.ps() <= outcome.ps() * (1 + room)) return reordered(std::move(broken), lone.ps() / outcome.ps() - 1);
     return broken;
   }
   return {};
@@ -469,10 +466,6 @@ double ties(const Case& one) {
   for (const char* link : {"torus.link", "dragonfly.local_link", "dragonfly.global_link"})
     slowest = std::min(slowest, number_of(one.system, std::string("system.fabric.") + link + ".bandwidth", 1e30));
   return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
-}
-
-double resolution(const Case& one, const Outcome& outcome) {
-  return one.nodes > 1 && !one.work.is("channels", "1") ? most_unresolved * outcome.ps() : 0;
 }
 
 double rounding(const Outcome& a, const Outcome& b) {

@@ -37,8 +37,6 @@ inline constexpr double most_reordered = 0.02;
 // 8 L20 that begin up to 1 us apart.
 inline constexpr double most_convoyed = 0.1;
 
-// Largest error of a run between nodes, as a fraction, because the network serves chunks that are larger than packets.
-inline constexpr double most_unresolved = 0.1;
 // Channels that begin together copy together and send together. A temporary disturbance of some of them (contention for
 // memory, a slower clock) brings them out of step, so that copies of some overlap transfers of others. Observed: 2.2 %
 // beside a stream of 35 MB, 2.1 % with one clock at 99 % (send_recv of 64 and 128 MiB on 4 H200).
@@ -82,10 +80,5 @@ double rounding(const Outcome& a, const Outcome& b);
 // Tolerance for ties, in picoseconds: of messages that reach a port at the same time one is served first, and the
 // others wait for its chunk, so ranks that do the same can end at different times.
 double ties(const Case& one);
-
-// Tolerance for network.chunk, in picoseconds. Between nodes a port serves one chunk of a queue pair at a time, where a
-// real NIC alternates between packets, so a message can end one round of chunks off for each message that waits for
-// another. A single channel does not share its NIC.
-double resolution(const Case& one, const Outcome& outcome);
 
 }  // namespace moire::laws

@@ -44,14 +44,14 @@ Verdict judged(const Case& one, const char* kind, const std::string& what, const
                    runs};
   };
   if (after.ps() < before.ps() - small) {
-    if (after.ps() >= before.ps() * (1 - std::max(most_reordered_of(one), most_out_of_step)) - resolution(one, before))
+    if (after.ps() >= before.ps() * (1 - std::max(most_reordered_of(one), most_out_of_step)))
       return reordered(broken("faster"), 1 - after.ps() / before.ps());
     return broken("faster");
   }
   const double beyond = after.ps() - before.ps() - most_later;
   if (beyond <= small) return {};
   const Verdict later = broken("later by more than the delay");
-  if (beyond <= before.ps() * most_met(one) + resolution(one, before)) return reordered(later, beyond / before.ps());
+  if (beyond <= before.ps() * most_met(one)) return reordered(later, beyond / before.ps());
   return later;
 }
 
