@@ -165,8 +165,12 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
   if (other_protocol(before, after, more.size / one.work.size)) return {Found::incomparable};
-  // A library divides larger data into more concurrent pieces. With less than twice the bytes this can save time.
-  if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
+  // A library divides larger data into more concurrent pieces, or others. With less than twice the bytes this can save
+  // time.
+  const double crossing = after.metric("network_bytes") / more.size * one.work.size;
+  const bool same_pieces = before.steps == after.steps &&
+                           std::abs(crossing - before.metric("network_bytes")) <= 0.01 * before.metric("network_bytes");
+  if (factor < 2 && !same_pieces) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
   const double sooner = before.ps() / after.ps() - 1;
   Verdict faster{Found::broken,
@@ -439,6 +443,27 @@ Verdict observed(const Case& one, Random, const Cost& cost) {
   return same_metrics(scenario, {"without an observer", unseen.result.metrics}, {"observed", seen.result.metrics});
 }
 
+// --- The network of queues takes as long as fair flows
+
+Verdict fluid(const Case& one, Random, const Cost& cost) {
+  if (one.nodes == 1) return {Found::incomparable};
+  const Scenario scenario = one.scenario();
+  const Outcome queues = simulate(scenario, cost.most_spans);
+  if (!queues.ran()) return not_run(one, queues, scenario);
+  if (queues.metric("network_bytes") == 0) return {Found::incomparable};
+  const Scenario fair = with(scenario, {{"system.network.model", "flow"}});
+  const Outcome flows = simulate_in_child(fair);
+  if (!flows.ran()) return not_run(one, flows, fair);
+  const double longer = queues.ps() / flows.ps() - 1;
+  if (std::abs(longer) <= most_reordered) return {};
+  Verdict apart{
+      Found::broken,
+      "",
+      fmt::format("queues {:.6f} us, flows {:.6f} us ({:+.3g} %)", queues.ps() / 1e6, flows.ps() / 1e6, 100 * longer),
+      {scenario, fair}};
+  return longer >= -most_unfair && longer <= most_unfair ? reordered(std::move(apart), std::abs(longer)) : apart;
+}
+
 // --- Folding gives the same metrics as simulating all ranks
 
 Verdict folded(const Case& one, Random random, const Cost& cost) {
@@ -454,9 +479,16 @@ Verdict folded(const Case& one, Random random, const Cost& cost) {
 
 }  // namespace
 
+bool in_a_row(const Case& one) {
+  return one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
+         !one.work.is("algorithm", "direct") && !one.work.is("algorithm", "recursive") &&
+         !one.work.is("algorithm", "pat") && one.op != "all_to_all" && one.op != "send_recv";
+}
+
 double most_reordered_of(const Case& one) {
   if (one.op == "mscclpp") return most_convoyed;
-  return one.work.hosted() ? most_hosted : most_reordered;
+  if (one.work.hosted()) return most_hosted;
+  return one.nodes > 1 && !in_a_row(one) ? most_collided : most_reordered;
 }
 
 double ties(const Case& one) {
@@ -487,6 +519,7 @@ const std::vector<Law>& all_laws() {
       {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
       {"observed", "a run that is watched, for a timeline, gives the metrics of one that is not", 1, Draw::strict, any,
        observed},
+      {"fluid", "between nodes, queues take as long as max-min fair flows", 1, Draw::strict, moves_bytes, fluid},
       {"folded", "one block of nodes that do the same says what all say, to the last digit", 2, Draw::strict,
        moves_bytes, folded},
       {"slower", "a slower GPU, NIC or link never makes a run faster", 2, Draw::strict, fixed, slower},

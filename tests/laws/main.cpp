@@ -248,8 +248,8 @@ int run(const Arguments& arguments) {
          {&by_law[one.law], &by_op[one.op], &by_system[one.system], &by_size[size_names[static_cast<int>(one.size)]]})
       count->add(verdict);
     if (arguments.beyond > 0 && verdict.found == Found::reordered && verdict.beyond > arguments.beyond)
-      std::cout << fmt::format("case {}: {} of {} on {}, {} x {}, reordered by {:.3g} %\n", number, one.law, one.op,
-                               one.system, one.nodes, one.gpus, 100 * verdict.beyond);
+      std::cout << fmt::format("case {}: {} of {} on {}, {} x {}: {}\n", number, one.law, one.op, one.system, one.nodes,
+                               one.gpus, verdict.why);
     const double taken = std::chrono::duration<double>(Clock::now() - case_begin).count();
     seconds[one.law] += taken;
     if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken) << std::flush;

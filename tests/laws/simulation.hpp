@@ -48,4 +48,7 @@ const std::vector<Parameter>& all_numbers_of(const std::string& system);
 // cover only the ranks that are simulated.
 Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Folding folding = study::Folding::off);
 
+// As without an observer, in a child process, because a process can simulate with SimGrid's flows only once.
+Outcome simulate_in_child(const Scenario& scenario);
+
 }  // namespace moire::laws
