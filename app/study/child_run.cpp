@@ -31,11 +31,14 @@ std::vector<RunResult> simulate_in_children(const std::vector<std::function<RunR
   return results;
 }
 
-RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart) {
-  const auto simulated = [&] { return simulate(run, nullptr, apart); };
+RunResult simulate_apart(const PreparedRun& run, const std::function<RunResult()>& simulated) {
   const machine::SystemSpec& system = *run.system;
   const bool simgrid = system.network.model == machine::NetworkModel::flow && system.fabric;
   return simgrid ? simulate_in_child(simulated, [] {}) : simulated();
+}
+
+RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart) {
+  return simulate_apart(run, [&] { return simulate(run, nullptr, apart); });
 }
 
 void add(const RunStats& stats, RunStats& to) {

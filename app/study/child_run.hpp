@@ -16,8 +16,11 @@ std::vector<RunResult> simulate_in_children(const std::vector<std::function<RunR
                                             std::size_t at_once, const std::function<void(std::size_t)>& begin,
                                             const std::function<void()>& tick);
 
-// A further simulation in a process that may have simulated before. Runs that use SimGrid's engine, of which a process
-// can have only one, are simulated in a child.
+// Calls `simulated` here, or in a child if the run uses SimGrid's engine, of which a process and its children can have
+// only one: all simulations of such a run are made in children of a process that makes none itself.
+RunResult simulate_apart(const PreparedRun& run, const std::function<RunResult()>& simulated);
+
+// A further simulation of a run.
 RunResult simulate_more(const PreparedRun& run, const machine::Apart& apart = {});
 
 // Adds the cost of a further simulation of the run.

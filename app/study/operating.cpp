@@ -141,14 +141,13 @@ RunResult at_operating_point(const PreparedRun& run,
     const auto excess = [&](const RunResult& at, double clock) {
       return Excess{at.hottest_watts / held, clock / (1 - gpu.power->matrix_dip * at.matrix_share)};
     };
-    const bool simgrid = run.system->network.model == machine::NetworkModel::flow && run.system->fabric;
     double tried = 1;
     result = steady_state(
         gpu.power->lowest_clock / top,
         [&](double clock) {
           tried = clock;
           const PreparedRun at = at_clock(run, clock);
-          return simgrid ? simulate_in_child([&] { return simulated(at, false); }, [] {}) : simulated(at, false);
+          return simulate_apart(at, [&] { return simulated(at, false); });
         },
         excess);
     share = tried;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/study/child.hpp"
+#include "app/study/child_run.hpp"
 #include "app/study/notes.hpp"
 #include "app/study/overlap.hpp"
 #include "app/study/timeline_file.hpp"
@@ -23,13 +24,13 @@ Simulated simulate_whole(const PreparedStudy& study, std::size_t number, const s
   const Run run = run_of(study.scenario, number);
   const PreparedRunPtr prepared = study.run(number);
   Simulated simulated;
-  if (timeline_file != nullptr) {
+  simulated.result = simulate_apart(*prepared, [&] {
+    if (timeline_file == nullptr) return simulate(*prepared, nullptr, {}, pulse);
     TimelineFile timeline(*timeline_file, *prepared);
-    simulated.result = simulate(*prepared, timeline.observer(), {}, pulse);
+    RunResult result = simulate(*prepared, timeline.observer(), {}, pulse);
     timeline.finish();
-  } else {
-    simulated.result = simulate(*prepared, nullptr, {}, pulse);
-  }
+    return result;
+  });
   simulate_parts(study.scenario, run, *prepared, simulated);
   if (study.scenario.unperturbed) simulate_unperturbed(*prepared, simulated.result);
   return simulated;

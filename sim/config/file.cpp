@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "sim/process/input_files.hpp"
 
@@ -27,6 +28,16 @@ Problem no_file(fs::file_type type) {
     default:
       return {"is a device, not a file", "name a file"};
   }
+}
+
+// Leaves the stream at its beginning.
+bool begins_with(std::istream& in, std::string_view magic) {
+  std::string first(magic.size(), '\0');
+  in.read(first.data(), static_cast<std::streamsize>(first.size()));
+  const bool same = in.gcount() == static_cast<std::streamsize>(magic.size()) && first == magic;
+  in.clear();
+  in.seekg(0);
+  return same;
 }
 
 }  // namespace
@@ -69,12 +80,7 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
   errno = 0;
   auto in = std::make_unique<std::ifstream>(asked.file, std::ios::binary);
   if (*in) {
-    std::array<char, 2> first{};
-    in->read(first.data(), first.size());
-    const bool gzip = in->gcount() == 2 && first == std::array{'\x1f', '\x8b'};
-    in->clear();
-    in->seekg(0);
-    if (!gzip) {
+    if (!begins_with(*in, "\x1f\x8b")) {
       process::note_input(asked.file);
       return in;
     }
@@ -90,6 +96,11 @@ std::unique_ptr<std::istream> open_file(const FileAsked& asked, Diagnostics& dia
 std::optional<std::string> read_plain(const FileAsked& asked, std::uintmax_t most, Diagnostics& diagnostics) {
   const std::unique_ptr<std::istream> in = open_file(asked, diagnostics);
   if (!in) return std::nullopt;
+  if (begins_with(*in, "\x28\xb5\x2f\xfd")) {
+    refuse(asked, "is compressed with zstd, which Moire reads only in traces and tables (.csv.zst)", "unpack it (unzstd)",
+           diagnostics);
+    return std::nullopt;
+  }
   const auto next = [&in](char* block, std::size_t size) {
     in->read(block, static_cast<std::streamsize>(size));
     return static_cast<std::size_t>(in->gcount());

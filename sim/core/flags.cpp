@@ -5,22 +5,11 @@
 
 #include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/pool.hpp"
 
 namespace moire::core {
 
 namespace {
-
-template <class Entry>
-std::uint32_t take(std::vector<Entry>& pool, std::vector<std::uint32_t>& free, const Entry& entry) {
-  if (free.empty()) {
-    pool.push_back(entry);
-    return static_cast<std::uint32_t>(pool.size() - 1);
-  }
-  const std::uint32_t at = free.back();
-  free.pop_back();
-  pool[at] = entry;
-  return at;
-}
 
 // Appends entry `at` to the circular list that is known by its last entry.
 template <class Entry>
@@ -99,18 +88,24 @@ void Flags::raise(FlagId id, std::int64_t by) {
   tell(flag);
 }
 
-void Flags::raise_at(FlagId id, Time at) {
+Time Flags::raise_at(FlagId id, Time at) {
   if (!in_order(id)) {
     calendar_.schedule(at, *this, id, component_);
-    return;
+    return at;
   }
   if (at == Time::max()) throw EndOfTime();
   Flag& flag = flag_of(id);
   forget_past(flag);
-  if (flag.last > calendar_.now()) append(coming_, flag.coming, none, take(coming_, free_coming_, {flag.last, none}));
+  if (flag.last > calendar_.now()) {
+    const std::uint32_t before = take(coming_, free_coming_);
+    coming_[before].at = flag.last;
+    append(coming_, flag.coming, none, before);
+  }
   ++flag.known;
-  flag.last = std::max(at, flag.last);
+  const Time rises = std::max(at, flag.last);
+  flag.last = rises;
   tell(flag);
+  return rises;
 }
 
 // Removes raises that are over from the list.
@@ -153,7 +148,9 @@ void Flags::tell(Flag& flag) {
 
 void Flags::wait(FlagId id, std::int64_t target, FlagWaiter& waiter, std::uint64_t payload) {
   if (const Time at = reached(id, target); at != Time::max()) return waiter.reaches(payload, at);
-  park(flag_of(id), take(parked_, free_parked_, {target, &waiter, payload, none, 0}));
+  const std::uint32_t at = take(parked_, free_parked_);
+  parked_[at] = {target, &waiter, payload, none, 0};
+  park(flag_of(id), at);
 }
 
 void Flags::park(Flag& flag, std::uint32_t at) {

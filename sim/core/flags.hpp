@@ -39,8 +39,9 @@ class Flags final : private EventSink {
   std::size_t size() const { return size_; }
   std::int64_t value(FlagId id) const;
   void raise(FlagId id, std::int64_t by = 1);
-  // Raises it by one at a later time. A flag that is raised in order rises no earlier than by the calls before.
-  void raise_at(FlagId id, Time at);
+  // Raises it by one at a later time, which is returned: a flag that is raised in order rises no earlier than by the
+  // calls before.
+  Time raise_at(FlagId id, Time at);
   // When the flag reaches (or has reached) `target`: now, a later time, or Time::max() if that is not known yet.
   Time reached(FlagId id, std::int64_t target) const;
   // Tells the waiter when the flag reaches `target`: immediately if that is known, even before wait() returns.

@@ -9,6 +9,7 @@
 
 #include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/pool.hpp"
 
 namespace moire::core {
 
@@ -17,17 +18,6 @@ namespace {
 enum class Step : std::uint64_t { turn, arrive, arrived };
 
 std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
-
-template <class T>
-std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
-  if (free.empty()) {
-    pool.emplace_back();
-    return static_cast<std::uint32_t>(pool.size() - 1);
-  }
-  const std::uint32_t index = free.back();
-  free.pop_back();
-  return index;
-}
 
 }  // namespace
 

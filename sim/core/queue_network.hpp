@@ -33,7 +33,7 @@
 namespace moire::core {
 
 struct QueueNetworkSpec {
-  Bytes chunk{64 * 1024.0};  // unit of service at a port
+  Bytes chunk{16 * 1024.0};  // unit of service at a port
   std::int64_t window = 4;  // chunks that a flow may queue in the fabric beyond its bandwidth-delay product; at least 2
 };
 

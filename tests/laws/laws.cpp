@@ -18,9 +18,6 @@ bool any(const std::string&) { return true; }
 // True if another machine or size does not change the choice of kernels. Laws that compare times need this.
 bool fixed(const std::string& op) { return op != "transformer" && op != "data_parallel_step"; }
 bool has_size(const std::string& op) { return op != "wg_trace" && fixed(op); }
-bool moves_bytes(const std::string& op) {
-  return op != "gemm" && op != "stream" && op != "delay" && !op.ends_with("compress");
-}
 bool is_collective(const std::string& op) {
   Workload work;
   work.op = op;
@@ -28,6 +25,10 @@ bool is_collective(const std::string& op) {
 }
 
 }  // namespace
+
+bool moves_bytes(const std::string& op) {
+  return op != "gemm" && op != "stream" && op != "delay" && !op.ends_with("compress");
+}
 
 Verdict not_run(const Case& one, const Outcome& outcome, const Scenario& scenario) {
   // A user's algorithm may deadlock; the report says where.
@@ -139,15 +140,17 @@ Verdict capacity(const Case& one, Random random, const Cost& cost) {
   const bool ordered = of_places(changed->name) || !moves_bytes(one.op) || one.work.is("schedule", "gemm");
   if (!same_kernels(before, after) || (ordered && !one_wave(one, before))) return {Found::incomparable};
   if (after.ps() <= before.ps() + rounding(before, after)) return {};
+  const double later = after.ps() / before.ps() - 1;
+  Verdict slower{
+      Found::broken,
+      changed->name,
+      fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
+                  changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6, 100 * later),
+      {base, better}};
   const bool meets = moves_bytes(one.op) || of_places(changed->name);
-  if (meets && after.ps() <= before.ps() * (1 + most_reordered_of(one))) return {Found::reordered};
-  if (after.ps() <= before.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
-  return {Found::broken,
-          changed->name,
-          fmt::format("{} {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", changed->path, changed->text(changed->value),
-                      changes->front().value.substr(0, 60), before.ps() / 1e6, after.ps() / 1e6,
-                      100 * (after.ps() / before.ps() - 1)),
-          {base, better}};
+  if ((meets && later <= most_reordered_of(one)) || after.ps() <= before.ps() + period(one))
+    return reordered(std::move(slower), later);
+  return slower;
 }
 
 Verdict bytes(const Case& one, Random random, const Cost& cost) {
@@ -162,16 +165,22 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
   if (other_protocol(before, after, more.size / one.work.size)) return {Found::incomparable};
-  // A library divides larger data into more concurrent pieces. With less than twice the bytes this can save time.
-  if (factor < 2 && before.steps != after.steps) return {Found::incomparable};
+  // A library divides larger data into more concurrent pieces, or others. With less than twice the bytes this can save
+  // time.
+  const double crossing = after.metric("network_bytes") / more.size * one.work.size;
+  const bool same_pieces = before.steps == after.steps &&
+                           std::abs(crossing - before.metric("network_bytes")) <= 0.01 * before.metric("network_bytes");
+  if (factor < 2 && !same_pieces) return {Found::incomparable};
   if (before.ps() <= after.ps() + rounding(before, after)) return {};
-  if (moves_bytes(one.op) && before.ps() <= after.ps() * (1 + most_reordered_of(one))) return {Found::reordered};
-  if (before.ps() <= after.ps() + std::max(period(one), resolution(one, before))) return {Found::reordered};
-  return {Found::broken,
-          one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
-          fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size, before.ps() / 1e6,
-                      after.ps() / 1e6, 100 * (after.ps() / before.ps() - 1)),
-          {small, large}};
+  const double sooner = before.ps() / after.ps() - 1;
+  Verdict faster{Found::broken,
+                 one.work.collective() && one.work.find("engine") ? *one.work.find("engine") : "",
+                 fmt::format("size {} -> {}: {:.6f} us -> {:.6f} us ({:+.3g} %)", one.work.size, more.size,
+                             before.ps() / 1e6, after.ps() / 1e6, -100 * sooner),
+                 {small, large}};
+  if ((moves_bytes(one.op) && sooner <= most_reordered_of(one)) || before.ps() <= after.ps() + period(one))
+    return reordered(std::move(faster), sooner);
+  return faster;
 }
 
 // --- No more than the bandwidth of the wires
@@ -361,14 +370,15 @@ Verdict scaled(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, slow);
   const double difference = std::abs(after.ps() - k * before.ps());
   if (difference <= k * rounding(before, after)) return {};
-  if (difference <= k * ties(one)) return {Found::reordered};  // rounding can change which message is served first
-  if (difference <= 2 * k * grown_rounding(one, base, before, cost)) return {Found::reordered};
-  Verdict broken{Found::broken,
-                 "",
-                 fmt::format("times {}: {:.6f} us -> {:.6f} us, {:.8g} times as long", k, before.ps() / 1e6,
-                             after.ps() / 1e6, after.ps() / before.ps()),
-                 {base}};
-  broken.why += fmt::format(" (all times x {0}, all rates / {0})", k);
+  Verdict broken{
+      Found::broken,
+      "",
+      fmt::format("times {0}: {1:.6f} us -> {2:.6f} us, {3:.8g} times as long (all times x {0}, rates / {0})", k,
+                  before.ps() / 1e6, after.ps() / 1e6, after.ps() / before.ps()),
+      {base}};
+  // Rounding can change which message is served first, or grow.
+  if (difference <= k * ties(one) || difference <= 2 * k * grown_rounding(one, base, before, cost))
+    return reordered(std::move(broken), difference / (k * before.ps()));
   return broken;
 }
 
@@ -392,14 +402,66 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
     const Outcome lone = simulate(alone, cost.most_spans);
     if (!lone.ran()) return not_run(one, lone, alone);
     if (lone.ps() <= outcome.ps() + rounding(lone, outcome)) continue;
+    Verdict broken{Found::broken,
+                   "",
+                   fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
+                   {both, alone}};
     const double room = std::max(most_out_of_step, most_reordered_of(one));
-    if (lone.ps() <= outcome.ps() * (1 + room) + resolution(one, lone)) return {Found::reordered};
-    return {Found::broken,
-            "",
-            fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
-            {both, alone}};
+    if (lone.ps() <= outcome.ps() * (1 + room)) return reordered(std::move(broken), lone.ps() / outcome.ps() - 1);
+    return broken;
   }
   return {};
+}
+
+struct Told {
+  const char* how;
+  const std::vector<study::Metric>& metrics;
+};
+
+Verdict same_metrics(const Scenario& scenario, const Told& one, const Told& other) {
+  const auto broken = [&](const std::string& name, double a, double b) {
+    return Verdict{
+        Found::broken, "", fmt::format("{}: {} {:.17g}, {} {:.17g}", name, one.how, a, other.how, b), {scenario}};
+  };
+  if (one.metrics.size() != other.metrics.size())
+    return broken("metrics", static_cast<double>(one.metrics.size()), static_cast<double>(other.metrics.size()));
+  for (std::size_t i = 0; i < one.metrics.size(); ++i) {
+    const study::Metric &a = one.metrics[i], &b = other.metrics[i];
+    if (a.name != b.name || a.value != b.value) return broken(a.name, a.value, b.value);
+  }
+  return {};
+}
+
+// --- Nobody changes a run by watching it
+
+Verdict observed(const Case& one, Random, const Cost& cost) {
+  const Scenario scenario = one.scenario();
+  const Outcome seen = simulate(scenario, cost.most_spans);
+  if (!seen.ran()) return not_run(one, seen, scenario);
+  const Outcome unseen = simulate(scenario, 0, study::Folding::off);
+  if (!unseen.ran()) return not_run(one, unseen, scenario);
+  return same_metrics(scenario, {"without an observer", unseen.result.metrics}, {"observed", seen.result.metrics});
+}
+
+// --- The network of queues takes as long as fair flows
+
+Verdict fluid(const Case& one, Random, const Cost& cost) {
+  if (one.nodes == 1) return {Found::incomparable};
+  const Scenario scenario = one.scenario();
+  const Outcome queues = simulate(scenario, cost.most_spans);
+  if (!queues.ran()) return not_run(one, queues, scenario);
+  if (queues.metric("network_bytes") == 0) return {Found::incomparable};
+  const Scenario fair = with(scenario, {{"system.network.model", "flow"}});
+  const Outcome flows = simulate_in_child(fair);
+  if (!flows.ran()) return not_run(one, flows, fair);
+  const double longer = queues.ps() / flows.ps() - 1;
+  if (std::abs(longer) <= most_reordered) return {};
+  Verdict apart{
+      Found::broken,
+      "",
+      fmt::format("queues {:.6f} us, flows {:.6f} us ({:+.3g} %)", queues.ps() / 1e6, flows.ps() / 1e6, 100 * longer),
+      {scenario, fair}};
+  return longer >= -most_unfair && longer <= most_unfair ? reordered(std::move(apart), std::abs(longer)) : apart;
 }
 
 // --- Folding gives the same metrics as simulating all ranks
@@ -412,24 +474,21 @@ Verdict folded(const Case& one, Random random, const Cost& cost) {
   const Outcome block = simulate(scenario, cost.most_spans, study::Folding::automatic);
   if (!block.ran()) return not_run(one, block, scenario);
   if (block.result.fold.images == 1) return {Found::incomparable};
-  const auto broken = [&](const std::string& name, double all, double folded) {
-    return Verdict{Found::broken, "", fmt::format("{}: {:.17g}, folded {:.17g}", name, all, folded), {scenario}};
-  };
-  if (whole.result.metrics.size() != block.result.metrics.size())
-    return broken("metrics", static_cast<double>(whole.result.metrics.size()),
-                  static_cast<double>(block.result.metrics.size()));
-  for (std::size_t i = 0; i < whole.result.metrics.size(); ++i) {
-    const study::Metric &a = whole.result.metrics[i], &b = block.result.metrics[i];
-    if (a.name != b.name || a.value != b.value) return broken(a.name, a.value, b.value);
-  }
-  return {};
+  return same_metrics(scenario, {"all ranks", whole.result.metrics}, {"folded", block.result.metrics});
 }
 
 }  // namespace
 
+bool in_a_row(const Case& one) {
+  return one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
+         !one.work.is("algorithm", "direct") && !one.work.is("algorithm", "recursive") &&
+         !one.work.is("algorithm", "pat") && one.op != "all_to_all" && one.op != "send_recv";
+}
+
 double most_reordered_of(const Case& one) {
   if (one.op == "mscclpp") return most_convoyed;
-  return one.work.hosted() ? most_hosted : most_reordered;
+  if (one.work.hosted()) return most_hosted;
+  return one.nodes > 1 && !in_a_row(one) ? most_collided : most_reordered;
 }
 
 double ties(const Case& one) {
@@ -439,10 +498,6 @@ double ties(const Case& one) {
   for (const char* link : {"torus.link", "dragonfly.local_link", "dragonfly.global_link"})
     slowest = std::min(slowest, number_of(one.system, std::string("system.fabric.") + link + ".bandwidth", 1e30));
   return chunk / slowest * 1e12 * static_cast<double>(one.nodes * one.gpus);
-}
-
-double resolution(const Case& one, const Outcome& outcome) {
-  return one.nodes > 1 && !one.work.is("channels", "1") ? most_unresolved * outcome.ps() : 0;
 }
 
 double rounding(const Outcome& a, const Outcome& b) {
@@ -462,6 +517,9 @@ const std::vector<Law>& all_laws() {
       {"alike", "ranks that are alike end together", 1, Draw::strict, any, alike},
       {"scaled", "all rates / k and all times x k: k times as long", 2, Draw::strict, fixed, scaled},
       {"conserved", "bytes sent are received", 1, Draw::strict, moves_bytes, conserved},
+      {"observed", "a run that is watched, for a timeline, gives the metrics of one that is not", 1, Draw::strict, any,
+       observed},
+      {"fluid", "between nodes, queues take as long as max-min fair flows", 1, Draw::strict, moves_bytes, fluid},
       {"folded", "one block of nodes that do the same says what all say, to the last digit", 2, Draw::strict,
        moves_bytes, folded},
       {"slower", "a slower GPU, NIC or link never makes a run faster", 2, Draw::strict, fixed, slower},

@@ -63,13 +63,14 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   const Outcome b = simulate(faster, 2 * cost.most_spans);
   if (!b.ran()) return not_run(one, b, faster);
   if (slow.metric("workgroups") != a.metric("workgroups")) return {Found::incomparable};
-  if (one.work.hosted() && a.ps() > slow.ps() + rounding(a, slow) && a.ps() <= slow.ps() * (1 + most_hosted))
-    return {Found::reordered};
-  if (a.ps() > slow.ps() + rounding(a, slow))
-    return {Found::broken,
-            "faster rates",
-            fmt::format("{:.6f} us, with rates x 1e6 {:.6f} us", slow.ps() / 1e6, a.ps() / 1e6),
-            {base}};
+  if (a.ps() > slow.ps() + rounding(a, slow)) {
+    Verdict slower{Found::broken,
+                   "faster rates",
+                   fmt::format("{:.6f} us, with rates x 1e6 {:.6f} us", slow.ps() / 1e6, a.ps() / 1e6),
+                   {base, fast}};
+    const double later = a.ps() / slow.ps() - 1;
+    return moves_bytes(one.op) && later <= most_reordered_of(one) ? reordered(std::move(slower), later) : slower;
+  }
   const auto apart = [](const Outcome& x, const Outcome& y) {
     return std::abs(x.ps() - y.ps()) > 0.01 * y.ps() + rounding(x, y);
   };

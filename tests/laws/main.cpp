@@ -1,6 +1,7 @@
 // Generates cases of every law, operator, system and size in turn, and checks them one after the other.
 //
 //   laws [CASES] [SEED] [--law NAME] [--operator NAME] [--system NAME] [--only NUMBER] [--ci OPEN_FILE] [--ranks MOST]
+//        [--times] [--beyond PERCENT]
 //
 // The same arguments give the same cases on every machine. The exit status is 1 if a case is broken. With --ci, broken
 // cases that OPEN_FILE (open.txt) lists are known and do not count, but an entry that no broken case matches does.
@@ -38,6 +39,7 @@ struct Arguments {
   std::optional<std::uint64_t> only;
   Cost cost;
   bool times = false;
+  double beyond = 0;  // prints every case that is reordered by more than this share
 };
 
 // A line of open.txt: law; operator; system; words of the report, separated by blanks; reason.
@@ -170,18 +172,26 @@ bool stands_for(const Open& open, const Case& one, const std::string& text) {
   return true;
 }
 
-using Counts = std::map<std::string, std::array<std::size_t, kinds_found>>;
+struct Count {
+  std::array<std::size_t, kinds_found> found{};
+  double beyond = 0;  // the most of its reordered cases
+  void add(const Verdict& verdict) {
+    ++found[static_cast<std::size_t>(verdict.found)];
+    if (verdict.found == Found::reordered) beyond = std::max(beyond, verdict.beyond);
+  }
+};
+using Counts = std::map<std::string, Count>;
 
 void print(const char* title, const Counts& counts) {
   std::cout << fmt::format("\n{:<24}{:>8}", title, "cases");
   for (const char* name : found_names) std::cout << fmt::format("{:>16}", name);
-  std::cout << "\n";
-  for (const auto& [name, found] : counts) {
+  std::cout << fmt::format("{:>16}\n", "reordered by");
+  for (const auto& [name, count] : counts) {
     std::size_t all = 0;
-    for (const std::size_t count : found) all += count;
+    for (const std::size_t each : count.found) all += each;
     std::cout << fmt::format("{:<24}{:>8}", name, all);
-    for (const std::size_t count : found) std::cout << fmt::format("{:>16}", count);
-    std::cout << "\n";
+    for (const std::size_t each : count.found) std::cout << fmt::format("{:>16}", each);
+    std::cout << fmt::format("{:>14.2g} %\n", 100 * count.beyond);
   }
 }
 
@@ -234,9 +244,12 @@ int run(const Arguments& arguments) {
         std::cout << text << std::flush;
       }
     }
-    const auto found = static_cast<std::size_t>(verdict.found);
-    ++by_law[one.law][found], ++by_op[one.op][found], ++by_system[one.system][found],
-        ++by_size[size_names[static_cast<int>(one.size)]][found];
+    for (Count* count :
+         {&by_law[one.law], &by_op[one.op], &by_system[one.system], &by_size[size_names[static_cast<int>(one.size)]]})
+      count->add(verdict);
+    if (arguments.beyond > 0 && verdict.found == Found::reordered && verdict.beyond > arguments.beyond)
+      std::cout << fmt::format("case {}: {} of {} on {}, {} x {}: {}\n", number, one.law, one.op, one.system, one.nodes,
+                               one.gpus, verdict.why);
     const double taken = std::chrono::duration<double>(Clock::now() - case_begin).count();
     seconds[one.law] += taken;
     if (arguments.times && taken > 2) std::cout << fmt::format("case {} takes {:.1f} s\n", number, taken) << std::flush;
@@ -282,6 +295,8 @@ Arguments read(int count, char** words) {
       arguments.open = next();
     else if (word == "--ranks")
       arguments.cost.most_ranks = std::stoll(next());
+    else if (word == "--beyond")
+      arguments.beyond = std::stod(next()) / 100;
     else if (word == "--times")
       arguments.times = true;
     else if (word[0] == '-')

@@ -40,10 +40,10 @@ Verdict operated(const Case& one, Random random, const Cost& cost) {
         Found::broken, by_clock ? "clock" : "power limit", why, {plain, scenarios[0], scenarios[1], scenarios[2]}};
   };
   const double room = most_reordered_of(one);
-  bool met = false;
+  double met = 0;
   const auto faster = [&](const Outcome& slow, const Outcome& fast) {
     if (slow.ps() >= fast.ps() * (1 - as_found) - rounding(slow, fast)) return false;
-    met = true;
+    met = std::max(met, 1 - slow.ps() / fast.ps());
     return slow.ps() < fast.ps() * (1 - room - as_found);
   };
   if (faster(ran[0], burst)) return broken("sustained is faster than burst");
@@ -57,7 +57,7 @@ Verdict operated(const Case& one, Random random, const Cost& cost) {
     if (std::abs(energy - other) > 1e-3 * energy + told) return broken(fmt::format("{} J are not {} J", energy, other));
     if (watts > outcome.metric("power_peak_w") * (1 + 1e-6)) return broken("the mean power is above its peak");
   }
-  return {met ? Found::reordered : Found::kept};
+  return met > 0 ? reordered({}, met) : Verdict{};
 }
 
 }  // namespace moire::laws

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <map>
 
+#include "app/study/child_run.hpp"
 #include "app/study/prepare.hpp"
+#include "sim/core/failure.hpp"
+#include "sim/core/invariant.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace moire::laws {
@@ -147,11 +151,34 @@ Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Foldin
     if (run == nullptr || !diagnostics.ok()) return refused();
     outcome.ranks = run->program->ranks();
     Ledger ledger(outcome, run->program->ranks(), most_spans);
-    outcome.result = study::simulate(*run, &ledger);
+    outcome.result = study::simulate(*run, most_spans > 0 ? &ledger : nullptr);
     outcome.kind = outcome.result.deadlock.empty() ? Outcome::Kind::ran : Outcome::Kind::deadlocked;
     outcome.text = outcome.result.deadlock;
   } catch (const Cut&) {
     outcome.kind = Outcome::Kind::cut;
+  } catch (const std::exception& problem) {
+    outcome.kind = Outcome::Kind::broke;
+    outcome.text = problem.what();
+  }
+  return outcome;
+}
+
+Outcome simulate_in_child(const Scenario& scenario) {
+  Outcome outcome;
+  std::cout << std::flush;  // or the child would write it once more
+  try {
+    outcome.result = study::simulate_in_child(
+        [&] {
+          const Outcome own = simulate(scenario, 0);
+          if (own.kind == Outcome::Kind::broke) throw core::InvariantError(own.text);
+          if (!own.ran()) throw core::RunFailure(own.text);
+          return own.result;
+        },
+        [] {});
+    outcome.kind = Outcome::Kind::ran;
+  } catch (const core::RunFailure& refused) {
+    outcome.kind = Outcome::Kind::refused;
+    outcome.text = refused.what();
   } catch (const std::exception& problem) {
     outcome.kind = Outcome::Kind::broke;
     outcome.text = problem.what();

@@ -57,7 +57,7 @@ enum class NetworkModel { queue, flow };
 
 struct NetworkSpec {
   NetworkModel model = NetworkModel::queue;
-  Bytes chunk{65536};
+  Bytes chunk{16384};
   static void describe(config::Describer<NetworkSpec>& d);
 };
 

@@ -192,7 +192,7 @@ void Replay::fire(std::uint64_t payload) {
     case Event::dispatch:
       return dispatch(static_cast<std::uint32_t>(id));
     case Event::raise:
-      return;  // never an event of its own
+      return;  // Flags makes the event, if it needs one
     case Event::delivered:
       return arrive(static_cast<std::uint32_t>(id));
     case Event::copied: {
@@ -214,8 +214,13 @@ void Replay::reaches(std::uint64_t payload, Time at) {
 }
 
 void Replay::arrives(std::uint64_t payload, Time at) {
-  if (static_cast<Event>(payload >> 56) == Event::raise)
-    return flags_.raise_at(static_cast<program::FlagRef>(payload), at);
+  const auto event = static_cast<Event>(payload >> 56);
+  if (event == Event::raise) {
+    flags_.raise_at(static_cast<program::FlagRef>(payload), at);
+    return;
+  }
+  // Observers see the arrival as an event. It must not change when the flag rises.
+  if (event == Event::delivered) at = flags_.raise_at(flights_[static_cast<std::uint32_t>(payload)].flag, at);
   machine_.loop().calendar().schedule(at, *this, payload);
 }
 

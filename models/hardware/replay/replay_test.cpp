@@ -594,6 +594,26 @@ TEST(Replay, ASignalHasNoBytesAndIsIssuedByItsWorkgroup) {
   EXPECT_EQ(watcher.puts[0].cu, 0);
 }
 
+// The second raise is sent later and without the 5 us, but arrives behind the first one, also for an observer.
+TEST(Replay, RaisesInOrderDoNotOvertakeWhetherObservedOrNot) {
+  const machine::SystemSpec system = example_system(2);
+  Program program(2);
+  const program::FlagBlock flags = program.add_flags({"slices", 1, by_rank_0, true});
+  program.queues = {queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
+                            program::Phase slow = signal(1, flags.at(1, 0));
+                            slow.duration = us(5);
+                            return rank == 0 ? Steps{slow, delay(us(1)), signal(1, flags.at(1, 0))}
+                                             : Steps{wait(flags.at(1, 0), 1)};
+                          })})};
+  const Time arrives = us(5) + system.node.gpu.port.store_latency;
+  EXPECT_EQ(run(system, program).end, arrives + system.node.gpu.l2.hit_latency);
+  Watcher watcher;
+  EXPECT_EQ(run(system, program, &watcher).end, arrives + system.node.gpu.l2.hit_latency);
+  ASSERT_EQ(watcher.puts.size(), 2);
+  EXPECT_EQ(watcher.puts[0].end, arrives);
+  EXPECT_EQ(watcher.puts[1].end, arrives);
+}
+
 TEST(Replay, ObserversDoNotChangeTiming) {
   const machine::SystemSpec system = example_system(2, 2);
   const Program program = mixed(system);

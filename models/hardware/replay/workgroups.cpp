@@ -7,6 +7,7 @@
 
 #include "models/hardware/replay/replay.hpp"
 #include "sim/core/invariant.hpp"
+#include "sim/core/pool.hpp"
 #include "sim/program/turn.hpp"
 
 namespace moire::replay {
@@ -72,12 +73,7 @@ void Replay::dispatch(std::uint32_t number) {
 }
 
 std::uint32_t Replay::take_seat() {
-  if (free_workgroups_.empty()) {
-    workgroups_.emplace_back();
-    return static_cast<std::uint32_t>(workgroups_.size() - 1);
-  }
-  const std::uint32_t id = free_workgroups_.back();
-  free_workgroups_.pop_back();
+  const std::uint32_t id = core::take(workgroups_, free_workgroups_);
   workgroups_[id] = {};
   return id;
 }
@@ -327,12 +323,7 @@ bool Replay::gate_opens(const Phase& phase) {
 }
 
 std::uint32_t Replay::new_flight(const Flight& flight) {
-  if (free_flights_.empty()) {
-    flights_.push_back(flight);
-    return static_cast<std::uint32_t>(flights_.size() - 1);
-  }
-  const std::uint32_t id = free_flights_.back();
-  free_flights_.pop_back();
+  const std::uint32_t id = core::take(flights_, free_flights_);
   flights_[id] = flight;
   return id;
 }
@@ -414,17 +405,17 @@ void Replay::arrive(std::uint32_t id) {
   free_flights_.push_back(id);
   if (flight.copied) {
     end_host_copy(flight);
-  } else if (observer_ != nullptr) {
-    const bool stores = machine_.reach().stores(flight.source, flight.destination);
-    const std::string path =
-        flight.source == flight.destination ? "local"
-        : flight.bytes.value == 0 && stores
-            ? "scale-up"
-            : fmt::format("NIC {}", puts_.endpoint_of(flight.relay == program::no_rank ? flight.source : flight.relay));
-    observer_->put({flight.source, flight.destination, flight.cu, flight.bytes, flight.flag, path, flight.begin,
-                    machine_.loop().now(), flight.relay});
+    flags_.raise(flight.flag);
+    return;
   }
-  flags_.raise(flight.flag);
+  const bool stores = machine_.reach().stores(flight.source, flight.destination);
+  const std::string path =
+      flight.source == flight.destination ? "local"
+      : flight.bytes.value == 0 && stores
+          ? "scale-up"
+          : fmt::format("NIC {}", puts_.endpoint_of(flight.relay == program::no_rank ? flight.source : flight.relay));
+  observer_->put({flight.source, flight.destination, flight.cu, flight.bytes, flight.flag, path, flight.begin,
+                  machine_.loop().now(), flight.relay});
 }
 
 // The seat of strand 0 stays occupied until the last strand has ended.
