@@ -461,7 +461,10 @@ Verdict fluid(const Case& one, Random, const Cost& cost) {
       "",
       fmt::format("queues {:.6f} us, flows {:.6f} us ({:+.3g} %)", queues.ps() / 1e6, flows.ps() / 1e6, 100 * longer),
       {scenario, fair}};
-  return longer >= -most_unfair && longer <= most_unfair ? reordered(std::move(apart), std::abs(longer)) : apart;
+  const double later = queues.ps() - flows.ps();
+  return std::abs(longer) <= most_unfair || (later > 0 && later <= ties(one))
+             ? reordered(std::move(apart), std::abs(longer))
+             : apart;
 }
 
 // --- Folding gives the same metrics as simulating all ranks
