@@ -102,6 +102,15 @@ void bind_program(py::module_& m) {
           },
           py::keep_alive<0, 1>())
       .def(
+          "code",
+          [](Program& p, const Chunk& from, bool encodes, std::int32_t buffer, std::int32_t index, std::int32_t block,
+             std::int32_t channel, const Line& line) {
+            using Kind = mscclang::Operation::Kind;
+            return p.copy(from, {from.rank(), {buffer}, index}, {block, -1, channel}, where(line),
+                          encodes ? Kind::encode : Kind::decode);
+          },
+          py::keep_alive<0, 1>())
+      .def(
           "reduce",
           [](Program& p, const Chunk& into, const Chunk& from, std::int32_t send_block, std::int32_t recv_block,
              std::int32_t channel, const Line& line) {

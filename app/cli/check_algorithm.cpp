@@ -53,6 +53,10 @@ Found found_in(const msccl::Algorithm& algorithm, const msccl::Verdict& verdict)
                        result_text(p.result, algorithm));
   if (!verdict.patterns.empty())
     found.emplace_back("races", verdict.races() == 0 ? "none" : std::to_string(verdict.races()));
+  if (!verdict.patterns.empty() && !verdict.patterns.front().codings.encoded.empty())
+    found.emplace_back("codings", verdict.coded_right() ? fmt::format("a value is encoded at most {} times in a row",
+                                                                      verdict.patterns.front().codings.passes)
+                                                        : "wrong");
   found.emplace_back("deadlock", deadlock_text(verdict, algorithm));
   if (!verdict.deadlock.always() && !verdict.hangs_at_bytes) {
     for (const std::string& line : describe(algorithm, verdict, verdict.deadlock)) found.emplace_back("", line);
@@ -97,6 +101,8 @@ Record pattern_of(const msccl::Algorithm& algorithm, const msccl::PatternVerdict
     if (wrong->sender.known()) first.push_back({"sender", step_of(algorithm, wrong->sender)});
     record.push_back({"first_wrong", std::move(first)});
   }
+  if (!p.codings.encoded.empty()) record.push_back({"codings", p.codings.passes});
+  if (const auto& wrong = p.codings.first_wrong) record.push_back({"first_miscoding", step_of(algorithm, wrong->by)});
   List races;
   for (const proof::Race& race : p.races.told)
     races.emplace_back(List{access_of(algorithm, race.first), access_of(algorithm, race.second)});

@@ -102,10 +102,12 @@ void add_bandwidths(const replay::Result& result, const PreparedRun& run, const 
     }
     if (exchange.operations == 0 || end <= begin) continue;
     const std::string& word = words.at(result.operations[first].name);
-    const double algbw = exchange.size.value / (end - begin).seconds() * 1e-9;
-    const auto rounded = [](double rate) { return std::round(rate * 1e6) / 1e6; };
-    metrics.emplace_back("<operation>_algbw_gb_per_s", rounded(algbw), word);
-    metrics.emplace_back("<operation>_busbw_gb_per_s", rounded(algbw * exchange.on_wire), word);
+    if (exchange.size.value > 0) {
+      const double algbw = exchange.size.value / (end - begin).seconds() * 1e-9;
+      const auto rounded = [](double rate) { return std::round(rate * 1e6) / 1e6; };
+      metrics.emplace_back("<operation>_algbw_gb_per_s", rounded(algbw), word);
+      metrics.emplace_back("<operation>_busbw_gb_per_s", rounded(algbw * exchange.on_wire), word);
+    }
     for (const auto& [kind, value] : exchange.stated) metrics.emplace_back(kind, value, word);
   }
 }

@@ -45,6 +45,14 @@ class Meaning(unittest.TestCase):
             chunk(0, Buffer.input, 0).copy(1, "scratch").copy(2, Buffer.output, 0)
             self.assertTrue(Check())
 
+    def test_encoded_chunks(self):
+        with program(Broadcast(2, 1, False)):
+            chunk(0, Buffer.input, 0).copy(0, Buffer.output, 0)
+            encoded = chunk(0, Buffer.input, 0).encode("encoded").copy(1)
+            encoded.decode(Buffer.output, 0)
+            self.assertTrue(Check())
+            self.assertRaises(ProgramError, lambda: encoded.copy(0, Buffer.output, 0).reduce(encoded))
+
     def test_a_collective_of_ones_own_that_is_not_met(self):
         with program(Send(3, 2, False)):
             chunk(0, Buffer.input, 0).copy(2, Buffer.output, 0)

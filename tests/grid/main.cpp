@@ -34,9 +34,12 @@ std::vector<Way> ways() {
   for (const char* kind : {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all", "send_recv"}) {
     for (const char* engine : {"cu", "dma", "nic"}) all.push_back({kind, {{"engine", engine}}});
   }
+  const Key codec{"codec", "4 300 6", 1e6};
   for (const mscclang::ProgramEntry& entry : mscclang::programs()) {
-    for (const char* protocol : {"simple", "ll"})
+    for (const char* protocol : {"simple", "ll"}) {
       all.push_back({"msccl", {{"program", fmt::format("{{{}: {{protocol: {}}}}}", entry.name, protocol)}}});
+      if (entry.name.ends_with("_encoded")) all.back().keys.push_back(codec);
+    }
   }
   all.push_back({"stream", {}});
   all.push_back({"gemm", {{"m", "512"}, {"n", "1000"}}});
@@ -66,7 +69,6 @@ std::vector<Way> ways() {
   }
   for (const char* by : {"library", "host"})
     all.push_back({"data_parallel_step", {model, {"sequences", "1"}, {"gradients", fmt::format("{{by: {}}}", by)}}});
-  const Key codec{"codec", "4 300 6", 1e6};
   for (const char* op : {"compress", "decompress", "decompress_reduce_compress"}) all.push_back({op, {codec}});
   for (const char* compression : {"off", "every_hop", "root"}) {
     const auto chunked = [&](const char* op, std::vector<Key> keys) {

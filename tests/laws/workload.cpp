@@ -304,7 +304,9 @@ void draw_msccl(Case& one, Random& random) {
   for (const mscclang::ProgramEntry& entry : mscclang::programs()) names.push_back(entry.name);
   std::string keys = random.one_in(2) ? "protocol: ll" : "";
   if (random.one_in(2)) keys += fmt::format("{}instances: {}", keys.empty() ? "" : ", ", random.of({2, 3, 4}));
-  one.work.keys = {{"program", fmt::format("{{{}: {{{}}}}}", random.of(names), keys)}};
+  const std::string name = random.of(names);
+  one.work.keys = {{"program", fmt::format("{{{}: {{{}}}}}", name, keys)}};
+  if (name.ends_with("_encoded")) draw_codec(one, random);
   if (random.one_in(3)) one.work.keys.push_back({"dtype", random.of<const char*>({"fp16", "bf16"})});
   if (random.one_in(4)) one.work.keys.push_back({"in_place", random.of<const char*>({"true", "false"})});
 }

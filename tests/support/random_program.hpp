@@ -73,6 +73,10 @@ class RandomProgram {
           const Buffer buffer{pick(0, 2)};
           const std::int32_t index = pick(0, 5);
           bool reducible = pick(0, 1) == 0;
+          const std::int32_t codes = pick(0, 9);
+          if (codes == 0) chunk = chunk.encode(buffer, index, placement);
+          if (codes == 1) chunk = chunk.decode(buffer, index, placement);
+          if (codes < 2) continue;
           for (std::int32_t i = 0; i < count; ++i) reducible = reducible && program_->is_set(to, buffer, index + i);
           chunk = reducible ? program_->chunk(to, buffer, index, count).reduce(chunk, placement)
                             : chunk.copy(to, buffer, index, placement);

@@ -23,10 +23,12 @@ enum class Op : std::uint8_t {
   recv_reduce_send,       // FIFO in + src -> FIFO out
   recv_reduce_copy,       // FIFO in + src -> dst
   recv_reduce_copy_send,  // FIFO in + src -> dst and FIFO out
+  encode,                 // src -> dst, compressed, within the rank
+  decode,                 // src, which is compressed, -> dst, within the rank
   one_sided,              // threads load from and store to their own memory or a peer's, as a Move says
   hand_over,              // asks a host proxy to put the chunk to `to`; the channel does not wait for the put
 };
-inline constexpr std::uint32_t ops = 11;  // operations before one_sided
+inline constexpr std::uint32_t ops = 13;  // operations before one_sided
 
 // What an operation reads and writes.
 struct Effect {
@@ -46,6 +48,8 @@ constexpr Effect effect(Op op) {
     case Op::none:
       return {};
     case Op::copy:
+    case Op::encode:
+    case Op::decode:
       return {.reads_src = true, .writes_dst = true};
     case Op::reduce:
       return {.reads_src = true, .reads_dst = true, .writes_dst = true, .reduces = true};
@@ -71,6 +75,8 @@ constexpr Effect effect(Op op) {
   }
   return {};
 }
+
+constexpr bool is_coding(Op op) { return op == Op::encode || op == Op::decode; }
 
 // Loads and stores for each byte of a one-sided step's chunk, carried out one after the other. A packet holds data and
 // a flag in one store: it takes twice the bytes, and its reader sees by the flag that it has arrived.

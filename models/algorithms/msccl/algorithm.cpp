@@ -24,9 +24,10 @@ constexpr std::array<std::pair<Collective, std::string_view>, 14> collectives = 
     {Collective::custom, "custom"},
 }};
 constexpr std::array<std::string_view, 3> protocols = {"Simple", "LL", "LL128"};
-// Indexed by ir::Op. MSCCL XML has no name for copy_send and recv_send.
-constexpr std::array<std::string_view, ir::ops> types = {"nop", "cpy", "re",  "s",   {},    "r",
-                                                         {},    "rcs", "rrs", "rrc", "rrcs"};
+// Indexed by ir::Op. MSCCL XML has no name for copy_send and recv_send. To its runtime, steps that encode and decode
+// are copies.
+constexpr std::array<std::string_view, ir::ops> types = {"nop", "cpy", "re",  "s",    {},    "r",  {},
+                                                         "rcs", "rrs", "rrc", "rrcs", "cpy", "cpy"};
 constexpr std::array<std::string_view, buffers> buffer_names = {"i", "o", "s"};
 
 template <class Value, std::size_t N>
@@ -64,6 +65,15 @@ std::optional<Collective> collective_of(std::string_view text) {
 }
 std::optional<Protocol> protocol_of(std::string_view text) { return find<Protocol>(protocols, text); }
 std::optional<Op> step_type_of(std::string_view text) { return find<Op>(types, text); }
+std::string_view coding_to_string(Op type) {
+  return type == Op::encode ? "encode" : type == Op::decode ? "decode" : "";
+}
+std::optional<Op> coding_of(std::string_view text) {
+  for (const Op op : {Op::encode, Op::decode}) {
+    if (text == coding_to_string(op)) return op;
+  }
+  return std::nullopt;
+}
 std::optional<Buffer> buffer_of(std::string_view text) { return find<Buffer>(buffer_names, text); }
 
 }  // namespace moire::msccl

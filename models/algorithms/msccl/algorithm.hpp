@@ -126,5 +126,8 @@ std::optional<Collective> collective_of(std::string_view text);  // knows older 
 std::optional<Protocol> protocol_of(std::string_view text);
 std::optional<Op> step_type_of(std::string_view text);
 std::optional<Buffer> buffer_of(std::string_view text);
+// The attribute `coding`, which only Moire knows: "encode" or "decode" for a cpy that does so, else "".
+std::string_view coding_to_string(Op type);
+std::optional<Op> coding_of(std::string_view text);
 
 }  // namespace moire::msccl

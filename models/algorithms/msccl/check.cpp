@@ -55,6 +55,11 @@ bool Verdict::correct() const {
          std::all_of(patterns.begin(), patterns.end(), [](const PatternVerdict& p) { return p.result.correct(); });
 }
 
+bool Verdict::coded_right() const {
+  return std::none_of(patterns.begin(), patterns.end(),
+                      [](const PatternVerdict& p) { return p.codings.first_wrong.has_value(); });
+}
+
 std::uint64_t Verdict::races() const {
   std::uint64_t most = 0;
   for (const PatternVerdict& p : patterns) most = std::max(most, p.races.count);
@@ -62,7 +67,7 @@ std::uint64_t Verdict::races() const {
 }
 
 bool Verdict::accepted(const Algorithm& algorithm) const {
-  if (deadlock.always() || hangs_at_bytes || !correct()) return false;
+  if (deadlock.always() || hangs_at_bytes || !correct() || !coded_right()) return false;
   if (!stated_shape(algorithm)) return true;
   return races() == 0 && std::all_of(patterns.begin(), patterns.end(),
                                      [](const PatternVerdict& p) { return p.result.unwritten_reads == 0; });
@@ -81,7 +86,7 @@ Verdict check(const Algorithm& algorithm, const CheckOptions& options) {
   if (verdict.deadlock.always()) return verdict;
   std::vector<proof::Layout> layouts;
   for (const CallPattern pattern : call_patterns(algorithm)) {
-    verdict.patterns.push_back({pattern, {}, {}});
+    verdict.patterns.push_back({pattern, {}, {}, {}});
     layouts.push_back(layout_of(algorithm, pattern));
   }
   bool first = true;
@@ -92,6 +97,7 @@ Verdict check(const Algorithm& algorithm, const CheckOptions& options) {
       if (first) {
         const proof::Goal goal(algorithm.collective, algorithm.ranks(), algorithm.chunks, layouts[i]);
         p.result = proof::execute(program, layouts[i], goal, run.order, cut);
+        p.codings = proof::follow_codings(program, layouts[i], goal, run.order, cut);
       }
       proof::Races races = proof::find_races(program, layouts[i], run.order, cut, verdict.fifo.calls);
       if (first || races.count > p.races.count) p.races = std::move(races);

@@ -11,6 +11,7 @@
 
 #include "models/algorithms/msccl/deadlock.hpp"
 #include "models/algorithms/msccl/lower.hpp"
+#include "models/algorithms/proof/codings.hpp"
 #include "models/algorithms/proof/races.hpp"
 #include "models/algorithms/proof/result.hpp"
 #include "sim/config/diagnostics.hpp"
@@ -25,6 +26,7 @@ struct CheckOptions {
 struct PatternVerdict {
   CallPattern pattern = CallPattern::out_of_place;
   proof::Result result;
+  proof::Codings codings;
   proof::Races races;  // at the cut that has most
 };
 
@@ -47,8 +49,9 @@ struct Verdict {
 
   bool correct() const;
   std::uint64_t races() const;  // of the call pattern that has most
-  // True if the result is correct, nothing races (in a collective that defines a result), and it finishes at some
-  // sizes, including the one asked for.
+  bool coded_right() const;     // in every call pattern
+  // True if the result is correct, encoded chunks are used as such, nothing races (in a collective that defines a
+  // result), and it finishes at some sizes, including the one asked for.
   bool accepted(const Algorithm& algorithm) const;
 };
 

@@ -14,6 +14,7 @@ namespace {
 using proof::Access;
 using proof::Contribution;
 using proof::Fault;
+using proof::Miscoding;
 using proof::Race;
 using proof::Races;
 using proof::StepAt;
@@ -94,6 +95,31 @@ void tell_wrong(const Algorithm& algorithm, const PatternVerdict& verdict, Compl
       break;
   }
   complaints.error(spot(step), what, did);
+}
+
+void tell_miscoding(const Algorithm& algorithm, const PatternVerdict& verdict, Complaints& complaints) {
+  const proof::WrongCoding& wrong = *verdict.codings.first_wrong;
+  const auto said = [&]() -> std::pair<const char*, const char*> {
+    switch (wrong.fault) {
+      case Miscoding::sum:
+        return {"adds encoded data", "decode them first"};
+      case Miscoding::encoded_twice:
+        return {"encodes what is already encoded", "forward it as it is"};
+      case Miscoding::not_encoded:
+        return {"decodes data that are not encoded", "copy them"};
+      case Miscoding::in_place:
+        return {"encodes or decodes chunks onto themselves", "write to scratch or to another buffer"};
+      case Miscoding::mixed:
+        return {"moves encoded chunks together with chunks that are not encoded", "take two steps"};
+      case Miscoding::result:
+        break;
+    }
+    return {"leaves the output encoded", "decode it"};
+  }();
+  complaints.error(spot(step_at(algorithm, wrong.by)),
+                   fmt::format("{} {} ({})", name_of(wrong.by.gpu, wrong.by.block, wrong.by.step), said.first,
+                               place_of(verdict.pattern)),
+                   said.second);
 }
 
 void tell_races(const Algorithm& algorithm, const PatternVerdict& verdict, bool as_errors, Complaints& complaints) {
@@ -188,6 +214,7 @@ void report(const Algorithm& algorithm, const Verdict& verdict, config::Diagnost
   const bool stated = stated_shape(algorithm).has_value();
   for (const PatternVerdict& pattern : verdict.patterns) {
     if (pattern.result.first_wrong) tell_wrong(algorithm, pattern, complaints);
+    if (pattern.codings.first_wrong) tell_miscoding(algorithm, pattern, complaints);
     if (pattern.result.first_unwritten) tell_unwritten(algorithm, pattern, stated, complaints);
     if (pattern.races.count > 0) tell_races(algorithm, pattern, stated, complaints);
   }

@@ -43,9 +43,18 @@ enum : std::size_t { id, send, recv, chan };
 constexpr std::array<KnownAttribute, 4> known = {{{"id"}, {"send"}, {"recv"}, {"chan"}}};
 }  // namespace tb
 namespace step {
-enum : std::size_t { s, type, srcbuf, srcoff, dstbuf, dstoff, cnt, depid, deps, hasdep };
-constexpr std::array<KnownAttribute, 10> known = {
-    {{"s"}, {"type"}, {"srcbuf"}, {"srcoff"}, {"dstbuf"}, {"dstoff"}, {"cnt"}, {"depid"}, {"deps"}, {"hasdep"}}};
+enum : std::size_t { s, type, srcbuf, srcoff, dstbuf, dstoff, cnt, depid, deps, hasdep, coding };
+constexpr std::array<KnownAttribute, 11> known = {{{"s"},
+                                                   {"type"},
+                                                   {"srcbuf"},
+                                                   {"srcoff"},
+                                                   {"dstbuf"},
+                                                   {"dstoff"},
+                                                   {"cnt"},
+                                                   {"depid"},
+                                                   {"deps"},
+                                                   {"hasdep"},
+                                                   {"coding", false}}};
 }  // namespace step
 
 template <class Element>
@@ -285,6 +294,7 @@ class Reader {
       good = false;
     }
     out.type = word(step_, step::type, name, good, step_type_of, "write s, r, rcs, rrc, rrs, rrcs, cpy, re or nop");
+    if (step_.has(step::coding)) read_coding(name, good, out);
     out.src_buffer = word(step_, step::srcbuf, name, good, buffer_of, "buffer i, o or s");
     out.dst_buffer = word(step_, step::dstbuf, name, good, buffer_of, "buffer i, o or s");
     out.src_offset = integer(step_, step::srcoff, name, good, -any);
@@ -304,6 +314,19 @@ class Reader {
     if (out.depends_block == none) out.depends_step = none;
     out.has_dependents = integer(step_, step::hasdep, name, good, 0, 1) == 1;
     return good;
+  }
+
+  template <class Name>
+  void read_coding(const Name& name, bool& good, Step& out) {
+    const Op type = word(step_, step::coding, name, good, coding_of, "write encode or decode");
+    if (out.type != Op::copy) {
+      good = false;
+      complaints_.error(
+          xml_.position(step_[step::coding]),
+          name() + ": a step of type " + std::string(step_.text(step::type)) + " has a coding",
+          "only steps of type cpy encode or decode: copy to scratch with coding=\"encode\" and send that");
+    }
+    out.type = type;
   }
 
   const XmlText& xml_;

@@ -25,9 +25,11 @@ using Out = std::back_insert_iterator<fmt::memory_buffer>;
 void write_step(Out out, std::size_t s, const Step& step) {
   fmt::format_to(out,
                  "      <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\" dstbuf=\"{}\" dstoff=\"{}\" cnt=\"{}\" "
-                 "depid=\"{}\" deps=\"{}\" hasdep=\"{}\"/>\n",
+                 "depid=\"{}\" deps=\"{}\" hasdep=\"{}\"",
                  s, to_string(step.type), to_string(step.src_buffer), step.src_offset, to_string(step.dst_buffer),
                  step.dst_offset, step.count, step.depends_block, step.depends_step, step.has_dependents ? 1 : 0);
+  if (ir::is_coding(step.type)) fmt::format_to(out, " coding=\"{}\"", coding_to_string(step.type));
+  fmt::format_to(out, "/>\n");
 }
 
 void write_block(Out out, std::size_t id, const ThreadBlock& block) {

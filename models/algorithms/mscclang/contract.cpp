@@ -112,7 +112,10 @@ std::optional<std::string> unmet(const Program& program) {
       std::uint64_t fingerprint = 0;
       for (const auto& [rank, index] : *sum) fingerprint += Values::fingerprint_of(rank, index);
       const ValueId value = program.value({r, output, i});
-      if (value != no_value && program.values().fingerprint(value) == fingerprint) continue;
+      if (value != no_value && program.values().fingerprint(value) == fingerprint) {
+        if (!program.is_encoded({r, output, i})) continue;
+        return fmt::format("rank {} output[{}] is encoded", r, i);
+      }
       const auto [rank, index] = sum->front();
       const std::string what = sum->size() == 1 ? fmt::format("rank {} [{}]", rank, index)
                                                 : fmt::format("the sum of [{}] over all ranks", index);

@@ -115,7 +115,8 @@ class Expansion {
     base.channel = operation.channel;
     base.operation = number;
     if (operation.local()) {
-      base.type = copies ? ir::Op::copy : ir::Op::reduce;
+      constexpr ir::Op types[] = {ir::Op::copy, ir::Op::reduce, ir::Op::encode, ir::Op::decode};
+      base.type = types[static_cast<std::size_t>(operation.kind)];
       base.rank = operation.src.rank;
       base.src = src;
       base.dst = dst;

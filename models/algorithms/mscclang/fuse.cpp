@@ -46,7 +46,7 @@ class Fates {
       if (effect.reads_src) read(id, row.of(is.src));
       if (effect.reads_dst) read(id, row.of(is.dst));
       if (is.type == Op::send) offer(id, row.of(is.src));
-      if (effect.writes_dst) write(id, row.of(is.dst), !effect.reads_src || is.type == Op::copy);
+      if (effect.writes_dst) write(id, row.of(is.dst), !effect.reduces);
     }
     lose(rank, row);
   }

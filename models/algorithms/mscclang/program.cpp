@@ -193,6 +193,11 @@ ValueId Program::value(const Place& place) const {
   return (*slots)[static_cast<std::size_t>(at.index)].value;
 }
 
+bool Program::is_encoded(const Place& place) const {
+  const Place at = canonical(place);
+  return value(place) != no_value && (*slots_of(at))[static_cast<std::size_t>(at.index)].encoded;
+}
+
 bool Program::is_set(std::int32_t rank, Buffer buffer, std::int32_t index) const {
   return rank >= 0 && rank < options_.ranks && value({rank, buffer, index}) != no_value;
 }
@@ -212,6 +217,16 @@ void Program::must_be_current(const Chunk& chunk, const Where& where) const {
                                trace_.text(trace_.operations[static_cast<std::size_t>(writer)])),
                    "take it again with chunk()"});
     }
+  }
+}
+
+void Program::must_be_encoded(const Chunk& chunk, bool encoded, const char* used, const char* remedy,
+                              const Where& where) const {
+  for (std::int32_t i = 0; i < chunk.count_; ++i) {
+    const Place place{chunk.place_.rank, chunk.place_.buffer, chunk.place_.index + i};
+    if (is_encoded(place) == encoded) continue;
+    fail(where,
+         {fmt::format("{}, which is {}encoded, is {}", trace_.text(place, 1), encoded ? "not " : "", used), remedy});
   }
 }
 
@@ -265,17 +280,22 @@ Operation& Program::record(Operation::Kind kind, const Chunk& from, const Place&
                                                   .line = where.line});
 }
 
-Chunk Program::copy(const Chunk& from, const Place& given, Placement placement, const Where& where) {
+Chunk Program::copy(const Chunk& from, const Place& given, Placement placement, const Where& where,
+                    Operation::Kind kind) {
+  const bool copies = kind == Operation::Kind::copy;
   must_lie_inside(given, from.count_, where);
   must_be_current(from, where);
+  if (copies) must_be_encoded(from, is_encoded(from.place_), "copied together with others", "copy them apart", where);
+  if (kind == Operation::Kind::encode) must_be_encoded(from, false, "encoded again", "copy it as it is", where);
+  if (kind == Operation::Kind::decode) must_be_encoded(from, true, "decoded", "copy it", where);
   const Place to = canonical(given);
-  if (to == from.place_) return from;
+  if (to == from.place_ && copies) return from;
   if (to.rank == from.place_.rank && to.buffer == from.place_.buffer && to.index < from.place_.index + from.count_ &&
       from.place_.index < to.index + from.count_) {
-    fail(where, {fmt::format("{} is copied over itself, to {}", trace_.text(from.place_, from.count_),
-                             trace_.text(to, from.count_))});
+    fail(where, {fmt::format("{} is {} over itself, to {}", trace_.text(from.place_, from.count_),
+                             copies ? "copied" : "encoded or decoded", trace_.text(to, from.count_))});
   }
-  record(Operation::Kind::copy, from, to, placement, where);
+  record(kind, from, to, placement, where);
   auto& target = slots(to);
   const auto end = static_cast<std::size_t>(to.index + from.count_);
   if (target.size() < end) {
@@ -288,8 +308,9 @@ Chunk Program::copy(const Chunk& from, const Place& given, Placement placement, 
   const auto& source = slots(from.place_);
   const auto writer = static_cast<std::int32_t>(trace_.operations.size() - 1);
   for (std::int32_t i = 0; i < from.count_; ++i) {
-    target[static_cast<std::size_t>(to.index + i)] = {source[static_cast<std::size_t>(from.place_.index + i)].value,
-                                                      writer};
+    const Slot& held = source[static_cast<std::size_t>(from.place_.index + i)];
+    target[static_cast<std::size_t>(to.index + i)] = {held.value, writer,
+                                                      copies ? held.encoded : kind == Operation::Kind::encode};
   }
   return made(to, from.count_);
 }
@@ -297,6 +318,7 @@ Chunk Program::copy(const Chunk& from, const Place& given, Placement placement, 
 Chunk Program::reduce(const Chunk& into, const Chunk& from, Placement placement, const Where& where) {
   must_be_current(into, where);
   must_be_current(from, where);
+  for (const Chunk& chunk : {into, from}) must_be_encoded(chunk, false, "added", "decode it first", where);
   if (into.count_ != from.count_) {
     fail(where, {fmt::format("{} is reduced into {}, but they differ in length", trace_.text(from.place_, from.count_),
                              trace_.text(into.place_, into.count_))});
@@ -311,7 +333,7 @@ Chunk Program::reduce(const Chunk& into, const Chunk& from, Placement placement,
   const auto writer = static_cast<std::int32_t>(trace_.operations.size() - 1);
   for (std::int32_t i = 0; i < into.count_; ++i) {
     Slot& slot = target[static_cast<std::size_t>(into.place_.index + i)];
-    slot = {values_.sum(slot.value, source[static_cast<std::size_t>(from.place_.index + i)].value), writer};
+    slot = {values_.sum(slot.value, source[static_cast<std::size_t>(from.place_.index + i)].value), writer, false};
   }
   return made(into.place_, into.count_);
 }
@@ -335,43 +357,5 @@ Chunk Program::chunk(std::int32_t rank, Buffer buffer, std::int32_t index, std::
 }
 
 std::optional<std::string> Program::check() const { return unmet(*this); }
-
-Chunk Chunk::copy(std::int32_t rank, Placement placement, Location where) const {
-  return program_->copy(*this, {rank, place_.buffer, place_.index}, placement, where_of(where));
-}
-Chunk Chunk::copy(std::int32_t rank, Buffer buffer, std::int32_t index, Placement placement, Location where) const {
-  return program_->copy(*this, {rank, buffer, index}, placement, where_of(where));
-}
-Chunk Chunk::copy(std::int32_t rank, Buffer scratch, Placement placement, Location where) const {
-  const std::int32_t index = scratch.is_scratch() ? program_->length(rank, scratch) : place_.index;
-  return program_->copy(*this, {rank, scratch, index}, placement, where_of(where));
-}
-Chunk Chunk::reduce(const Chunk& other, Placement placement, Location where) const {
-  return program_->reduce(*this, other, placement, where_of(where));
-}
-
-std::vector<Chunk> Chunk::split(std::int32_t parts, Location where) const {
-  if (parts < 1 || count_ % parts != 0) {
-    program_->fail(where_of(where), {fmt::format("{} chunks are split into {} parts", count_, parts)});
-  }
-  std::vector<Chunk> made;
-  for (std::int32_t i = 0; i < parts; ++i) {
-    Chunk& part = made.emplace_back(*this);
-    part.count_ = count_ / parts;
-    part.place_.index += i * part.count_;
-  }
-  return made;
-}
-
-Chunk Chunk::group(const Chunk& other, Location where) const {
-  if (place_.rank != other.place_.rank || place_.buffer != other.place_.buffer) {
-    program_->fail(where_of(where), {"the group has chunks of different buffers"});
-  }
-  Chunk both = *this;
-  both.place_.index = std::min(place_.index, other.place_.index);
-  both.count_ = std::max(place_.index + count_, other.place_.index + other.count_) - both.place_.index;
-  both.moment_ = std::max(moment_, other.moment_);
-  return both;
-}
 
 }  // namespace moire::mscclang

@@ -88,6 +88,12 @@ class Chunk {
   // Adds `other` to these chunks; both must have the same length.
   Chunk reduce(const Chunk& other, Placement placement = {}, Location where = Location::current()) const;
 
+  // Compresses to a given place of this rank, or behind the data in a scratch buffer. Encoded chunks may be copied and
+  // decoded, but not added.
+  Chunk encode(Buffer buffer, std::int32_t index, Placement placement = {}, Location where = Location::current()) const;
+  Chunk encode(Buffer scratch, Placement placement = {}, Location where = Location::current()) const;
+  Chunk decode(Buffer buffer, std::int32_t index, Placement placement = {}, Location where = Location::current()) const;
+
   std::vector<Chunk> split(std::int32_t parts, Location where = Location::current()) const;
   // From the first chunk of both to the last, with those in between.
   Chunk group(const Chunk& other, Location where = Location::current()) const;
@@ -136,7 +142,9 @@ class Program {
 
   // The interface for front ends; `where` is a line of the user's program.
   Chunk take(const Place& place, std::int32_t count, const Where& where);
-  Chunk copy(const Chunk& from, const Place& to, Placement placement, const Where& where);
+  // `kind`: copy, encode or decode.
+  Chunk copy(const Chunk& from, const Place& to, Placement placement, const Where& where,
+             Operation::Kind kind = Operation::Kind::copy);
   Chunk reduce(const Chunk& into, const Chunk& from, Placement placement, const Where& where);
   void parallel(std::int32_t parts, const Where& where);
 
@@ -150,11 +158,13 @@ class Program {
   Place canonical(Place place) const;
   const Values& values() const { return values_; }
   ValueId value(const Place& place) const;
+  bool is_encoded(const Place& place) const;
 
  private:
   struct Slot {
     ValueId value = no_value;
     std::int32_t writer = -1;  // index of the operation; -1: none
+    bool encoded = false;
   };
 
   void prepare();
@@ -163,6 +173,9 @@ class Program {
   [[noreturn]] void fail(const Where& where, config::Problem problem) const;
   void must_lie_inside(const Place& place, std::int32_t count, const Where& where) const;
   void must_be_current(const Chunk& chunk, const Where& where) const;
+  // `used`: what is done with the chunks, for the message.
+  void must_be_encoded(const Chunk& chunk, bool encoded, const char* used, const char* remedy,
+                       const Where& where) const;
   void must_be_placed(const Placement& placement, const Where& where) const;
   std::vector<Slot>& slots(const Place& place);
   const std::vector<Slot>* slots_of(const Place& place) const;

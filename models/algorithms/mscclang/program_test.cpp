@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/mscclang/compile.hpp"
 
 namespace moire::mscclang {
@@ -88,6 +89,43 @@ TEST(ProgramErrors, ChunksThatWereOverwrittenAreNotUsed) {
   EXPECT_THAT(error_of([&] { before.copy(0); }),
               AllOf(HasSubstr("rank 1 input[0] is used as it was before it was overwritten by the program_test.cpp:"),
                     HasSubstr("copy of rank 0 input[0] to rank 1 input[0]")));
+}
+
+TEST(Program, EncodedChunksAreForwardedAndDecoded) {
+  Program p({.name = "p", .collective = Collective::broadcast, .ranks = 3, .in_place = false});
+  const Buffer s = p.scratch("s");
+  p.chunk(0, input, 0).copy(0, output, 0);
+  Chunk chunk = p.chunk(0, input, 0).encode(s);
+  EXPECT_TRUE(p.is_encoded(chunk.place()));
+  for (const std::int32_t r : {1, 2}) {
+    chunk = chunk.copy(r, s, 0);
+    chunk.decode(output, 0);
+    EXPECT_TRUE(p.is_encoded(chunk.place()));
+  }
+  EXPECT_FALSE(p.is_encoded({2, output, 0}));
+  EXPECT_EQ(p.check(), std::nullopt);
+  const msccl::Algorithm made = compile(p);
+  const msccl::Verdict verdict = msccl::check(made);
+  EXPECT_TRUE(verdict.accepted(made));
+  EXPECT_EQ(verdict.patterns.at(0).codings.passes, 1U);
+  chunk.copy(2, output, 0);
+  EXPECT_THAT(*p.check(), HasSubstr("rank 2 output[0] is encoded"));
+}
+
+TEST(ProgramErrors, EncodedChunksAreNotAdded) {
+  Program p(pair_of());
+  const Buffer s = p.scratch("s");
+  const Chunk encoded = p.chunk(0, input, 0).encode(s);
+  const auto here = HasSubstr("program_test.cpp:");
+  EXPECT_THAT(error_of([&] { p.chunk(1, input, 0).reduce(encoded); }),
+              AllOf(here, HasSubstr("rank 0 's'[0], which is encoded, is added; decode it first")));
+  EXPECT_THAT(error_of([&] { encoded.encode(s); }), AllOf(here, HasSubstr("is encoded again; copy it as it is")));
+  EXPECT_THAT(error_of([&] { p.chunk(0, input, 1).decode(s, 1); }),
+              AllOf(here, HasSubstr("rank 0 input[1], which is not encoded, is decoded; copy it")));
+  EXPECT_THAT(error_of([&] { encoded.decode(s, 0); }), AllOf(here, HasSubstr("is encoded or decoded over itself")));
+  p.chunk(0, input, 1).copy(0, s, 1);
+  EXPECT_THAT(error_of([&] { p.chunk(0, s, 0, 2).copy(1); }),
+              AllOf(here, HasSubstr("rank 0 's'[1], which is not encoded, is copied together with others")));
 }
 
 TEST(ProgramErrors, BlockedInstancesNeedCollectivesWithoutPlaces) {

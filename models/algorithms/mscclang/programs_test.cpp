@@ -37,6 +37,7 @@ std::vector<Case> cases(const std::string& program) {
   }
   if (program == "all_reduce_binomial") all.push_back({"{trees: 1}", {1, 16}});
   if (program == "broadcast_chain") all.push_back({"{chunks: 9, instances: 2}", {1, 5}});
+  if (program == "broadcast_chain_encoded") all.push_back({"{chunks: 9, coders: 4, instances: 2}", {1, 5}});
   if (program == "all_reduce_hierarchical") all.push_back({"{}", {4, 8}});
   if (program == "all_to_all_three_step") all.push_back({"{}", {3, 9}});  // 81 chunks in a message take two steps
   return all;

@@ -35,9 +35,9 @@ std::string Trace::text(const Place& place, std::int32_t count) const {
 
 std::string Trace::text(const Operation& operation) const {
   const std::string name = std::filesystem::path(files[static_cast<std::size_t>(operation.file)]).filename().string();
-  const bool copies = operation.kind == Operation::Kind::copy;
-  return fmt::format("{}:{}: {} of {} {} {}", name, operation.line, copies ? "copy" : "reduction",
-                     text(operation.src, operation.count), copies ? "to" : "into",
+  constexpr const char* kinds[] = {"copy", "reduction", "encoding", "decoding"};
+  return fmt::format("{}:{}: {} of {} {} {}", name, operation.line, kinds[static_cast<std::size_t>(operation.kind)],
+                     text(operation.src, operation.count), operation.kind == Operation::Kind::reduce ? "into" : "to",
                      text(operation.dst, operation.count));
 }
 

@@ -34,7 +34,7 @@ struct Where {
 };
 
 struct Operation {
-  enum class Kind : std::uint8_t { copy, reduce };
+  enum class Kind : std::uint8_t { copy, reduce, encode, decode };
   Kind kind = Kind::copy;
   Place src;
   Place dst;

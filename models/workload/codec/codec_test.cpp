@@ -89,6 +89,36 @@ TEST(CodecSpec, RatiosAreDrawnOrRecorded) {
   EXPECT_EQ(codec.ratio_of(4), 2);
 }
 
+TEST(CodecSpec, TheMeanRatioIsThatOfAllBytes) {
+  CodecSpec codec;
+  codec.ratio = 2;
+  EXPECT_EQ(codec.mean_ratio(), 2);
+  codec.ratio_spread = 0.5;
+  double compressed = 0;
+  for (int chunk = 0; chunk < 100'000; ++chunk) compressed += 1 / codec.ratio_of(chunk);
+  EXPECT_NEAR(codec.mean_ratio(), 100'000 / compressed, 0.005);
+  codec.ratios = {1, 4};
+  EXPECT_EQ(codec.mean_ratio(), 1.6);
+}
+
+TEST(CodecInside, TakesAsManyWorkgroupsAsTheThreadsHold) {
+  std::string told;
+  CodecSpec codec = read(example_codec(4, 100, 2), told);
+  codec.compress.lds = Bytes{1024};
+  codec.compress.prepare = Time::from_us(3);
+  const machine::GpuSpec gpu = example_equipped(1).node.gpu;
+  const Inside many = inside(codec, Work::compress, 4, gpu, {512, 16, Bytes{2048}, 1});
+  EXPECT_EQ(many.unit, 4 * 2048);
+  EXPECT_EQ(many.resources.threads, 512);
+  EXPECT_EQ(many.resources.registers_per_thread, 32);
+  EXPECT_EQ(many.resources.lds.value, 4096);
+  EXPECT_EQ(many.prepare.us(), 3);
+  const Inside one = inside(codec, Work::compress, 4, gpu, {64, 64, Bytes{}, 1});
+  EXPECT_EQ(one.unit, 2048) << "at least one";
+  EXPECT_EQ(one.resources.threads, 128);
+  EXPECT_EQ(one.resources.registers_per_thread, 64);
+}
+
 TEST(CodecSpec, ErrorsAddUp) {
   CodecSpec codec;
   EXPECT_EQ(codec.error_after(3), 0);
@@ -117,6 +147,21 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
   system.node.gpu.compute.vector_fp32 = {16e12};
   EXPECT_NEAR(time_of(system, fmt::format("compress: {{bytes: 16 MiB, {}}}", codec)).seconds(), taken / 2,
               0.02 * taken);
+}
+
+// 8 blocks run on the 8 CUs, each with the arithmetic of a CU; 9 take twice as long, as one CU gets two.
+TEST(CodecKernels, FewWorkgroupsAreSpreadOverTheCus) {
+  const EquippedSystem system = example_equipped(1);
+  const auto taken = [&](int blocks) {
+    return time_of(system,
+                   fmt::format("compress: {{bytes: {} B, codec: {}}}", blocks * 2048, flow(example_codec(4, 4000, 0))))
+        .us();
+  };
+  const double one = 512 * 8e-3;  // us, of 512 values
+  EXPECT_NEAR(taken(8) - taken(1), 0, 0.05);
+  EXPECT_NEAR(taken(9) - taken(8), one, 0.05);
+  EXPECT_NEAR(taken(16) - taken(8), one, 0.05);
+  EXPECT_NEAR(taken(32) - taken(8), 3 * one, 0.1);
 }
 
 // Each value adds to half a sector: 64 MiB cause 268 MB of additions, each of which takes as much cache bandwidth as 3

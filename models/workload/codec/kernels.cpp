@@ -74,13 +74,20 @@ const StageSpec& geometry(const CodecSpec& codec, Work work) {
   return work == Work::decompress || work == Work::decompress_reduce ? codec.decompress : codec.compress;
 }
 
-// Number of small workgroups that are simulated as one large one, if this does not change how many of them a CU holds.
-std::int64_t gathered(const builder::Builder& build, const program::WorkgroupResources& one) {
+// Number of small workgroups that are simulated as one large one, if this changes neither how many of them a CU holds
+// nor how many of a grid of `workgroups` the fullest CU gets.
+std::int64_t gathered(const builder::Builder& build, const program::WorkgroupResources& one, std::int64_t workgroups) {
   constexpr std::int64_t most_threads = 512;
   const std::int64_t resident = builder::resident_workgroups(build, one);
+  const auto fullest = [&](std::int64_t together) {
+    const std::int64_t all = (std::min(workgroups, resident) + together - 1) / together;
+    return (all + build.cus() - 1) / build.cus() * together;
+  };
   std::int64_t most = 1;
   for (std::int64_t together = 2; together * one.threads <= most_threads; together *= 2)
-    if (builder::resident_workgroups(build, times(one, together)) * together == resident) most = together;
+    if (builder::resident_workgroups(build, times(one, together)) * together == resident &&
+        fullest(together) == fullest(1))
+      most = together;
   return most;
 }
 
@@ -130,7 +137,9 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
   program::Kernel kernel;
   kernel.name = name;
   const program::WorkgroupResources one{stage.threads, stage.registers_per_thread, stage.lds, 1};
-  const std::int64_t together = gathered(build, one);
+  double most = 0;
+  for (const Part& part : parts) most = std::max(most, part.bytes);
+  const std::int64_t together = gathered(build, one, static_cast<std::int64_t>(std::ceil(most / stage.block.value)));
   kernel.resources = times(one, together);
   const double block = stage.block.value * static_cast<double>(together);
   std::map<double, std::uint16_t> shapes;  // by ratio
@@ -188,6 +197,23 @@ std::vector<program::Operation> make_operations(const builder::Builder& build, c
     operations.emplace_back(std::move(kernel));
   }
   return operations;
+}
+
+Inside inside(const CodecSpec& codec, Work work, double ratio, const machine::GpuSpec& gpu,
+              const program::WorkgroupResources& kernel) {
+  const StageSpec& stage = geometry(codec, work);
+  std::int64_t together = std::max<std::int64_t>(1, kernel.threads / stage.threads);
+  if (stage.lds.value > 0)
+    together = std::clamp<std::int64_t>(static_cast<std::int64_t>(gpu.compute.lds_per_cu.value / stage.lds.value), 1,
+                                        together);
+  Inside made{shape_of(codec, work, ratio, gpu, together), stage.block.value * static_cast<double>(together),
+              prepare(codec, work), kernel};
+  const program::WorkgroupResources all =
+      times({stage.threads, std::max(kernel.registers_per_thread, stage.registers_per_thread), stage.lds, 1}, together);
+  made.resources.threads = std::max(kernel.threads, all.threads);
+  made.resources.registers_per_thread = all.registers_per_thread;
+  made.resources.lds = std::max(kernel.lds, all.lds);
+  return made;
 }
 
 std::optional<config::Problem> engine_refuses(const CodecSpec& codec, double bytes, const machine::GpuSpec& gpu) {

@@ -29,6 +29,17 @@ std::vector<program::Kernel> make_kernels(const builder::Builder& build, const C
 std::vector<program::Operation> make_operations(const builder::Builder& build, const CodecSpec& codec, Work work,
                                                 const std::vector<Part>& parts, const std::string& name);
 
+// How a workgroup of another kernel does a codec's work, on its own CU: as many of the codec's workgroups side by side
+// as its threads hold, at least one.
+struct Inside {
+  program::PhaseShape shape;              // one unit of work: a block of each of these workgroups
+  double unit = 0;                        // its plain bytes; a part of a unit takes as long as a whole one
+  Time prepare;                           // of a call: the work of the codec's small kernels
+  program::WorkgroupResources resources;  // what the other kernel takes with the codec compiled into it
+};
+Inside inside(const CodecSpec& codec, Work work, double ratio, const machine::GpuSpec& gpu,
+              const program::WorkgroupResources& kernel);
+
 // If the codec uses the GPU's decompression engine: why this engine cannot decompress chunks of `bytes` bytes.
 std::optional<config::Problem> engine_refuses(const CodecSpec& codec, double bytes, const machine::GpuSpec& gpu);
 

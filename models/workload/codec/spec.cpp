@@ -1,6 +1,7 @@
 #include "models/workload/codec/spec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "models/hardware/perturb/distribution.hpp"
@@ -144,6 +145,16 @@ double CodecSpec::ratio_of(std::int64_t chunk) const {
   if (ratio_spread == 0) return ratio;
   const double drawn = perturb::uniform_of(static_cast<std::uint64_t>(seed), 0, 0, static_cast<std::uint64_t>(chunk));
   return ratio * (1 + ratio_spread * (2 * drawn - 1));
+}
+
+double CodecSpec::mean_ratio() const {
+  if (!ratios.empty()) {
+    double compressed = 0;
+    for (const double one : ratios) compressed += 1 / one;
+    return static_cast<double>(ratios.size()) / compressed;
+  }
+  if (ratio_spread == 0) return ratio;
+  return ratio * 2 * ratio_spread / std::log((1 + ratio_spread) / (1 - ratio_spread));
 }
 
 double CodecSpec::error_after(std::int64_t passes) const {

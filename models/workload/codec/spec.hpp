@@ -64,6 +64,7 @@ struct CodecSpec {
   static void describe(config::Describer<CodecSpec>& d);
 
   double ratio_of(std::int64_t chunk) const;
+  double mean_ratio() const;  // plain over compressed bytes of many chunks
   // Largest relative error (error / largest value) after `passes` passes.
   double error_after(std::int64_t passes) const;
 };

@@ -1,6 +1,7 @@
 #include "models/workload/collective/algorithm_program.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -28,19 +29,26 @@ std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t firs
 
 class AlgorithmProgram final : public ChannelProgram {
  public:
-  AlgorithmProgram(std::shared_ptr<const msccl::Algorithm> algorithm, std::uint64_t bytes, const msccl::Fifo& fifo)
+  AlgorithmProgram(std::shared_ptr<const msccl::Algorithm> algorithm, std::uint64_t bytes, const msccl::Fifo& fifo,
+                   const proof::Codings& codings, double ratio)
       : algorithm_(std::move(algorithm)),
         cut_(msccl::cut(*algorithm_, bytes, fifo)),
-        call_bytes_(static_cast<double>(fifo.call_bytes)) {
+        call_bytes_(static_cast<double>(fifo.call_bytes)),
+        ratio_(ratio) {
     number_connections();
     blocks_.resize(algorithm_->gpus.size());
+    auto encoded = codings.encoded.begin();
     for (Rank rank = 0; rank < blocks_.size(); ++rank) {
       const msccl::Gpu& gpu = algorithm_->gpus[rank];
       channels_ = std::max(channels_, static_cast<std::uint32_t>(gpu.blocks.size()));
       for (const msccl::ThreadBlock& block : gpu.blocks) {
         blocks_[rank].push_back(Block{0, 0, count_flags(block), {}});
       }
-      for (std::size_t b = 0; b < gpu.blocks.size(); ++b) expand(rank, gpu.blocks[b], blocks_[rank][b]);
+      for (std::size_t b = 0; b < gpu.blocks.size(); ++b) {
+        const bool codes = encoded != codings.encoded.end();
+        expand(rank, gpu.blocks[b], codes ? *encoded : std::vector<bool>(gpu.blocks[b].steps.size()), blocks_[rank][b]);
+        if (codes) ++encoded;
+      }
     }
   }
 
@@ -72,6 +80,7 @@ class AlgorithmProgram final : public ChannelProgram {
     const msccl::ThreadBlock& from = algorithm_->gpus[rank].blocks[channel];
     const double begin = static_cast<double>(iteration) * call_bytes_;
     step.bytes = std::min(call_bytes_, cut_.chunk_bytes - begin) * call.count;
+    if (call.encoded) step.bytes = std::ceil(step.bytes / ratio_);
     step.sources = call.sources;
     if (effect(call.op).receives) {
       step.from = static_cast<Rank>(from.recv);
@@ -89,8 +98,9 @@ class AlgorithmProgram final : public ChannelProgram {
  private:
   struct Call {
     Op op = Op::none;
-    bool raises = false;  // Op::none: raises a flag; else it waits for flags
-    bool more = false;    // another wait follows; both are polled side by side
+    bool raises = false;   // Op::none: raises a flag; else it waits for flags
+    bool more = false;     // another wait follows; both are polled side by side
+    bool encoded = false;  // it moves encoded chunks
     std::uint8_t sources = 1;
     std::uint32_t semaphore = ir::no_semaphore;
     std::uint32_t count = 0;  // chunks; Op::none: flags to wait for
@@ -145,7 +155,8 @@ class AlgorithmProgram final : public ChannelProgram {
     return free;
   }
 
-  void expand(Rank rank, const msccl::ThreadBlock& from, Block& block) {
+  // `encoded`: the steps that take encoded chunks.
+  void expand(Rank rank, const msccl::ThreadBlock& from, const std::vector<bool>& encoded, Block& block) {
     if (from.send != msccl::none) block.out = number(rank, static_cast<Rank>(from.send), from.channel);
     if (from.recv != msccl::none) block.in = number(static_cast<Rank>(from.recv), rank, from.channel);
     const auto own = static_cast<std::uint32_t>(&block - blocks_[rank].data());
@@ -166,6 +177,7 @@ class AlgorithmProgram final : public ChannelProgram {
       for (std::uint32_t left = op == Op::none ? 0 : step.count; left > 0;) {
         const std::uint32_t chunks = std::min(left, cut_.chunks_per_call);
         block.calls.push_back({.op = op,
+                               .encoded = encoded[s] && !is_coding(op),
                                .sources = static_cast<std::uint8_t>(sources),
                                .count = chunks,
                                .received = block.receives,
@@ -181,6 +193,7 @@ class AlgorithmProgram final : public ChannelProgram {
   std::shared_ptr<const msccl::Algorithm> algorithm_;
   msccl::Cut cut_;
   double call_bytes_ = 0;
+  double ratio_ = 1;
   std::uint32_t channels_ = 0;
   std::uint32_t connections_ = 0;
   std::vector<std::vector<Block>> blocks_;
@@ -197,8 +210,9 @@ msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol) {
 }
 
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
-                                                        std::uint64_t bytes, const msccl::Fifo& fifo) {
-  return std::make_shared<AlgorithmProgram>(std::move(algorithm), bytes, fifo);
+                                                        std::uint64_t bytes, const msccl::Fifo& fifo,
+                                                        const proof::Codings& codings, double ratio) {
+  return std::make_shared<AlgorithmProgram>(std::move(algorithm), bytes, fifo, codings, ratio);
 }
 
 }  // namespace moire::collective

@@ -6,6 +6,7 @@
 
 #include "models/algorithms/ir/channel_program.hpp"
 #include "models/algorithms/msccl/algorithm.hpp"
+#include "models/algorithms/proof/codings.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 
 namespace moire::collective {
@@ -20,7 +21,9 @@ using ir::Step;
 msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);
 
 // `algorithm` keeps the rules of the format (msccl::read_xml checks them). `bytes` is the size of the whole buffer.
+// Steps that move encoded chunks, according to `codings`, move 1 / `ratio` of the bytes.
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
-                                                        std::uint64_t bytes, const msccl::Fifo& fifo);
+                                                        std::uint64_t bytes, const msccl::Fifo& fifo,
+                                                        const proof::Codings& codings = {}, double ratio = 1);
 
 }  // namespace moire::collective

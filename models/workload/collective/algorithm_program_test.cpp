@@ -15,6 +15,7 @@
 #include "models/workload/collective/collective.hpp"
 #include "models/workload/collective/msccl.hpp"
 #include "tests/support/example_channels.hpp"
+#include "tests/support/example_codec.hpp"
 #include "tests/support/example_equipped.hpp"
 #include "tests/support/example_program.hpp"
 
@@ -192,6 +193,46 @@ TEST(AlgorithmProgram, ALaterFlagStandsForAnEarlierStep) {
   second.steps[0].depends_step = 0;
   const auto algorithm = std::make_shared<const msccl::Algorithm>(on_one_gpu({first, second}));
   EXPECT_EQ(run(example_equipped(1), algorithm, 4 * example_chunk, example_channels(2)).deadlock, "");
+}
+
+codec::CodecSpec codec_of(double operations) {
+  config::Diagnostics diagnostics;
+  const auto root =
+      config::load_text("codec.yaml", codec::codec_sources + codec::example_codec(4, operations), {}, diagnostics);
+  return *config::parse<codec::CodecSpec>(*root, diagnostics);
+}
+
+replay::Result run_encoded(double operations, std::int64_t ranks, Time prepare = {}) {
+  const libraries::EquippedSystem system = example_equipped(ranks);
+  program::Program program(static_cast<Rank>(ranks));
+  program.queues.resize(1);
+  builder::Builder build{system, program, program.queues[0]};
+  config::Diagnostics diagnostics;
+  MscclSpec spec;
+  spec.program = *config::load_text("t.yaml", "broadcast_chain_encoded: {chunks: 1}", {}, diagnostics);
+  spec.bytes = Bytes{example_chunk};
+  spec.library = example_channels();
+  spec.codec = codec_of(operations);
+  spec.codec->compress.prepare = spec.codec->decompress.prepare = prepare;
+  EXPECT_TRUE(append_msccl(build, spec, {}, diagnostics)) << diagnostics.str();
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(system, loop);
+  return replay::Replay(*machine, program).run();
+}
+
+// 1,600 operations (3,200 FLOP) per value take 3.2 ns on a CU of 1 TFLOP/s, so 25,600 values take 81.92 us; with few,
+// the latency of the memory for one block after the other would take longer. The last rank waits for one encoding, then
+// decodes itself; ranks between forward before they decode.
+TEST(AlgorithmProgram, AThreadBlockCodesAtTheRateOfItsCu) {
+  for (const std::int64_t ranks : {2, 4}) {
+    const double fast = run_encoded(0, ranks).end.us();
+    EXPECT_NEAR(run_encoded(3200, ranks).end.us() - run_encoded(1600, ranks).end.us(), 2 * 81.92, 0.001 * 163.84);
+    EXPECT_NEAR(run_encoded(0, ranks, Time::from_us(7)).end.us() - fast, 2 * 7, 0.001);
+  }
+}
+
+TEST(AlgorithmProgram, EncodedChunksAreSmallerByTheRatio) {
+  EXPECT_EQ(run_encoded(100, 4).traffic.scale_up_bytes.value, 3 * example_chunk / 4);
 }
 
 // Both ranks send `sends` chunks before they receive any.

@@ -45,7 +45,9 @@ constexpr std::array<const char*, ir::ops> names = {"nothing",
                                                     "receive, copy, send",
                                                     "receive, reduce, send",
                                                     "receive, reduce, copy",
-                                                    "receive, reduce, copy, send"};
+                                                    "receive, reduce, copy, send",
+                                                    "encode",
+                                                    "decode"};
 
 class ChannelKernel final : public program::KernelBody {
  public:
@@ -73,6 +75,10 @@ class ChannelKernel final : public program::KernelBody {
     };
     std::vector<Round> rounds;
     Time host;  // from a request to the host proxy until it has issued it
+    struct Codec {
+      double unit = 1;  // plain bytes of a unit of work
+      Time prepare;
+    } encode, decode;
     double spread = 0;
     program::FlagBlock filled;  // per connection: slices that have arrived; with lines, begun plus arrived
     program::FlagBlock credit;  // per connection: slices that the receiver has emptied
@@ -129,6 +135,10 @@ class ChannelKernel final : public program::KernelBody {
       if (slice == 0) without_fifo(rank, step, part, phase);
       return;
     }
+    if (is_coding(step.op)) {
+      if (slice == 0) code(rank, step, part, phase);
+      return;
+    }
     const ir::Effect needs = effect(step.op);
     const double bytes = std::clamp(step.bytes - slice * whole, 0.0, whole);
     if (needs.receives) {
@@ -160,6 +170,20 @@ class ChannelKernel final : public program::KernelBody {
       phase.shape = shape_number(step, needs.sends && relay == program::no_rank && !reaches(rank, step.to));
       phase.peer = relay != program::no_rank ? relay : needs.sends ? step.to : rank;
       phase.amount = bytes / terms_.unit;
+    }
+  }
+
+  // A codec works on its own blocks, so slices mean nothing to it.
+  void code(Rank rank, const Step& step, std::uint32_t part, Phase& phase) const {
+    const Terms::Codec& codec = step.op == Op::encode ? terms_.encode : terms_.decode;
+    if (part == think) {
+      phase.kind = Phase::Kind::delay;
+      phase.duration = terms_.local_overhead + codec.prepare;
+    } else if (part == move) {
+      phase.kind = Phase::Kind::work;
+      phase.shape = shape_number(step, false);
+      phase.peer = rank;
+      phase.amount = std::ceil(step.bytes / codec.unit);
     }
   }
 
@@ -389,13 +413,22 @@ program::WorkgroupResources resources_of(const libraries::PlanLibrarySpec& libra
   return made;
 }
 
+Coding coding_of(const codec::CodecSpec& codec, const machine::GpuSpec& gpu,
+                 const program::WorkgroupResources& kernel) {
+  Coding made;
+  made.encode = inside(codec, codec::Work::compress, codec.mean_ratio(), gpu, kernel);
+  made.decode = inside(codec, codec::Work::decompress, codec.mean_ratio(), gpu, made.encode.resources);
+  return made;
+}
+
 void append_channel_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
                            const libraries::LibrarySpec& library, const ProtocolSpec& protocol, double element_bytes,
-                           const std::string& name) {
+                           const std::string& name, const Coding* coding) {
   const ChannelsSpec& channels = *library.channels;
   program::Kernel kernel;
   kernel.name = build.unique(name);
-  kernel.resources = resources_of(library, build.gpu(), protocol.threads, steps->channels());
+  kernel.resources =
+      coding ? coding->resources() : resources_of(library, build.gpu(), protocol.threads, steps->channels());
 
   ChannelKernel::Terms terms;
   terms.relays = Relays(library, build.system.node);
@@ -421,6 +454,16 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
     for (std::uint32_t op = 0; op < ir::ops; ++op) add_shape(static_cast<Op>(op), 1, staged);
   }
   for (std::uint32_t sources = 2; sources <= ir::most_sources; ++sources) add_shape(Op::reduce, sources, false);
+  if (coding) {
+    const auto take = [&](Op op, ChannelKernel::Terms::Codec& codec, const codec::Inside& inside) {
+      program::PhaseShape& shape = kernel.shapes[static_cast<std::size_t>(op)];
+      shape = inside.shape;
+      shape.name = names[static_cast<std::size_t>(op)];
+      codec = {inside.unit, inside.prepare};
+    };
+    take(Op::encode, terms.encode, coding->encode);
+    take(Op::decode, terms.decode, coding->decode);
+  }
   add_shape(Op::recv_reduce_copy, 1, false, true);
   for (const bool staged : {false, true}) add_shape(Op::send, 1, staged, true);
   append(build, std::move(kernel), std::move(terms), std::move(steps));

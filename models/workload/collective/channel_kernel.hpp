@@ -7,6 +7,7 @@
 
 #include "models/algorithms/ir/channel_program.hpp"
 #include "models/workload/builder/builder.hpp"
+#include "models/workload/codec/kernels.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "models/workload/libraries/plan_library.hpp"
 
@@ -17,10 +18,19 @@ using ir::Op;
 using ir::Rank;
 using ir::Step;
 
+// How the steps that encode and decode run.
+struct Coding {
+  codec::Inside encode;
+  codec::Inside decode;
+  // What a workgroup of the kernel takes.
+  const program::WorkgroupResources& resources() const { return decode.resources; }
+};
+Coding coding_of(const codec::CodecSpec& codec, const machine::GpuSpec& gpu, const program::WorkgroupResources& kernel);
+
 // Appends a kernel whose steps move data through FIFOs. `protocol` is one of library.channels.
 void append_channel_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,
                            const libraries::LibrarySpec& library, const libraries::ProtocolSpec& protocol,
-                           double element_bytes, const std::string& name);
+                           double element_bytes, const std::string& name, const Coding* coding = nullptr);
 
 // Appends a kernel of one-sided steps as the library's executor runs them, with `threads` threads per channel.
 void append_plan_kernel(builder::Builder& build, std::shared_ptr<const ChannelProgram> steps,

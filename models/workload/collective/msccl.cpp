@@ -33,6 +33,14 @@ bool takes(const msccl::Algorithm& algorithm, const MscclSpec& spec, std::uint64
          (algorithm.max_bytes == 0 || bytes <= algorithm.max_bytes) && divides(algorithm, bytes, spec.dtype);
 }
 
+bool codes(const msccl::Algorithm& algorithm) {
+  for (const msccl::Gpu& gpu : algorithm.gpus)
+    for (const msccl::ThreadBlock& block : gpu.blocks)
+      for (const msccl::Step& step : block.steps)
+        if (is_coding(step.type)) return true;
+  return false;
+}
+
 // Reads or compiles the algorithm, checks it against the system, and appends its kernel.
 class Appending {
  public:
@@ -57,6 +65,9 @@ class Appending {
     const Loaded algorithm = spec_.file ? load(*spec_.file) : compile(*spec_.program);
     return algorithm && (divides(*algorithm, bytes_, spec_.dtype) || fail_to_divide(*algorithm)) && append(algorithm);
   }
+
+  // Metrics of an algorithm that encodes, known once it was appended.
+  std::vector<std::pair<std::string, double>> stated;
 
  private:
   bool fail(const std::string& what, const std::string& right) {
@@ -165,16 +176,43 @@ class Appending {
     if (protocol == nullptr)
       return fail(fmt::format("library '{}' has no protocol {}", library_->name, msccl::to_string(algorithm->protocol)),
                   "use another library, or compile the algorithm for another protocol");
-    auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol));
+    proof::Codings codings;
+    if (!follow_codings(*algorithm, fifo_of(*protocol), codings)) return false;
+    const double ratio = spec_.codec ? spec_.codec->mean_ratio() : 1;
+    auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol), codings, ratio);
+    program::WorkgroupResources resources = resources_of(*library_, build_.gpu(), protocol->threads, steps->channels());
+    std::optional<Coding> coding;
+    if (!codings.encoded.empty()) {
+      coding = coding_of(*spec_.codec, build_.gpu(), resources);
+      resources = coding->resources();
+      const bool lossy = spec_.codec->error_bound.has_value();
+      stated = {{"<operation>_ratio", ratio},
+                {"<operation>_lossy_hops", lossy ? codings.passes : 0},
+                {"<operation>_error_bound", spec_.codec->error_after(codings.passes)}};
+    }
     // Thread blocks wait for each other, so all of them must be resident at once.
-    const std::int64_t resident = builder::resident_workgroups(
-        build_, resources_of(*library_, build_.gpu(), protocol->threads, steps->channels()));
+    const std::int64_t resident = builder::resident_workgroups(build_, resources);
     if (steps->channels() > resident)
       return fail(fmt::format("the algorithm has {} thread blocks per GPU, but the GPU can hold only {} at once",
                               steps->channels(), resident),
                   "give the queue more CUs, or use an algorithm with fewer channels or instances");
     append_channel_kernel(build_, std::move(steps), *library_, *protocol, builder::bytes_of(spec_.dtype),
-                          algorithm->name.empty() ? "msccl" : algorithm->name);
+                          algorithm->name.empty() ? "msccl" : algorithm->name, coding ? &*coding : nullptr);
+    return true;
+  }
+
+  // What the steps of an algorithm that encodes move; empty for others.
+  bool follow_codings(const msccl::Algorithm& algorithm, const msccl::Fifo& fifo, proof::Codings& codings) {
+    if (!codes(algorithm))
+      return !spec_.codec || !spec_.files.empty() ||
+             fail("there is a codec, but no step of the algorithm encodes or decodes", "leave codec out");
+    if (!spec_.codec)
+      return fail("steps of the algorithm encode or decode, but there is no codec", "write codec: ../codecs/zfp.yaml");
+    if (spec_.codec->decompress_on == codec::Runs::engine)
+      return fail("the codec decompresses on the GPU's engine, but thread blocks decode by themselves",
+                  "write codec.decompress_on: kernel");
+    const auto verdict = msccl::proved(algorithm, fifo);
+    if (!verdict->patterns.empty()) codings = verdict->patterns.front().codings;
     return true;
   }
 
@@ -210,6 +248,11 @@ void MscclSpec::describe(config::Describer<MscclSpec>& d) {
           {{"fp32", builder::DataType::fp32}, {"fp16", builder::DataType::fp16}, {"bf16", builder::DataType::bf16}})
       .or_default();
   d.field("in_place", &MscclSpec::in_place, "With `files`: input and output are one buffer").or_default();
+  d.field(
+       "codec", &MscclSpec::codec,
+       "The codec of an algorithm whose steps encode and decode, a file in configs/codecs. Each step runs on the CU of "
+       "its thread block; encoded chunks have the codec's mean ratio")
+      .optional();
   d.field("library", &MscclSpec::library,
           "The collective library whose kernel runs the algorithm; absent: the library of the system")
       .optional();
@@ -220,6 +263,27 @@ bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::
   return Appending(build, spec, node, diagnostics).run();
 }
 
-builder::Operator msccl_operator() { return builder::make_operator<MscclSpec>("msccl", append_msccl); }
+namespace {
+
+// No bandwidths; the metrics of an algorithm that encodes follow from its proof.
+builder::Exchange exchange_of(const config::Node& node, const libraries::EquippedSystem& system) {
+  config::Diagnostics told;  // not needed: append has reported all errors
+  const auto spec = *config::parse<MscclSpec>(node, told);
+  if (!spec.codec) return {};
+  program::Program unused(static_cast<program::Rank>(system.ranks()));
+  unused.queues.resize(1);
+  builder::Builder build{system, unused, unused.queues[0]};
+  Appending again(build, spec, node, told);
+  again.run();
+  return {.stated = std::move(again.stated)};
+}
+
+}  // namespace
+
+builder::Operator msccl_operator() {
+  auto made = builder::make_operator<MscclSpec>("msccl", append_msccl);
+  made.exchange = exchange_of;
+  return made;
+}
 
 }  // namespace moire::collective

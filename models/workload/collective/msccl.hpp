@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/workload/builder/builder.hpp"
+#include "models/workload/codec/spec.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 #include "sim/config/diagnostics.hpp"
 #include "sim/config/node.hpp"
@@ -20,6 +21,7 @@ struct MscclSpec {
   Bytes bytes;                               // size of the whole buffer
   builder::DataType dtype = builder::DataType::fp32;
   bool in_place = true;                           // for `files`: take algorithms for in-place buffers
+  std::optional<codec::CodecSpec> codec;          // of the steps that encode and decode
   std::optional<libraries::LibrarySpec> library;  // absent: the system's
   static void describe(config::Describer<MscclSpec>& d);
 };

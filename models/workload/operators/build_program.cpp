@@ -70,7 +70,10 @@ bool append_operation(const config::Node& node, builder::Builder build, const gr
       diagnostics.error(entry.key_place, problem.what_is_wrong, problem.remedy);
       return false;
     }
-    if (op->exchange) exchanges.push_back(op->exchange(mapping, own.system));
+    if (op->exchange) {
+      builder::Exchange exchange = op->exchange(mapping, own.system);
+      if (exchange.size.value > 0 || !exchange.stated.empty()) exchanges.push_back(std::move(exchange));
+    }
     return true;
   };
   const auto placed = [&](const std::function<bool()>& appended, const groups::Layout* layout = nullptr) {

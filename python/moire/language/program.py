@@ -261,6 +261,23 @@ class Ref:
         self._chunk = native.reduce(self._chunk, other_chunkref._chunk, sendtb, recvtb, ch, _line())
         return self
 
+    def encode(self, buffer, index=-1, tb=-1, ch=-1):
+        """Compresses to this rank's `buffer`. Encoded chunks may be copied and decoded, but not added."""
+        return self._code(True, buffer, index, tb, ch)
+
+    def decode(self, buffer, index=-1, tb=-1, ch=-1):
+        return self._code(False, buffer, index, tb, ch)
+
+    def _code(self, encodes, buffer, index, tb, ch):
+        program = self.prog
+        if index == -1:
+            scratch = buffer not in _native_buffers
+            index = program._native.length(self.rank, program._buffer_id(buffer)) if scratch else self.index
+        buffer, index = program.collective.get_buffer_index(self.rank, buffer, index)
+        number, index = program._place(self.rank, buffer, index)
+        made = program._native.code(self._chunk, encodes, number, index, tb, ch, _line())
+        return Ref(program, made, buffer)
+
     def _must_reach(self, src, dst):
         if not 0 <= dst < self.prog.num_ranks:
             _fail(f"rank {dst} of a program of {self.prog.num_ranks} ranks")

@@ -34,6 +34,43 @@ struct BroadcastChain : CommonSpec {
   }
 };
 
+struct BroadcastChainEncoded : CommonSpec {
+  static constexpr const char* name = "broadcast_chain_encoded";
+  std::int64_t chunks = 4;
+  std::int64_t coders = 1;
+
+  static void describe(Describer<BroadcastChainEncoded>& d) {
+    d.component(
+        name,
+        "Broadcast of rank 0's buffer from GPU to GPU, in chunks that rank 0 encodes and every other GPU forwards "
+        "as they are and decodes for itself. Out of place.");
+    describe_common(d);
+    describe_chunks(d);
+    d.field("coders", &BroadcastChainEncoded::coders,
+            "Thread blocks of an instance that encode or decode the chunks in turn, besides the one that forwards them")
+        .range(1, 128)
+        .or_default();
+  }
+  Options options(const Ranks& ranks) const {
+    Options made = options_of(*this, name, Collective::broadcast, ranks, static_cast<std::int32_t>(chunks));
+    made.blocks = Blocks::manual;
+    return out_of_place(made);
+  }
+  void write(Program& p, const Ranks& ranks) const {
+    const Buffer encoded = p.scratch("encoded");
+    const Placement forwarder{.send_block = 0, .recv_block = 0};
+    for (std::int32_t i = 0; i < chunks; ++i) {
+      const Placement coder{.send_block = 1 + i % static_cast<std::int32_t>(coders)};
+      Chunk chunk = p.chunk(0, input, i).encode(encoded, i, coder);
+      p.chunk(0, input, i).copy(0, output, i, coder);
+      for (std::int32_t r = 1; r < ranks.all(); ++r) {
+        chunk = chunk.copy(r, encoded, i, forwarder);
+        chunk.decode(output, i, coder);
+      }
+    }
+  }
+};
+
 struct BroadcastBinomial : CommonSpec {
   static constexpr const char* name = "broadcast_binomial";
   std::int64_t chunks = 1;
@@ -85,6 +122,7 @@ struct ReduceChain : CommonSpec {
 
 void add_rooted(Family& family) {
   family.add<BroadcastChain>();
+  family.add<BroadcastChainEncoded>();
   family.add<BroadcastBinomial>();
   family.add<ReduceChain>();
 }
