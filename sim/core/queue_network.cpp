@@ -126,7 +126,7 @@ void QueueNetwork::find_path(Index index) {
     spreads_[path.spread] = {.routes = routes};
     for (std::uint32_t route = 0; route < routes; ++route) topology_.route(key.source, key.destination, route, route_);
   }
-  MOIRE_INVARIANT(!route_.empty() && route_.size() % routes == 0, "a network path needs at least one link");
+  MOIRE_INVARIANT(route_.size() % routes == 0, "the routes of a flow have different lengths");
   double latency = 0;
   double slowest = 0;
   for (const LinkId id : route_) {
@@ -159,6 +159,7 @@ void QueueNetwork::offer(Index index) {
   const Key& key = flow.key;
   const bool one = topology_.routes(key.source, key.destination) == 1;
   topology_.route(key.source, key.destination, one ? key.flow : 0, route_);
+  MOIRE_INVARIANT(!route_.empty(), "a network path needs at least one link");
   offered_.push_back(at(hop_of(route_.front()), flow, index));
 }
 

@@ -366,8 +366,9 @@ TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
 TEST(Routes, ChunksTakeThemInTurns) {
   const TwoRoutes topology(10e9, {});
   Bench bench(topology);
-  bench.send(0, 1, 16 * 65536);
-  EXPECT_NEAR(bench.finish().us(), (8 * 65536 / 10e9 + 65536 / 100e9) * 1e6, 1e-3);
+  const double chunk = QueueNetworkSpec{}.chunk.value;
+  bench.send(0, 1, 16 * chunk);
+  EXPECT_NEAR(bench.finish().us(), (8 * chunk / 10e9 + chunk / 100e9) * 1e6, 1e-3);
   const std::vector<LinkUse> use = bench.network.use();
   EXPECT_EQ(use[1].carried.value, use[2].carried.value);
 }
