@@ -97,8 +97,8 @@ std::optional<std::string> read_plain(const FileAsked& asked, std::uintmax_t mos
   const std::unique_ptr<std::istream> in = open_file(asked, diagnostics);
   if (!in) return std::nullopt;
   if (begins_with(*in, "\x28\xb5\x2f\xfd")) {
-    refuse(asked, "is compressed with zstd, which Moire reads only in traces and tables (.csv.zst)", "unpack it (unzstd)",
-           diagnostics);
+    refuse(asked, "is compressed with zstd, which Moire reads only in traces and tables (.csv.zst)",
+           "unpack it (unzstd)", diagnostics);
     return std::nullopt;
   }
   const auto next = [&in](char* block, std::size_t size) {

@@ -30,9 +30,13 @@ class Topology {
   virtual ~Topology() = default;
   virtual std::uint32_t endpoints() const = 0;
   virtual const std::vector<NetworkLink>& links() const = 0;
-  // Appends the links of the path in order. `flow` lets static multi-path routing spread queue pairs over paths.
+  // Appends the links of the path in order. `flow` lets static multi-path routing spread queue pairs over paths. A
+  // topology may also have routes from and to switches, whose numbers are endpoints() and above.
   virtual void route(EndpointId source, EndpointId destination, std::uint32_t flow,
                      std::vector<LinkId>& path) const = 0;
+  // Number of routes that the packets of one queue pair take in turns. If there are several, route() takes the number
+  // of the route in place of `flow`; they begin with the same link and have equally many.
+  virtual std::uint32_t routes(EndpointId /*source*/, EndpointId /*destination*/) const { return 1; }
   // The endpoint that a link belongs to. Messages that reach a link at the same time are ordered by the positions of
   // their source and destination relative to it, so that the order does not depend on which endpoint is number 0.
   virtual EndpointId home(LinkId link) const = 0;

@@ -1,7 +1,8 @@
-// Entries of a vector that are reused: indices stay valid, and memory does not grow while entries are free.
+// Entries that are reused: indices stay valid, and memory does not grow while entries are free.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace moire::core {
@@ -17,5 +18,29 @@ std::uint32_t take(std::vector<Entry>& pool, std::vector<std::uint32_t>& free) {
   free.pop_back();
   return index;
 }
+
+// The same for very many entries: they lie in blocks that do not move, so that a pool that grows is not copied.
+template <class Entry>
+class Pool {
+ public:
+  Entry& operator[](std::uint32_t index) { return blocks_[index / block][index % block]; }
+  const Entry& operator[](std::uint32_t index) const { return blocks_[index / block][index % block]; }
+  std::uint32_t take() {
+    if (free_.empty()) {
+      if (size_ % block == 0) blocks_.push_back(std::make_unique<Entry[]>(block));
+      return size_++;
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  void give_back(std::uint32_t index) { free_.push_back(index); }
+
+ private:
+  static constexpr std::uint32_t block = 1024;
+  std::vector<std::unique_ptr<Entry[]>> blocks_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t size_ = 0;
+};
 
 }  // namespace moire::core

@@ -1,3 +1,4 @@
+// Over 400 lines: the whole way of a message, from its flow to its arrival.
 #include "sim/core/queue_network.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 
 #include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
-#include "sim/core/pool.hpp"
 
 namespace moire::core {
 
@@ -79,7 +79,7 @@ void QueueNetwork::send(const Message& message) {
   injected_ = injected_ + message.bytes;
   const Key key{message.source, message.destination, message.flow};
   const Index index = flow_for(key);
-  const Index pending = take(messages_, free_messages_);
+  const Index pending = messages_.take();
   messages_[pending] = {message.receiver, message.payload, message.after, message.bytes.value, index, none};
   Flow& flow = flows_[index];
   ++flow.messages;
@@ -97,34 +97,55 @@ QueueNetwork::Index QueueNetwork::flow_for(const Key& key) {
   if (2 * open_flows_ >= table_.size()) grow_table();
   const std::size_t place = place_of(key);
   if (table_[place] != none) return table_[place];
-  const Index index = table_[place] = take(flows_, free_flows_);
+  const Index index = table_[place] = flows_.take();
   ++open_flows_;
+  flows_[index].key = key;
+  return index;
+}
+
+QueueNetwork::Hop QueueNetwork::hop_of(LinkId id) const {
+  const EndpointId home = topology_.home(id);
+  if (home < period_) return {id, home};
+  return {topology_.turned(id, topology_.endpoints() - home / period_ * period_), home};
+}
+
+void QueueNetwork::find_path(Index index) {
   Flow& flow = flows_[index];
-  flow.key = key;
-  flow.path.clear();
+  const Key& key = flow.key;
+  flow.path = paths_.take();
+  Path& path = paths_[flow.path];
+  path.hops.clear();
+  path.in_flight = 0;
+  path.tells_arrival = false;
   route_.clear();
-  topology_.route(key.source, key.destination, key.flow, route_);
-  MOIRE_INVARIANT(!route_.empty(), "a network path needs at least one link");
+  const std::uint32_t routes = topology_.routes(key.source, key.destination);
+  if (routes == 1) {
+    topology_.route(key.source, key.destination, key.flow, route_);
+  } else {
+    path.spread = spreads_.take();
+    spreads_[path.spread] = {.routes = routes};
+    for (std::uint32_t route = 0; route < routes; ++route) topology_.route(key.source, key.destination, route, route_);
+  }
+  MOIRE_INVARIANT(route_.size() % routes == 0, "the routes of a flow have different lengths");
   double latency = 0;
   double slowest = 0;
   for (const LinkId id : route_) {
     latency += static_cast<double>(links_[id].latency.ps);
     slowest = std::max(slowest, links_[id].ps_per_byte);
-    const EndpointId home = topology_.home(id);
     if (period_ < topology_.endpoints() && topology_.turned(id, period_) == id)
       throw NotAlike(fmt::format("all endpoints share the link {}", topology_.links()[id].name));
-    const EndpointId back = topology_.endpoints() - home / period_ * period_;
-    flow.path.push_back({home < period_ ? id : topology_.turned(id, back), home});
+    path.hops.push_back(hop_of(id));
   }
-  flow.window = spec_.chunk.value * static_cast<double>(spec_.window) + latency / slowest;
-  return index;
+  path.window = spec_.chunk.value * static_cast<double>(spec_.window) + latency / routes / slowest;
 }
 
 bool QueueNetwork::can_send(Index index) {
-  Flow& flow = flows_[index];
+  const Flow& flow = flows_[index];
   if (flow.first_message == none) return false;
-  if (flow.in_flight >= flow.window) arrived(index);
-  if (flow.in_flight < flow.window) return true;
+  if (flow.path == none) return true;
+  Path& path = paths_[flow.path];
+  if (path.in_flight >= path.window) arrived(index);
+  if (path.in_flight < path.window) return true;
   tell_arrival(index);
   return false;
 }
@@ -133,7 +154,13 @@ void QueueNetwork::offer(Index index) {
   Flow& flow = flows_[index];
   if (flow.ready || !can_send(index)) return;
   flow.ready = true;
-  offered_.push_back(at(flow.path.front(), flow, index));
+  if (flow.path != none) return offered_.push_back(at(paths_[flow.path].hops.front(), flow, index));
+  route_.clear();
+  const Key& key = flow.key;
+  const bool one = topology_.routes(key.source, key.destination) == 1;
+  topology_.route(key.source, key.destination, one ? key.flow : 0, route_);
+  MOIRE_INVARIANT(!route_.empty(), "a network path needs at least one link");
+  offered_.push_back(at(hop_of(route_.front()), flow, index));
 }
 
 void QueueNetwork::enqueue(Port& port, Index index) {
@@ -170,7 +197,7 @@ void QueueNetwork::fire(std::uint64_t payload) {
       return;
     }
     case Step::arrived:
-      flows_[index].tells_arrival = false;
+      if (flows_[index].path != none) paths_[flows_[index].path].tells_arrival = false;
       return offer(index);
   }
 }
@@ -187,7 +214,10 @@ bool QueueNetwork::Arrival::operator<(const Arrival& o) const {
 
 QueueNetwork::Arrival QueueNetwork::at(const Hop& hop, const Flow& flow, Index index) const {
   const EndpointId all = topology_.endpoints();
-  const auto seen = [&](EndpointId end) { return end >= hop.home ? end - hop.home : end + all - hop.home; };
+  const auto seen = [&](EndpointId end) {
+    if (end >= all) return end;  // a switch
+    return end >= hop.home ? end - hop.home : end + all - hop.home;
+  };
   return {hop.link, seen(flow.key.source), seen(flow.key.destination), flow.key.flow, index};
 }
 
@@ -217,18 +247,30 @@ void QueueNetwork::inject(LinkId id) {
   Flow& flow = flows_[index];
   port.first = flow.next_ready;
 
-  const Index taken = take(chunks_, free_chunks_);
+  if (flow.path == none) find_path(index);
+  Path& path = paths_[flow.path];
+  const Index taken = chunks_.take();
   Chunk& chunk = chunks_[taken];
   Pending& pending = messages_[flow.first_message];
   const double bytes = std::min(spec_.chunk.value, pending.left);
   chunk = {
-      flow.path.data(), bytes, calendar_.now(), index, none, none, 0, static_cast<std::uint16_t>(flow.path.size())};
+      path.hops.data(), bytes, calendar_.now(), index, none, none, 0, static_cast<std::uint16_t>(path.hops.size())};
   pending.left -= bytes;
+  if (path.spread != none) {
+    Spread& spread = spreads_[path.spread];
+    chunk.hops = static_cast<std::uint16_t>(path.hops.size() / spread.routes);
+    chunk.path += spread.next * chunk.hops;
+    spread.next = (spread.next + 1) % spread.routes;
+    chunk.message = flow.first_message;
+    if (spread.untold.empty() || spread.untold.back().message != chunk.message)
+      spread.untold.push_back({chunk.message});
+    ++spread.untold.back().on_way;
+  }
   if (pending.left <= 0) {
     chunk.message = flow.first_message;
     flow.first_message = pending.next;
   }
-  flow.in_flight += bytes;
+  path.in_flight += bytes;
   forward(taken);
   port.free = links_[id].free;
   // The flow queues up again behind those that arrive while its chunk is being sent.
@@ -263,37 +305,69 @@ void QueueNetwork::forward(Index index) {
 void QueueNetwork::pass_last(Index index) {
   const Chunk& chunk = chunks_[index];
   const Index of = chunk.flow;
-  Flow& flow = flows_[of];
-  (flow.first_arriving == none ? flow.first_arriving : chunks_[flow.last_arriving].next) = index;
-  flow.last_arriving = index;
+  const Flow& flow = flows_[of];
+  Path& path = paths_[flow.path];
+  if (path.spread != none) return pass_last_of_several(index);
+  (path.first_arriving == none ? path.first_arriving : chunks_[path.last_arriving].next) = index;
+  path.last_arriving = index;
   delivered_ = delivered_ + Bytes{chunk.bytes};
   if (flow.first_message != none && !flow.ready) tell_arrival(of);
-  if (chunk.message == none) return;
-  const Pending message = messages_[chunk.message];
-  free_messages_.push_back(chunk.message);
-  const Time at = chunk.tail;
-  if (--flow.messages == 0 && !flow.ending) {
-    flow.ending = true;
-    ending_.push_back({of, at});
+  if (chunk.message != none) end_message(chunk.message, chunk.tail);
+}
+
+void QueueNetwork::end_message(Index index, Time at) {
+  const Pending message = messages_[index];
+  messages_.give_back(index);
+  Flow& flow = flows_[message.flow];
+  if (--flow.messages == 0 && !paths_[flow.path].ending) {
+    paths_[flow.path].ending = true;
+    ending_.push_back({message.flow, at});
   }
   message.receiver->arrives(message.payload, at + message.after);
 }
 
-void QueueNetwork::tell_arrival(Index index) {
-  Flow& flow = flows_[index];
-  if (flow.tells_arrival || flow.first_arriving == none) return;
-  flow.tells_arrival = true;
-  calendar_.schedule(std::max(calendar_.now(), chunks_[flow.first_arriving].tail), *this, pack(Step::arrived, index));
+// Chunks of several routes are kept in the order in which they arrive, and messages end in the order in which they were
+// sent.
+void QueueNetwork::pass_last_of_several(Index index) {
+  Chunk& chunk = chunks_[index];
+  const Flow& flow = flows_[chunk.flow];
+  Path& path = paths_[flow.path];
+  Index before = none, after = path.first_arriving;
+  for (; after != none && chunks_[after].tail <= chunk.tail; after = chunks_[after].next) before = after;
+  (before == none ? path.first_arriving : chunks_[before].next) = index;
+  chunk.next = after;
+  if (after == none) path.last_arriving = index;
+  delivered_ = delivered_ + Bytes{chunk.bytes};
+  if (flow.first_message != none && !flow.ready) tell_arrival(chunk.flow);
+  Spread& spread = spreads_[path.spread];
+  const auto own = std::find_if(spread.untold.begin(), spread.untold.end(),
+                                [&](const Spread::Untold& one) { return one.message == chunk.message; });
+  --own->on_way;
+  own->latest = std::max(own->latest, chunk.tail);
+  while (!spread.untold.empty()) {
+    const Spread::Untold first = spread.untold.front();
+    if (first.on_way > 0 || messages_[first.message].left > 0) return;
+    spread.untold.pop_front();
+    spread.told = std::max(spread.told, first.latest);
+    end_message(first.message, spread.told);
+  }
 }
 
-// Chunks of a flow arrive in the order in which they were sent.
+void QueueNetwork::tell_arrival(Index index) {
+  Path& path = paths_[flows_[index].path];
+  if (path.tells_arrival || path.first_arriving == none) return;
+  path.tells_arrival = true;
+  calendar_.schedule(std::max(calendar_.now(), chunks_[path.first_arriving].tail), *this, pack(Step::arrived, index));
+}
+
+// Chunks of a flow are kept in the order in which they arrive.
 void QueueNetwork::arrived(Index index) {
-  Flow& flow = flows_[index];
-  while (flow.first_arriving != none && chunks_[flow.first_arriving].tail <= calendar_.now()) {
-    const Chunk& chunk = chunks_[flow.first_arriving];
-    flow.in_flight -= chunk.bytes;
-    free_chunks_.push_back(flow.first_arriving);
-    flow.first_arriving = chunk.next;
+  Path& path = paths_[flows_[index].path];
+  while (path.first_arriving != none && chunks_[path.first_arriving].tail <= calendar_.now()) {
+    const Chunk& chunk = chunks_[path.first_arriving];
+    path.in_flight -= chunk.bytes;
+    chunks_.give_back(path.first_arriving);
+    path.first_arriving = chunk.next;
   }
 }
 
@@ -302,16 +376,19 @@ void QueueNetwork::end_flows() {
     const Index index = ending_.front().flow;
     ending_.pop_front();
     Flow& flow = flows_[index];
-    flow.ending = false;
+    Path& path = paths_[flow.path];
+    path.ending = false;
     arrived(index);
     if (flow.messages > 0) continue;  // it has new ones
-    if (flow.first_arriving != none) {
-      flow.ending = true;
-      ending_.push_back({index, chunks_[flow.last_arriving].tail});
+    if (path.first_arriving != none) {
+      path.ending = true;
+      ending_.push_back({index, chunks_[path.last_arriving].tail});
       continue;
     }
     forget(flow.key);
-    free_flows_.push_back(index);
+    if (path.spread != none) spreads_.give_back(std::exchange(path.spread, none));
+    paths_.give_back(std::exchange(flow.path, none));
+    flows_.give_back(index);
   }
 }
 

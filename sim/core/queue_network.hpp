@@ -18,6 +18,10 @@
 // their endpoints relative to the link, so that a result does not depend on which endpoint is number 0. Memory grows
 // with the messages and chunks in flight, not with the total traffic.
 //
+// If a topology spreads the packets of a flow over several routes (Topology::routes), the chunks take them in turns.
+// They may overtake each other; a message arrives when all its chunks and all messages of its flow before it have
+// arrived.
+//
 // If blocks of `period` endpoints all do the same at the same time, only the first block has to send. A message from
 // the first block to block k is delivered within the first block: it stands for the message that the block k places
 // back sends there, and it uses the corresponding links.
@@ -28,6 +32,7 @@
 #include <vector>
 
 #include "sim/core/network.hpp"
+#include "sim/core/pool.hpp"
 #include "sim/core/run_loop.hpp"
 
 namespace moire::core {
@@ -82,16 +87,35 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   };
   struct Flow {
     Key key;
-    std::vector<Hop> path;
+    Index path = none;                                // in paths_, from its first chunk on
+    Index first_message = none, last_message = none;  // messages that wait to be sent
+    Index messages = 0;                               // whose arrival is not known yet
+    Index next_ready = none;
+    bool ready = false;  // queued in its port's round robin
+  };
+  // The part of a flow that has chunks in the fabric. Most flows of an exchange wait for their port and have none.
+  struct Path {
+    std::vector<Hop> hops;  // with several routes, those of one behind those of another
     double window = 0;
     double in_flight = 0;                               // bytes; arrived chunks are deducted lazily, by arrived()
     Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
-    Index first_message = none, last_message = none;    // messages that wait to be sent
-    Index messages = 0;                                 // whose arrival is not known yet
-    Index next_ready = none;
-    bool ready = false;          // queued in its port's round robin
+    Index spread = none;                                // in spreads_, if it takes several routes
     bool tells_arrival = false;  // an event marks the arrival of first_arriving, because the flow waits for it
     bool ending = false;         // in ending_
+  };
+  // State of a flow whose chunks take several routes.
+  struct Spread {
+    // A message whose arrival is not known: its chunks that have not passed their last link, and the arrival of the
+    // last of the others.
+    struct Untold {
+      Index message;
+      std::uint32_t on_way = 0;
+      Time latest{};
+    };
+    std::uint32_t routes = 1;
+    std::uint32_t next = 0;       // route of the next chunk
+    std::deque<Untold> untold{};  // in the order in which they were sent
+    Time told{};                  // arrival of the message before them
   };
   struct Pending {
     Receiver* receiver = nullptr;
@@ -102,11 +126,11 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Index next = none;
   };
   struct Chunk {
-    const Hop* path = nullptr;  // points into its flow, which exists as long as it has chunks
+    const Hop* path = nullptr;  // points into its flow's path, which exists as long as it has chunks
     double bytes = 0;
     Time tail;  // time at which the last byte reaches link `hop`
     Index flow = none;
-    Index message = none;  // set for the last chunk of a message
+    Index message = none;  // set for the last chunk of a message; with several routes, for all
     Index next = none;     // next arriving chunk of the flow
     std::uint16_t hop = 0, hops = 0;
   };
@@ -128,10 +152,14 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   Time pass(Chunk& chunk);  // through the link that it has reached; returns when its head reaches the next link
   void forward(Index chunk);
   void pass_last(Index chunk);
+  void pass_last_of_several(Index chunk);
+  void end_message(Index message, Time at);
   void arrived(Index flow);  // deducts chunks that have arrived
   void tell_arrival(Index flow);
   void end_flows();  // forgets flows whose last bytes have arrived
   Index flow_for(const Key& key);
+  Hop hop_of(LinkId link) const;
+  void find_path(Index flow);
   std::size_t place_of(const Key& key) const;  // index in table_ at which the key is, or would be inserted
   void grow_table();
   void forget(const Key& key);
@@ -149,18 +177,17 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   // Hash table of open flows with linear probing; its size is a power of two, and at most half of it is used.
   std::vector<Index> table_;
   std::size_t open_flows_ = 0;
-  std::vector<Flow> flows_;
-  std::vector<Index> free_flows_;
+  Pool<Flow> flows_;
+  Pool<Path> paths_;
+  Pool<Spread> spreads_;
   // Flows without messages to send, and when their last bytes arrive, in the order in which that became known.
   struct Ending {
     Index flow;
     Time at;
   };
   std::deque<Ending> ending_;
-  std::vector<Pending> messages_;
-  std::vector<Index> free_messages_;
-  std::vector<Chunk> chunks_;
-  std::vector<Index> free_chunks_;
+  Pool<Pending> messages_;
+  Pool<Chunk> chunks_;
   // Collected in the current picosecond: flows that can send again, ports whose turn has come, chunks that reached a
   // link.
   std::vector<Arrival> offered_, arrived_;

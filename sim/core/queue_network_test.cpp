@@ -80,6 +80,19 @@ struct Bench {
   Arrivals arrivals;
 };
 
+// Endpoint 0 sends to 1 over two routes in turns; link 0 is common, links 1 and 2 differ, link 3 is common again.
+class TwoRoutes : public Drawn {
+ public:
+  TwoRoutes(double each, Time slow) {
+    for (const auto& [bandwidth, latency] : {std::pair{100e9, Time{}}, {each, Time{}}, {each, slow}, {100e9, Time{}}})
+      cables.push_back({"link", {bandwidth}, latency});
+  }
+  std::uint32_t routes(EndpointId, EndpointId) const override { return 2; }
+  void route(EndpointId, EndpointId, std::uint32_t number, std::vector<LinkId>& path) const override {
+    for (const LinkId link : {0U, 1 + number, 3U}) path.push_back(link);
+  }
+};
+
 Drawn line(std::vector<NetworkLink> links) {
   Drawn topology;
   topology.cables = std::move(links);
@@ -347,6 +360,30 @@ TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
     }
     EXPECT_NEAR(network.injected().value, network.delivered().value, 1e-6);
   }
+}
+
+// 16 chunks in turns over two routes of 10 GB/s, the second of which begins when the first link has sent a chunk.
+TEST(Routes, ChunksTakeThemInTurns) {
+  const TwoRoutes topology(10e9, {});
+  Bench bench(topology);
+  const double chunk = QueueNetworkSpec{}.chunk.value;
+  bench.send(0, 1, 16 * chunk);
+  EXPECT_NEAR(bench.finish().us(), (8 * chunk / 10e9 + chunk / 100e9) * 1e6, 1e-3);
+  const std::vector<LinkUse> use = bench.network.use();
+  EXPECT_EQ(use[1].carried.value, use[2].carried.value);
+}
+
+// The second chunk of message 1 takes the slow route, and message 2 overtakes it, but does not arrive before it.
+TEST(Routes, MessagesArriveInOrder) {
+  const TwoRoutes topology(100e9, Time::from_us(50));
+  Bench bench(topology);
+  bench.send(0, 1, 2 * 65536, 1);
+  bench.send(0, 1, 1000, 2);
+  bench.send(0, 1, 1000, 3, 7);  // another flow
+  bench.finish();
+  EXPECT_NEAR(bench.arrivals.of(1).us(), 50 + 2 * 65536 / 100e9 * 1e6, 0.1);
+  EXPECT_EQ(bench.arrivals.of(2), bench.arrivals.of(1));
+  EXPECT_LT(bench.arrivals.of(3).us(), 3);
 }
 
 }  // namespace

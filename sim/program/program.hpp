@@ -85,7 +85,10 @@ struct Phase {
   Kind kind = Kind::nothing;
   bool posted = false;  // work: runs concurrently with the workgroup's next steps, like stores that nobody waits for
   bool stands_for_work = false;  // delay: replays a work phase with its recorded duration
-  bool proxied = false;     // put: posted by a host thread; to a peer that stores reach, a DMA copy after `duration`
+  bool proxied = false;  // put: posted by a host thread; to a peer that stores reach, a DMA copy after `duration`
+  // put: the switches between nodes add up what this GPU of every node puts next on this queue pair, and send the sum
+  // to all of them. `peer` is then the rank itself, whose flag rises when the sum is there.
+  bool summed = false;
   std::uint16_t shape = 0;  // work: index in kernel.shapes
   // work: workgroups of the same panel load the same bytes one behind the other, and the cache holds them for a while
   // (PhaseShape::residence).

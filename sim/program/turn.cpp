@@ -28,9 +28,9 @@ class Turned {
   }
   bool phase(const Kernel& kernel, const Phase& a, const Phase& b) const {
     if (a.kind != b.kind || a.posted != b.posted || a.stands_for_work != b.stands_for_work || a.proxied != b.proxied ||
-        a.shape != b.shape || a.amount != b.amount || a.bytes != b.bytes || a.duration != b.duration ||
-        a.target != b.target || a.queue_pair != b.queue_pair || a.gate_target != b.gate_target ||
-        !rank(a.relay, b.relay) || !flag(a.flag, b.flag) || !flag(a.gate, b.gate))
+        a.summed != b.summed || a.shape != b.shape || a.amount != b.amount || a.bytes != b.bytes ||
+        a.duration != b.duration || a.target != b.target || a.queue_pair != b.queue_pair ||
+        a.gate_target != b.gate_target || !rank(a.relay, b.relay) || !flag(a.flag, b.flag) || !flag(a.gate, b.gate))
       return false;
     bool to_peer = a.kind == Phase::Kind::signal || a.kind == Phase::Kind::put;
     if (a.kind == Phase::Kind::work) {

@@ -25,7 +25,8 @@ struct Way {
 std::vector<Way> ways() {
   std::vector<Way> all;
   for (const char* kind : {"all_reduce", "reduce_scatter", "all_gather", "broadcast"}) {
-    for (const char* algorithm : {"auto", "ring", "tree", "direct", "recursive", "pat"}) {
+    for (const char* algorithm :
+         {"auto", "ring", "tree", "direct", "recursive", "pat", "nvls", "nvls_tree", "nvls_sharp"}) {
       for (const char* protocol : {"auto", "simple", "ll", "ll128"})
         all.push_back({kind, {{"algorithm", algorithm}, {"protocol", protocol}}});
     }

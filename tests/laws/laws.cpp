@@ -205,7 +205,7 @@ Verdict wire(const Case& one, Random, const Cost& cost) {
   if (!one.work.collective() || one.nodes > 1 || !wired(one.system) || one.work.is("engine", "nic")) return {};
   const double wire = number_of(one.system, "system.node.gpu.port.links", 1) *
                       number_of(one.system, "system.node.gpu.port.link_bandwidth", 1);
-  // Sums in the switch would halve the bytes of an all-reduce; no generated case uses them.
+  if (one.work.by_switch()) return {};  // sums in the switch halve the bytes of an all-reduce
   const double rate = received_at_least(one.work, outcome.ranks) / (outcome.ps() * 1e-12);
   if (rate <= wire * (1 + 1e-9)) return {};
   return {Found::broken,
@@ -224,7 +224,8 @@ bool symmetric(const Case& one) {
       work.op == "mscclpp" || work.op == "transformer" || work.op == "data_parallel_step")
     return false;
   if (work.is("order", "ascending") || work.is("order", "by_destination") || work.is("order", "by_table") ||
-      work.is("algorithm", "tree") || work.find("gemm.m") != nullptr)  // unequal rows, or the same first block
+      work.is("algorithm", "tree") || work.is("algorithm", "nvls_tree") ||
+      work.find("gemm.m") != nullptr)  // unequal rows, or the same first block
     return false;
   // On a dragonfly the next node is behind the same router for some nodes, and behind another one for others.
   if (one.nodes > 1 && number_of(one.system, "system.fabric.dragonfly.groups", 0) > 0) return false;
@@ -285,6 +286,7 @@ Verdict conserved(const Case& one, Random, const Cost& cost) {
   // The library may sum in the switch, and what the switch sends counts as sent by no rank.
   if (const std::string* by = one.work.find("gradients"); by != nullptr && by->starts_with("{by: library"))
     return {Found::incomparable};
+  if (one.work.by_switch()) return {Found::incomparable};
   const Scenario scenario = one.scenario();
   const Outcome outcome = simulate(scenario, cost.most_spans);
   if (!outcome.ran()) return not_run(one, outcome, scenario);
@@ -446,7 +448,7 @@ Verdict observed(const Case& one, Random, const Cost& cost) {
 // --- The network of queues takes as long as fair flows
 
 Verdict fluid(const Case& one, Random, const Cost& cost) {
-  if (one.nodes == 1) return {Found::incomparable};
+  if (one.nodes == 1 || one.work.is("algorithm", "nvls_sharp")) return {Found::incomparable};
   const Scenario scenario = one.scenario();
   const Outcome queues = simulate(scenario, cost.most_spans);
   if (!queues.ran()) return not_run(one, queues, scenario);
@@ -485,7 +487,7 @@ Verdict folded(const Case& one, Random random, const Cost& cost) {
 bool in_a_row(const Case& one) {
   return one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
          !one.work.is("algorithm", "direct") && !one.work.is("algorithm", "recursive") &&
-         !one.work.is("algorithm", "pat") && one.op != "all_to_all" && one.op != "send_recv";
+         !one.work.is("algorithm", "pat") && !one.work.by_switch() && one.op != "all_to_all" && one.op != "send_recv";
 }
 
 double most_reordered_of(const Case& one) {

@@ -125,6 +125,8 @@ constexpr Direction directions[] = {
     {"direct.link_latency", Better::less},
     {"star.link_latency", Better::less},
     {"star.switch_latency", Better::less},
+    {"reduction.rate", Better::more},
+    {"reduction.latency", Better::less},
     {"fat_tree.nodes_per_leaf", Better::neither, "another wiring"},
     {"fat_tree.spines", Better::neither, "the same uplinks in other pieces"},
     {"fat_tree.planes", Better::neither, "a port in pieces, of which a queue pair has one"},

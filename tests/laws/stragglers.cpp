@@ -24,9 +24,9 @@ std::string some(const char* key, std::int64_t all, Random& random) {
 
 // How much later a run may end in addition to the delay, as a fraction of its time. A late rank can make others compete
 // that took turns before. If many share ports in turn (direct exchanges, copies, custom kernels, exchanges with one
-// rank after the other, of which channels are at different ones then), this may cost up to the whole time again
-// (Graham's bound). Rings and trees have one sender per receiver, and their workgroups send what they have received.
-// Workgroups of send_recv do both at the same time, and send more slowly while they receive.
+// rank after the other, of which channels are at different ones then, switches that sum for all), this may cost up to
+// the whole time again (Graham's bound). Rings and trees have one sender per receiver, and their workgroups send what
+// they have received. Workgroups of send_recv do both at the same time, and send more slowly while they receive.
 double most_met(const Case& one) { return in_a_row(one) ? most_reordered_of(one) : 1; }
 
 // How much sooner a run may end if some of it is late or slow. If all ranks of a fused product store to one owner after

@@ -43,6 +43,17 @@ bool one_of(const std::string& word, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
 }
 
+// How an all-reduce takes switches that sum, if the machine and its library can; else a tree.
+const char* by_switches(const Case& one) {
+  if (!wired(one.system) || meshed(one.system) || one.gpus < 2 ||
+      number_of(one.system, "system.node.gpu.port.multicast_efficiency", 0) == 0 ||
+      number_of(one.system, "system.library.channels.nvls.channels", 0) == 0)
+    return "tree";
+  if (one.nodes == 1) return "nvls";
+  const bool sums = number_of(one.system, "system.fabric.rail_fat_tree.reduction.rate", 0) > 0;
+  return sums && one.number % 2 == 1 ? "nvls_sharp" : "nvls_tree";
+}
+
 void draw_collective(Case& one, Random& random, Draw how) {
   Workload& work = one.work;
   const bool message = one_of(one.op, {"all_to_all", "send_recv"});
@@ -56,17 +67,19 @@ void draw_collective(Case& one, Random& random, Draw how) {
   add("engine", engine);
   if (engine == "cu" && !message) {
     if (how == Draw::loose) {
-      add("algorithm", random.of<const char*>({"auto", "ring", "tree", "direct", "recursive", "pat"}));
+      add("algorithm", random.of<const char*>(
+                           {"auto", "ring", "tree", "direct", "recursive", "pat", "nvls", "nvls_tree", "nvls_sharp"}));
       add("protocol", random.of<const char*>({"auto", "simple", "ll", "ll128"}));
       if (random.one_in(3)) add("channels", random.of<const char*>({"1", "3", "8", "32", "1024"}));
     } else {
       const bool two = ((one.nodes * one.gpus) & (one.nodes * one.gpus - 1)) == 0;
       std::string algorithm = random.of<const char*>({"ring", "ring", "tree", "direct", "recursive", "pat"});
       if (algorithm == "tree" && one.op != "all_reduce") algorithm = "ring";
-      if (algorithm == "pat" && one.op == "all_reduce") algorithm = "tree";
+      if (algorithm == "pat" && one.op == "all_reduce") algorithm = by_switches(one);
       if (one.op == "broadcast" || (algorithm == "recursive" && !two)) algorithm = "ring";
       add("algorithm", algorithm);
       add("protocol", random.of<const char*>({"simple", "simple", "ll", "ll128"}));
+      if (work.by_switch()) work.keys.back().text = "simple";
       const bool many = one.nodes * one.gpus > few_ranks;
       add("channels", random.of<const char*>({"1", "2", many ? "1" : "4", many ? "2" : "8", many ? "3" : "16"}));
     }
@@ -375,6 +388,11 @@ bool Workload::is(const std::string& key, const std::string& text) const {
 
 bool Workload::collective() const {
   return one_of(op, {"all_gather", "all_reduce", "reduce_scatter", "all_to_all", "broadcast", "send_recv"});
+}
+
+bool Workload::by_switch() const {
+  const std::string* algorithm = find("algorithm");
+  return algorithm != nullptr && algorithm->starts_with("nvls");
 }
 
 bool Workload::chunked_ring() const { return of_chunked_ring(op); }

@@ -34,7 +34,8 @@ struct Workload {
   bool is(const std::string& key, const std::string& text) const;
   bool collective() const;
   bool chunked_ring() const;
-  bool hosted() const;  // a host thread of a rank serves several streams
+  bool by_switch() const;  // switches sum, so that fewer bytes travel than ranks sum
+  bool hosted() const;     // a host thread of a rank serves several streams
   bool sized() const { return op != "wg_trace"; }
   std::string text(double times = 1) const;  // {op: {...}} with all times multiplied by `times`
 };

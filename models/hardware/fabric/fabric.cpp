@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* link_latency_text = "Latency of one cable";
 constexpr const char* switch_latency_text = "Latency of one switch, from port to port";
+constexpr const char* reduction_text =
+    "How the switches add up what several NICs send (in-network reduction); absent: they do not";
 constexpr const char* hash_text = "Seed of the hash: another seed sends queue pairs on other routes";
 
 template <class Spec>
@@ -31,12 +33,20 @@ void describe_two_levels(config::Describer<Spec>& d) {
       .or_default();
   d.field("link_latency", &Spec::link_latency, link_latency_text).or_default();
   d.field("switch_latency", &Spec::switch_latency, switch_latency_text).example("200 ns");
-  d.field("routing", &Spec::routing,
-          "static: a hash gives each queue pair one plane and spine, which it keeps (ECMP); adaptive: packets spread "
-          "ideally over all planes and spines")
-      .choices({{"static", Routing::static_hash}, {"adaptive", Routing::adaptive}})
+  d.field(
+       "routing", &Spec::routing,
+       "static: a hash gives each queue pair one plane and spine, which it keeps (ECMP); per_packet: the packets of a "
+       "queue pair, of network.chunk bytes, take all planes and spines in turns (spraying); adaptive: packets spread "
+       "ideally over all planes and spines")
+      .choices({{"static", Routing::static_hash}, {"per_packet", Routing::per_packet}, {"adaptive", Routing::adaptive}})
       .or_default();
   d.field("seed", &Spec::seed, hash_text).range(0, 1000000000).or_default();
+  d.field("reduction", &Spec::reduction, reduction_text).optional();
+  d.check("reduction", [](const Spec& s) -> std::optional<config::Problem> {
+    if (!s.reduction || s.planes == 1 || s.routing == Routing::adaptive) return std::nullopt;
+    return config::Problem{"switches of several planes cannot sum, because each gets only a part of what a NIC sends",
+                           "write planes: 1 or routing: adaptive"};
+  });
 }
 
 // A link takes about 100 bytes and routes are computed over all links; a larger number is taken for a mistake.
@@ -73,10 +83,23 @@ void DirectSpec::describe(config::Describer<DirectSpec>& d) {
   d.field("link_latency", &DirectSpec::link_latency, link_latency_text).or_default();
 }
 
+void ReductionSpec::describe(config::Describer<ReductionSpec>& d) {
+  d.component("reduction",
+              "Switches that add up what the NICs of a group send and send the sum to all of them (SHARP). A file in "
+              "configs/hardware.");
+  d.sourced();
+  d.field("rate", &ReductionSpec::rate, "Bytes of sums per second that a switch makes for each group of NICs")
+      .positive()
+      .example("50 GB/s");
+  d.field("latency", &ReductionSpec::latency, "Latency of the sum in one switch, in addition to switch_latency")
+      .example("200 ns");
+}
+
 void StarSpec::describe(config::Describer<StarSpec>& d) {
   d.component("star", "Every NIC on one non-blocking switch.");
   d.field("link_latency", &StarSpec::link_latency, link_latency_text).or_default();
   d.field("switch_latency", &StarSpec::switch_latency, switch_latency_text).example("200 ns");
+  d.field("reduction", &StarSpec::reduction, reduction_text).optional();
 }
 
 void FatTreeSpec::describe(config::Describer<FatTreeSpec>& d) {
@@ -167,6 +190,12 @@ void PlatformSpec::describe(config::Describer<PlatformSpec>& d) {
   d.field("file", &PlatformSpec::file, "Path of the platform file, relative to this file").example("cluster.xml");
 }
 
+const ReductionSpec* FabricSpec::reduction() const {
+  const auto of = [](const auto& kind) { return kind && kind->reduction ? &*kind->reduction : nullptr; };
+  if (star) return of(star);
+  return fat_tree ? of(fat_tree) : of(rail_fat_tree);
+}
+
 void FabricSpec::describe(config::Describer<FabricSpec>& d) {
   d.component("fabric", "The scale-out network between nodes; write exactly one kind.");
   d.field("direct", &FabricSpec::direct, "Two nodes back to back");
@@ -248,9 +277,8 @@ std::unique_ptr<Ports> make_even(const FabricSpec& spec, std::int64_t nodes, std
 
 }  // namespace
 
-std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
-                                              const nic::NicSpec& nic, config::Problem& error,
-                                              const part::Uneven& uneven) {
+std::unique_ptr<Fabric> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
+                                      const nic::NicSpec& nic, config::Problem& error, const part::Uneven& uneven) {
   auto topology = make_even(spec, nodes, nics_per_node, nic, error);
   if (topology) topology->slow_down(uneven);
   return topology;

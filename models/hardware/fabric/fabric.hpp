@@ -29,15 +29,24 @@ struct DirectSpec {
   static void describe(config::Describer<DirectSpec>& d);
 };
 
+// What a switch needs to add up what several NICs send.
+struct ReductionSpec {
+  BytesPerSecond rate;  // bytes of sums per second for each group of NICs
+  Time latency;         // of the sum in one switch
+  static void describe(config::Describer<ReductionSpec>& d);
+};
+
 // Every NIC is connected to one non-blocking switch.
 struct StarSpec {
   Time link_latency = cable_latency;
   Time switch_latency;
+  std::optional<ReductionSpec> reduction;
   static void describe(config::Describer<StarSpec>& d);
 };
 
 enum class Routing {
   static_hash,  // the hash of a queue pair selects its spine
+  per_packet,   // the packets of a queue pair take all planes and spines in turns
   adaptive,     // packets are spread evenly over all spines, which therefore act as one
 };
 
@@ -51,6 +60,7 @@ struct TwoLevelSpec {
   Time switch_latency;
   Routing routing = Routing::static_hash;
   std::int64_t seed = 0;  // of the hash
+  std::optional<ReductionSpec> reduction;
 };
 
 struct FatTreeSpec : TwoLevelSpec {  // a leaf serves all NICs of its nodes
@@ -117,12 +127,21 @@ struct FabricSpec {
   std::optional<TorusSpec> torus;
   std::optional<DragonflySpec> dragonfly;
   std::optional<PlatformSpec> platform;
+  const ReductionSpec* reduction() const;  // null if the switches do not sum
   static void describe(config::Describer<FabricSpec>& d);
 };
 
+// A topology whose switches may sum. Such switches have numbers from endpoints() on. They form a tree for each group of
+// NICs, and routes lead from each of its members to the next one above and back.
+class Fabric : public core::Topology {
+ public:
+  virtual const ReductionSpec* reduction() const { return nullptr; }
+  // The switch above a NIC or switch in the tree of a group; the root itself if it is the root.
+  virtual core::EndpointId above(core::EndpointId below, std::uint32_t /*group*/) const { return below; }
+};
+
 // Returns null and sets `error` if the parts do not fit. `uneven`: NICs and links that are slower than specified.
-std::unique_ptr<core::Topology> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
-                                              const nic::NicSpec& nic, config::Problem& error,
-                                              const part::Uneven& uneven = {});
+std::unique_ptr<Fabric> make_topology(const FabricSpec& spec, std::int64_t nodes, std::int64_t nics_per_node,
+                                      const nic::NicSpec& nic, config::Problem& error, const part::Uneven& uneven = {});
 
 }  // namespace moire::fabric

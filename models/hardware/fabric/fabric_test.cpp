@@ -44,7 +44,7 @@ FabricSpec from(const std::string& yaml, std::string* errors = nullptr) {
   return spec.value_or(FabricSpec{});
 }
 
-std::unique_ptr<Topology> make(const std::string& yaml, std::int64_t nodes, std::int64_t nics = 1) {
+std::unique_ptr<Fabric> make(const std::string& yaml, std::int64_t nodes, std::int64_t nics = 1) {
   config::Problem error;
   auto topology = make_topology(from(yaml), nodes, nics, example_nic(), error);
   EXPECT_TRUE(topology) << error.str();
@@ -350,6 +350,46 @@ TEST(Planes, AQueuePairKeepsToOne) {
   EXPECT_THAT(planes, testing::SizeIs(2));
   EXPECT_EQ(latency(*topology, 1, 5), latency(*one_plane, 1, 5));
   EXPECT_EQ(adaptive->links().size(), 2 * 8 + 2 * 2u);
+}
+
+// Packets of a queue pair take all planes and spines in turns; between ports of one leaf there are only the planes.
+TEST(PerPacket, RoutesAreAllPlanesAndSpines) {
+  const auto topology =
+      make("rail_fat_tree: {nodes_per_leaf: 4, spines: 2, planes: 2, switch_latency: 150 ns, routing: per_packet}", 8);
+  ASSERT_EQ(topology->routes(1, 5), 4u);
+  ASSERT_EQ(topology->routes(1, 2), 2u);
+  std::set<std::vector<LinkId>> far, near;
+  for (std::uint32_t route = 0; route < 4; ++route) {
+    far.insert(path(*topology, 1, 5, route));
+    near.insert(path(*topology, 1, 2, route));
+    EXPECT_EQ(path(*topology, 1, 5, route).front(), 2u);
+  }
+  EXPECT_THAT(far, testing::SizeIs(4));
+  EXPECT_THAT(near, testing::SizeIs(2));
+  EXPECT_EQ(make(std::string(rail), 8)->routes(1, 5), 1u);
+}
+
+// A permutation over spines, 16 MiB each: queue pairs that share a spine take longer than packets that take all of
+// them, which nearly reach the time of one trunk.
+TEST(PerPacket, LiesBetweenStaticAndAdaptive) {
+  const auto time = [](const char* routing) {
+    const auto topology = make(
+        fmt::format("fat_tree: {{nodes_per_leaf: 8, spines: 4, switch_latency: 150 ns, routing: {}}}", routing), 16);
+    core::RunLoop loop;
+    core::QueueNetwork network(loop, *topology);
+    struct Last : core::Receiver {
+      void arrives(std::uint64_t, Time when) override { at = std::max(at, when); }
+      Time at;
+    } last;
+    for (EndpointId e = 0; e < 16; ++e) network.send({e, (e + 8) % 16, 0, Bytes{16 << 20}, &last, 0});
+    loop.run();
+    EXPECT_EQ(network.injected(), network.delivered());
+    return last.at.us();
+  };
+  const double wire = (16 << 20) / 25e9 * 1e6;
+  EXPECT_GT(time("static"), 1.3 * wire);
+  EXPECT_LT(time("per_packet"), 1.05 * wire);
+  EXPECT_LE(time("adaptive"), time("per_packet"));
 }
 
 // Two switches with two hosts each, in name order host2, host9, host10, host11; the trunk between them is shared by

@@ -59,7 +59,7 @@ std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, cons
   return all;
 }
 
-Networks::Networks(part::Site& site, std::unique_ptr<core::Topology> topology, bool flow, Bytes chunk)
+Networks::Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow, Bytes chunk)
     : site_(site), topology_(std::move(topology)), flow_(flow) {
   if (!topology_) return;
   if (flow) {
@@ -69,6 +69,23 @@ Networks::Networks(part::Site& site, std::unique_ptr<core::Topology> topology, b
   for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
     networks_.push_back(std::make_unique<core::QueueNetwork>(
         site.loop(), *topology_, core::QueueNetworkSpec{.chunk = chunk}, topology_->endpoints() / site.images()));
+    if (topology_->reduction() == nullptr) continue;
+    auto sums =
+        std::make_unique<Sums>(site.loop().calendar(), *topology_, std::move(networks_.back()), chunk, site.images());
+    sums_.push_back(sums.get());
+    networks_.back() = std::move(sums);
+  }
+}
+
+// GPU g of all nodes is one group.
+void Networks::connect() {
+  if (sums_.empty()) return;
+  const auto& puts = *site_.find<part::Puts>();
+  const part::Rank gpus = site_.reach().gpus_per_node(), ranks = site_.ranks() * site_.images();
+  for (part::Rank gpu = 0; gpu < gpus; ++gpu) {
+    std::vector<core::EndpointId> members;
+    for (part::Rank rank = gpu; rank < ranks; rank += gpus) members.push_back(puts.endpoint_of(rank));
+    for (Sums* sums : sums_) sums->add_group(members);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/hardware/fabric/fabric.hpp"
+#include "models/hardware/fabric/sums.hpp"
 #include "models/hardware/part/services.hpp"
 
 namespace moire::fabric {
@@ -17,7 +18,9 @@ class Networks final : public part::Part, public part::Networks {
  public:
   // Without a topology there is no network. flow = true: SimGrid flows, with one engine, so that links stay shared in
   // every counterfactual run; flow = false: chunks queue at every port.
-  Networks(part::Site& site, std::unique_ptr<core::Topology> topology, bool flow, Bytes chunk);
+  Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow, Bytes chunk);
+
+  void connect() override;
 
   std::vector<double> traffic(const part::Traffic& program) const override;
   std::vector<double> occupied(Time end) const override;
@@ -25,12 +28,14 @@ class Networks final : public part::Part, public part::Networks {
   std::size_t networks() const override { return networks_.size(); }
   core::Network& network(std::size_t number) override { return *networks_[number]; }
   const core::Topology& topology() const override { return *topology_; }
+  core::EndpointId sum_of(part::Rank gpu) const override { return Sums::first_group + gpu; }
   bool run() override;
 
  private:
   part::Site& site_;
-  std::unique_ptr<core::Topology> topology_;
+  std::unique_ptr<Fabric> topology_;
   std::vector<std::unique_ptr<core::Network>> networks_;
+  std::vector<Sums*> sums_;  // those of networks_ whose switches sum
   bool flow_;
 };
 

@@ -6,12 +6,12 @@ OneHop::OneHop(const DirectSpec& spec, std::uint32_t endpoints, const nic::NicSp
     : Ports(endpoints, nic, spec.link_latency, Time{}) {}
 
 OneHop::OneHop(const StarSpec& spec, std::uint32_t endpoints, const nic::NicSpec& nic)
-    : Ports(endpoints, nic, spec.link_latency + spec.switch_latency, spec.link_latency) {}
+    : Ports(endpoints, nic, spec.link_latency + spec.switch_latency, spec.link_latency, spec.reduction) {}
 
 void OneHop::route(core::EndpointId source, core::EndpointId destination, std::uint32_t,
                    std::vector<core::LinkId>& path) const {
-  path.push_back(out(source));
-  path.push_back(in(destination));
+  if (source < endpoints()) path.push_back(out(source));
+  if (destination < endpoints()) path.push_back(in(destination));
 }
 
 }  // namespace moire::fabric

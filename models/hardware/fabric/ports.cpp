@@ -12,8 +12,9 @@ std::uint64_t hash_of(std::uint64_t pair, std::uint32_t flow, std::int64_t seed)
   return x ^ x >> 31;
 }
 
-Ports::Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency)
-    : endpoints_(endpoints) {
+Ports::Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency,
+             std::optional<ReductionSpec> reduction)
+    : endpoints_(endpoints), reduction_(reduction) {
   for (std::uint32_t endpoint = 0; endpoint < endpoints; ++endpoint) {
     add_link(fmt::format("nic{}.out", endpoint), nic.payload_bandwidth(), nic.latency + out_latency);
     add_link(fmt::format("nic{}.in", endpoint), nic.payload_bandwidth(), nic.latency + in_latency);

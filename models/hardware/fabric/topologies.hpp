@@ -11,7 +11,7 @@ std::uint64_t hash_of(std::uint64_t pair, std::uint32_t flow, std::int64_t seed)
 
 // Base of all fabrics. Every endpoint has a link out (2e) and a link in (2e + 1) with the NIC's bandwidth: a NIC port
 // is one capacity per direction whatever the fabric behind it is.
-class Ports : public core::Topology {
+class Ports : public Fabric {
  public:
   std::uint32_t endpoints() const override { return endpoints_; }
   const std::vector<core::NetworkLink>& links() const override { return links_; }
@@ -21,8 +21,11 @@ class Ports : public core::Topology {
     return link < 2 * endpoints_ ? (link + 2 * by) % (2 * endpoints_) : other_turned(link, by);
   }
 
+  const ReductionSpec* reduction() const override { return reduction_ ? &*reduction_ : nullptr; }
+
  protected:
-  Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency);
+  Ports(std::uint32_t endpoints, const nic::NicSpec& nic, Time out_latency, Time in_latency,
+        std::optional<ReductionSpec> reduction = std::nullopt);
 
   core::LinkId out(core::EndpointId endpoint) const { return 2 * endpoint; }
   core::LinkId in(core::EndpointId endpoint) const { return 2 * endpoint + 1; }
@@ -33,6 +36,7 @@ class Ports : public core::Topology {
 
  private:
   std::uint32_t endpoints_;
+  std::optional<ReductionSpec> reduction_;
   std::vector<core::NetworkLink> links_;
 };
 
@@ -44,6 +48,7 @@ class OneHop final : public Ports {
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
   bool turns(core::EndpointId) const override { return true; }
+  core::EndpointId above(core::EndpointId, std::uint32_t) const override { return endpoints(); }
 };
 
 class TwoLevel final : public Ports {
@@ -52,7 +57,10 @@ class TwoLevel final : public Ports {
   TwoLevel(const RailFatTreeSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_node, const nic::NicSpec& nic);
   void route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
              std::vector<core::LinkId>& path) const override;
+  std::uint32_t routes(core::EndpointId source, core::EndpointId destination) const override;
   std::uint32_t leaf_of(core::EndpointId endpoint) const { return leaf_of_[endpoint]; }
+  // Leaf l has the number endpoints() + l; spines come after all leaves.
+  core::EndpointId above(core::EndpointId below, std::uint32_t group) const override;
   bool turns(core::EndpointId by) const override;
 
  private:
@@ -60,11 +68,13 @@ class TwoLevel final : public Ports {
            const nic::NicSpec& nic);
   core::EndpointId home_of(core::LinkId link) const override;
   core::LinkId other_turned(core::LinkId link, core::EndpointId by) const override;
+  std::uint32_t leaves() const { return static_cast<std::uint32_t>(first_of_leaf_.size()); }
   std::uint32_t leaf_of_trunk(core::LinkId link) const { return (link - first_trunk_) / 2 / (planes_ * spines_); }
 
   std::vector<std::uint32_t> leaf_of_;
   std::vector<core::EndpointId> first_of_leaf_;
   std::uint32_t planes_, spines_;  // planes, and spines per plane, that routing tells apart (adaptive: 1)
+  bool per_packet_;
   std::int64_t seed_;
   core::LinkId first_plane_port_ = 0, first_trunk_ = 0;
 };

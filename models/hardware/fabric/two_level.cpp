@@ -41,11 +41,12 @@ TwoLevel::TwoLevel(const RailFatTreeSpec& spec, std::uint32_t nodes, std::uint32
 // adaptive routing all spines and planes act as one.
 TwoLevel::TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of, std::int64_t ports_per_leaf,
                    const nic::NicSpec& nic)
-    : Ports(static_cast<std::uint32_t>(leaf_of.size()), nic, spec.link_latency + spec.switch_latency,
-            spec.link_latency),
+    : Ports(static_cast<std::uint32_t>(leaf_of.size()), nic, spec.link_latency + spec.switch_latency, spec.link_latency,
+            spec.reduction),
       leaf_of_(std::move(leaf_of)),
       planes_(spec.routing == Routing::adaptive ? 1 : static_cast<std::uint32_t>(spec.planes)),
       spines_(spec.routing == Routing::adaptive ? 1 : static_cast<std::uint32_t>(spec.spines)),
+      per_packet_(spec.routing == Routing::per_packet),
       seed_(spec.seed) {
   const std::uint32_t leaves = *std::max_element(leaf_of_.begin(), leaf_of_.end()) + 1;
   const BytesPerSecond trunk =
@@ -75,24 +76,49 @@ TwoLevel::TwoLevel(const TwoLevelSpec& spec, std::vector<std::uint32_t> leaf_of,
   }
 }
 
+std::uint32_t TwoLevel::routes(core::EndpointId source, core::EndpointId destination) const {
+  if (!per_packet_ || source >= endpoints() || destination >= endpoints()) return 1;
+  return leaf_of_[source] == leaf_of_[destination] ? planes_ : planes_ * spines_;
+}
+
 void TwoLevel::route(core::EndpointId source, core::EndpointId destination, std::uint32_t flow,
                      std::vector<core::LinkId>& path) const {
+  // Between a switch that sums and a NIC, or between two such switches.
+  const core::EndpointId first_spine = endpoints() + leaves();
+  if (source >= endpoints() || destination >= endpoints()) {
+    const core::EndpointId lower = std::min(source, destination), higher = std::max(source, destination);
+    const bool up = lower == source;
+    if (lower < endpoints()) {
+      path.push_back(up ? out(lower) : in(lower));
+    } else {
+      path.push_back(first_trunk_ + 2 * ((lower - endpoints()) * spines_ + higher - first_spine) + (up ? 0 : 1));
+    }
+    return;
+  }
   const std::uint32_t from = leaf_of_[source];
   const std::uint32_t to = leaf_of_[destination];
-  const std::uint64_t hash = hash_of(std::uint64_t{source} << 32 | destination, flow, seed_);
-  const auto plane = static_cast<std::uint32_t>((hash >> 32) % planes_);
+  // With per-packet routing, `flow` is the number of the route: planes first, so that a plane rests while a packet goes
+  // through the others.
+  const std::uint64_t hash = hash_of(std::uint64_t{source} << 32 | destination, per_packet_ ? 0 : flow, seed_);
+  const std::uint32_t turn = per_packet_ ? flow : 0;
+  const auto plane = static_cast<std::uint32_t>(((hash >> 32) + turn) % planes_);
   const auto plane_port = [&](core::EndpointId endpoint) {
     return first_plane_port_ + 2 * (endpoint * planes_ + plane);
   };
   path.push_back(out(source));
   if (planes_ > 1) path.push_back(plane_port(source));
   if (from != to) {
-    const auto spine = static_cast<std::uint32_t>(hash % spines_);
+    const auto spine = static_cast<std::uint32_t>((hash % spines_ + turn / planes_) % spines_);
     path.push_back(first_trunk_ + 2 * ((from * planes_ + plane) * spines_ + spine));
     path.push_back(first_trunk_ + 2 * ((to * planes_ + plane) * spines_ + spine) + 1);
   }
   if (planes_ > 1) path.push_back(plane_port(destination) + 1);
   path.push_back(in(destination));
+}
+
+core::EndpointId TwoLevel::above(core::EndpointId below, std::uint32_t group) const {
+  if (below < endpoints()) return endpoints() + leaf_of_[below];
+  return below < endpoints() + leaves() ? endpoints() + leaves() + group % spines_ : below;
 }
 
 core::EndpointId TwoLevel::home_of(core::LinkId link) const {

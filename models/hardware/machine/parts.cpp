@@ -24,7 +24,7 @@ bool always(const BlameKind&, const SystemSpec&, const Program&) { return true; 
 bool has_nics(const SystemSpec& spec) { return spec.nodes > 1 || spec.node.nics > 0; }
 
 std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::Problem& error) {
-  std::unique_ptr<core::Topology> topology;
+  std::unique_ptr<fabric::Fabric> topology;
   if (spec.fabric && spec.node.nics > 0) {
     topology = fabric::make_topology(*spec.fabric, spec.nodes, spec.node.nics, *spec.node.nic, error, site.uneven());
     if (!topology) return nullptr;

@@ -123,6 +123,12 @@ void SystemSpec::describe(config::Describer<SystemSpec>& d) {
       return config::Problem{"there is more than one node but no fabric", "write fabric: {direct: {}} or another kind"};
     if (s.nodes > 1 && s.node.nics == 0)
       return config::Problem{"there is more than one node but no NIC", "write node.nics and node.nic"};
+    const auto per_packet = [](const auto& kind) { return kind && kind->routing == fabric::Routing::per_packet; };
+    if (s.fabric && s.network.model == NetworkModel::flow &&
+        (per_packet(s.fabric->fat_tree) || per_packet(s.fabric->rail_fat_tree)))
+      return config::Problem{
+          "flows of SimGrid have one route, so that packets cannot take several (routing: per_packet)",
+          "write routing: adaptive or static, or network: {model: queue}"};
     if (s.node.gpus > 1 && s.node.wiring == link::Wiring::none && s.node.nics == 0) {
       return config::Problem{"the node has several GPUs, but with wiring none and no NIC they cannot reach each other",
                              "set wiring or nics"};

@@ -30,6 +30,7 @@ Nics::Nics(part::Site& site, std::int64_t nics_per_node, const std::optional<Nic
 void Nics::connect() {
   auto* networks = site_.find<part::Networks>();
   if (networks == nullptr || networks->networks() == 0 || !spec_) return;
+  networks_ = networks;
   endpoints_ = networks->topology().endpoints() / site_.images();
   for (std::size_t n = 0; n < networks->networks(); ++n) {
     for (core::EndpointId endpoint = 0; endpoint < endpoints_; ++endpoint) {
@@ -59,7 +60,9 @@ std::uint32_t Nics::queue_pair_of(const part::Put& put) const {
 Time Nics::put(const part::Put& put) {
   MOIRE_INVARIANT(!nics_.empty(), "a put on a machine without a network");
   const std::size_t of_queue = nics_.size() > endpoints_ ? put.queue * endpoints_ : 0;
-  return nics_[of_queue + endpoint_of(put.source)]->post({.destination = endpoint_of(put.destination),
+  const core::EndpointId destination =
+      put.summed ? networks_->sum_of(site_.reach().gpu_of(put.sender)) : endpoint_of(put.destination);
+  return nics_[of_queue + endpoint_of(put.source)]->post({.destination = destination,
                                                           .queue_pair = queue_pair_of(put),
                                                           .bytes = put.bytes,
                                                           .issuer = put.proxied ? Issuer::proxy : Issuer::gpu,

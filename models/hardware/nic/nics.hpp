@@ -26,6 +26,7 @@ class Nics final : public part::Part, public part::Puts {
   std::uint32_t queue_pair_of(const part::Put& put) const;
 
   part::Site& site_;
+  const part::Networks* networks_ = nullptr;
   core::EndpointId per_node_;
   std::optional<NicSpec> spec_;
   std::size_t endpoints_ = 0;

@@ -211,6 +211,7 @@ struct Put {
   std::uint32_t queue_pair = 0;    // messages of one queue pair to one destination stay in order
   Bytes bytes;                     // >= 1; a flag without data has 8 bytes
   bool proxied = false;            // posted by a host thread
+  bool summed = false;             // by the switches, with the puts of this GPU of all other nodes (Phase::summed)
   Time after{};                    // until the data has been stored to the source's memory
   core::Receiver* told = nullptr;  // learns when data and flag are visible at the destination
   std::uint64_t payload = 0;
@@ -231,6 +232,9 @@ class Networks {
   virtual std::size_t networks() const = 0;
   virtual core::Network& network(std::size_t number) = 0;
   virtual const core::Topology& topology() const = 0;
+  // The address of GPU `gpu` of all nodes. Switches add up what these GPUs send there, and send each of them the sum.
+  // The fabric must have switches that sum.
+  virtual core::EndpointId sum_of(Rank gpu) const = 0;
   // Runs the simulation until no events are left, if the network has its own clock (SimGrid); false: the caller runs
   // the loop.
   virtual bool run() = 0;

@@ -164,6 +164,7 @@ class Replay final : public core::EventSink, private core::FlagWaiter, private c
     Time begin;
     Rank relay = program::no_rank;  // GPU of the source's node whose NIC sends it
     bool copied = false;            // by a DMA engine
+    bool summed = false;            // by switches
   };
   // A copy that a host thread requests on behalf of workgroups. No events surround it, so `ready` is earlier by the
   // pair of events that the measured command time includes.

@@ -599,12 +599,12 @@ TEST(Replay, RaisesInOrderDoNotOvertakeWhetherObservedOrNot) {
   const machine::SystemSpec system = example_system(2);
   Program program(2);
   const program::FlagBlock flags = program.add_flags({"slices", 1, by_rank_0, true});
-  program.queues = {queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
-                            program::Phase slow = signal(1, flags.at(1, 0));
-                            slow.duration = us(5);
-                            return rank == 0 ? Steps{slow, delay(us(1)), signal(1, flags.at(1, 0))}
-                                             : Steps{wait(flags.at(1, 0), 1)};
-                          })})};
+  program.queues = {
+      queue("main", {kernel("talk", 1, [=](Rank rank, std::int64_t) {
+              program::Phase slow = signal(1, flags.at(1, 0));
+              slow.duration = us(5);
+              return rank == 0 ? Steps{slow, delay(us(1)), signal(1, flags.at(1, 0))} : Steps{wait(flags.at(1, 0), 1)};
+            })})};
   const Time arrives = us(5) + system.node.gpu.port.store_latency;
   EXPECT_EQ(run(system, program).end, arrives + system.node.gpu.l2.hit_latency);
   Watcher watcher;

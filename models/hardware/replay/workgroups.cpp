@@ -331,17 +331,17 @@ std::uint32_t Replay::new_flight(const Flight& flight) {
 Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
   const Workgroup& wg = workgroups_[id];
   const Rank rank = runs_[wg.run].rank;
-  const bool by_nic = phase.kind == Phase::Kind::put && phase.peer != rank;
+  const bool by_nic = phase.kind == Phase::Kind::put && (phase.peer != rank || phase.summed);
   const bool from_relay = phase.relay != program::no_rank && machine_.reach().stores(rank, phase.relay);
   const program::FlagRef flag = by_nic ? simulated_flag(wg, phase) : phase.flag;
-  const bool by_host = by_nic && phase.proxied && machine_.reach().stores(rank, phase.peer);
+  const bool by_host = by_nic && !phase.summed && phase.proxied && machine_.reach().stores(rank, phase.peer);
   // Usually the arrival just raises its flag. A Flight is recorded only for observers and for copies by the host.
   std::uint64_t arrival = pack(Event::raise, flag);
   if (by_host || observer_ != nullptr) {
     arrival =
         pack(Event::delivered, new_flight({rank, phase.peer, flag, by_nic && phase.proxied ? program::no_cu : wg.cu,
                                            phase.kind == Phase::Kind::put ? phase.bytes : Bytes{}, now,
-                                           from_relay ? phase.relay : program::no_rank, by_host}));
+                                           from_relay ? phase.relay : program::no_rank, by_host, phase.summed}));
   }
   if (by_host) {
     result_.traffic.scale_up_bytes = result_.traffic.scale_up_bytes + phase.bytes;
@@ -364,6 +364,7 @@ Time Replay::send(std::uint32_t id, const Phase& phase, Time now) {
                       .queue_pair = phase.queue_pair,
                       .bytes = phase.bytes,
                       .proxied = phase.proxied,
+                      .summed = phase.summed,
                       .after = from_relay ? machine_.gpu().port.store_latency : Time{},
                       .told = this,
                       .payload = arrival});
@@ -410,7 +411,7 @@ void Replay::arrive(std::uint32_t id) {
   }
   const bool stores = machine_.reach().stores(flight.source, flight.destination);
   const std::string path =
-      flight.source == flight.destination ? "local"
+      flight.source == flight.destination && !flight.summed ? "local"
       : flight.bytes.value == 0 && stores
           ? "scale-up"
           : fmt::format("NIC {}", puts_.endpoint_of(flight.relay == program::no_rank ? flight.source : flight.relay));

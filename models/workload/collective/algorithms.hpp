@@ -61,11 +61,11 @@ struct ChannelAlgorithm {
 };
 
 extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm, nvls_algorithm,
-    pat_algorithm;
+    pat_algorithm, nvls_tree_algorithm, nvls_sharp_algorithm;
 
 // In the order of the enum Algorithm. Of two that a library expects to take the same time, it takes the earlier one.
-inline constexpr std::array algorithms{&ring_algorithm,      &tree_algorithm, &direct_algorithm,
-                                       &recursive_algorithm, &nvls_algorithm, &pat_algorithm};
+inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm,    &recursive_algorithm,
+                                       &nvls_algorithm, &pat_algorithm,  &nvls_tree_algorithm, &nvls_sharp_algorithm};
 
 // `number` must be chosen(), so neither automatic nor best.
 inline const ChannelAlgorithm& algorithm_of(Algorithm number) {

@@ -39,7 +39,9 @@ TEST(Algorithms, StandInTheTableInTheOrderOfTheirNumbers) {
   EXPECT_STREQ(name_of(Algorithm::recursive), "recursive");
   EXPECT_STREQ(name_of(Algorithm::nvls), "nvls");
   EXPECT_STREQ(name_of(Algorithm::pat), "pat");
-  EXPECT_EQ(algorithms.size(), 6u);
+  EXPECT_STREQ(name_of(Algorithm::nvls_tree), "nvls_tree");
+  EXPECT_STREQ(name_of(Algorithm::nvls_sharp), "nvls_sharp");
+  EXPECT_EQ(algorithms.size(), 8u);
 }
 
 // Connections by sender, receiver and number: the sizes of their chunks in order.

@@ -70,12 +70,15 @@ std::optional<config::Problem> check_cu(const Collective& c, const libraries::Eq
                     library->name),
         "use a profile with channels, such as ../libraries/nccl.yaml"};
   }
-  if (c.method.algorithm == Algorithm::nvls && !library->channels->nvls) {
-    return config::Problem{fmt::format("library '{}' does not describe nvls", library->name), "write algorithm: ring"};
+  if (is_nvls(c.method.algorithm) && !has_nvls(*library->channels, c.method.algorithm)) {
+    return config::Problem{fmt::format("library '{}' does not describe {}", library->name, name_of(c.method.algorithm)),
+                           "write algorithm: ring"};
   }
-  if (c.method.algorithm == Algorithm::nvls && c.method.protocol != Protocol::automatic &&
+  if (is_nvls(c.method.algorithm) && c.method.protocol != Protocol::automatic &&
       c.method.protocol != Protocol::simple) {
-    return config::Problem{"nvls puts flags after chunks, as protocol simple does", "leave protocol out"};
+    return config::Problem{
+        fmt::format("{} puts flags after chunks, as protocol simple does", name_of(c.method.algorithm)),
+        "leave protocol out"};
   }
   if (protocol_of(*library->channels, c.method.protocol) == nullptr) {
     return config::Problem{fmt::format("library '{}' has no protocol {}", library->name, name_of(c.method.protocol)),
@@ -188,6 +191,8 @@ void append_channels(builder::Builder& build, const Collective& c, const Library
   const Choice choice = decide(build, c, library);
   if (choice.algorithm == Algorithm::nvls)
     return append_nvls(build, library, c.kind, c.bytes.value, choice.channels, name);
+  if (is_nvls(choice.algorithm))
+    return append_nvls_between(build, library, choice.algorithm, c.bytes.value, choice.channels, name);
   const libraries::ProtocolSpec protocol =
       fitted(*protocol_of(channels, choice.protocol), build.system, choice, c.bytes.value);
   check_pieces(c.bytes.value / protocol.chunk.value * build.ranks() * static_cast<double>(protocol.slices),

@@ -12,7 +12,18 @@ using ir::name_of;
 using ir::Protocol;
 // Described in algorithms.hpp. `automatic` leaves the choice to the library; `best` simulates the candidates and takes
 // the fastest on this machine.
-enum class Algorithm : std::uint8_t { automatic, ring, tree, direct, recursive, nvls, pat, best };
+enum class Algorithm : std::uint8_t {
+  automatic,
+  ring,
+  tree,
+  direct,
+  recursive,
+  nvls,
+  pat,
+  nvls_tree,
+  nvls_sharp,
+  best
+};
 inline bool chosen(Algorithm algorithm) { return algorithm != Algorithm::automatic && algorithm != Algorithm::best; }
 enum class Engine : std::uint8_t { cu, dma, nic };
 enum class Streams : std::uint8_t { one, per_peer };     // of DMA copies: one queue per GPU, or one per peer

@@ -7,10 +7,10 @@
 #include "models/workload/collective/nvls.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/workload/collective/algorithms.hpp"
 #include "models/workload/collective/channel_kernel.hpp"
-#include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/spread.hpp"
 
 namespace moire::collective {
@@ -25,9 +25,7 @@ class NvlsBody final : public program::KernelBody {
   struct Terms {
     Kind kind = Kind::all_reduce;
     Rank ranks = 0;
-    Parts parts;
-    Shares shares;  // of a rank's part
-    double chunk = 0;
+    NvlsParts parts;  // one for each rank
     std::uint32_t slots = 1;
     Time setup, overhead;
     double spread = 0;                      // share of the overhead by which it varies
@@ -41,7 +39,7 @@ class NvlsBody final : public program::KernelBody {
     if (terms_.kind != Kind::reduce_scatter) strands_.push_back(gather);
   }
 
-  std::int64_t workgroups(Rank) const override { return terms_.shares.channels; }
+  std::int64_t workgroups(Rank) const override { return terms_.parts.shares.channels; }
   std::uint32_t strands(Rank) const override { return static_cast<std::uint32_t>(strands_.size()); }
   bool phase(Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const override {
     return strand_phase(rank, workgroup, 0, step, phase);
@@ -57,7 +55,7 @@ class NvlsBody final : public program::KernelBody {
     const std::uint32_t parts = moves + terms_.ranks;  // steps of a chunk: wait, overhead, move, a flag to each rank
     const auto channel = static_cast<std::uint32_t>(workgroup);
     const std::uint32_t loop = (number - 1) / parts, part = (number - 1) % parts;
-    if (loop * terms_.chunk >= terms_.shares.of(channel)) return false;
+    if (!terms_.parts.has(channel, loop)) return false;
     const Strand own = strands_[strand];
     if (part == waits) {
       wait(rank, channel, own, loop, phase);
@@ -68,7 +66,7 @@ class NvlsBody final : public program::KernelBody {
       phase.kind = Phase::Kind::work;
       phase.shape = static_cast<std::uint16_t>(own);
       phase.peer = rank;
-      phase.amount = own == reduce ? bytes(rank, channel, loop) : bytes_of_all(channel, loop);
+      phase.amount = own == reduce ? terms_.parts.bytes(rank, channel, loop) : terms_.parts.bytes_of_all(channel, loop);
       if (phase.amount <= 0) phase = {};
     } else {
       tell(rank, part - moves, channel, own, phase);
@@ -78,16 +76,6 @@ class NvlsBody final : public program::KernelBody {
 
  private:
   enum Part : std::uint32_t { waits, thinks, works, moves };
-
-  double bytes(Rank owner, std::uint32_t channel, std::uint32_t loop) const {
-    const double left = std::min(terms_.shares.of(channel), terms_.parts.of(owner) - channel * terms_.shares.share);
-    return std::clamp(left - loop * terms_.chunk, 0.0, terms_.chunk);
-  }
-  double bytes_of_all(std::uint32_t channel, std::uint32_t loop) const {
-    double all = 0;
-    for (Rank owner = 0; owner < terms_.ranks; ++owner) all += bytes(owner, channel, loop);
-    return all;
-  }
 
   // The first group reuses a buffer after `slots` chunks, once its data have been taken: in an all-reduce by the rank's
   // own gather, else by the last group of every rank. The other groups wait for the group before them, of every rank.
@@ -113,23 +101,38 @@ class NvlsBody final : public program::KernelBody {
   std::vector<Strand> strands_;
 };
 
-// nvls.chunk, halved once for each of these limits that the buffer is below, down to the smallest chunk (NCCL:
-// calcCollChunking).
-double chunk_of(const NvlsSpec& nvls, double bytes, double channels_and_ranks) {
-  double chunk = nvls.chunk.value;
-  for (const double few : {64.0, 8.0, 2.0})
-    if (bytes < few * channels_and_ranks * chunk && chunk > nvls.smallest_chunk.value) chunk /= 2;
-  return std::max(chunk, nvls.smallest_chunk.value);
-}
-
 std::optional<std::string> wrong_machine(const machine::SystemSpec& system) {
   if (system.nodes > 1) return "nvls sums in the switch of one node, but there are several nodes";
-  if (system.node.wiring != link::Wiring::nvswitch || !system.node.gpu.port.multicast_efficiency)
-    return "nvls needs a switch that copies and sums for all GPUs of the node (gpu.port.multicast_efficiency)";
-  return std::nullopt;
+  return no_nvls(system);
 }
 
 }  // namespace
+
+NvlsParts nvls_parts(const Parts& parts, std::uint32_t owners, std::uint32_t channels, double chunk, double smallest,
+                     const std::vector<double>& halved_below) {
+  for (std::size_t i = 0; i < halved_below.size(); ++i) {
+    const double least = smallest * std::exp2(static_cast<double>(halved_below.size() - 1 - i));
+    if (parts.bytes < halved_below[i] * channels * owners * chunk && chunk > least) chunk = std::max(chunk / 2, least);
+  }
+  return {owners, parts, deal(parts.each, channels, 16), chunk};
+}
+
+std::optional<std::string> no_nvls(const machine::SystemSpec& system) {
+  if (system.node.wiring != link::Wiring::nvswitch || !system.node.gpu.port.multicast_efficiency ||
+      system.node.gpus < 2)
+    return "nvls needs a switch that copies and sums for the GPUs of a node (gpu.port.multicast_efficiency)";
+  return std::nullopt;
+}
+
+program::PhaseShape nvls_shape(const libraries::ChannelsSpec& channels, const char* name, std::int64_t threads) {
+  program::PhaseShape made;
+  made.name = name;
+  made.issue_cost = channels.copy_cost;
+  made.pipelined = false;
+  made.active_threads = threads;
+  made.in_flight = channels.nvls->bytes_in_flight * static_cast<double>(threads);
+  return made;
+}
 
 void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library, Kind kind, double bytes,
                  std::uint32_t channels, const std::string& name) {
@@ -139,10 +142,9 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
   NvlsBody::Terms terms;
   terms.kind = kind;
   terms.ranks = ranks;
-  terms.parts = kind == Kind::all_gather ? Parts{bytes * ranks, bytes} : cut(bytes, ranks, 16);
-  terms.chunk = chunk_of(nvls, terms.parts.bytes, static_cast<double>(channels) * ranks);
-  terms.shares = deal(terms.parts.each, channels, 16);
-  check_pieces(terms.parts.bytes / terms.chunk * ranks, fmt::format("chunks of {:.0f} B", terms.chunk));
+  const Parts parts = kind == Kind::all_gather ? Parts{bytes * ranks, bytes} : cut(bytes, ranks, 16);
+  terms.parts = nvls_parts(parts, ranks, channels, nvls.chunk.value, nvls.smallest_chunk.value, {64, 8, 2});
+  check_pieces(parts.bytes / terms.parts.chunk * ranks, fmt::format("chunks of {:.0f} B", terms.parts.chunk));
   terms.slots = static_cast<std::uint32_t>(nvls.slots);
   terms.setup = all.setup;
   terms.overhead = all.simple.step_overhead;
@@ -150,30 +152,21 @@ void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library,
 
   program::Kernel kernel;
   kernel.name = build.unique(name);
-  kernel.resources = resources_of(library, build.gpu(), nvls.threads, terms.shares.channels);
-  const auto shape = [&](const char* what, std::int64_t threads) {
-    program::PhaseShape made;
-    made.name = what;
-    made.issue_cost = all.copy_cost;
-    made.pipelined = false;
-    made.active_threads = threads;
-    made.in_flight = nvls.bytes_in_flight * static_cast<double>(threads);
-    return made;
-  };
-  program::PhaseShape& copied = kernel.shapes.emplace_back(shape("scatter", nvls.scatter_threads));
+  kernel.resources = resources_of(library, build.gpu(), nvls.threads, terms.parts.shares.channels);
+  program::PhaseShape& copied = kernel.shapes.emplace_back(nvls_shape(all, "scatter", nvls.scatter_threads));
   copied.read = copied.write = 1;
-  program::PhaseShape summed = shape("reduce", nvls.reduce_threads);
+  program::PhaseShape summed = nvls_shape(all, "reduce", nvls.reduce_threads);
   summed.by_switch = true;
   (kind == Kind::all_gather ? summed.read : summed.peer_read) = 1;
   (kind == Kind::reduce_scatter ? summed.write : summed.peer_write) = 1;
   kernel.shapes.push_back(summed);
-  program::PhaseShape gathered = shape("gather", nvls.gather_threads);
+  program::PhaseShape gathered = nvls_shape(all, "gather", nvls.gather_threads);
   gathered.read = gathered.write = 1;
   kernel.shapes.push_back(gathered);
 
   const auto flags = [&](const char* what) {
     return build.program.add_flags(
-        {kernel.name + what, terms.shares.channels, [kernel_name = kernel.name](Rank rank, std::uint32_t) {
+        {kernel.name + what, terms.parts.shares.channels, [kernel_name = kernel.name](Rank rank, std::uint32_t) {
            return std::pair{rank, kernel_name};
          }});
   };

@@ -1,16 +1,63 @@
-// NVLS (NVLink SHARP): all-reduce, reduce-scatter and all-gather in one node whose switch multicasts and sums.
+// NVLS (NVLink SHARP): collectives through the switch of a node, which multicasts and sums.
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "models/workload/builder/builder.hpp"
 #include "models/workload/collective/kind.hpp"
+#include "models/workload/collective/shares.hpp"
 #include "models/workload/libraries/collective_library.hpp"
 
 namespace moire::collective {
 
-// `bytes` is a rank's input. The library's profile must have nvls, and the node's switch must support it.
+inline bool is_nvls(Algorithm algorithm) {
+  return algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::nvls_sharp;
+}
+// True if the library describes this algorithm, one of nvls, nvls_tree and nvls_sharp.
+inline bool has_nvls(const libraries::ChannelsSpec& channels, Algorithm algorithm) {
+  if (!channels.nvls) return false;
+  return algorithm == Algorithm::nvls ||
+         (algorithm == Algorithm::nvls_tree ? channels.nvls->tree : channels.nvls->sharp);
+}
+
+// All-reduce, reduce-scatter and all-gather in one node. `bytes` is a rank's input. The library's profile must have
+// nvls, and the node's switch must support it.
 void append_nvls(builder::Builder& build, const libraries::LibrarySpec& library, Kind kind, double bytes,
                  std::uint32_t channels, const std::string& name);
+// All-reduce between nodes, by nvls_tree or nvls_sharp.
+void append_nvls_between(builder::Builder& build, const libraries::LibrarySpec& library, Algorithm algorithm,
+                         double bytes, std::uint32_t channels, const std::string& name);
+
+// The bytes that owners of parts and their channels have in a loop over chunks.
+struct NvlsParts {
+  std::uint32_t owners = 0;
+  Parts parts;    // of the buffer, one for each owner
+  Shares shares;  // of a part
+  double chunk = 0;
+
+  double bytes(std::uint32_t owner, std::uint32_t channel, std::uint32_t loop) const {
+    const double left = std::min(shares.of(channel), parts.of(owner) - channel * shares.share);
+    return std::clamp(left - loop * chunk, 0.0, chunk);
+  }
+  double bytes_of_all(std::uint32_t channel, std::uint32_t loop) const {
+    double all = 0;
+    for (std::uint32_t owner = 0; owner < owners; ++owner) all += bytes(owner, channel, loop);
+    return all;
+  }
+  bool has(std::uint32_t channel, std::uint32_t loop) const { return loop * chunk < shares.of(channel); }
+};
+// `chunk` is halved for each entry of `halved_below` that a channel's number of chunks of a part is below, but not
+// below `smallest` x 2 for each entry that follows (NCCL: calcCollChunking).
+NvlsParts nvls_parts(const Parts& parts, std::uint32_t owners, std::uint32_t channels, double chunk, double smallest,
+                     const std::vector<double>& halved_below);
+
+// Null if the node's switch can copy and sum for its GPUs; else why not.
+std::optional<std::string> no_nvls(const machine::SystemSpec& system);
+
+// A loop of `threads` threads that loads and stores through the switch, or within the GPU.
+program::PhaseShape nvls_shape(const libraries::ChannelsSpec& channels, const char* name, std::int64_t threads);
 
 }  // namespace moire::collective

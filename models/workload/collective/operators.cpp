@@ -50,12 +50,15 @@ struct SendRecvSpec : Method {
 
 template <class Spec>
 void describe_method(Describer<Spec>& d) {
-  auto algorithm =
-      d.field("algorithm", &Spec::algorithm,
-              "ring; tree; direct: every rank exchanges with every other; recursive: halving and doubling; pat: a "
-              "binary tree for each rank's part (all-gather and reduce-scatter); auto: the library chooses by size, and "
-              "messages between pairs and the engines dma and nic use direct; best: Moire simulates all of these with "
-              "all allowed protocols and takes the one that ends first when it runs alone");
+  auto algorithm = d.field(
+      "algorithm", &Spec::algorithm,
+      "ring; tree; direct: every rank exchanges with every other; recursive: halving and doubling; pat: a "
+      "binary tree for each rank's part (all-gather and reduce-scatter); nvls: sums in the switch of one node; "
+      "nvls_tree "
+      "(all-reduce): NVLS in nodes and trees between them; nvls_sharp (all-reduce): NVLS in nodes and sums in the "
+      "switches between them (reduction of the fabric); auto: the library chooses by size, and "
+      "messages between pairs and the engines dma and nic use direct; best: Moire simulates all of these with "
+      "all allowed protocols and takes the one that ends first when it runs alone");
   [&algorithm]<std::size_t... i>(std::index_sequence<i...>) {
     algorithm.choices({{"auto", Algorithm::automatic},
                        {"best", Algorithm::best},

@@ -7,6 +7,7 @@
 
 #include "models/hardware/machine/parts.hpp"
 #include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/nvls.hpp"
 #include "models/workload/collective/relays.hpp"
 #include "sim/core/log.hpp"
 
@@ -201,8 +202,11 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
     const bool asked = question.algorithm == algorithm;
     if (chosen(question.algorithm) && !asked) continue;
     if (!algorithms[i]->can(question.kind, system)) continue;
-    const bool nvls = algorithm == Algorithm::nvls;
-    if (nvls && !channels.nvls) continue;
+    const bool nvls = is_nvls(algorithm);
+    if (nvls && !has_nvls(channels, algorithm)) continue;
+    const std::int64_t here = algorithm == Algorithm::nvls_sharp ? std::min(channels.nvls->channels, most)
+                              : nvls                             ? channels.nvls->channels
+                                                                 : most;
     for (const Protocol protocol : protocols) {
       if (nvls && protocol != Protocol::simple) continue;
       if (question.protocol != Protocol::automatic && question.protocol != protocol) continue;
@@ -212,9 +216,9 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
           &expectation_of(channels, *spec, *algorithms[i], system, question.kind);
       // An algorithm that was asked for but has no estimate is judged by the estimate of rings.
       if (!*expectation && asked && !nvls) expectation = &spec->ring;
-      Choice choice{algorithm, protocol,
-                    channels_for(*spec, *algorithms[i], system, question,
-                                 std::min(nvls ? channels.nvls->channels : most, question.channels.value_or(most)))};
+      Choice choice{
+          algorithm, protocol,
+          channels_for(*spec, *algorithms[i], system, question, std::min(here, question.channels.value_or(most)))};
       if (*expectation)
         choice.expected = expected(**expectation, channels, system, question.kind, algorithm, question.bytes);
       all.push_back(choice);

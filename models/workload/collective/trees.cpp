@@ -29,9 +29,8 @@ Rank above_in_other(Rank node, Rank nodes) {
 
 // A tree in which GPU order[first] of every node is the first. Nodes are numbered from `root` on and form the first or,
 // with `other`, the second tree of the pair.
-Tree make(const machine::SystemSpec& system, const std::vector<Rank>& order, Rank first, Rank root, bool other) {
-  const auto gpus = static_cast<Rank>(system.node.gpus);
-  const auto nodes = static_cast<Rank>(system.nodes);
+Tree make(Rank nodes, const std::vector<Rank>& order, Rank first, Rank root, bool other) {
+  const auto gpus = static_cast<Rank>(order.size());
   Tree tree;
   tree.parent.assign(std::size_t{nodes} * gpus, 0);
   tree.children.resize(tree.parent.size());
@@ -67,22 +66,26 @@ std::vector<Ring> rings_in_node(machine::SystemSpec system) {
 
 std::vector<Tree> trees(const machine::SystemSpec& system) {
   const std::vector<Ring> ways = rings_in_node(system);
+  const auto nodes = static_cast<Rank>(system.nodes);
   std::vector<Tree> made;
   if (system.nodes == 1) {
-    for (const Ring& way : ways) made.push_back(make(system, order_of(way), 0, 0, false));
+    for (const Ring& way : ways) made.push_back(make(nodes, order_of(way), 0, 0, false));
     return made;
   }
   for (const Rank first : gpus_by_nic(system)) {
     for (const bool other : {false, true})
-      made.push_back(make(system, order_of(ways[first % ways.size()]), first, 0, other));
+      made.push_back(make(nodes, order_of(ways[first % ways.size()]), first, 0, other));
   }
   return made;
 }
 
+std::array<Tree, 2> trees_of_nodes(Rank nodes) { return {make(nodes, {0}, 0, 0, false), make(nodes, {0}, 0, 0, true)}; }
+
 Tree tree_from(const machine::SystemSpec& system, Rank root) {
   const part::Reach reach = system.node.reach();
   const Ring way = rings_in_node(system).front();
-  return make(system, order_of(way), way.position[reach.gpu_of(root)], reach.node_of(root), false);
+  return make(static_cast<Rank>(system.nodes), order_of(way), way.position[reach.gpu_of(root)], reach.node_of(root),
+              false);
 }
 
 }  // namespace moire::collective

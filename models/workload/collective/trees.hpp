@@ -1,6 +1,7 @@
 // Trees over all ranks: a chain of GPUs in each node, and a pair of binary trees over the nodes.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "models/hardware/machine/spec.hpp"
@@ -22,6 +23,8 @@ inline constexpr std::uint32_t most_children = 3;
 // The trees that channels take: channel c takes tree c modulo their number. With several nodes each GPU of a node is
 // the first of its node in a pair of trees, of which the leaves of one are inner nodes of the other.
 std::vector<Tree> trees(const machine::SystemSpec& system);
+// The pair of binary trees over nodes, without GPUs.
+std::array<Tree, 2> trees_of_nodes(Rank nodes);
 // The tree of a broadcast from this root.
 Tree tree_from(const machine::SystemSpec& system, Rank root);
 

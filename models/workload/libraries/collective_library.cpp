@@ -205,6 +205,36 @@ void NetworkRingsSpec::describe(config::Describer<NetworkRingsSpec>& d) {
       .or_default();
 }
 
+void NvlsBetweenSpec::describe(config::Describer<NvlsBetweenSpec>& d) {
+  d.component("nvls_between",
+              "How NVLS goes on between nodes. One GPU for each NIC of a node has a part of the buffer. Its channels "
+              "have four groups of threads: the first and the last copy to and from the buffers, the second sums and "
+              "sends to other nodes, and the third stores what comes back to all GPUs of the node.");
+  d.sourced();
+  const char* const groups[] = {"Number of threads that copy the input to the buffers",
+                                "Number of threads that load sums and send them to other nodes",
+                                "Number of threads that store what comes back to all GPUs of the node",
+                                "Number of threads that copy from the buffers to the output"};
+  d.field("scatter_threads", &NvlsBetweenSpec::scatter_threads, groups[0]).range(1, 1024);
+  d.field("reduce_threads", &NvlsBetweenSpec::reduce_threads, groups[1]).range(1, 1024);
+  d.field("broadcast_threads", &NvlsBetweenSpec::broadcast_threads, groups[2]).range(1, 1024);
+  d.field("gather_threads", &NvlsBetweenSpec::gather_threads, groups[3]).range(1, 1024);
+  d.field("chunk", &NvlsBetweenSpec::chunk, "Bytes of a part that a channel moves in one step").at_least(word);
+  d.field("deep_chunk", &NvlsBetweenSpec::deep_chunk, "The same with 4 nodes or more; absent: chunk").at_least(word);
+  d.field("halved_below", &NvlsBetweenSpec::halved_below,
+          "Numbers of chunks per channel and part, in falling order: a chunk is halved once for each of them that "
+          "there are fewer than")
+      .or_default();
+  d.field("smallest_chunk", &NvlsBetweenSpec::smallest_chunk,
+          "Size down to which the last number of halved_below halves a chunk; each number before it halves down to "
+          "twice as much as the next")
+      .at_least(word);
+  d.check("smallest_chunk", [](const NvlsBetweenSpec& s) -> std::optional<config::Problem> {
+    if (s.smallest_chunk <= s.chunk && s.smallest_chunk <= s.deep_chunk.value_or(s.chunk)) return std::nullopt;
+    return config::Problem{"the smallest chunk is larger than a chunk", "write at most the value of chunk"};
+  });
+}
+
 void NvlsSpec::describe(config::Describer<NvlsSpec>& d) {
   d.component("nvls",
               "How a collective library sums and copies through the switch of a node (NVLS). A channel has three "
@@ -231,6 +261,12 @@ void NvlsSpec::describe(config::Describer<NvlsSpec>& d) {
   d.field("expectation", &NvlsSpec::expectation,
           "What the library expects of all-reduces through the switch; absent: it never chooses NVLS by itself")
       .optional();
+  d.field("tree", &NvlsSpec::tree,
+          "How trees of GPUs connect the nodes (nvls_tree); absent: the library does not support them")
+      .optional();
+  d.field("sharp", &NvlsSpec::sharp,
+          "How switches that sum connect the nodes (nvls_sharp); absent: the library does not support them")
+      .optional();
   d.check("smallest_chunk", [](const NvlsSpec& s) -> std::optional<config::Problem> {
     if (s.smallest_chunk <= s.chunk) return std::nullopt;
     return config::Problem{"the smallest chunk is larger than a chunk", "write at most the value of chunk"};
@@ -241,6 +277,15 @@ void NvlsSpec::describe(config::Describer<NvlsSpec>& d) {
     return config::Problem{fmt::format("there are {} threads, but {} scatter, reduce and gather", s.threads, groups),
                            "give the three groups at most all threads together"};
   });
+  const auto fit = [](const NvlsSpec& s, const std::optional<NvlsBetweenSpec>& b) -> std::optional<config::Problem> {
+    if (!b) return std::nullopt;
+    const std::int64_t groups = b->scatter_threads + b->reduce_threads + b->broadcast_threads + b->gather_threads;
+    if (groups <= s.threads) return std::nullopt;
+    return config::Problem{fmt::format("there are {} threads, but the four groups have {}", s.threads, groups),
+                           "give the four groups at most all threads together"};
+  };
+  d.check("tree", [fit](const NvlsSpec& s) { return fit(s, s.tree); });
+  d.check("sharp", [fit](const NvlsSpec& s) { return fit(s, s.sharp); });
 }
 
 void ChannelsSpec::describe(config::Describer<ChannelsSpec>& d) {

@@ -103,6 +103,17 @@ struct NetworkRingsSpec {
   static void describe(config::Describer<NetworkRingsSpec>& d);
 };
 
+// NVLS between nodes. What the second group of threads has summed goes to other nodes, and a fourth group stores what
+// comes back to all GPUs of the node.
+struct NvlsBetweenSpec {
+  std::int64_t scatter_threads = 0, reduce_threads = 0, broadcast_threads = 0, gather_threads = 0;
+  Bytes chunk;                       // bytes of a part that a channel moves in one step
+  std::optional<Bytes> deep_chunk;   // the same with 4 nodes or more
+  Bytes smallest_chunk;              // of the last entry of halved_below; each entry before allows twice as much
+  std::vector<double> halved_below;  // chunks per channel and part, in falling order
+  static void describe(config::Describer<NvlsBetweenSpec>& d);
+};
+
 // The switch of a node sums and copies (NVLS). A channel's threads form three groups: one copies the input to buffers
 // that the switch sums, one loads the sums and stores them to all GPUs, one copies from the buffers to the output.
 struct NvlsSpec {
@@ -115,6 +126,7 @@ struct NvlsSpec {
   Bytes bytes_in_flight;                       // per thread
   std::int64_t least_ranks = 2;                // the library chooses NVLS by itself only with at least so many ranks
   std::optional<ExpectationSpec> expectation;  // of all-reduces; absent: the library never chooses NVLS by itself
+  std::optional<NvlsBetweenSpec> tree, sharp;  // between nodes: by trees of GPUs, and by switches that sum
   static void describe(config::Describer<NvlsSpec>& d);
 };
 

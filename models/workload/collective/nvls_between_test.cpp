@@ -1,0 +1,155 @@
+// NVLS between nodes of 8 H100, by trees and by switches that sum, with NCCL's profile.
+#include <gmock/gmock.h>
+
+#include "models/hardware/replay/replay.hpp"
+#include "models/workload/collective/algorithms.hpp"
+#include "models/workload/collective/collective.hpp"
+#include "models/workload/collective/timing.hpp"
+#include "models/workload/collective/trees.hpp"
+#include "sim/config/config.hpp"
+#include "tests/support/example_system.hpp"
+#include "tests/support/source_dir.hpp"
+
+namespace moire::collective {
+namespace {
+
+using libraries::EquippedSystem;
+
+EquippedSystem sharp(std::int64_t nodes, const std::vector<std::string>& sets = {}) {
+  config::Diagnostics diagnostics;
+  const auto root = config::load(support::source_dir() + "/configs/systems/128x8xh100_rail.yaml",
+                                 config::parse_sets(sets, diagnostics), diagnostics);
+  auto system = root ? libraries::read_system(*root, diagnostics) : std::nullopt;
+  EXPECT_TRUE(system) << diagnostics.str();
+  system->nodes = nodes;
+  return *system;
+}
+
+Collective asked(Algorithm algorithm, double bytes) {
+  return {.kind = Kind::all_reduce, .bytes = Bytes{bytes}, .method = {.algorithm = algorithm}};
+}
+
+double us(const EquippedSystem& system, Algorithm algorithm, double bytes) {
+  EXPECT_EQ(check(asked(algorithm, bytes), system), std::nullopt);
+  return time_of(system, asked(algorithm, bytes)).us();
+}
+
+struct Ran {
+  replay::Result result;
+  double network_bytes;
+};
+
+Ran run(const EquippedSystem& system, Algorithm algorithm, double bytes) {
+  program::Program program(static_cast<Rank>(system.ranks()));
+  program.queues.resize(1);
+  builder::Builder build{system, program, program.queues[0]};
+  append(build, asked(algorithm, bytes), "all_reduce");
+  core::RunLoop loop;
+  const auto machine = machine::build_or_throw(system, loop);
+  Ran ran{replay::Replay(*machine, program).run(), 0};
+  EXPECT_EQ(ran.result.deadlock, "");
+  ran.network_bytes = machine->service<part::Networks>().network(0).delivered().value;
+  return ran;
+}
+
+// Each of the owners in a node sends its part once, and gets the sum once.
+TEST(NvlsSharp, EveryNodeSendsTheBufferOnce) {
+  const double bytes = 32 << 20;
+  for (const std::int64_t nodes : {2, 5}) {
+    const Ran ran = run(sharp(nodes), Algorithm::nvls_sharp, bytes);
+    EXPECT_EQ(ran.result.traffic.put_bytes.value, static_cast<double>(nodes) * bytes);
+    EXPECT_EQ(ran.network_bytes, 2 * static_cast<double>(nodes) * bytes);
+  }
+}
+
+// A tree has an edge less than nodes; the buffer goes up and down each, with a credit of 8 bytes for each chunk.
+TEST(NvlsTree, EveryEdgeCarriesTheBufferBothWays) {
+  const double bytes = 32 << 20;
+  for (const std::int64_t nodes : {2, 5, 8}) {
+    const Ran ran = run(sharp(nodes), Algorithm::nvls_tree, bytes);
+    const double chunk = 65536;  // from 4 nodes on; with fewer it is halved at this size
+    const double edges = 2 * static_cast<double>(nodes - 1);
+    EXPECT_EQ(ran.result.traffic.put_bytes.value, edges * (bytes + 8 * bytes / chunk)) << nodes;
+  }
+}
+
+// With slow NICs, a byte takes the time of a NIC's share of it: the switches take and return it at the same time. The
+// inner nodes of trees get twice as much from their children as they send.
+TEST(NvlsBetween, SlowNicsDecide) {
+  const std::vector<std::string> slow{"node.nic.bandwidth=40 Gb/s"};
+  const double nics = 8 * 40e9 / 8 * 0.994;
+  constexpr double more = 256 << 20;
+  const auto a_byte = [&](std::int64_t nodes, Algorithm algorithm) {
+    const EquippedSystem system = sharp(nodes, slow);
+    return (us(system, algorithm, 2 * more) - us(system, algorithm, more)) * 1e-6 / more * nics;
+  };
+  EXPECT_NEAR(a_byte(8, Algorithm::nvls_sharp), 1, 0.02);
+  EXPECT_NEAR(a_byte(2, Algorithm::nvls_sharp), 1, 0.02);
+  EXPECT_NEAR(a_byte(2, Algorithm::nvls_tree), 1, 0.03);
+  EXPECT_NEAR(a_byte(8, Algorithm::nvls_tree), 2, 0.1);
+}
+
+TEST(NvlsBetween, AnySizeEndsOnAnyNumberOfNodes) {
+  for (const std::int64_t nodes : {2, 3, 7}) {
+    for (const Algorithm algorithm : {Algorithm::nvls_tree, Algorithm::nvls_sharp}) {
+      double before = 0;
+      for (const double bytes : {1., 7., 4097., 65536., 1e6 + 1, 3e6, 2e7 + 3}) {
+        const double now = us(sharp(nodes), algorithm, bytes);
+        EXPECT_GE(now, 0.99 * before) << name_of(algorithm) << ' ' << nodes << ' ' << bytes;
+        before = now;
+      }
+    }
+  }
+}
+
+// With fewer NICs than GPUs, one GPU for each NIC has a part. They send as much together.
+TEST(NvlsBetween, OneGpuForEachNic) {
+  const EquippedSystem four = sharp(4, {"node.nics=4"});
+  const double bytes = 8 << 20;
+  EXPECT_EQ(run(four, Algorithm::nvls_sharp, bytes).result.traffic.put_bytes.value, 4 * bytes);
+  EXPECT_GT(us(four, Algorithm::nvls_tree, 8 * bytes), 1.2 * us(sharp(4), Algorithm::nvls_tree, 8 * bytes));
+}
+
+// The fabric's sums take their latency once for each level of switches, for a chunk that is alone.
+TEST(NvlsSharp, TheSwitchesLatencyCountsOnce) {
+  const double fast = us(sharp(4), Algorithm::nvls_sharp, 1000);
+  const double slow = us(sharp(4, {"fabric.rail_fat_tree.reduction.latency=1200 ns"}), Algorithm::nvls_sharp, 1000);
+  EXPECT_NEAR(slow - fast, 1, 1e-3);
+}
+
+TEST(Trees, OfNodesHaveTwoChildrenAtMost) {
+  for (Rank nodes = 2; nodes < 70; ++nodes) {
+    for (const Tree& tree : trees_of_nodes(nodes)) {
+      std::size_t edges = 0;
+      for (const auto& children : tree.children) {
+        EXPECT_LE(children.size(), 2u);
+        edges += children.size();
+      }
+      EXPECT_EQ(edges, nodes - 1);
+    }
+  }
+}
+
+TEST(NvlsBetween, SaysWhereItCannot) {
+  const auto refusal = [](const EquippedSystem& system, Algorithm algorithm, Kind kind = Kind::all_reduce) {
+    Collective collective = asked(algorithm, 1e6);
+    collective.kind = kind;
+    const auto problem = check(collective, system);
+    return problem ? problem->str() : "";
+  };
+  EXPECT_THAT(refusal(sharp(1), Algorithm::nvls_tree),
+              testing::HasSubstr("nvls_tree connects nodes, but there is only one"));
+  EXPECT_THAT(refusal(sharp(2), Algorithm::nvls_tree, Kind::all_gather),
+              testing::HasSubstr("nvls_tree all_gather does not exist"));
+  EquippedSystem plain = sharp(2);
+  plain.fabric->rail_fat_tree->reduction.reset();
+  EXPECT_THAT(refusal(plain, Algorithm::nvls_sharp), testing::HasSubstr("the fabric has no reduction"));
+  EXPECT_EQ(refusal(plain, Algorithm::nvls_tree), "");
+  plain.software.library->channels->nvls->tree.reset();
+  EXPECT_THAT(refusal(plain, Algorithm::nvls_tree), testing::HasSubstr("does not describe nvls_tree"));
+  plain.node.gpu.port.multicast_efficiency.reset();
+  EXPECT_THAT(refusal(plain, Algorithm::nvls_tree), testing::HasSubstr("multicast_efficiency"));
+}
+
+}  // namespace
+}  // namespace moire::collective
