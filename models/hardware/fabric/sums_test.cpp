@@ -65,7 +65,7 @@ FabricSpec star(double rate = 1e12) {
   spec.star = {.switch_latency = Time::from_ns(150), .reduction = ReductionSpec{{rate}, Time::from_ns(300)}};
   return spec;
 }
-FabricSpec tree() {
+FabricSpec leaves() {
   FabricSpec spec;
   spec.rail_fat_tree.emplace();
   spec.rail_fat_tree->nodes_per_leaf = 4;
@@ -92,9 +92,9 @@ TEST(Sums, AMessageTakesItsLatenciesAndItsBytesOnce) {
       {star(), 8, 10 * piece, up_and_down + sum + 10 * piece * on_wire},
       {star(10e9), 8, piece, up_and_down + sum + piece / 10},
       {star(10e9), 8, 10 * piece, up_and_down + sum + 10 * piece / 10},
-      {tree(), 4, piece, up_and_down + sum + piece * on_wire},  // one leaf is the root
-      {tree(), 8, piece, up_and_down + 2 * (25 + 150) + 2 * sum + piece * on_wire},
-      {tree(), 16, 10 * piece, up_and_down + 2 * (25 + 150) + 2 * sum + 10 * piece * on_wire},
+      {leaves(), 4, piece, up_and_down + sum + piece * on_wire},  // one leaf is the root
+      {leaves(), 8, piece, up_and_down + 2 * (25 + 150) + 2 * sum + piece * on_wire},
+      {leaves(), 16, 10 * piece, up_and_down + 2 * (25 + 150) + 2 * sum + 10 * piece * on_wire},
   };
   for (const Case& one : cases) {
     Machine machine(one.fabric, one.nodes);
@@ -122,7 +122,7 @@ TEST(Sums, TheLastMemberDecides) {
 
 // The n-th messages of all members belong together, whatever their sizes, and another flow has an order of its own.
 TEST(Sums, MessagesOfAFlowStayInOrder) {
-  Machine machine(tree(), 8);
+  Machine machine(leaves(), 8);
   for (EndpointId e = 0; e < 8; ++e) {
     machine.put(e, 3 * piece, 1);
     machine.put(e, 100, 2);
