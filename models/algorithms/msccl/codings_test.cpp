@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string faults(const Algorithm& algorithm) {
+std::string miscodings(const Algorithm& algorithm) {
   config::Diagnostics diagnostics;
   const Verdict verdict = check(algorithm);
   report(algorithm, verdict, diagnostics);
@@ -56,24 +56,24 @@ TEST(Codings, AreCountedAlongAPath) {
   b.maker.buffers(1, 1, 3);
   b.maker.step(2, block, Op::encode, s(1), s(2));
   b.maker.step(2, block, Op::decode, s(2), o(0));
-  EXPECT_EQ(faults(b.maker.made), "");
+  EXPECT_EQ(miscodings(b.maker.made), "");
   EXPECT_EQ(check(b.maker.made).patterns.at(0).codings.passes, 2U);
 }
 
 TEST(Codings, WrongUsesAreToldAtTheirStep) {
   Broadcast plain;
   plain.maker.at(plain.first).type = Op::copy;
-  EXPECT_THAT(faults(plain.maker.made),
+  EXPECT_THAT(miscodings(plain.maker.made),
               HasSubstr("gpu 1, tb 1, step 0 leaves the output encoded (out of place); decode"));
   Broadcast twice;
   twice.maker.at(twice.first).type = Op::encode;
-  EXPECT_THAT(faults(twice.maker.made), HasSubstr("gpu 1, tb 1, step 0 encodes what is already encoded"));
+  EXPECT_THAT(miscodings(twice.maker.made), HasSubstr("gpu 1, tb 1, step 0 encodes what is already encoded"));
   Broadcast never;
   never.maker.made.gpus[0].blocks[0].steps[0].type = Op::copy;
-  EXPECT_THAT(faults(never.maker.made), HasSubstr("decodes data that are not encoded"));
+  EXPECT_THAT(miscodings(never.maker.made), HasSubstr("decodes data that are not encoded"));
   Broadcast same;
   same.maker.at(same.first).dst_buffer = Buffer::scratch;
-  EXPECT_THAT(faults(same.maker.made), HasSubstr("gpu 1, tb 1, step 0 encodes or decodes chunks onto themselves"));
+  EXPECT_THAT(miscodings(same.maker.made), HasSubstr("gpu 1, tb 1, step 0 encodes or decodes chunks onto themselves"));
 }
 
 TEST(Codings, SumsAndMixturesOfEncodedChunksAreRefused) {
@@ -82,13 +82,15 @@ TEST(Codings, SumsAndMixturesOfEncodedChunksAreRefused) {
   const std::int32_t block = sum.block(0, none, none);
   sum.step(0, block, Op::encode, i(0), s(0));
   sum.step(0, block, Op::reduce, s(0), o(0));
-  EXPECT_THAT(faults(sum.made), HasSubstr("gpu 0, tb 0, step 1 adds encoded data (out of place); decode them first"));
+  EXPECT_THAT(miscodings(sum.made),
+              HasSubstr("gpu 0, tb 0, step 1 adds encoded data (out of place); decode them first"));
   Maker mixed(Collective::custom, Protocol::simple, 1, 2, false);
   mixed.buffers(2, 2, 2);
   mixed.step(0, mixed.block(0, none, none), Op::encode, i(0), s(0));
   mixed.step(0, 0, Op::copy, i(1), s(1));
   mixed.step(0, 0, Op::copy, s(0), o(0), 2);
-  EXPECT_THAT(faults(mixed.made), HasSubstr("step 2 moves encoded chunks together with chunks that are not encoded"));
+  EXPECT_THAT(miscodings(mixed.made),
+              HasSubstr("step 2 moves encoded chunks together with chunks that are not encoded"));
 }
 
 TEST(Codings, AreWrittenAndRead) {

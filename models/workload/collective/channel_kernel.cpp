@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/workload/collective/relays.hpp"
+#include "models/workload/collective/shares.hpp"
 #include "models/workload/collective/spread.hpp"
 
 namespace moire::collective {
@@ -32,8 +33,6 @@ std::uint16_t shape_number(const Step& step, bool staged) {
   if (step.op == Op::reduce && step.sources > 1) return static_cast<std::uint16_t>(2 * ir::ops + step.sources - 2);
   return static_cast<std::uint16_t>(static_cast<std::uint32_t>(step.op) + (staged ? ir::ops : 0));
 }
-
-constexpr double flag_bytes = 8;  // put of a flag without data: a credit or an empty slice
 
 constexpr std::array<const char*, ir::ops> names = {"nothing",
                                                     "copy",

@@ -275,7 +275,7 @@ builder::Exchange exchange_of(const config::Node& node, const libraries::Equippe
   builder::Builder build{system, unused, unused.queues[0]};
   Appending again(build, spec, node, told);
   again.run();
-  return {.stated = std::move(again.stated)};
+  return {.size = Bytes{}, .stated = std::move(again.stated)};
 }
 
 }  // namespace

@@ -22,7 +22,6 @@ namespace {
 using libraries::NvlsBetweenSpec;
 using program::Phase;
 
-constexpr double flag_bytes = 8;  // put of a flag without data
 constexpr std::uint32_t most_below = 2;
 
 // Shapes of one kind of node. The root of a tree has others, with the threads of one node.

@@ -34,19 +34,19 @@ double us(const EquippedSystem& system, Algorithm algorithm, double bytes) {
   return time_of(system, asked(algorithm, bytes)).us();
 }
 
-struct Ran {
+struct Between {
   replay::Result result;
   double network_bytes;
 };
 
-Ran run(const EquippedSystem& system, Algorithm algorithm, double bytes) {
+Between run_between(const EquippedSystem& system, Algorithm algorithm, double bytes) {
   program::Program program(static_cast<Rank>(system.ranks()));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
   append(build, asked(algorithm, bytes), "all_reduce");
   core::RunLoop loop;
   const auto machine = machine::build_or_throw(system, loop);
-  Ran ran{replay::Replay(*machine, program).run(), 0};
+  Between ran{replay::Replay(*machine, program).run(), 0};
   EXPECT_EQ(ran.result.deadlock, "");
   ran.network_bytes = machine->service<part::Networks>().network(0).delivered().value;
   return ran;
@@ -56,7 +56,7 @@ Ran run(const EquippedSystem& system, Algorithm algorithm, double bytes) {
 TEST(NvlsSharp, EveryNodeSendsTheBufferOnce) {
   const double bytes = 32 << 20;
   for (const std::int64_t nodes : {2, 5}) {
-    const Ran ran = run(sharp(nodes), Algorithm::nvls_sharp, bytes);
+    const Between ran = run_between(sharp(nodes), Algorithm::nvls_sharp, bytes);
     EXPECT_EQ(ran.result.traffic.put_bytes.value, static_cast<double>(nodes) * bytes);
     EXPECT_EQ(ran.network_bytes, 2 * static_cast<double>(nodes) * bytes);
   }
@@ -66,7 +66,7 @@ TEST(NvlsSharp, EveryNodeSendsTheBufferOnce) {
 TEST(NvlsTree, EveryEdgeCarriesTheBufferBothWays) {
   const double bytes = 32 << 20;
   for (const std::int64_t nodes : {2, 5, 8}) {
-    const Ran ran = run(sharp(nodes), Algorithm::nvls_tree, bytes);
+    const Between ran = run_between(sharp(nodes), Algorithm::nvls_tree, bytes);
     const double chunk = 65536;  // from 4 nodes on; with fewer it is halved at this size
     const double edges = 2 * static_cast<double>(nodes - 1);
     EXPECT_EQ(ran.result.traffic.put_bytes.value, edges * (bytes + 8 * bytes / chunk)) << nodes;
@@ -106,7 +106,7 @@ TEST(NvlsBetween, AnySizeEndsOnAnyNumberOfNodes) {
 TEST(NvlsBetween, OneGpuForEachNic) {
   const EquippedSystem four = sharp(4, {"node.nics=4"});
   const double bytes = 8 << 20;
-  EXPECT_EQ(run(four, Algorithm::nvls_sharp, bytes).result.traffic.put_bytes.value, 4 * bytes);
+  EXPECT_EQ(run_between(four, Algorithm::nvls_sharp, bytes).result.traffic.put_bytes.value, 4 * bytes);
   EXPECT_GT(us(four, Algorithm::nvls_tree, 8 * bytes), 1.2 * us(sharp(4), Algorithm::nvls_tree, 8 * bytes));
 }
 

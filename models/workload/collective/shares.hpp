@@ -12,6 +12,8 @@
 
 namespace moire::collective {
 
+inline constexpr double flag_bytes = 8;  // put of a flag without data: a credit or an empty slice
+
 struct Shares {
   double bytes = 0;            // of all channels together
   std::uint32_t channels = 1;  // that get any bytes
