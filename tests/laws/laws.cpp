@@ -62,12 +62,6 @@ bool other_protocol(const Outcome& before, const Outcome& after, double more) {
   return wire(after) <= 0.75 * more * wire(before) && wire(before) > 0;
 }
 
-// Waits of kernels for copy engines, and of copies for kernels, poll with this period from the beginning of the wait.
-// If a wait begins sooner, the awaited event can fall just after a poll instead of before it: up to a period later.
-double period(const Case& one) {
-  return one.work.is("engine", "dma") ? number_of(one.system, "system.node.gpu.host.poll_interval", 0) : 0;
-}
-
 // --- A case runs, or is refused with the place of the error
 
 bool has_place(const std::string& line) {
@@ -408,8 +402,8 @@ Verdict together(const Case& one, Random random, const Cost& cost) {
                    "",
                    fmt::format("alone {:.6f} us, beside another queue {:.6f} us", lone.ps() / 1e6, outcome.ps() / 1e6),
                    {both, alone}};
-    const double room = std::max(most_out_of_step, most_reordered_of(one));
-    if (lone.ps() <= outcome.ps() * (1 + room)) return reordered(std::move(broken), lone.ps() / outcome.ps() - 1);
+    if (lone.ps() * (1 - most_apart(one)) <= outcome.ps())
+      return reordered(std::move(broken), lone.ps() / outcome.ps() - 1);
     return broken;
   }
   return {};
@@ -494,6 +488,15 @@ double most_reordered_of(const Case& one) {
   if (one.op == "mscclpp") return most_convoyed;
   if (one.work.hosted()) return most_hosted;
   return one.nodes > 1 && !in_a_row(one) ? most_collided : most_reordered;
+}
+
+double most_apart(const Case& one) {
+  const bool convoy = one.op == "gemm_reduce_scatter" || one.op == "all_gather_gemm";
+  return convoy ? 0.5 : std::max(most_reordered_of(one), most_out_of_step);
+}
+
+double period(const Case& one) {
+  return one.work.is("engine", "dma") ? number_of(one.system, "system.node.gpu.host.poll_interval", 0) : 0;
 }
 
 double ties(const Case& one) {

@@ -29,14 +29,6 @@ std::string some(const char* key, std::int64_t all, Random& random) {
 // they have received. Workgroups of send_recv do both at the same time, and send more slowly while they receive.
 double most_met(const Case& one) { return in_a_row(one) ? most_reordered_of(one) : 1; }
 
-// How much sooner a run may end if some of it is late or slow. If all ranks of a fused product store to one owner after
-// the other, in the same order, they share its port while others are idle; ranks that are apart use several ports.
-// Tiles whose rows have several owners are such, and blocks that go `in_order`. Observed: 28 % (8 L20, m = 128).
-double most_apart(const Case& one) {
-  const bool convoy = one.op == "gemm_reduce_scatter" || one.op == "all_gather_gemm";
-  return convoy ? 0.5 : std::max(most_reordered_of(one), most_out_of_step);
-}
-
 Verdict judged(const Case& one, const char* kind, const std::string& what, const Outcome& before, const Outcome& after,
                double most_later, const std::vector<Scenario>& runs) {
   const double small = rounding(before, after);
