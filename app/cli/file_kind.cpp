@@ -27,6 +27,8 @@ std::string_view to_string(FileKind kind) {
       return "GPU";
     case FileKind::nic:
       return "NIC";
+    case FileKind::reduction:
+      return "sums in switches";
     case FileKind::library:
       return "collective library";
     case FileKind::gemm_library:
@@ -50,12 +52,13 @@ bool is_wg_trace(const std::filesystem::path& file) {
 }
 
 std::optional<FileKind> kind_of(const config::Node& tree) {
-  const std::array<std::pair<FileKind, const config::Description*>, 10> kinds = {{
+  const std::array<std::pair<FileKind, const config::Description*>, 11> kinds = {{
       {FileKind::scenario, &config::description<study::ScenarioSpec>()},
       {FileKind::validation, &config::description<validate::ValidationSpec>()},
       {FileKind::system, &config::description<machine::SystemSpec>()},
       {FileKind::gpu, &config::description<machine::GpuSpec>()},
       {FileKind::nic, &config::description<nic::NicSpec>()},
+      {FileKind::reduction, &config::description<fabric::ReductionSpec>()},
       {FileKind::library, &config::description<libraries::LibrarySpec>()},
       {FileKind::gemm_library, &config::description<libraries::GemmLibrarySpec>()},
       {FileKind::plan_library, &config::description<libraries::PlanLibrarySpec>()},

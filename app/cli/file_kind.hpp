@@ -15,6 +15,7 @@ enum class FileKind {
   system,
   gpu,
   nic,
+  reduction,
   library,
   gemm_library,
   plan_library,

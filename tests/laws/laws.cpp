@@ -501,7 +501,9 @@ double period(const Case& one) {
 
 double ties(const Case& one) {
   if (one.nodes == 1) return 0;
-  const double chunk = number_of(one.system, "system.network.chunk", 0);
+  double chunk = number_of(one.system, "system.network.chunk", 0);
+  for (const Change& change : one.machine())
+    if (change.path == "system.network.chunk") chunk = std::stod(change.value);
   double slowest = number_of(one.system, "system.node.nic.bandwidth", 1);
   for (const char* link : {"torus.link", "dragonfly.local_link", "dragonfly.global_link"})
     slowest = std::min(slowest, number_of(one.system, std::string("system.fabric.") + link + ".bandwidth", 1e30));
