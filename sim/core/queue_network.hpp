@@ -1,7 +1,9 @@
 // The scale-out network as FIFO ports inside our own calendar; large studies use it.
 //
 // A message is cut into chunks. The first link of a path (a NIC port) takes one chunk at a time, round robin over the
-// flows (queue pairs) that start there. Every link is a FIFO server: a chunk whose head reaches the link at time t has
+// flows (queue pairs) that start there. A chunk is `chunk` long, but the less waits at the port the shorter it is, down
+// to a packet: turns of hardware are packets, and coarser ones make short messages wait, but the time of an exchange of
+// many bytes does not depend on them. Every link is a FIFO server: a chunk whose head reaches the link at time t has
 //     start = max(t, free),  free = start + bytes / bandwidth,  tail = max(free, tail at the link before) + latency
 // and its head reaches the next link at start + latency (cut-through). A message alone therefore takes
 //     sum of latencies + bytes / smallest bandwidth, plus at most 1 ps of rounding per chunk.
@@ -38,7 +40,8 @@
 namespace moire::core {
 
 struct QueueNetworkSpec {
-  Bytes chunk{16 * 1024.0};  // unit of service at a port
+  Bytes chunk{16 * 1024.0};  // the most that a port sends of a flow in one turn
+  Bytes packet{4 * 1024.0};  // the same where little waits; equal to `chunk` for turns that do not depend on that
   std::int64_t window = 4;  // chunks that a flow may queue in the fabric beyond its bandwidth-delay product; at least 2
 };
 
@@ -73,6 +76,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Index first = none, last = none;
     Index served = none;     // the flow whose chunk the port is sending, if it has more to send
     Time free;               // end of service of the last chunk that this port sent
+    double waiting = 0;      // bytes of all messages that this port has not sent
     bool scheduled = false;  // its next turn is already scheduled
   };
   struct Key {
@@ -87,6 +91,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   };
   struct Flow {
     Key key;
+    Hop first;                                        // its port
     Index path = none;                                // in paths_, from its first chunk on
     Index first_message = none, last_message = none;  // messages that wait to be sent
     Index messages = 0;                               // whose arrival is not known yet
@@ -149,6 +154,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   void settle() override;
   Arrival at(const Hop& hop, const Flow& flow, Index index) const;
   void inject(LinkId port);
+  double turn_of(const Port& port) const;  // bytes
   Time pass(Chunk& chunk);  // through the link that it has reached; returns when its head reaches the next link
   void forward(Index chunk);
   void pass_last(Index chunk);

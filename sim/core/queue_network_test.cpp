@@ -212,7 +212,7 @@ TEST(QueueNetwork, AllToAllKeepsEveryPortBusy) {
 
 TEST(QueueNetwork, UseCountsOnlyWhatHasFlowed) {
   const Star topology(3, {50e9}, Time{});
-  Bench run(topology, {Bytes{MiB}, 4});
+  Bench run(topology, {.chunk = Bytes{MiB}, .window = 4});
   run.send(0, 1, 16 * MiB);
   run.send(2, 1, 16 * MiB);
   const Time half = Time::from_us(16 * MiB / 50e9 * 1e6);
@@ -283,7 +283,7 @@ TEST(QueueNetwork, FlowsEnd) {
 TEST(QueueNetwork, SameRunTwiceIsTheSame) {
   const auto trace = [] {
     const Star topology(12, {48e9}, Time::from_ns(317));
-    Bench run(topology, {Bytes{10000}, 5});
+    Bench run(topology, {.chunk = Bytes{10000}, .window = 5});
     for (std::uint32_t i = 0; i < 300; ++i) run.send(i * 7 % 12, (i * 5 + 1) % 12, 1 + i * 7919 % 200000, i, i % 3);
     run.finish();
     return run.arrivals.at;
@@ -291,10 +291,26 @@ TEST(QueueNetwork, SameRunTwiceIsTheSame) {
   EXPECT_EQ(trace(), trace());
 }
 
+// While little waits at a port its turns are packets, so that a short message waits for a packet of each other flow.
+TEST(QueueNetwork, TurnsAreShorterWhereLittleWaits) {
+  const Star topology(4, {50e9}, Time{});
+  const auto ends = [&](double others) {
+    Bench bench(topology);
+    bench.send(0, 1, others, 1);
+    bench.send(0, 2, others, 2);
+    bench.send(0, 3, 4096, 3);
+    bench.finish();
+    return bench.arrivals.of(3).us();
+  };
+  const double byte = 1e6 / 50e9;
+  EXPECT_NEAR(ends(0.5 * MiB), 3 * 4096 * byte, 1e-3);
+  EXPECT_NEAR(ends(32 * MiB), (2 * 16384 + 4096) * byte, 1e-3);
+}
+
 TEST(QueueNetwork, RefusesNonsense) {
   const Star topology(2, {50e9}, Time{});
   RunLoop loop;
-  EXPECT_THROW(QueueNetwork(loop, topology, {Bytes{4096}, 1}), InvariantError);
+  EXPECT_THROW(QueueNetwork(loop, topology, {.window = 1}), InvariantError);
   QueueNetwork network(loop, topology);
   EXPECT_THROW(network.send({0, 1, 0, Bytes{0}, nullptr, 0}), InvariantError);
   const Drawn nowhere = line({{"", {1e9}, Time{}}});
@@ -365,8 +381,8 @@ TEST(QueueNetwork, OnePeriodOfEndpointsSaysWhatAllSay) {
 // 16 chunks in turns over two routes of 10 GB/s, the second of which begins when the first link has sent a chunk.
 TEST(Routes, ChunksTakeThemInTurns) {
   const TwoRoutes topology(10e9, {});
-  Bench bench(topology);
-  const double chunk = QueueNetworkSpec{}.chunk.value;
+  const double chunk = 16384;
+  Bench bench(topology, {.chunk = Bytes{chunk}, .packet = Bytes{chunk}});
   bench.send(0, 1, 16 * chunk);
   EXPECT_NEAR(bench.finish().us(), (8 * chunk / 10e9 + chunk / 100e9) * 1e6, 1e-3);
   const std::vector<LinkUse> use = bench.network.use();

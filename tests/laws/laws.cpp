@@ -443,11 +443,12 @@ Verdict observed(const Case& one, Random, const Cost& cost) {
 
 Verdict fluid(const Case& one, Random, const Cost& cost) {
   if (one.nodes == 1) return {Found::incomparable};
-  // Chunks that are small beside every message, unless the case has larger ones for its cost.
+  // Large chunks that the case has for its cost are no fluid.
   const std::vector<Change> machine = one.machine();
-  const bool coarse = std::any_of(machine.begin(), machine.end(),
-                                  [](const Change& change) { return change.path == "system.network.chunk"; });
-  const Scenario scenario = coarse ? one.scenario() : with(one.scenario(), {{"system.network.chunk", "1 KiB"}});
+  if (std::any_of(machine.begin(), machine.end(),
+                  [](const Change& change) { return change.path == "system.network.chunk"; }))
+    return {Found::incomparable};
+  const Scenario scenario = one.scenario();
   const Outcome queues = simulate(scenario, cost.most_spans);
   if (!queues.ran()) return not_run(one, queues, scenario);
   if (queues.metric("network_bytes") == 0) return {Found::incomparable};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/core/queue_network.hpp"
+
 namespace moire::laws {
 
 bool in_a_row(const Case& one) {
@@ -18,7 +20,8 @@ double most_reordered_of(const Case& one) {
 
 double most_apart(const Case& one) {
   const bool convoy = one.op == "gemm_reduce_scatter" || one.op == "all_gather_gemm";
-  return convoy ? 0.5 : std::max(most_reordered_of(one), most_out_of_step);
+  const double out_of_step = one.nodes > 1 ? most_out_of_step_between_nodes : most_out_of_step;
+  return convoy ? 0.5 : std::max(most_reordered_of(one), out_of_step);
 }
 
 double period(const Case& one) {
@@ -27,7 +30,7 @@ double period(const Case& one) {
 
 double ties(const Case& one) {
   if (one.nodes == 1) return 0;
-  double chunk = number_of(one.system, "system.network.chunk", 0);
+  double chunk = number_of(one.system, "system.network.chunk", core::QueueNetworkSpec{}.chunk.value);
   for (const Change& change : one.machine())
     if (change.path == "system.network.chunk") chunk = std::stod(change.value);
   double slowest = number_of(one.system, "system.node.nic.bandwidth", 1);

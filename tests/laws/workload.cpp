@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "models/algorithms/mscclang/programs/registry.hpp"
+#include "sim/core/queue_network.hpp"
 #include "tests/laws/own_kernel.hpp"
 #include "tests/support/example_codec.hpp"
 
@@ -460,7 +461,7 @@ std::vector<Change> Case::machine() const {
   const double traffic =
       (work.op == "data_parallel_step" ? gradients : work.size) * ranks *
       (one_of(op, {"all_gather", "broadcast", "chunked_broadcast", "chunked_all_gather"}) ? ranks : 2);
-  double chunk = number_of(system, "system.network.chunk", 4096);
+  double chunk = number_of(system, "system.network.chunk", core::QueueNetworkSpec{}.chunk.value);
   const bool exchanges = work.collective() || work.chunked_ring() ||
                          one_of(op, {"msccl", "kernel", "chunked_broadcast", "data_parallel_step"});
   const bool coarser = nodes > 1 && exchanges && traffic / chunk > most_pieces;

@@ -485,7 +485,7 @@ TEST(Torus, AllToAllIsBoundByTheBisection) {
 TEST(Networks, ConserveMessagesOfFractionsOfBytes) {
   core::RunLoop loop;
   part::Site site(loop, 3, 1, part::Reach(1, false), {});
-  Networks networks(site, make("star: {switch_latency: 100 ns}", 3), false, Bytes{65536});
+  Networks networks(site, make("star: {switch_latency: 100 ns}", 3), false);
   Counter counter;
   for (std::uint32_t k = 1; k < 3; ++k) {
     for (EndpointId s = 0; s < 3; ++s) networks.network(0).send({s, (s + k) % 3, 0, Bytes{524288.0 / 3}, &counter, 0});

@@ -7,7 +7,6 @@
 
 #include "sim/config/units.hpp"
 #include "sim/core/invariant.hpp"
-#include "sim/core/queue_network.hpp"
 #include "sim/core/simgrid/flow_network.hpp"
 
 namespace moire::fabric {
@@ -59,19 +58,22 @@ std::vector<part::Limit> limits(const FabricSpec& spec, std::int64_t nodes, cons
   return all;
 }
 
-Networks::Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow, Bytes chunk)
+Networks::Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow, core::QueueNetworkSpec queues)
     : site_(site), topology_(std::move(topology)), flow_(flow) {
   if (!topology_) return;
   if (flow) {
     networks_.push_back(std::make_unique<core::flow::FlowNetwork>(site.loop(), *topology_));
     return;
   }
+  // A piece of a sum is one turn of a port, however little waits there.
+  if (topology_->reduction() != nullptr) queues.packet = queues.chunk;
   for (std::uint32_t copy = 0; copy < site.copies("links"); ++copy) {
     networks_.push_back(std::make_unique<core::QueueNetwork>(
-        site.loop(), *topology_, core::QueueNetworkSpec{.chunk = chunk}, topology_->endpoints() / site.images()));
+        site.loop(), *topology_, queues, topology_->endpoints() / site.images()));
     if (topology_->reduction() == nullptr) continue;
     auto sums =
-        std::make_unique<Sums>(site.loop().calendar(), *topology_, std::move(networks_.back()), chunk, site.images());
+        std::make_unique<Sums>(site.loop().calendar(), *topology_, std::move(networks_.back()), queues.chunk,
+                               site.images());
     sums_.push_back(sums.get());
     networks_.back() = std::move(sums);
   }

@@ -8,6 +8,7 @@
 #include "models/hardware/fabric/fabric.hpp"
 #include "models/hardware/fabric/sums.hpp"
 #include "models/hardware/part/services.hpp"
+#include "sim/core/queue_network.hpp"
 
 namespace moire::fabric {
 
@@ -18,7 +19,8 @@ class Networks final : public part::Part, public part::Networks {
  public:
   // Without a topology there is no network. flow = true: SimGrid flows, with one engine, so that links stay shared in
   // every counterfactual run; flow = false: chunks queue at every port.
-  Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow, Bytes chunk);
+  Networks(part::Site& site, std::unique_ptr<Fabric> topology, bool flow,
+           core::QueueNetworkSpec queues = {});
 
   void connect() override;
 

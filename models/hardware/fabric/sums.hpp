@@ -4,7 +4,7 @@
 // n-th messages of the other members, and the sum goes to all of them; it arrives as the member's own message would.
 // The switches above the members form a tree. A message is cut into pieces of `piece` bytes. A switch that has a piece
 // of everything below it sends the sum on: to the switch above, or from the root down to all members. Each piece is a
-// message of the network below, so that links are shared with all other traffic.
+// message of the network below, which has to serve it in one turn, so that links are shared with all other traffic.
 //
 // A switch adds a piece while it comes in: if the heads of all inputs are there at time t and the last tail at T,
 //     start = max(t, free),  free = start + bytes / rate,  tail of the sum = max(free, T) + latency

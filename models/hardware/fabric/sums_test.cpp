@@ -44,8 +44,9 @@ struct Machine {
     config::Problem error;
     fabric = make_topology(spec, nodes, 1, nic, error);
     EXPECT_TRUE(fabric) << error.str();
-    network = std::make_unique<Sums>(loop.calendar(), *fabric, std::make_unique<core::QueueNetwork>(loop, *fabric),
-                                     Bytes{piece}, images);
+    const core::QueueNetworkSpec queues{.chunk = Bytes{piece}, .packet = Bytes{piece}};
+    network = std::make_unique<Sums>(loop.calendar(), *fabric, std::make_unique<core::QueueNetwork>(loop, *fabric, queues),
+                                     queues.chunk, images);
     std::vector<EndpointId> members(nodes);
     for (EndpointId e = 0; e < nodes; ++e) members[e] = e;
     network->add_group(members);

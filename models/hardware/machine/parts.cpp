@@ -29,8 +29,9 @@ std::unique_ptr<Part> make_networks(const SystemSpec& spec, Site& site, config::
     topology = fabric::make_topology(*spec.fabric, spec.nodes, spec.node.nics, *spec.node.nic, error, site.uneven());
     if (!topology) return nullptr;
   }
-  return std::make_unique<fabric::Networks>(site, std::move(topology), spec.network.model == NetworkModel::flow,
-                                            spec.network.chunk);
+  core::QueueNetworkSpec queues;
+  if (spec.network.chunk) queues.chunk = queues.packet = *spec.network.chunk;
+  return std::make_unique<fabric::Networks>(site, std::move(topology), spec.network.model == NetworkModel::flow, queues);
 }
 
 }  // namespace

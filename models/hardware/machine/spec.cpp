@@ -98,9 +98,11 @@ void NetworkSpec::describe(config::Describer<NetworkSpec>& d) {
           "queue: every port serves chunks in order of arrival (fast); flow: max-min fair flows of SimGrid")
       .choices({{"queue", NetworkModel::queue}, {"flow", NetworkModel::flow}})
       .or_default();
-  d.field("chunk", &NetworkSpec::chunk, "Bytes that a port serves before it turns to the next flow (model queue)")
+  d.field("chunk", &NetworkSpec::chunk,
+          "Bytes that a port serves before it turns to the next flow (model queue); absent: 16 KiB, and less where "
+          "less than 4 MiB waits at the port, down to a packet of 4 KiB")
       .positive()
-      .or_default();
+      .optional();
 }
 
 void SystemSpec::describe(config::Describer<SystemSpec>& d) {

@@ -57,7 +57,7 @@ enum class NetworkModel { queue, flow };
 
 struct NetworkSpec {
   NetworkModel model = NetworkModel::queue;
-  Bytes chunk{16384};
+  std::optional<Bytes> chunk;  // absent: as core::QueueNetworkSpec has it
   static void describe(config::Describer<NetworkSpec>& d);
 };
 

@@ -46,17 +46,16 @@ struct FlowNetwork::Impl final : EventSink {
     std::deque<Message> waiting;
   };
   using Channels = std::map<Key, Channel>;
-  // Messages that travel in one communication.
-  struct Batch {
-    std::size_t index = 0;  // index in `batches`
-    std::vector<Message> members;
-    Bytes bytes;
+  // A message that travels.
+  struct Flow {
+    std::size_t index = 0;  // index in `flows`
+    Message message;
     Channels::iterator channel;
     simgrid::s4u::CommPtr comm;  // must outlive its completion
   };
 
-  Impl(RunLoop& run_loop, const Topology& served, FlowNetworkSpec the_spec, std::uint32_t the_component)
-      : loop(run_loop), topology(served), spec(the_spec), component(the_component), engine(only_engine()) {
+  Impl(RunLoop& run_loop, const Topology& served, std::uint32_t the_component)
+      : loop(run_loop), topology(served), component(the_component), engine(only_engine()) {
     zone = new PathZone(topology);  // owned by the engine
     carried.resize(topology.links().size());
     model = std::make_shared<RunLoopModel>(
@@ -78,84 +77,77 @@ struct FlowNetwork::Impl final : EventSink {
     starting.push_back(at);
   }
 
-  // Runs when SimGrid's clock has reached ours: starts the first message of each channel that was idle, alone.
+  // Runs when SimGrid's clock has reached ours: starts the first message of each channel that was idle.
   void start_all() {
     const std::vector<Channels::iterator> now = std::exchange(starting, {});
-    for (const auto at : now) start(at, 1);
+    for (const auto at : now) start(at);
   }
 
-  void start(Channels::iterator at, std::size_t most) {
+  void start(Channels::iterator at) {
     Channel& channel = at->second;
-    Batch& batch = take_batch();
-    batch.channel = at;
-    do {
-      batch.bytes = batch.bytes + channel.waiting.front().bytes;
-      batch.members.push_back(channel.waiting.front());
-      channel.waiting.pop_front();
-    } while (batch.members.size() < most && !channel.waiting.empty() &&
-             batch.bytes + channel.waiting.front().bytes <= spec.merge_limit);
-
+    Flow& flow = take_flow();
+    flow.channel = at;
+    flow.message = channel.waiting.front();
+    channel.waiting.pop_front();
     ++communications;
     zone->set_path(channel.path);
-    batch.comm = simgrid::s4u::Comm::sendto_init();
-    batch.comm->set_data(&batch);
-    batch.comm->set_payload_size(static_cast<std::uint64_t>(std::ceil(batch.bytes.value)));
-    batch.comm->set_source(zone->host(std::get<0>(at->first)));
-    batch.comm->set_destination(zone->host(std::get<1>(at->first)));  // this starts it
+    flow.comm = simgrid::s4u::Comm::sendto_init();
+    flow.comm->set_data(&flow);
+    flow.comm->set_payload_size(static_cast<std::uint64_t>(std::ceil(flow.message.bytes.value)));
+    flow.comm->set_source(zone->host(std::get<0>(at->first)));
+    flow.comm->set_destination(zone->host(std::get<1>(at->first)));  // this starts it
   }
 
   // The last byte has left the source; it arrives after the latency of the path.
   void completed(const simgrid::s4u::Activity& comm) {
-    const auto& batch = *comm.get_data<Batch>();
-    const Channels::iterator at = batch.channel;
-    for (const LinkId link : at->second.path) carried[link] = carried[link] + batch.bytes;
+    const auto& flow = *comm.get_data<Flow>();
+    const Channels::iterator at = flow.channel;
+    for (const LinkId link : at->second.path) carried[link] = carried[link] + flow.message.bytes;
     const Time sent = std::max(loop.now(), from_simgrid(simgrid::s4u::Engine::get_clock()));
-    loop.calendar().schedule(sent + at->second.latency, *this, batch.index, component);
+    loop.calendar().schedule(sent + at->second.latency, *this, flow.index, component);
     if (at->second.waiting.empty()) {
       channels.erase(at);
     } else {
-      start(at, SIZE_MAX);
+      start(at);
     }
   }
 
   void fire(std::uint64_t index) override {
-    Batch& batch = batches[index];
-    const std::vector<Message> members = std::exchange(batch.members, {});
-    delivered = delivered + std::exchange(batch.bytes, {});
-    batch.comm = nullptr;
-    free_batches.push_back(index);
-    for (const Message& message : members) message.receiver->arrives(message.payload, loop.now() + message.after);
+    const Message message = flows[index].message;
+    delivered = delivered + message.bytes;
+    flows[index].comm = nullptr;
+    free_flows.push_back(index);
+    message.receiver->arrives(message.payload, loop.now() + message.after);
   }
 
-  Batch& take_batch() {
-    if (free_batches.empty()) {
-      Batch& made = batches.emplace_back();
-      made.index = batches.size() - 1;
+  Flow& take_flow() {
+    if (free_flows.empty()) {
+      Flow& made = flows.emplace_back();
+      made.index = flows.size() - 1;
       return made;
     }
-    const std::size_t index = free_batches.back();
-    free_batches.pop_back();
-    return batches[index];
+    const std::size_t index = free_flows.back();
+    free_flows.pop_back();
+    return flows[index];
   }
 
   RunLoop& loop;
   const Topology& topology;
-  FlowNetworkSpec spec;
   std::uint32_t component;
   std::unique_ptr<simgrid::s4u::Engine> engine;
   PathZone* zone = nullptr;
   std::shared_ptr<RunLoopModel> model;
   Channels channels;  // channels with waiting or travelling messages
   std::vector<Channels::iterator> starting;
-  std::deque<Batch> batches;  // a deque, because SimGrid holds pointers to its elements
-  std::vector<std::size_t> free_batches;
+  std::deque<Flow> flows;  // a deque, because SimGrid holds pointers to its elements
+  std::vector<std::size_t> free_flows;
   std::vector<Bytes> carried;
   Bytes injected, delivered;
   std::uint64_t communications = 0;
 };
 
-FlowNetwork::FlowNetwork(RunLoop& loop, const Topology& topology, FlowNetworkSpec spec, std::uint32_t component)
-    : impl_(std::make_unique<Impl>(loop, topology, spec, component)) {}
+FlowNetwork::FlowNetwork(RunLoop& loop, const Topology& topology, std::uint32_t component)
+    : impl_(std::make_unique<Impl>(loop, topology, component)) {}
 
 FlowNetwork::~FlowNetwork() = default;
 

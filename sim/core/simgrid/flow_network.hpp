@@ -1,10 +1,8 @@
 // The scale-out network as SimGrid flows: concurrent messages share every link max-min fairly.
 //
-// Messages of one (source, destination, flow) channel have at most one SimGrid communication in flight. Messages that
-// queue up meanwhile are merged into the next one, up to `merge_limit` (a larger message goes alone), and all of them
-// are delivered with its last byte. A message alone takes sum of latencies + bytes / smallest bandwidth, as in
-// QueueNetwork: SimGrid carries the bytes and the path's latency is added at the end, so that back-to-back
-// communications of a channel leave no gap on the wire.
+// A message is a SimGrid communication, and those of one (source, destination, flow) channel follow each other. A message
+// alone takes sum of latencies + bytes / smallest bandwidth, as in QueueNetwork: SimGrid carries the bytes and the path's
+// latency is added at the end, so that back-to-back communications of a channel leave no gap on the wire.
 //
 // SimGrid weights flows on a link by 1 / route latency; here every route has the same nominal latency, so shares are
 // equal. SimGrid's clock is a double in seconds: times are rounded to the nearest picosecond, deliveries never lie in
@@ -23,14 +21,10 @@
 
 namespace moire::core::flow {
 
-struct FlowNetworkSpec {
-  Bytes merge_limit{4 * 1024 * 1024.0};  // most queued bytes that are merged into one communication
-};
-
 class FlowNetwork final : public Network {
  public:
   // `component` orders deliveries among the events of one picosecond. Both references must outlive the network.
-  FlowNetwork(RunLoop& loop, const Topology& topology, FlowNetworkSpec spec = {}, std::uint32_t component = 0);
+  FlowNetwork(RunLoop& loop, const Topology& topology, std::uint32_t component = 0);
   ~FlowNetwork() override;
 
   void send(const Message& message) override;
