@@ -8,14 +8,15 @@ namespace moire::laws {
 
 bool in_a_row(const Case& one) {
   return one.work.collective() && !one.work.is("engine", "dma") && !one.work.is("engine", "nic") &&
-         !one.work.is("algorithm", "direct") && !one.work.is("algorithm", "recursive") &&
+         !one.work.is("algorithm", "direct") && !one.work.is("algorithm", "tree") && !one.work.is("algorithm", "recursive") &&
          !one.work.is("algorithm", "pat") && !one.work.by_switch() && one.op != "all_to_all" && one.op != "send_recv";
 }
 
 double most_reordered_of(const Case& one) {
   if (one.op == "mscclpp") return most_convoyed;
   if (one.work.hosted()) return most_hosted;
-  return one.nodes > 1 && !in_a_row(one) ? most_collided : most_reordered;
+  if (in_a_row(one)) return most_reordered;
+  return one.nodes > 1 ? most_collided : most_collided_in_a_node;
 }
 
 double most_apart(const Case& one) {
