@@ -13,15 +13,6 @@ namespace moire::core {
 namespace {
 constexpr std::size_t ahead = 2;  // prefetch distance of settle(), in classes
 
-// Removes a member from its class's heap. In a large heap the entry stays and is stale from now on, because its
-// sequence number no longer matches.
-template <class Members, class Later>
-void forget(Members& heap, std::uint64_t sequence, Later later) {
-  constexpr std::size_t few = 8;
-  if (heap.size() > few) return;
-  std::erase_if(heap, [=](const auto& m) { return m.sequence == sequence; });
-  std::make_heap(heap.begin(), heap.end(), later);
-}
 }  // namespace
 
 Sharing::Sharing(RunLoop& loop, std::uint32_t component, bool remembers)
@@ -115,7 +106,10 @@ void Sharing::move(ActivityId id, ClassId into) {
   from.started -= rest;
   from.progressed += std::min(0.0, ahead);  // if it was due in this instant: its exact work, without the rounding up
   --from.members;
-  forget(from.heap, activity.sequence, later);
+  // Of many members, the entry stays and is stale from now on, because its sequence number no longer matches.
+  constexpr std::size_t few = 8;
+  if (from.due_members.size() <= few)
+    from.due_members.erase_if([&](const Member& m) { return m.sequence == activity.sequence; });
   mark_dirty(activity.in);
   enter(classes_[into], into, id, rest);
 }
@@ -123,7 +117,7 @@ void Sharing::move(ActivityId id, ClassId into) {
 void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
   advance(c);
   if (c.members == 0) {
-    c.heap.clear();
+    c.due_members.clear();
     c.virtual_clock = 0;  // no member refers to the old clock: keep numbers small
   }
   Activity& activity = activities_[activity_id];
@@ -132,12 +126,9 @@ void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
   activity.finish = c.virtual_clock + work;
   c.started += work;
   ++c.members;
-  c.heap.push_back({activity.finish, activity.sequence, activity_id});
-  std::push_heap(c.heap.begin(), c.heap.end(), later);
-  if (c.heap.size() > 2 * std::size_t{c.members} + 32) {  // mostly stale entries of members that moved away
-    std::erase_if(c.heap, [&](const Member& m) { return stale(m); });
-    std::make_heap(c.heap.begin(), c.heap.end(), later);
-  }
+  c.due_members.push({activity.finish, activity.sequence, activity_id});
+  if (c.due_members.size() > 2 * std::size_t{c.members} + 32)  // mostly stale entries of members that moved away
+    c.due_members.erase_if([&](const Member& m) { return stale(m); });
   mark_dirty(id);
 }
 
@@ -166,10 +157,7 @@ void Sharing::fires_next(std::uint64_t class_id) const {
 
 void Sharing::drop_stale(Class& c) {
   if (all_are_there(c)) return;
-  while (!c.heap.empty() && stale(c.heap.front())) {
-    std::pop_heap(c.heap.begin(), c.heap.end(), later);
-    c.heap.pop_back();
-  }
+  while (!c.due_members.empty() && stale(c.due_members.front())) c.due_members.pop();
 }
 
 void Sharing::fire(std::uint64_t class_id) {
@@ -181,10 +169,9 @@ void Sharing::fire(std::uint64_t class_id) {
     Class& c = classes_[id];  // sinks may add classes, and reset the clock once the last member is gone
     drop_stale(c);
     // The timer is rounded to the clock's last digit; allow twice the slack, or a member could wait for ever.
-    if (c.heap.empty() || c.heap.front().finish > c.virtual_clock + 2 * slack(c)) break;
-    const ActivityId done = c.heap.front().activity;
-    std::pop_heap(c.heap.begin(), c.heap.end(), later);
-    c.heap.pop_back();
+    if (c.due_members.empty() || c.due_members.front().finish > c.virtual_clock + 2 * slack(c)) break;
+    const ActivityId done = c.due_members.front().activity;
+    c.due_members.pop();
     --c.members;
     c.progressed += activities_[done].finish - c.virtual_clock;  // exact work, without the rounding up
     const Activity activity = activities_[done];
@@ -380,7 +367,7 @@ void Sharing::solve(std::uint32_t number) {
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   for (std::size_t i = 0; i < changed_.size(); ++i) {
-    if (i + 1 < changed_.size()) __builtin_prefetch(classes_[changed_[i + 1]].heap.data());
+    if (i + 1 < changed_.size()) classes_[changed_[i + 1]].due_members.prefetch();
     const ClassId id = changed_[i];
     Class& c = classes_[id];
     c.solved_members = c.members;
@@ -406,14 +393,14 @@ void Sharing::solve(std::uint32_t number) {
 void Sharing::retime(ClassId id) {
   Class& c = classes_[id];
   drop_stale(c);
-  if (c.heap.empty()) {
+  if (c.due_members.empty()) {
     if (c.timer != Calendar::none) loop_.calendar().cancel(c.timer);
     c.timer = Calendar::none;
     return;
   }
   MOIRE_INVARIANT(c.rate > 0, "a class with members does not progress");
   // Rounded up to the next picosecond, except for rounding errors of the clock.
-  const double rest = std::max(0.0, c.heap.front().finish - c.virtual_clock - slack(c)) / c.rate * 1e12;
+  const double rest = std::max(0.0, c.due_members.front().finish - c.virtual_clock - slack(c)) / c.rate * 1e12;
   const Time at = loop_.now() + Time::from_ps(std::ceil(rest));
   if (c.timer == Calendar::none) {
     c.timer = loop_.calendar().schedule(at, *this, id, component_);
@@ -446,9 +433,9 @@ void Sharing::check_conservation() const {
   for (std::size_t id = 0; id < classes_.size(); ++id) {
     const Class& c = classes_[id];
     double rest = 0;
-    for (const Member& m : c.heap) {
+    c.due_members.for_each([&](const Member& m) {
       if (c.members > 0 && !stale(m)) rest += m.finish - c.virtual_clock;
-    }
+    });
     MOIRE_INVARIANT(
         std::abs(c.started - c.progressed - rest) <= 1e-6 * std::max(1.0, c.started),
         fmt::format("class {} took on {} units of work, did {} and has {} left", id, c.started, c.progressed, rest));

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/due.hpp"
 #include "sim/core/run_loop.hpp"
 #include "sim/core/share_component.hpp"
 #include "sim/core/share_memo.hpp"
@@ -131,6 +132,11 @@ class Sharing final : public Settler, public EventSink {
     std::uint64_t sequence;
     ActivityId activity;
   };
+  struct Sooner {
+    bool operator()(const Member& a, const Member& b) const {
+      return a.finish != b.finish ? a.finish < b.finish : a.sequence < b.sequence;
+    }
+  };
   struct alignas(64) Class {
     double rate = 0;
     double virtual_clock = 0;  // work per member since the clock was last reset
@@ -145,7 +151,7 @@ class Sharing final : public Settler, public EventSink {
     std::uint32_t component = no_id;  // the component that contains it as variable `place`
     std::uint32_t place = 0;
     std::uint32_t kind = 0;  // equal for classes with the same numbers in their specs
-    std::vector<Member> heap;
+    Due<Member, Sooner> due_members;
     double started = 0;     // work taken on, minus work moved to other classes
     double progressed = 0;  // work of all members: rate x members x time
     double on_meters = 0;   // work per second that is reflected in its meters
@@ -188,13 +194,10 @@ class Sharing final : public Settler, public EventSink {
     bool fresh = true;           // not solved since it was built
   };
 
-  static bool later(const Member& a, const Member& b) {
-    return a.finish != b.finish ? a.finish > b.finish : a.sequence > b.sequence;
-  }
   // Rounding error of the virtual clock: 1e-15 of its value, and the progress of a femtosecond.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
-  // True if the heap has no stale entries of members that moved away.
-  static bool all_are_there(const Class& c) { return c.heap.size() == c.members; }
+  // True if there are no stale entries of members that moved away.
+  static bool all_are_there(const Class& c) { return c.due_members.size() == c.members; }
   bool stale(const Member& m) const { return activities_[m.activity].sequence != m.sequence; }
   void advance(Class& c);
   void enter(Class& c, ClassId id, ActivityId activity, double work);
