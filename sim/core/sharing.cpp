@@ -367,7 +367,6 @@ void Sharing::solve(std::uint32_t number) {
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   for (std::size_t i = 0; i < changed_.size(); ++i) {
-    if (i + 1 < changed_.size()) classes_[changed_[i + 1]].due_members.prefetch();
     const ClassId id = changed_[i];
     Class& c = classes_[id];
     c.solved_members = c.members;
