@@ -59,8 +59,8 @@ ShareMemo::State& ShareMemo::unlisted() {
 
 ShareMemo::State& ShareMemo::state(const Words& words, std::uint32_t variables) {
   State* room = nullptr;
-  const std::uint64_t hash = hash_of(words);
-  if (remembers_) {
+  const std::uint64_t hash = asleep_ ? 0 : hash_of(words);
+  if (remembers_ && !asleep_) {
     State* const first = &states_[hash % (most_states / ways) * ways];
     for (State* one = first; one != first + ways; ++one) {
       if (one->hash == hash && one->words == words) {
@@ -84,10 +84,23 @@ ShareMemo::State& ShareMemo::state(const Words& words, std::uint32_t variables) 
   return made;
 }
 
-const ShareMemo::Step* ShareMemo::find(const State& from, const Words& change) const {
+void ShareMemo::count_question() {
+  if (--left_ > 0) return;
+  asleep_ = !asleep_ && known_ < spell / 4;
+  left_ = asleep_ ? long_spell : spell;
+  known_ = 0;
+}
+
+const ShareMemo::Step* ShareMemo::find(const State& from, const Words& change) {
+  if (!remembers_) return nullptr;
+  count_question();
+  if (asleep_) return nullptr;
   for (std::uint32_t i = 0; i < from.known_steps; ++i) {
     const Step& step = from.steps[i];
-    if (step.change == change) return step.to->number == step.number ? &step : nullptr;
+    if (step.change != change) continue;
+    if (step.to->number != step.number) return nullptr;
+    ++known_;
+    return &step;
   }
   return nullptr;
 }
@@ -96,6 +109,7 @@ const ShareMemo::Step& ShareMemo::add(State& from, const Words& change, const Sh
   scratch_.assign(1, from.structure());
   solved.save(scratch_);
   State& to = state(scratch_, solved.variables());
+  if (asleep_ || !remembers_) return fill(only_, change, to, solved);
   std::uint32_t at = 0;
   while (at < from.known_steps && from.steps[at].change != change) ++at;  // it may lead to a forgotten state
   if (at == from.known_steps) {
@@ -107,7 +121,10 @@ const ShareMemo::Step& ShareMemo::add(State& from, const Words& change, const Sh
       from.next_step = (at + 1) % most_steps;
     }
   }
-  Step& step = from.steps[at];
+  return fill(from.steps[at], change, to, solved);
+}
+
+const ShareMemo::Step& ShareMemo::fill(Step& step, const Words& change, State& to, const ShareComponent& solved) {
   step.change = change;
   step.to = &to;
   step.number = to.number;

@@ -3,7 +3,8 @@
 // Nodes that do the same at the same time ask their solvers the same questions. What a solve finds depends only on the
 // component, on what its solver kept from the solve before, and on the change. So one answer serves all who ask the
 // same, to the last bit. Questions are compared in full; hashes only find candidates. Memory is bounded: the answer that
-// was asked for least recently makes room for a new one.
+// was asked for least recently makes room for a new one. Where few questions come again, nothing is remembered for a
+// while, because looking for an answer costs about a third of a solve.
 #pragma once
 
 #include <bit>
@@ -70,8 +71,8 @@ class ShareMemo {
   static std::uint64_t change(std::uint32_t variable, std::uint32_t members) {
     return std::uint64_t{variable} << 32 | members;
   }
-  const Step* find(const State& from, const Words& change) const;
-  // What the solver found for this change. `from` is held by somebody.
+  const Step* find(const State& from, const Words& change);
+  // What the solver found for this change; valid until the next one is added. `from` is held by somebody.
   const Step& add(State& from, const Words& change, const ShareComponent& solved);
   // A state that is held is not forgotten. Passes a holder on from one state, or none, to another one, or none.
   void hold(State*& held, State* other);
@@ -86,8 +87,15 @@ class ShareMemo {
 
   State& state(const Words& words, std::uint32_t variables);
   State& unlisted();
+  void count_question();
+  static const Step& fill(Step& step, const Words& change, State& to, const ShareComponent& solved);
 
   bool remembers_;
+  // Questions come in spells. After one of which less than a quarter was known, the memo sleeps for a long one.
+  static constexpr std::uint32_t spell = 1 << 11, long_spell = 16 * spell;
+  bool asleep_ = false;
+  std::uint32_t left_ = spell;  // questions of this spell
+  std::uint32_t known_ = 0;     // of the questions of this spell
   std::uint64_t last_number_ = 0;
   std::uint64_t questions_ = 0;
   std::vector<Structure> structures_;  // by hash
@@ -95,6 +103,7 @@ class ShareMemo {
   std::deque<State> unlisted_;         // those that found no place, because all others there were held
   std::vector<State*> free_;           // of unlisted_
   Words scratch_;
+  Step only_;  // the step that was found last, if it is not remembered
 };
 
 }  // namespace moire::core
