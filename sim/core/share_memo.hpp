@@ -2,9 +2,9 @@
 //
 // Nodes that do the same at the same time ask their solvers the same questions. What a solve finds depends only on the
 // component, on what its solver kept from the solve before, and on the change. So one answer serves all who ask the
-// same, to the last bit. Questions are compared in full; hashes only find candidates. Memory is bounded: the answer that
-// was asked for least recently makes room for a new one. Where few questions come again, nothing is remembered for a
-// while, because looking for an answer costs about a third of a solve.
+// same, to the last bit. Questions are compared in full; hashes only find candidates. Memory is bounded: a new answer
+// replaces one that was not asked for lately. Where few questions come again, nothing is remembered for a while,
+// because remembering then costs more than it saves.
 #pragma once
 
 #include <bit>

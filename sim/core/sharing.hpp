@@ -115,7 +115,7 @@ class Sharing final : public Settler, public EventSink {
   std::size_t classes() const { return classes_.size(); }
   double rate_of(ClassId id) const { return classes_[id].rate; }  // per member, in work per second
   std::uint32_t members(ClassId id) const { return classes_[id].members; }
-  double load(CapacityId id) const;                      // current load in units per second
+  double load(CapacityId id) const;  // current load in units per second
   const ClassSpec& spec(ClassId id) const { return classes_[id].spec; }
   double done(ClassId id) const { return classes_[id].progressed; }  // work that all members have done until now
   // Adds units that were not simulated here but computed elsewhere (stand-ins).
@@ -161,8 +161,8 @@ class Sharing final : public Settler, public EventSink {
     CapacitySpec spec;
     std::vector<ClassId> active;
     std::uint64_t mark = 0;
-    std::uint32_t kind = 0;  // equal for capacities with the same numbers in their specs
-    double used = 0;         // load, if it is in no component
+    std::uint32_t kind = 0;           // equal for capacities with the same numbers in their specs
+    double used = 0;                  // load, if it is in no component
     double elsewhere = 0;             // units served by work that was not simulated
     std::uint32_t component = no_id;  // the component that contains it as constraint `place`
     std::uint32_t place = 0;
@@ -230,9 +230,9 @@ class Sharing final : public Settler, public EventSink {
   std::uint64_t solves_ = 0;
   ShareMemo memo_;
   std::map<std::vector<double>, std::uint32_t> kinds_;  // of classes and capacities
-  ShareMemo::Words words_;                // scratch
-  std::vector<double> guesses_;           // scratch
-  std::vector<Component> components_;     // reused until a class or connection changes
+  ShareMemo::Words words_;                              // scratch
+  std::vector<double> guesses_;                         // scratch
+  std::vector<Component> components_;                   // reused until a class or connection changes
   std::vector<std::uint32_t> free_components_;
   std::vector<ClassId> empty_, changed_;  // scratch
   std::vector<CapacityId> changed_loads_;
