@@ -3,6 +3,7 @@
 #include "sim/core/share_component.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -36,8 +37,8 @@ constexpr double load_tolerance = 1e-9;
 
 }  // namespace
 
-std::uint32_t ShareComponent::add_constraint(double rate, double latency_growth, double latency_exponent, double used) {
-  constraints_.push_back({.rate = rate, .growth = latency_growth, .exponent = latency_exponent, .load = used / rate});
+std::uint32_t ShareComponent::add_constraint(double rate, double latency_growth, double latency_exponent) {
+  constraints_.push_back({.rate = rate, .growth = latency_growth, .exponent = latency_exponent});
   return static_cast<std::uint32_t>(constraints_.size() - 1);
 }
 
@@ -107,6 +108,47 @@ void ShareComponent::clear() {
   uncontended_ = false;
 }
 
+void ShareComponent::save(std::vector<std::uint64_t>& words) const {
+  words.push_back(uncontended_);
+  for (const Variable& v : variables_) {
+    words.push_back(v.members);
+    words.push_back(std::bit_cast<std::uint64_t>(v.rate));
+  }
+  for (const Constraint& k : constraints_) words.push_back(std::bit_cast<std::uint64_t>(k.load));
+  for (const Constraint& k : constraints_) {
+    if (k.growth <= 0) continue;
+    for (const double value : {k.assumed, k.stretch, k.steepness}) words.push_back(std::bit_cast<std::uint64_t>(value));
+  }
+}
+
+void ShareComponent::restore(const std::uint64_t* words) {
+  uncontended_ = *words++ != 0;
+  const std::uint64_t* of_variables = words;
+  words += 2 * variables_.size();
+  for (Constraint& k : constraints_) k.load = std::bit_cast<double>(*words++);
+  for (Constraint& k : constraints_) {
+    if (k.growth <= 0) continue;
+    for (double* value : {&k.assumed, &k.stretch, &k.steepness}) *value = std::bit_cast<double>(*words++);
+  }
+  present_ = 0;
+  for (Variable& v : variables_) {
+    const auto members = static_cast<std::uint32_t>(*of_variables++);
+    v.rate = std::bit_cast<double>(*of_variables++);
+    present_ += static_cast<std::uint32_t>(members > 0);
+    if (members > 0) limit(v);  // otherwise once it has members
+    if (members == v.members) continue;
+    v.members = members;
+    set_amounts(v);
+  }
+}
+
+void ShareComponent::set_amounts(const Variable& v) {
+  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
+    uses_[u].amount = uses_[u].per_work * v.members;
+    users_[uses_[u].user].share = uses_[u].amount / constraints_[uses_[u].constraint].rate;
+  }
+}
+
 void ShareComponent::begin_change() {
   changed_rates_.clear();
   changed_loads_.clear();
@@ -118,10 +160,7 @@ void ShareComponent::set_members(std::uint32_t variable, std::uint32_t members) 
   const bool arrives = v.members == 0;
   v.members = members;
   if (arrives) limit(v);  // classes without members do not follow the latency, so it may be outdated
-  for (std::uint32_t u = v.first_use; u < v.last_use; ++u) {
-    uses_[u].amount = uses_[u].per_work * members;
-    users_[uses_[u].user].share = uses_[u].amount / constraints_[uses_[u].constraint].rate;
-  }
+  set_amounts(v);
   report_rate(variable);
   if (uncontended_) touch_uses(v);
 }

@@ -14,14 +14,18 @@ struct ClassSpec;
 
 class ShareComponent {
  public:
-  // Build order: all constraints, then the variables, each followed by its uses. `used` (units per second) is the
-  // initial guess of the load.
-  std::uint32_t add_constraint(double rate, double latency_growth, double latency_exponent, double used);
+  // Build order: all constraints, then the variables, each followed by its uses; then restore() of a start.
+  std::uint32_t add_constraint(double rate, double latency_growth, double latency_exponent);
   void begin_variable(const ClassSpec& spec);
   void add_use(std::uint32_t constraint, double per_work);
   void stretched_by(std::uint32_t constraint);
   void complete();  // all variables have been added; none has members yet
   void clear();
+
+  // Appends what the solver keeps between solves (in the order of ShareState). A component of the same structure that
+  // restores it continues like this one, to the last bit.
+  void save(std::vector<std::uint64_t>& words) const;
+  void restore(const std::uint64_t* words);
 
   // A change: begin_change(), set_members() for some variables, then solve().
   void begin_change();
@@ -98,6 +102,7 @@ class ShareComponent {
     bool reported = false;  // already in changed_loads_
   };
 
+  void set_amounts(const Variable& v);
   void limit(Variable& v) const;
   void weigh();
   void solve_all();

@@ -1,8 +1,7 @@
 #include "sim/core/sharing.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "sim/core/invariant.hpp"
@@ -12,23 +11,18 @@ namespace moire::core {
 namespace {
 constexpr std::size_t ahead = 2;  // prefetch distance of settle(), in classes
 
-// Removes a member from its class's heap. In a large heap the entry stays and is stale from now on, because its
-// sequence number no longer matches.
-template <class Members, class Later>
-void forget(Members& heap, std::uint64_t sequence, Later later) {
-  constexpr std::size_t few = 8;
-  if (heap.size() > few) return;
-  std::erase_if(heap, [=](const auto& m) { return m.sequence == sequence; });
-  std::make_heap(heap.begin(), heap.end(), later);
-}
 }  // namespace
 
-Sharing::Sharing(RunLoop& loop, std::uint32_t component) : loop_(loop), component_(component) { loop.add(*this); }
+Sharing::Sharing(RunLoop& loop, std::uint32_t component, bool remembers)
+    : loop_(loop), component_(component), memo_(remembers) {
+  loop.add(*this);
+}
 
 CapacityId Sharing::add_capacity(CapacitySpec spec) {
   MOIRE_INVARIANT(spec.rate > 0 && std::isfinite(spec.rate), "a capacity needs a positive rate: " + spec.name);
   MOIRE_INVARIANT(spec.latency_growth >= 0 && spec.latency_exponent > 0, "latency falls with load: " + spec.name);
   capacities_.push_back({});
+  capacities_.back().kind = kind({spec.rate, spec.latency_growth, spec.latency_exponent});
   capacities_.back().spec = std::move(spec);
   return static_cast<CapacityId>(capacities_.size() - 1);
 }
@@ -60,8 +54,27 @@ ClassId Sharing::add_class(ClassSpec spec) {
   }
   spec.demands = std::move(merged);
   classes_.emplace_back();
+  std::vector<double> numbers{spec.weight, spec.bound, spec.window, spec.latency, spec.delay, spec.in_turn ? 1.0 : 0.0};
+  for (const Demand& demand : spec.demands) numbers.push_back(demand.per_work);
+  classes_.back().kind = kind(std::move(numbers));
   classes_.back().spec = std::move(spec);
   return static_cast<ClassId>(classes_.size() - 1);
+}
+
+std::uint32_t Sharing::kind(std::vector<double> numbers) {
+  return kinds_.try_emplace(std::move(numbers), static_cast<std::uint32_t>(kinds_.size())).first->second;
+}
+
+double Sharing::load(CapacityId id) const {
+  const Capacity& capacity = capacities_[id];
+  if (capacity.component == no_id) return capacity.used;
+  return components_[capacity.component].state->load(capacity.place) * capacity.spec.rate;
+}
+
+// The capacity whose load stretches the latency of a class; no_id: none does.
+CapacityId Sharing::stretched_by(const ClassSpec& spec) const {
+  const CapacityId by = spec.latency_capacity;
+  return spec.window > 0 && by != no_id && capacities_[by].spec.latency_growth > 0 ? by : no_id;
 }
 
 ActivityId Sharing::start(ClassId into, double work, EventSink& sink, std::uint64_t payload) {
@@ -91,7 +104,10 @@ void Sharing::move(ActivityId id, ClassId into) {
   from.started -= rest;
   from.progressed += std::min(0.0, ahead);  // if it was due in this instant: its exact work, without the rounding up
   --from.members;
-  forget(from.heap, activity.sequence, later);
+  // Of many members, the entry stays and is stale from now on, because its sequence number no longer matches.
+  constexpr std::size_t few = 8;
+  if (from.due_members.size() <= few)
+    from.due_members.erase_if([&](const Member& m) { return m.sequence == activity.sequence; });
   mark_dirty(activity.in);
   enter(classes_[into], into, id, rest);
 }
@@ -99,7 +115,7 @@ void Sharing::move(ActivityId id, ClassId into) {
 void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
   advance(c);
   if (c.members == 0) {
-    c.heap.clear();
+    c.due_members.clear();
     c.virtual_clock = 0;  // no member refers to the old clock: keep numbers small
   }
   Activity& activity = activities_[activity_id];
@@ -108,12 +124,9 @@ void Sharing::enter(Class& c, ClassId id, ActivityId activity_id, double work) {
   activity.finish = c.virtual_clock + work;
   c.started += work;
   ++c.members;
-  c.heap.push_back({activity.finish, activity.sequence, activity_id});
-  std::push_heap(c.heap.begin(), c.heap.end(), later);
-  if (c.heap.size() > 2 * std::size_t{c.members} + 32) {  // mostly stale entries of members that moved away
-    std::erase_if(c.heap, [&](const Member& m) { return stale(m); });
-    std::make_heap(c.heap.begin(), c.heap.end(), later);
-  }
+  c.due_members.push({activity.finish, activity.sequence, activity_id});
+  if (c.due_members.size() > 2 * std::size_t{c.members} + 32)  // mostly stale entries of members that moved away
+    c.due_members.erase_if([&](const Member& m) { return stale(m); });
   mark_dirty(id);
 }
 
@@ -142,10 +155,7 @@ void Sharing::fires_next(std::uint64_t class_id) const {
 
 void Sharing::drop_stale(Class& c) {
   if (all_are_there(c)) return;
-  while (!c.heap.empty() && stale(c.heap.front())) {
-    std::pop_heap(c.heap.begin(), c.heap.end(), later);
-    c.heap.pop_back();
-  }
+  while (!c.due_members.empty() && stale(c.due_members.front())) c.due_members.pop();
 }
 
 void Sharing::fire(std::uint64_t class_id) {
@@ -157,10 +167,9 @@ void Sharing::fire(std::uint64_t class_id) {
     Class& c = classes_[id];  // sinks may add classes, and reset the clock once the last member is gone
     drop_stale(c);
     // The timer is rounded to the clock's last digit; allow twice the slack, or a member could wait for ever.
-    if (c.heap.empty() || c.heap.front().finish > c.virtual_clock + 2 * slack(c)) break;
-    const ActivityId done = c.heap.front().activity;
-    std::pop_heap(c.heap.begin(), c.heap.end(), later);
-    c.heap.pop_back();
+    if (c.due_members.empty() || c.due_members.front().finish > c.virtual_clock + 2 * slack(c)) break;
+    const ActivityId done = c.due_members.front().activity;
+    c.due_members.pop();
     --c.members;
     c.progressed += activities_[done].finish - c.virtual_clock;  // exact work, without the rounding up
     const Activity activity = activities_[done];
@@ -225,8 +234,13 @@ void Sharing::unlist(ClassId id) {
 void Sharing::dissolve(std::uint32_t number) {
   Component& component = components_[number];
   for (const ClassId id : component.classes) classes_[id].component = no_id;
-  for (const CapacityId id : component.capacities) capacities_[id].component = no_id;
-  component.solver.clear();
+  for (const CapacityId id : component.capacities) {
+    capacities_[id].used = load(id);
+    capacities_[id].component = no_id;
+  }
+  memo_.hold(component.state, nullptr);
+  if (component.solver_is_in != 0) component.solver.clear();
+  component.solver_is_in = 0;
   component.dirty.clear();
   free_components_.push_back(number);
 }
@@ -264,64 +278,97 @@ void Sharing::collect(ClassId seed) {
   // The order of summation must not depend on which member changed first.
   std::sort(component.classes.begin(), component.classes.end());
   std::sort(component.capacities.begin(), component.capacities.end());
-  copy_into_solver(number);
+  find_start(number);
 }
 
-void Sharing::copy_into_solver(std::uint32_t number) {
+// Numbers its classes and capacities, and finds the state of a component with this structure and without members.
+void Sharing::find_start(std::uint32_t number) {
   Component& component = components_[number];
-  ShareComponent& solver = component.solver;
+  words_.assign(1, component.classes.size());
+  guesses_.clear();
   for (const CapacityId id : component.capacities) {
     Capacity& capacity = capacities_[id];
-    const CapacitySpec& spec = capacity.spec;
     capacity.component = number;
-    capacity.place = solver.add_constraint(spec.rate, spec.latency_growth, spec.latency_exponent, capacity.used);
+    capacity.place = static_cast<std::uint32_t>(guesses_.size());
+    words_.push_back(capacity.kind);
+    guesses_.push_back(capacity.spec.latency_growth > 0 ? capacity.used / capacity.spec.rate : ShareMemo::flat);
   }
   for (std::uint32_t place = 0; place < component.classes.size(); ++place) {
     Class& c = classes_[component.classes[place]];
     c.component = number;
     c.place = place;
-    solver.begin_variable(c.spec);
-    for (const Demand& demand : c.spec.demands) {
-      if (demand.per_work > 0) solver.add_use(capacities_[demand.capacity].place, demand.per_work);
-    }
-    const CapacityId by = c.spec.latency_capacity;
-    if (c.spec.window > 0 && by != no_id && capacities_[by].spec.latency_growth > 0)
-      solver.stretched_by(capacities_[by].place);
+    const CapacityId by = stretched_by(c.spec);
+    words_.push_back(std::uint64_t{c.kind} << 32 | (by == no_id ? no_id : capacities_[by].place));
+    for (const Demand& demand : c.spec.demands) words_.push_back(capacities_[demand.capacity].place);
   }
-  solver.complete();
+  const auto variables = static_cast<std::uint32_t>(component.classes.size());
+  memo_.hold(component.state, &memo_.start(memo_.structure(words_), variables, guesses_));
   component.dirty = component.classes;
   component.fresh = true;
+}
+
+void Sharing::build_solver(Component& component) const {
+  ShareComponent& solver = component.solver;
+  for (const CapacityId id : component.capacities) {
+    const CapacitySpec& spec = capacities_[id].spec;
+    solver.add_constraint(spec.rate, spec.latency_growth, spec.latency_exponent);
+  }
+  for (const ClassId id : component.classes) {
+    const ClassSpec& spec = classes_[id].spec;
+    solver.begin_variable(spec);
+    for (const Demand& demand : spec.demands) {
+      if (demand.per_work > 0) solver.add_use(capacities_[demand.capacity].place, demand.per_work);
+    }
+    if (const CapacityId by = stretched_by(spec); by != no_id) solver.stretched_by(capacities_[by].place);
+  }
+  solver.complete();
+}
+
+// What follows from the members that have come and gone.
+const ShareMemo::Step& Sharing::next_step(Component& component) {
+  words_.clear();
+  for (const ClassId id : component.dirty) {
+    const Class& c = classes_[id];
+    if (component.state->members(c.place) != c.members) words_.push_back(ShareMemo::change(c.place, c.members));
+  }
+  if (const ShareMemo::Step* known = memo_.find(*component.state, words_)) return *known;
+  if (component.solver_is_in == 0) build_solver(component);
+  ShareComponent& solver = component.solver;
+  if (component.solver_is_in != component.state->number) solver.restore(component.state->saved());
+  solver.begin_change();
+  for (const ClassId id : component.dirty) {
+    const Class& c = classes_[id];
+    if (solver.members(c.place) != c.members) solver.set_members(c.place, c.members);
+  }
+  solver.solve();
+  const ShareMemo::Step& step = memo_.add(*component.state, words_, solver);
+  component.solver_is_in = step.number;
+  return step;
 }
 
 void Sharing::solve(std::uint32_t number) {
   ++solves_;
   Component& component = components_[number];
-  ShareComponent& solver = component.solver;
-  solver.begin_change();
-  for (const ClassId id : component.dirty) {
-    if (solver.members(classes_[id].place) != classes_[id].members)
-      solver.set_members(classes_[id].place, classes_[id].members);
-  }
-  solver.solve();
+  const ShareMemo::Step& step = next_step(component);
+  const ShareMemo::State& state = *step.to;
+  memo_.hold(component.state, step.to);
   changed_loads_.clear();
   if (component.fresh && observer_ != nullptr) changed_loads_ = component.capacities;  // even without load
-  for (const std::uint32_t place : solver.changed_loads()) {
-    if (!component.fresh) changed_loads_.push_back(component.capacities[place]);
-    capacities_[component.capacities[place]].used = solver.load(place);
+  if (!component.fresh && observer_ != nullptr) {
+    for (const std::uint32_t place : step.loads) changed_loads_.push_back(component.capacities[place]);
   }
   changed_.assign(component.dirty.begin(), component.dirty.end());
-  for (const std::uint32_t place : solver.changed_rates()) {
+  for (const std::uint32_t place : step.rates) {
     changed_.push_back(component.classes[place]);
     fires_next(changed_.back());
   }
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   for (std::size_t i = 0; i < changed_.size(); ++i) {
-    if (i + 1 < changed_.size()) __builtin_prefetch(classes_[changed_[i + 1]].heap.data());
     const ClassId id = changed_[i];
     Class& c = classes_[id];
     c.solved_members = c.members;
-    const double rate = solver.rate(c.place);
+    const double rate = state.rate(c.place);
     if (c.rate == rate && !c.dirty) continue;  // its timer is still right
     advance(c);
     c.rate = rate;
@@ -333,24 +380,24 @@ void Sharing::solve(std::uint32_t number) {
   component.fresh = false;
   if (observer_ != nullptr) {
     std::sort(changed_loads_.begin(), changed_loads_.end());
-    for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), capacities_[id].used);
+    for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), load(id));
   }
   // Mostly classes without members: leave them out by collecting the component anew.
   constexpr std::uint32_t few = 16;
-  if (solver.variables() > few + 3 * solver.present()) dissolve(number);
+  if (state.variables > few + 3 * state.present) dissolve(number);
 }
 
 void Sharing::retime(ClassId id) {
   Class& c = classes_[id];
   drop_stale(c);
-  if (c.heap.empty()) {
+  if (c.due_members.empty()) {
     if (c.timer != Calendar::none) loop_.calendar().cancel(c.timer);
     c.timer = Calendar::none;
     return;
   }
   MOIRE_INVARIANT(c.rate > 0, "a class with members does not progress");
   // Rounded up to the next picosecond, except for rounding errors of the clock.
-  const double rest = std::max(0.0, c.heap.front().finish - c.virtual_clock - slack(c)) / c.rate * 1e12;
+  const double rest = std::max(0.0, c.due_members.front().finish - c.virtual_clock - slack(c)) / c.rate * 1e12;
   const Time at = loop_.now() + Time::from_ps(std::ceil(rest));
   if (c.timer == Calendar::none) {
     c.timer = loop_.calendar().schedule(at, *this, id, component_);
@@ -358,38 +405,6 @@ void Sharing::retime(ClassId id) {
     loop_.calendar().reschedule(c.timer, at);
   }
   c.due = at;
-}
-
-std::vector<double> Sharing::served() const {
-  std::vector<double> units(capacities_.size(), 0);
-  for (std::size_t id = 0; id < units.size(); ++id) units[id] = capacities_[id].elsewhere;
-  for (const Class& c : classes_) {
-    for (const Demand& demand : c.spec.demands) units[demand.capacity] += demand.per_work * c.progressed;
-  }
-  return units;
-}
-
-double Sharing::served(CapacityId id) const {
-  double units = capacities_[id].elsewhere;
-  for (const Class& c : classes_) {
-    for (const Demand& demand : c.spec.demands) {
-      if (demand.capacity == id) units += demand.per_work * c.progressed;
-    }
-  }
-  return units;
-}
-
-void Sharing::check_conservation() const {
-  for (std::size_t id = 0; id < classes_.size(); ++id) {
-    const Class& c = classes_[id];
-    double rest = 0;
-    for (const Member& m : c.heap) {
-      if (c.members > 0 && !stale(m)) rest += m.finish - c.virtual_clock;
-    }
-    MOIRE_INVARIANT(
-        std::abs(c.started - c.progressed - rest) <= 1e-6 * std::max(1.0, c.started),
-        fmt::format("class {} took on {} units of work, did {} and has {} left", id, c.started, c.progressed, rest));
-  }
 }
 
 }  // namespace moire::core

@@ -17,11 +17,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "sim/core/due.hpp"
 #include "sim/core/run_loop.hpp"
 #include "sim/core/share_component.hpp"
+#include "sim/core/share_memo.hpp"
 
 namespace moire::core {
 
@@ -74,8 +77,9 @@ class SharingObserver {
 
 class Sharing final : public Settler, public EventSink {
  public:
-  // `component` breaks ties between events of different components at the same time.
-  explicit Sharing(RunLoop& loop, std::uint32_t component = 0);
+  // `component` breaks ties between events of different components at the same time. Without `remembers` everything is
+  // solved anew, with the same results.
+  explicit Sharing(RunLoop& loop, std::uint32_t component = 0, bool remembers = true);
   Sharing(const Sharing&) = delete;
   Sharing& operator=(const Sharing&) = delete;
 
@@ -111,7 +115,7 @@ class Sharing final : public Settler, public EventSink {
   std::size_t classes() const { return classes_.size(); }
   double rate_of(ClassId id) const { return classes_[id].rate; }  // per member, in work per second
   std::uint32_t members(ClassId id) const { return classes_[id].members; }
-  double load(CapacityId id) const { return capacities_[id].used; }  // current load in units per second
+  double load(CapacityId id) const;  // current load in units per second
   const ClassSpec& spec(ClassId id) const { return classes_[id].spec; }
   double done(ClassId id) const { return classes_[id].progressed; }  // work that all members have done until now
   // Adds units that were not simulated here but computed elsewhere (stand-ins).
@@ -128,6 +132,11 @@ class Sharing final : public Settler, public EventSink {
     std::uint64_t sequence;
     ActivityId activity;
   };
+  struct Sooner {
+    bool operator()(const Member& a, const Member& b) const {
+      return a.finish != b.finish ? a.finish < b.finish : a.sequence < b.sequence;
+    }
+  };
   struct alignas(64) Class {
     double rate = 0;
     double virtual_clock = 0;  // work per member since the clock was last reset
@@ -141,7 +150,8 @@ class Sharing final : public Settler, public EventSink {
     std::uint64_t mark = 0;  // last collect() that visited it
     std::uint32_t component = no_id;  // the component that contains it as variable `place`
     std::uint32_t place = 0;
-    std::vector<Member> heap;
+    std::uint32_t kind = 0;  // equal for classes with the same numbers in their specs
+    Due<Member, Sooner> due_members;
     double started = 0;     // work taken on, minus work moved to other classes
     double progressed = 0;  // work of all members: rate x members x time
     double on_meters = 0;   // work per second that is reflected in its meters
@@ -151,7 +161,8 @@ class Sharing final : public Settler, public EventSink {
     CapacitySpec spec;
     std::vector<ClassId> active;
     std::uint64_t mark = 0;
-    double used = 0;
+    std::uint32_t kind = 0;           // equal for capacities with the same numbers in their specs
+    double used = 0;                  // load, if it is in no component
     double elsewhere = 0;             // units served by work that was not simulated
     std::uint32_t component = no_id;  // the component that contains it as constraint `place`
     std::uint32_t place = 0;
@@ -174,20 +185,19 @@ class Sharing final : public Settler, public EventSink {
 
   // A connected component; indices are the solver's variable and constraint numbers.
   struct Component {
-    ShareComponent solver;
+    ShareMemo::State* state = nullptr;  // null: it is dissolved
+    ShareComponent solver;              // built only for the first change that the memo does not know
+    std::uint64_t solver_is_in = 0;     // number of its state; 0: it is not built
     std::vector<ClassId> classes;
     std::vector<CapacityId> capacities;
     std::vector<ClassId> dirty;  // its classes that changed in this settlement
     bool fresh = true;           // not solved since it was built
   };
 
-  static bool later(const Member& a, const Member& b) {
-    return a.finish != b.finish ? a.finish > b.finish : a.sequence > b.sequence;
-  }
   // Rounding error of the virtual clock: 1e-15 of its value, and the progress of a femtosecond.
   static double slack(const Class& c) { return 1e-15 * (c.rate + c.virtual_clock); }
-  // True if the heap has no stale entries of members that moved away.
-  static bool all_are_there(const Class& c) { return c.heap.size() == c.members; }
+  // True if there are no stale entries of members that moved away.
+  static bool all_are_there(const Class& c) { return c.due_members.size() == c.members; }
   bool stale(const Member& m) const { return activities_[m.activity].sequence != m.sequence; }
   void advance(Class& c);
   void enter(Class& c, ClassId id, ActivityId activity, double work);
@@ -197,7 +207,11 @@ class Sharing final : public Settler, public EventSink {
   void list(ClassId id);
   void unlist(ClassId id);
   void collect(ClassId seed);
-  void copy_into_solver(std::uint32_t component);
+  std::uint32_t kind(std::vector<double> numbers);
+  CapacityId stretched_by(const ClassSpec& spec) const;
+  void find_start(std::uint32_t component);
+  void build_solver(Component& component) const;
+  const ShareMemo::Step& next_step(Component& component);
   void dissolve(std::uint32_t component);
   void solve(std::uint32_t component);
   void set_meters(Class& c);
@@ -214,7 +228,11 @@ class Sharing final : public Settler, public EventSink {
   std::uint64_t sequence_ = 0;
   std::uint64_t mark_ = 0;
   std::uint64_t solves_ = 0;
-  std::vector<Component> components_;  // reused until a class or connection changes
+  ShareMemo memo_;
+  std::map<std::vector<double>, std::uint32_t> kinds_;  // of classes and capacities
+  ShareMemo::Words words_;                              // scratch
+  std::vector<double> guesses_;                         // scratch
+  std::vector<Component> components_;                   // reused until a class or connection changes
   std::vector<std::uint32_t> free_components_;
   std::vector<ClassId> empty_, changed_;  // scratch
   std::vector<CapacityId> changed_loads_;

@@ -1,6 +1,10 @@
-// Meters: levels that activities add, and levels that are added directly.
-#include <algorithm>
+// Meters: levels that activities add, and levels that are added directly. What capacities have served.
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "sim/core/invariant.hpp"
 #include "sim/core/sharing.hpp"
 
 namespace moire::core {
@@ -41,6 +45,38 @@ void Sharing::settle_meters() {
     if (observer_ != nullptr) observer_->meter_level(id, loop_.now(), meter.level);
   }
   changed_meters_.clear();
+}
+
+std::vector<double> Sharing::served() const {
+  std::vector<double> units(capacities_.size(), 0);
+  for (std::size_t id = 0; id < units.size(); ++id) units[id] = capacities_[id].elsewhere;
+  for (const Class& c : classes_) {
+    for (const Demand& demand : c.spec.demands) units[demand.capacity] += demand.per_work * c.progressed;
+  }
+  return units;
+}
+
+double Sharing::served(CapacityId id) const {
+  double units = capacities_[id].elsewhere;
+  for (const Class& c : classes_) {
+    for (const Demand& demand : c.spec.demands) {
+      if (demand.capacity == id) units += demand.per_work * c.progressed;
+    }
+  }
+  return units;
+}
+
+void Sharing::check_conservation() const {
+  for (std::size_t id = 0; id < classes_.size(); ++id) {
+    const Class& c = classes_[id];
+    double rest = 0;
+    c.due_members.for_each([&](const Member& m) {
+      if (c.members > 0 && !stale(m)) rest += m.finish - c.virtual_clock;
+    });
+    MOIRE_INVARIANT(
+        std::abs(c.started - c.progressed - rest) <= 1e-6 * std::max(1.0, c.started),
+        fmt::format("class {} took on {} units of work, did {} and has {} left", id, c.started, c.progressed, rest));
+  }
 }
 
 }  // namespace moire::core

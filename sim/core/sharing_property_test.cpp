@@ -326,5 +326,59 @@ TEST(SharingProperty, HistoryLeavesNoTrace) {
   }
 }
 
+// Several copies of a system, whose members move at random, mostly in all copies at the same time. What is remembered
+// of earlier solves must not change a bit of any rate or load. In every fiftieth system the copies differ, so that few
+// solves are known, for as long as it takes until nothing is remembered, and until something is again.
+TEST(SharingProperty, WhatIsRememberedIsWhatIsSolved) {
+  constexpr std::size_t copies = 3;
+  Random random(19);
+  for (int round = 0; round < 200; ++round) {
+    SCOPED_TRACE(round);
+    const bool differ = round % 50 == 0;
+    const System s = draw(random, round % 2 == 0);
+    const auto classes = static_cast<ClassId>(s.classes.size());
+    const auto capacities = static_cast<CapacityId>(s.capacities.size());
+    Deaf deaf;
+    RunLoop loop;
+    Sharing remembering(loop);
+    Sharing forgetful(loop, 0, false);
+    std::vector<std::vector<std::pair<ActivityId, ClassId>>> activities(copies);
+    for (std::size_t copy = 0; copy < copies; ++copy) {
+      for (Sharing* sharing : {&remembering, &forgetful}) {
+        for (const CapacitySpec& spec : s.capacities) sharing->add_capacity(spec);
+        for (ClassSpec spec : s.classes) {
+          for (Demand& demand : spec.demands) demand.capacity += static_cast<CapacityId>(copy * capacities);
+          if (spec.latency_capacity != no_id) spec.latency_capacity += static_cast<CapacityId>(copy * capacities);
+          sharing->add_class(spec);
+        }
+      }
+      for (ClassId i = 0; i < classes; ++i) {
+        for (std::uint32_t m = 0; m < s.members[i] % (differ ? 40 : 5); ++m) {
+          const ActivityId id = remembering.start(i + static_cast<ClassId>(copy) * classes, 1e9, deaf, 0);
+          ASSERT_EQ(forgetful.start(i + static_cast<ClassId>(copy) * classes, 1e9, deaf, 0), id);
+          activities[copy].emplace_back(id, i);
+        }
+      }
+    }
+    for (int change = 0; change < (differ ? 40000 : 40); ++change) {
+      loop.settle();
+      for (ClassId i = 0; i < remembering.classes(); ++i) EXPECT_EQ(remembering.rate_of(i), forgetful.rate_of(i));
+      for (CapacityId k = 0; k < remembering.capacities(); ++k) EXPECT_EQ(remembering.load(k), forgetful.load(k));
+      if (activities[0].empty() || ::testing::Test::HasFailure()) break;
+      const bool alike = !differ && random.below(4) > 0;
+      const std::uint64_t which = random.below(activities[0].size());
+      const auto into = static_cast<ClassId>(random.below(classes));
+      for (std::size_t copy = 0; copy < (alike ? copies : 1); ++copy) {
+        auto& [id, in] = activities[copy][which];
+        for (Sharing* sharing : {&remembering, &forgetful})
+          sharing->move(id, into + static_cast<ClassId>(copy) * classes);
+        in = into;
+      }
+    }
+    EXPECT_EQ(remembering.solves(), forgetful.solves());
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
 }  // namespace
 }  // namespace moire::core

@@ -92,6 +92,8 @@ void PhaseRunner::share_paths() {
     path.changed = false;
     const bool is_port = units_[path.first_unit].port == number;
     const double now = is_port ? port_share(path) : group_in_flight(path);
+    if (path.told == now) continue;
+    path.told = now;
     for (std::uint32_t at = path.first_unit; at < path.last_unit; ++at) {
       double& known = is_port ? units_[at].load.port_share : units_[at].load.group_in_flight;
       if (known == now) continue;

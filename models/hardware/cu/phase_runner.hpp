@@ -62,6 +62,7 @@ class PhaseRunner : public part::Phases, public core::Settler, public core::Even
     std::uint32_t first_unit = 0;
     std::uint32_t last_unit = 0;
     double asked = 0;  // bytes in flight, sum over its CUs
+    double told = -1;  // what its CUs were told last: the port's share, or the group's bytes in flight
     bool changed = false;
   };
   // The clock of a GPU, which matrix arithmetic lowers.
