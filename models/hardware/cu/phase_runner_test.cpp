@@ -286,11 +286,13 @@ TEST_F(AgeTest, VectorArithmeticIsSharedEvenly) {
 // The clock is 1 GHz, or 0.5 GHz with all 8 CUs at matrix arithmetic of full power; a CU does 5 TFLOP/s.
 class ClockTest : public ::testing::Test, public core::EventSink {
  protected:
-  machine::SystemSpec system = [] {
+  explicit ClockTest(double matrix_clock = 0.5e9) : system(clocked(matrix_clock)) {}
+  static machine::SystemSpec clocked(double matrix_clock) {
     machine::SystemSpec made = machine::example_system(2);
-    made.node.gpu.compute.matrix_clock = {0.5e9};
+    made.node.gpu.compute.matrix_clock = {matrix_clock};
     return made;
-  }();
+  }
+  machine::SystemSpec system;
   core::RunLoop loop;
   std::unique_ptr<machine::Machine> machine = machine::build_or_throw(system, loop);
   part::Phases& runner = machine->service<part::Phases>();
@@ -330,10 +332,7 @@ TEST_F(ClockTest, TwoWorkgroupsOfACuDrawThePowerOfOne) {
 // A clock below half a step used to be rounded to zero.
 class SlowClockTest : public ClockTest {
  protected:
-  SlowClockTest() {
-    system.node.gpu.compute.matrix_clock = {1e6};
-    machine = machine::build_or_throw(system, loop);
-  }
+  SlowClockTest() : ClockTest(1e6) {}
 };
 
 TEST_F(SlowClockTest, AClockBelowAStepIsNotNone) {
