@@ -28,7 +28,9 @@ std::string some(const char* key, std::int64_t all, Random& random) {
 // the whole time again (Graham's bound). Rings and trees have one sender per receiver, and their workgroups send what
 // they have received, but channels get out of step. Workgroups of send_recv do both at the same time, and send more
 // slowly while they receive.
-double most_met(const Case& one) { return in_a_row(one) ? most_out_of_step : 1; }
+double most_met(const Case& one) {
+  return in_a_row(one) || one.work.is("algorithm", "tree") ? std::max(most_out_of_step, most_reordered_of(one)) : 1;
+}
 
 Verdict judged(const Case& one, const char* kind, const std::string& what, const Outcome& before, const Outcome& after,
                double most_later, const std::vector<Scenario>& runs) {
