@@ -32,7 +32,7 @@ class ChannelProgram {
   // True if the program is symmetric under a rotation of the ranks by `by`: rank r + by does what rank r does, and
   // every peer that it names is shifted by `by`, too (modulo the number of ranks).
   virtual bool turns(Rank /*by*/) const { return false; }
-  // Where a step reads and writes. Only proofs ask for this; timing does not need it.
+  // Where a step reads and writes. Only proofs call this; timing does not need it.
   virtual Places places(Rank /*rank*/, std::uint32_t /*channel*/, std::uint32_t /*strand*/,
                         std::uint32_t /*number*/) const {
     return {};

@@ -51,7 +51,7 @@ struct Verdict {
   std::uint64_t races() const;  // of the call pattern that has most
   bool coded_right() const;     // in every call pattern
   // True if the result is correct, encoded chunks are used as such, nothing races (in a collective that defines a
-  // result), and it finishes at some sizes, including the one asked for.
+  // result), and it finishes at some sizes, including CheckOptions::bytes if given.
   bool accepted(const Algorithm& algorithm) const;
 };
 

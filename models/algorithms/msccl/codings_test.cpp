@@ -1,4 +1,4 @@
-// Encoded chunks: what steps move is known, codings are counted, and wrong uses are told at their step.
+// Encoded chunks: what steps move is known, codings are counted, and wrong uses are reported at their step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

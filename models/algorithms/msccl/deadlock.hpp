@@ -44,7 +44,7 @@ struct Deadlock {
 Deadlock find_deadlock(const Algorithm& algorithm, const proof::Program& program, const Fifo& fifo,
                        std::optional<std::uint32_t> chunks_per_call);
 
-// The values of chunks_per_call at which some step changes its number of calls, ascending. Each stands for all values
+// The values of chunks_per_call at which some step changes its number of calls, ascending. Each represents all values
 // up to the next.
 std::vector<std::uint32_t> distinct_cuts(const Algorithm& algorithm);
 

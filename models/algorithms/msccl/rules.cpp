@@ -12,7 +12,7 @@ namespace moire::msccl {
 
 namespace {
 
-// Limits of some runtimes; passing them is only a warning.
+// Limits of some runtimes; exceeding them only causes a warning.
 constexpr std::int32_t usual_channels = 32;
 constexpr std::size_t usual_blocks_of_a_channel = 32;
 constexpr std::size_t usual_nodes = 4096;

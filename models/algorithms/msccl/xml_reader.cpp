@@ -100,7 +100,7 @@ class Reader {
     return false;
   }
 
-  // True for the element that may stand here; other nodes are skipped with a warning.
+  // True for the element that is allowed here; other nodes are skipped with a warning.
   bool is_element(const pugi::xml_node& node, std::string_view name) {
     if (node.type() != pugi::node_element) {
       if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)

@@ -6,7 +6,7 @@
 namespace moire::mscclang {
 
 // Throws ProgramError if the thread blocks or channels that the program names are impossible, or if a limit of the
-// runtime is passed.
+// runtime is exceeded.
 msccl::Algorithm compile(const Program& program);
 
 }  // namespace moire::mscclang

@@ -66,7 +66,7 @@ struct Trace {
   std::string text(const Operation& operation) const;  // "ring.py:12: copy of rank 0 input[1] to rank 1 input[1]"
 };
 
-// The value of a chunk: one rank's contribution or a sum. Its fingerprint is the sum of 64-bit numbers that stand for
+// The value of a chunk: one rank's contribution or a sum. Its fingerprint is the sum of 64-bit numbers that represent
 // the contributions, so chunks with equal fingerprints hold equal values.
 using ValueId = std::int32_t;
 inline constexpr ValueId no_value = -1;

@@ -54,7 +54,7 @@ TEST(Check, ASignalWithoutANopIsGivenBeforeAllThreadsHavePut) {
 TEST(Check, RelaxedSignalsDoNotOrderMemory) {
   const Ops relaxed = {nop(), on_channel("rlxsignal", 0), on_channel("rlxwait", 0)};
   EXPECT_THAT(errors_of(all_gather(enter(), relaxed)), HasSubstr("only relaxed signals follow it"));
-  // They are enough to tell that the call has begun.
+  // Relaxed signals are enough to show that the call has begun.
   EXPECT_EQ(errors_of(all_gather({on_channel("rlxsignal", 0), on_channel("rlxwait", 0), nop()}, leave())), "");
 }
 

@@ -51,7 +51,7 @@ struct Cell {
 };
 
 struct Semaphore {
-  std::vector<Knowledge> given;  // entry i: what signals 0 to i tell together
+  std::vector<Knowledge> given;  // entry i: what signals 0 to i convey together
   std::size_t taken = 0;
 
   void give(const Knowledge& knowledge) {
@@ -298,7 +298,7 @@ class Execution {
     return true;
   }
 
-  // Moves a thread block past the barrier at which it stood.
+  // Moves a thread block past the barrier at which it waited.
   void advance(Worker& w) {
     ++outcome_.operations;
     const Operation& at = operations(w)[w.next];
@@ -324,7 +324,7 @@ class Execution {
     const auto end = far_end(w.gpu, op.channel_type, op.channels[i]);
     Knowledge knowledge = of_thread(w, i);
     if (op.channel_type == ChannelType::port) {
-      // The proxy signals after it has done everything that it was asked before.
+      // The proxy signals after it has carried out all earlier requests.
       Knowledge& proxy = port(w.gpu, op.channels[i]);
       proxy.join(knowledge);
       knowledge = proxy;
@@ -447,7 +447,7 @@ class Execution {
     const Knowledge* known = &w.knowledge;
     Knowledge* proxy = nullptr;
     if (channel) {
-      // The proxy learns what the asking thread knows; its own operations run one after the other.
+      // The proxy learns what the requesting thread knows; its own operations run one after the other.
       proxy = &port(w.gpu, op.channels[*channel]);
       proxy->join(of_thread(w, *channel));
       const std::size_t agent = port_agent(w.gpu, op.channels[*channel]);
@@ -727,7 +727,7 @@ class Execution {
   std::vector<Worker> workers_;
   std::vector<Knowledge> ports_;
   std::vector<std::size_t> first_port_;  // first agent of each GPU's port channels
-  std::size_t first_call_ = 0;           // agents that stand for the beginning of each GPU's call
+  std::size_t first_call_ = 0;           // agents that represent the beginning of each GPU's call
   std::size_t agents_ = 0;
   std::map<std::tuple<std::size_t, ChannelType, std::int32_t, std::uint32_t>, std::uint32_t> ends_;
   std::map<std::tuple<std::size_t, ChannelType, std::uint32_t>, Semaphore> signals_;  // by the waiting end

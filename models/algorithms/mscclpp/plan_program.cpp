@@ -383,7 +383,7 @@ class Compiler {
     }
   }
 
-  // Stores packets to a destination and tells its readers before the first and after the last one.
+  // Stores packets to a destination and signals its readers before the first and after the last one.
   void send_packets(const Move& move, double bytes, const Operation& op, std::size_t destination, Effort effort) {
     tell(destination, &Reader::begun);
     this->move(move, bytes, static_cast<std::int32_t>(gpu_), op.destinations[destination].gpu, effort);

@@ -6,7 +6,7 @@
 
 namespace moire::mscclpp {
 
-// Limits of the runtime. A plan that passes them may still be judged.
+// Limits of the runtime. A plan that exceeds them may still be judged.
 void check_limits(const Plan& plan, config::Diagnostics& diagnostics);
 
 // Operands, channels, barriers, semaphores, signals and waits. A plan with an error here cannot be run.

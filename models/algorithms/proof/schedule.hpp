@@ -44,7 +44,7 @@ struct Call {
   bool last = false;         // the last call of its step
 };
 
-// Enumerates each block's calls; blocks may be asked in any order.
+// Enumerates each block's calls; blocks may be queried in any order.
 class Calls {
  public:
   Calls(const Program& program, std::uint32_t cells_per_call)

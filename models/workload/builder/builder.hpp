@@ -34,7 +34,7 @@ struct Exchange {
   std::vector<std::pair<std::string, double>> stated{};
 };
 
-// Candidates of a choice that a run would simulate: their number, and their steps of workgroups together.
+// The candidates that a run would simulate to choose one: their number, and the steps of all their workgroups.
 struct Untried {
   std::size_t candidates = 0;
   double steps = 0;

@@ -210,9 +210,9 @@ class Maker {
     return std::any_of(task.hops.begin(), task.hops.end(), [](const Hop& hop) { return !hop.compressed; });
   }
 
-  // The task is a step of a reduction, whose result is compressed again for the next hop or stays on this rank.
+  // True if the task is a reduction step, whose result is compressed for the next hop or stays on this rank.
   static bool passes_partial(const Task& task) { return !task.hops.empty() && task.hops.front().partial; }
-  // This task produces the chunk that is then forwarded compressed: the rank's own data, or its completed sum.
+  // True if this task produces the chunk that is then forwarded compressed: the rank's own data, or its completed sum.
   static bool begins(Rank rank, const Task& task) {
     return (!receives(rank, task) || task.partial) && hands_on_compressed(task) && !passes_partial(task);
   }

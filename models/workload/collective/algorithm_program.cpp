@@ -13,7 +13,7 @@ namespace moire::collective {
 namespace {
 
 // The number of sources of a reduce. The runtime fuses successive reduces into one destination into one pass over all
-// their sources if none but the first waits for another thread block and none but the last lets others go on.
+// their sources if only the first of them waits for another thread block and only the last of them has dependents.
 std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t first) {
   const msccl::Step& head = steps[first];
   std::uint32_t sources = 1;

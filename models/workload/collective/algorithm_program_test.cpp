@@ -113,8 +113,8 @@ TEST(AlgorithmProgram, ACompiledRingTakesWhatTheLibrarysRingTakes) {
   }
 }
 
-// With LL128 a call puts a fractional number of bytes on the wire. What the network is given and what it delivers must
-// still add up.
+// With LL128 a call puts a fractional number of bytes on the wire. The network must still deliver as many bytes as it
+// was given.
 TEST(AlgorithmProgram, PartsOfBytesAreNotLostBetweenNodes) {
   libraries::LibrarySpec library = example_channels();
   library.channels->simple.wire = 1.067;
@@ -256,7 +256,7 @@ TEST(AlgorithmProgram, AFullConnectionHoldsItsSenderUp) {
   EXPECT_NE(stuck.find("waits for flag algorithm.credit"), std::string::npos) << stuck;
 }
 
-// If a connection held two calls, the runtime's default, it would deadlock at every size.
+// With connections that hold two calls, the runtime's default, the algorithm would deadlock at every size.
 TEST(AlgorithmProgram, AFileIsProvedWithTheFifoOfItsLibrary) {
   const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "exchange.xml";
   std::ofstream(file) << msccl::to_xml(*exchange(4));

@@ -45,7 +45,7 @@ struct ChannelAlgorithm {
   const char* name;  // as written in scenarios
   // The library's estimate of its time. Without one the library never chooses the algorithm by itself.
   std::optional<libraries::ExpectationSpec> libraries::ProtocolSpec::*expectation;
-  bool (*does)(Kind kind);  // supported collectives; messages between pairs are not asked about
+  bool (*does)(Kind kind);  // supported collectives; never called for messages between pairs
   std::optional<std::string> (*wrong_machine)(const machine::SystemSpec& system);  // why not there; null: runs anywhere
   Hops (*hops)(const machine::SystemSpec& system, Kind kind);
   double (*traffic)(Kind kind, double ranks, double bytes);  // bytes through the busiest rank's port
@@ -63,7 +63,7 @@ struct ChannelAlgorithm {
 extern const ChannelAlgorithm ring_algorithm, tree_algorithm, direct_algorithm, recursive_algorithm, nvls_algorithm,
     pat_algorithm, nvls_tree_algorithm, nvls_sharp_algorithm;
 
-// In the order of the enum Algorithm. Of two that a library expects to take the same time, it takes the earlier one.
+// In the order of the enum Algorithm. Of two algorithms with equal expected times a library takes the earlier one.
 inline constexpr std::array algorithms{&ring_algorithm, &tree_algorithm, &direct_algorithm,    &recursive_algorithm,
                                        &nvls_algorithm, &pat_algorithm,  &nvls_tree_algorithm, &nvls_sharp_algorithm};
 

@@ -370,7 +370,7 @@ TEST(Selection, TakesWhatEndsFirst) {
   EXPECT_EQ(protocol(2, Kind::all_reduce, 1.8e6), Protocol::simple);
 }
 
-// In a mesh of 4 only 3 of 18 links lead to other GPUs; once all 18 were counted.
+// In a mesh of 4 only 3 of 18 links lead to other GPUs. An earlier version counted all 18.
 TEST(Selection, CountsTheLinksThatLeadToAGpu) {
   libraries::EquippedSystem mesh = node_of(4);
   mesh.node.wiring = link::Wiring::full_mesh;

@@ -195,7 +195,7 @@ class ChannelKernel final : public program::KernelBody {
   // True if the receiver sees every line as it arrives, and so works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return terms_.lines && reaches(a, b); }
 
-  // Raises a flag at `to`. A credit takes the way that its data came, so it passes the same relay.
+  // Raises a flag at `to`. A credit returns along the path of its data, so it passes the same relay.
   void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Phase& phase,
             Rank relay = program::no_rank) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;
@@ -436,7 +436,7 @@ void append_channel_kernel(builder::Builder& build, std::shared_ptr<const Channe
   terms.smallest_slice = protocol.smallest_slice.value;
   terms.wire = protocol.wire;
   terms.lines = protocol.lines;
-  // With lines a unit is a whole batch: the pause of a byte would be no whole number of picoseconds.
+  // With lines a unit is a whole batch, since the pause of a single byte would not be whole picoseconds.
   terms.unit = protocol.lines ? protocol.bytes_in_flight.value / steps->strands() : 1;
   terms.setup = channels.setup;
   terms.overhead = protocol.step_overhead;

@@ -131,8 +131,8 @@ TEST(Ring, BroadcastIsAChain) {
   }
 }
 
-// A rank sends the next slice while the previous one is on its way: with n slices a step takes n times the step alone,
-// and the way is hidden.
+// A rank sends the next slice while the previous one is on its way. With n slices a step takes n times a slice's step
+// alone, and the latency of the link is hidden.
 TEST(Ring, SlicesHideTheWay) {
   LibrarySpec sliced = example_channels();
   sliced.channels->simple.chunk = {2 * chunk};
@@ -201,7 +201,7 @@ TEST(Recursive, AllGatherDoubles) {
               5 + takes(ran, "copy") - overhead + 3 * (takes(ran, "send") + way + takes(ran, "receive")), 1e-4);
 }
 
-// As recursive doubling, every rank sends and receives N - 1 parts; N need not be a power of two.
+// As in recursive doubling, every rank sends and receives N - 1 parts; N need not be a power of two.
 TEST(Pat, AllGatherTakesAPartAtATime) {
   const Ran four = run(4, Kind::all_gather, chunk, Algorithm::pat);
   EXPECT_NEAR(four.result.end.us(),
@@ -272,8 +272,8 @@ TEST(Collectives, SendWhatTheirAlgorithmSends) {
               data += put.bytes;
               ++puts;
             }
-            // A put has whole bytes, so it may carry up to one more. An empty slice is a put of its flag alone, 8
-            // bytes.
+            // A put has whole bytes, so it may carry up to one byte more than its data. An empty slice is a put of its
+            // flag alone, which has 8 bytes.
             const double total = total_traffic(kind, ranks, bytes) * (by_lines ? 2 : 1);
             EXPECT_GE(data, total - 1e-3);
             EXPECT_LE(data, total + 8 * puts + 1e-3);

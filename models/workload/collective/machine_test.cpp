@@ -107,8 +107,8 @@ TEST(Machine, LibrariesExpectWhatAllNicsOfANodeCarry) {
   EXPECT_NEAR(seconds * 1e6, 2e3 * 63 / 64 / 0.36 + 1.4 * (8.4 + 112 * 3.4 + 14 * 14), 1);
 }
 
-// Two rings cross two nodes in opposite directions, so credits of one take the same way as data of the other. When they
-// shared a queue pair, a lower latency found it fuller: 562.5 us instead of 543.0.
+// Two rings cross two nodes in opposite directions, so credits of one take the same path as data of the other. When
+// they shared a queue pair, a lower latency made them queue longer there: 562.5 us instead of 543.0.
 TEST(Machine, CreditsOfOneRingDoNotStandBehindDataOfTheOther) {
   EquippedSystem two = read("dgx2_v100.yaml", 2);
   two.node.gpus = two.node.nics = 6;
@@ -121,7 +121,7 @@ TEST(Machine, CreditsOfOneRingDoNotStandBehindDataOfTheOther) {
   EXPECT_LT(time(), before);
 }
 
-// `best` does not consider what cannot run: workgroups have 640 threads with LL128, 544 with Simple and 512 with LL.
+// `best` skips candidates that do not fit: workgroups have 640 threads with LL128, 544 with Simple and 512 with LL.
 TEST(Machine, TheBestIsTakenOfWhatFits) {
   EquippedSystem four = read("4xh200.yaml", 1);
   four.node.gpu.compute.threads_per_cu = 512;
@@ -153,7 +153,7 @@ TEST(Machine, ACheckLeavesTheBestOpen) {
   EXPECT_EQ(program.queues[0].operations.size(), 1);
 }
 
-// It once took 5.75 ms, at 23 of 50 GB/s, because all messages of a rank went through two channels.
+// An earlier version took 5.75 ms, at 23 of 50 GB/s, because all messages of a rank went through two channels.
 TEST(Machine, AllToAllReachesTheWire) {
   const EquippedSystem two = read("2x4xh200.yaml", 2);
   const double bytes = 64 * 1048576.;

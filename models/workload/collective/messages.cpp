@@ -110,7 +110,7 @@ class MessagesBody final : public program::KernelBody {
   // True for low latency within a node: the receiver sees every line as it arrives, so it works while the sender does.
   bool line_by_line(Rank a, Rank b) const { return arguments_.messages.low_latency && reaches(a, b); }
 
-  // Raises a flag at `to`. A credit takes the way that its data came, so it passes the same relay.
+  // Raises a flag at `to`. A credit returns along the path of its data, so it passes the same relay.
   void tell(Rank from, Rank to, program::FlagRef flag, double bytes, std::uint32_t queue_pair, Rank relay,
             Phase& phase) const {
     phase.kind = reaches(from, to) ? Phase::Kind::signal : Phase::Kind::put;

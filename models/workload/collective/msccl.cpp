@@ -201,7 +201,7 @@ class Appending {
     return true;
   }
 
-  // What the steps of an algorithm that encodes move; empty for others.
+  // Finds the steps that move encoded chunks. False if the codec and the algorithm do not match.
   bool follow_codings(const msccl::Algorithm& algorithm, const msccl::Fifo& fifo, proof::Codings& codings) {
     if (!codes(algorithm))
       return !spec_.codec || !spec_.files.empty() ||
@@ -265,7 +265,7 @@ bool append_msccl(builder::Builder& build, const MscclSpec& spec, const config::
 
 namespace {
 
-// No bandwidths; the metrics of an algorithm that encodes follow from its proof.
+// Gives no bandwidths, only the metrics of an algorithm that encodes, which follow from its proof.
 builder::Exchange exchange_of(const config::Node& node, const libraries::EquippedSystem& system) {
   config::Diagnostics told;  // not needed: append has reported all errors
   const auto spec = *config::parse<MscclSpec>(node, told);

@@ -122,7 +122,7 @@ TEST(PlanKernel, APortInANodeIsTheCopyEngineAndAThreadOfTheHost) {
   const Time signal{80};  // 8 B
   EXPECT_EQ(run(example_equipped(2), plan, 2 * bytes).end,
             Time::from_ns(1000 + 210 + 300 + 10000 + 1120 + 2000 + 100) + signal);
-  // Between events the command takes less by their time.
+  // If the command was measured between events, it takes less by the time of the events.
   libraries::EquippedSystem system = example_equipped(2);
   system.node.gpu.host.event_pair = Time::from_us(4);
   EXPECT_EQ(run(system, plan, 2 * bytes).end, Time::from_ns(1000 + 210 + 300 + 6000 + 1120 + 2000 + 100) + signal);

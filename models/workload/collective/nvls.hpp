@@ -49,8 +49,8 @@ struct NvlsParts {
   }
   bool has(std::uint32_t channel, std::uint32_t loop) const { return loop * chunk < shares.of(channel); }
 };
-// `chunk` is halved for each entry of `halved_below` that a channel's number of chunks of a part is below, but not
-// below `smallest` x 2 for each entry that follows (NCCL: calcCollChunking).
+// Halves `chunk` for each entry of `halved_below` that exceeds a channel's number of chunks of a part, but not below
+// `smallest`, doubled for each entry that follows (NCCL: calcCollChunking).
 NvlsParts nvls_parts(const Parts& parts, std::uint32_t owners, std::uint32_t channels, double chunk, double smallest,
                      const std::vector<double>& halved_below);
 

@@ -330,7 +330,7 @@ void append_nvls_between(builder::Builder& build, const libraries::LibrarySpec& 
   terms.ready = in_node(".ready");
   terms.done = in_node(".done");
   terms.freed = in_node(".freed");
-  // The reports ask the body, which needs the flags first.
+  // Deadlock reports ask the body who raises a flag, but the body is built after the flags.
   const auto body = std::make_shared<std::shared_ptr<const NvlsBetween>>();
   const auto of_edges = [&](const char* what, bool filled) {
     return build.program.add_flags({kernel.name + what, count * NvlsBetween::ends,
@@ -354,7 +354,7 @@ constinit const ChannelAlgorithm nvls_tree_algorithm{
         [](const machine::SystemSpec& system, Kind) {
           return Hops{0, 2 * doublings(system.nodes)};
         },
-    // As of a tree: a node sends half of it to its parent in each tree of the pair, and at most as much to each child.
+    // As in a tree: a node sends half of it to its parent in each tree of the pair, and at most as much to each child.
     .traffic = [](Kind, double, double bytes) { return 2 * bytes; },
     .nics_together = true,
     .is_tree = true,

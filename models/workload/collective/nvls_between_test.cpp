@@ -62,7 +62,7 @@ TEST(NvlsSharp, EveryNodeSendsTheBufferOnce) {
   }
 }
 
-// A tree has an edge less than nodes; the buffer goes up and down each, with a credit of 8 bytes for each chunk.
+// A tree has one edge fewer than nodes; the buffer crosses each edge up and down, with 8 bytes of credit per chunk.
 TEST(NvlsTree, EveryEdgeCarriesTheBufferBothWays) {
   const double bytes = 32 << 20;
   for (const std::int64_t nodes : {2, 5, 8}) {
@@ -73,8 +73,8 @@ TEST(NvlsTree, EveryEdgeCarriesTheBufferBothWays) {
   }
 }
 
-// With slow NICs, a byte takes the time of a NIC's share of it: the switches take and return it at the same time. The
-// inner nodes of trees get twice as much from their children as they send.
+// With slow NICs, the time per byte is that of a NIC's share of the byte, because the switches receive and return data
+// at the same time. Inner nodes of trees receive twice as much from their children as they send.
 TEST(NvlsBetween, SlowNicsDecide) {
   const std::vector<std::string> slow{"node.nic.bandwidth=40 Gb/s"};
   const double nics = 8 * 40e9 / 8 * 0.994;

@@ -20,8 +20,8 @@ Rank above(Rank node, Rank nodes) {
   return up < nodes ? up : node ^ bit;
 }
 
-// Parent of a node in the second tree of the pair, the first one mirrored or, for an odd number of nodes, shifted by
-// one (NCCL: ncclGetDtree). Leaves of the first tree are no leaves here, except one if the number of nodes is odd.
+// Parent of a node in the second tree of the pair, which is the first one mirrored or, for an odd number of nodes,
+// shifted by one (NCCL: ncclGetDtree). Leaves of the first tree are inner nodes here, except one if that number is odd.
 Rank above_in_other(Rank node, Rank nodes) {
   if (nodes % 2 == 0) return nodes - 1 - above(nodes - 1 - node, nodes);
   return (above((node + nodes - 1) % nodes, nodes) + 1) % nodes;

@@ -245,8 +245,8 @@ TEST(FusedEmbedding, PeerByPeerAndByTableAreAsTheirNamesSay) {
   }
 }
 
-// A workgroup releases its stores and tells a peer of the node directly after its last task for it. Peers for which it
-// has no task are told first, after a single release.
+// A workgroup releases its stores and raises its flag at a peer of the node directly after its last task for the peer.
+// It begins with the flags of peers for which it has no task, after a single release.
 TEST(FusedEmbedding, ReadyFlagsFollowTheLastTaskForAPeer) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -349,7 +349,7 @@ TEST(FusedEmbedding, SlicesSumUpToThePeersBytes) {
   }
 }
 
-// Nobody waits for more raises of a flag than there are, and every remote source is awaited once.
+// No wait needs more raises of a flag than there are, and every remote source is awaited once.
 TEST(FusedEmbedding, FlagsAreRaisedAsOftenAsAwaited) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(text(c));
@@ -507,7 +507,7 @@ TEST(GatherShape, CountsRowsIndicesAndWholeGrains) {
   EXPECT_NEAR(gather_shape(spec, gpu, "gather", {}).read_miss, (80 * first + 8) / 88, 1e-6);
 }
 
-// Four workgroups of 8 bags work on two tables of 16 samples at a time. The cache holds 500 of the 1,000 rows of each.
+// Four workgroups of 8 bags work on two tables of 16 samples at a time. The cache holds 500 of each table's 1,000 rows.
 TEST(GatherShape, TablesThatWorkgroupsAreAtTogetherShareTheCache) {
   EmbeddingSpec spec = spec_of({2, 1, link::Wiring::nvswitch, 2, 8, 8, 32, Order::slices_in_turn}, Schedule::fused);
   spec.rows_per_table = 1000;

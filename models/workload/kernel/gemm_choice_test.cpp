@@ -79,7 +79,7 @@ TEST(H200GemmChoice, PicksMostTiles) {
   EXPECT_GE(found.all, 0.6 * 369);
 }
 
-// The weights were not fitted to these launches, for which cuBLASLt was told to use 124 SMs.
+// The weights were not fitted to these launches, for which cuBLASLt was limited to 124 SMs.
 TEST(H200GemmChoice, PicksMostTilesOnFewerSms) {
   const Agreement found = agreement(124);
   EXPECT_EQ(found.cases, 369);

@@ -46,7 +46,7 @@ replay::Result run(const std::string& kernel, const EquippedSystem& system = exa
   return replay::run(system, *built.program);
 }
 
-// By name of a phase: what its metrics are made of.
+// The totals from which a phase's metrics are computed, by the name of the phase.
 using Totals = std::map<std::string, std::pair<std::uint64_t, std::int64_t>>;
 Totals totals(const replay::Result& result) {
   Totals all;

@@ -110,7 +110,7 @@ class ScriptBody final : public program::KernelBody {
   bool walk(std::uint64_t key, Rank rank, std::int64_t workgroup, std::uint32_t step, Phase& phase) const;
 
   std::shared_ptr<const Script> script_;
-  // Steps are normally asked for in order, so the last cursor of each workgroup is kept. Only speed depends on it.
+  // Steps are normally requested in order, so the last cursor of each workgroup is kept. Only speed depends on it.
   mutable std::unordered_map<std::uint64_t, Cursor> cursors_;
 };
 

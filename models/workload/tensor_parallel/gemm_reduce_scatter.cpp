@@ -223,7 +223,7 @@ class SumBody final : public program::KernelBody {
     Rank place = 1;
     while (place < terms_.places() && number >= terms_.own_tiles(terms_.behind(rank, place)))
       number -= terms_.own_tiles(terms_.behind(rank, place++));
-    const Rank owner = terms_.behind(rank, place);  // behind all other nodes: the rank itself
+    const Rank owner = terms_.behind(rank, place);  // in the last place: the rank itself
     const bool relays = place < terms_.places();
     const auto tile = static_cast<std::uint32_t>(number);
     if (step % 3 == 0) {

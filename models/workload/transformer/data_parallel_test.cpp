@@ -140,7 +140,7 @@ TEST(DataParallelStep, BucketsCloseWhenTheyAreFull) {
     return run(step(fmt::format("layers: 2, gradients: {{by: host}}, bucket: {}", bucket)), system).notes.at(0);
   };
   EXPECT_THAT(note("1 B"), HasSubstr("in 8 buckets of up to 0.5243 MB"));
-  // 2 x 524,288 B are the first two matrices; the next two and two of the next layer are 1,441,792 B, and two are left.
+  // 2 x 524,288 B are the first two matrices; the next two and two of the next layer are 1,441,792 B; two remain.
   EXPECT_THAT(note("1 MiB"), HasSubstr("in 3 buckets of up to 1.442 MB"));
   EXPECT_THAT(note("1 GiB"), HasSubstr("in 1 bucket of up to 2.884 MB"));
 }
