@@ -93,7 +93,7 @@ inline Cell Cell::marked(Mark with) && {
   return std::move(*this);
 }
 
-// As people read it; items of a list are joined by commas, a record gives nothing.
+// The text that people read: items of a list are joined by commas, a record gives nothing.
 std::string shown(const Cell& cell);
 
 enum class Align { left, right };

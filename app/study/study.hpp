@@ -38,7 +38,7 @@ struct SummaryRow {
 
 struct StudyResult {
   std::vector<RunResult> runs;                           // by number
-  std::vector<std::optional<ComparisonRow>> comparison;  // by number; empty if one of both did not end well
+  std::vector<std::optional<ComparisonRow>> comparison;  // by number; empty if one of the two did not end well
   std::vector<SummaryRow> summary;
   std::vector<std::string> notes;
 

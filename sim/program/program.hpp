@@ -56,7 +56,7 @@ struct PhaseShape {
   bool pipelined = true;
   Time held{};  // pipelined only: how long loaded bytes keep their buffer before it is requested again
   // Phase::panel: how long the caches keep a line, and the shape of work whose shared bytes they have lost, so that the
-  // workgroup loads them for itself. A workgroup that is a time t behind another does t / residence of its work so.
+  // workgroup loads them itself. A workgroup a time t behind another does t / residence of its work with that shape.
   Time residence{};
   std::uint16_t out_of_step = 0;
   bool random_rows = false;  // not pipelined only: rows are scattered over memory, not contiguous
@@ -162,8 +162,8 @@ struct Kernel {
   bool together = false;
 };
 
-// One copy: by a DMA engine, to a peer that stores reach or within the rank; else by the NICs, told by a host thread.
-// Or a decompression within the rank by its decompression engine.
+// One copy: by a DMA engine, to a peer that stores reach or within the rank; else by the NICs at the request of a host
+// thread. Or a decompression within the rank by its decompression engine.
 struct Transfer {
   Rank peer = 0;
   Bytes bytes;
@@ -214,7 +214,7 @@ struct Queue {
   // The queue that this one is a stream of: an operator of that queue added the stream for work that runs beside the
   // queue's own operations. Streams come after all queues in `queues` and count as part of their queue.
   std::uint32_t stream_of = no_queue;
-  // Of a stream: a host thread comes to an operation when the one before has ended, and enqueues it then and not ahead.
+  // Only for a stream: a host thread enqueues each operation when the preceding one has ended, not ahead of time.
   bool by_host = false;
 };
 

@@ -11,7 +11,7 @@ struct Work {
 };
 
 // Samples some workgroups of some ranks of each kernel and extrapolates. The number of workgroups is exact; the number
-// of steps is within some percent if workgroups are alike. Takes milliseconds, however large the program is.
+// of steps is within a few percent if workgroups are alike. Takes milliseconds, however large the program is.
 Work work_of(const Program& program);
 
 }  // namespace moire::program

@@ -1,5 +1,5 @@
 // libFuzzer: reads any bytes as a scenario, up to its runs and their parameters. Systems are not built, since fuzzers
-// soon ask for a million GPUs.
+// soon request a million GPUs.
 #include <cstdlib>
 #include <string>
 

@@ -46,7 +46,7 @@ Scenario with(Scenario scenario, const std::vector<Change>& changes) {
   return scenario;
 }
 
-// False if the grid differs, or the phases (those of another protocol).
+// False if the grids or the phases differ, as phases of different protocols do.
 bool same_kernels(const Outcome& a, const Outcome& b) {
   if (a.metric("workgroups") != b.metric("workgroups") || a.result.metrics.size() != b.result.metrics.size())
     return false;
@@ -159,8 +159,8 @@ Verdict bytes(const Case& one, Random random, const Cost& cost) {
   if (!after.ran()) return not_run(one, after, large);
   if (!same_kernels(before, after)) return {Found::incomparable};
   if (other_protocol(before, after, more.size / one.work.size)) return {Found::incomparable};
-  // A library divides larger data into more concurrent pieces, or others. With less than twice the bytes this can save
-  // time.
+  // A library divides larger data into more concurrent pieces, or into different ones. With less than twice the bytes
+  // this can save time.
   const double crossing = after.metric("network_bytes") / more.size * one.work.size;
   const bool same_pieces = before.steps == after.steps &&
                            std::abs(crossing - before.metric("network_bytes")) <= 0.01 * before.metric("network_bytes");
@@ -277,7 +277,7 @@ std::optional<double> sent_round(const Case& one, double ranks) {
 }
 
 Verdict conserved(const Case& one, Random, const Cost& cost) {
-  // The library may sum in the switch, and what the switch sends counts as sent by no rank.
+  // The library may sum in the switch, and the bytes that the switch sends are counted for no rank.
   if (const std::string* by = one.work.find("gradients"); by != nullptr && by->starts_with("{by: library"))
     return {Found::incomparable};
   if (one.work.by_switch()) return {Found::incomparable};
@@ -428,7 +428,7 @@ Verdict same_metrics(const Scenario& scenario, const Told& one, const Told& othe
   return {};
 }
 
-// --- Nobody changes a run by watching it
+// --- An observer does not change a run
 
 Verdict observed(const Case& one, Random, const Cost& cost) {
   const Scenario scenario = one.scenario();
@@ -443,7 +443,7 @@ Verdict observed(const Case& one, Random, const Cost& cost) {
 
 Verdict fluid(const Case& one, Random, const Cost& cost) {
   if (one.nodes == 1) return {Found::incomparable};
-  // Large chunks that the case has for its cost are no fluid.
+  // A case gets large chunks to limit its cost; these do not behave like a fluid.
   const std::vector<Change> machine = one.machine();
   if (std::any_of(machine.begin(), machine.end(),
                   [](const Change& change) { return change.path == "system.network.chunk"; }))

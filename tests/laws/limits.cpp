@@ -80,7 +80,7 @@ Verdict floor_law(const Case& one, Random, const Cost& cost) {
   const Scenario fastest = with_rates(one, 25e6);
   const Outcome c = simulate(fastest, 2 * cost.most_spans);
   if (!c.ran()) return not_run(one, c, fastest);
-  // What is left of the transfer time falls by the factor of 5, so two runs tell the floor.
+  // The remaining transfer time falls by the factor of 5, so two runs determine the floor.
   const auto floor_by = [](const Outcome& x, const Outcome& y) { return y.ps() - (x.ps() - y.ps()) / 4; };
   const double floor = floor_by(b, c);
   if (apart(b, c) && std::abs(floor_by(a, b) - floor) > 0.01 * floor + rounding(b, c))
@@ -111,7 +111,7 @@ double round_of(const Case& one, const Outcome& few) {
 Verdict rate_law(const Case& one, Random, const Cost& cost) {
   constexpr double least = 2, most = 1024;  // rounds; many, since channels get out of step slowly and are then faster
   if (one.nodes * one.gpus > few_ranks) return {Found::incomparable};  // too many steps to simulate
-  // Steps vary (step_spread): channels that share a NIC meet there in one phase for a while, and then in another.
+  // Steps vary (step_spread), so channels that share a NIC contend for it at phase shifts that drift.
   const double near = one.nodes > 1 && one.work.collective() ? most_out_of_step : 0.01;
   const std::size_t most_spans = 4 * cost.most_spans;
   Case own = one;

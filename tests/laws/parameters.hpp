@@ -31,7 +31,7 @@ struct Parameter {
 
 bool is_rate(const Parameter& one);
 
-// All numbers that a spec of that description has in `tree`, written or by default. `path` is where the tree is.
+// All numbers that a spec of that description has in `tree`, written or by default. `path` is its path.
 std::vector<Parameter> parameters_of(const config::Node& tree, const config::Description& spec,
                                      const std::string& path);
 

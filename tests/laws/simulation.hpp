@@ -43,9 +43,9 @@ std::vector<std::string> system_names();
 const std::vector<Parameter>& hardware_of(const std::string& system);
 const std::vector<Parameter>& all_numbers_of(const std::string& system);
 
-// The run is cut after `most_spans` steps of workgroups, queues, copies and puts; 0: it is not observed at all, so that
-// it has metrics only, and is never cut. With folding the per-rank results
-// cover only the ranks that are simulated.
+// The run is cut after `most_spans` steps of workgroups, queues, copies and puts. With 0 it is not observed at all, so
+// that it has metrics only, and is never cut. With folding, the results per rank cover only the ranks that are
+// simulated.
 Outcome simulate(const Scenario& scenario, std::size_t most_spans, study::Folding folding = study::Folding::off);
 
 // As without an observer, in a child process, because a process can simulate with SimGrid's flows only once.

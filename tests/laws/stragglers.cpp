@@ -23,11 +23,11 @@ std::string some(const char* key, std::int64_t all, Random& random) {
 }
 
 // How much later a run may end in addition to the delay, as a fraction of its time. A late rank can make others compete
-// that took turns before. If many share ports in turn (direct exchanges, copies, custom kernels, exchanges with one
-// rank after the other, of which channels are at different ones then, switches that sum for all), this may cost up to
-// the whole time again (Graham's bound). Rings and trees have one sender per receiver, and their workgroups send what
-// they have received, but channels get out of step. Workgroups of send_recv do both at the same time, and send more
-// slowly while they receive.
+// that took turns before. Where many share ports in turn, this may cost up to the whole time again (Graham's bound): in
+// direct exchanges, copies, custom kernels, exchanges with one rank after the other (channels are then at different
+// ranks), and switches that sum for all. Rings and trees have one sender per receiver, and their workgroups send what
+// they have received, but channels get out of step. Workgroups of send_recv send and receive at the same time, and send
+// more slowly while they receive.
 double most_met(const Case& one) {
   return in_a_row(one) || one.work.is("algorithm", "tree") ? std::max(most_out_of_step, most_reordered_of(one)) : 1;
 }

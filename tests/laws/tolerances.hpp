@@ -30,13 +30,13 @@ inline constexpr double most_convoyed = 0.1;
 // memory, a slower clock) brings them out of step, so that copies of some overlap transfers of others. Observed: 2.2 %
 // beside a stream of 35 MB, 2.1 % with one clock at 99 % (send_recv of 64 and 128 MiB on 4 H200). It can also cost
 // time: 2.3 % if one of 3 A100 is 0.3 ms late or more (reduce-scatter of 841 MB). Between nodes a channel copies and
-// then waits for a NIC that all channels share, which matters more: 6.1 % (LL128 by two channels on 3 nodes of one A100,
-// with fair flows as well).
+// then waits for a NIC that all channels share, which matters more: 6.1 % (LL128 by two channels on 3 nodes of one
+// A100, with fair flows as well).
 inline constexpr double most_out_of_step = 0.03;
 inline constexpr double most_out_of_step_between_nodes = 0.07;
 
-// Largest difference between a network of queues and max-min fair flows. Ports of queues serve whole messages of up to 4
-// KiB and, where much waits, 16 KiB. Observed: 19.1 % (messages of 30 KB among 16 nodes).
+// Largest difference between a network of queues and max-min fair flows. Ports of queues serve whole messages of up to
+// 4 KiB and, where much data waits, 16 KiB. Observed: 19.1 % (messages of 30 KB among 16 nodes).
 inline constexpr double most_unfair = 0.2;
 
 // One host thread of a rank handles the calls of several streams in order of arrival. A chunk that arrives sooner is
@@ -52,8 +52,8 @@ double most_reordered_of(const Case& one);
 
 // How much sooner a run may end, as a fraction of its time, if parts of it are late, slow or disturbed. If all ranks of
 // a fused product store to one owner after the other, in the same order, they share its port while others are idle;
-// ranks that are apart use several ports. Tiles whose rows have several owners are such, and blocks that go `in_order`.
-// Observed: 28 % (8 L20, m = 128).
+// ranks that are out of step use several ports. This holds for tiles whose rows have several owners, and for blocks in
+// the order `in_order`. Observed: 28 % (8 L20, m = 128).
 double most_apart(const Case& one);
 
 // Tolerance for polling, in picoseconds. Waits of kernels for copy engines, and of copies for kernels, poll with this

@@ -44,7 +44,7 @@ bool one_of(const std::string& word, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
 }
 
-// How an all-reduce takes switches that sum, if the machine and its library can; else a tree.
+// The algorithm of an all-reduce that sums in switches, if the machine and its library have one; else a tree.
 const char* by_switches(const Case& one) {
   if (!wired(one.system) || meshed(one.system) || one.gpus < 2 ||
       number_of(one.system, "system.node.gpu.port.multicast_efficiency", 0) == 0 ||
@@ -213,8 +213,8 @@ void draw_data_parallel(Case& one, Random& random) {
                                   random.of<const char*>({"all_gather", "all_gather", "broadcast"})));
 }
 
-// A codec as "ratio operations clocks", and "engine" where it decompresses on the GPU's engine. The key's time is that
-// of a call and of the result's way to the host.
+// A codec as "ratio operations clocks", and "engine" if it decompresses on the GPU's engine. The key's time is both
+// that of a call and that until the host knows that a kernel has ended.
 void draw_codec(Case& one, Random& random) {
   std::string codec = random.of<const char*>({"1 100 6", "4 300 6", "8 20 0", "1.5 0 0", "2 2000 4"});
   if (one.system == "8xb200" && one.op == "decompress" && random.one_in(2)) {

@@ -204,11 +204,10 @@ class Calibrator {
     }
     const std::string key = hardware_.add_source(
         "measured_ports",
-        fmt::format(
-            "{}: sm_share with most bytes in flight: ports share the memory alike, so an SM that gets more is "
-            "behind a smaller port (6 or fewer SMs, in twos); groups stand so that a port's SMs are neighbours; "
-            "port_queue is the most asked for behind a port of 6 at which no SM is ahead",
-            provenance(found.ports->rows)));
+        fmt::format("{}: sm_share with most bytes in flight: ports share the memory alike, so an SM that gets more is "
+                    "behind a smaller port (6 or fewer SMs, in twos); groups are ordered so that a port's SMs are "
+                    "neighbours; port_queue is the most requested behind a port of 6 at which no SM is ahead",
+                    provenance(found.ports->rows)));
     const std::string before = ports_text(original_);
     const std::string queue = original_.text("compute.port_queue");
     hardware_.state_ports(found.ports->ports, found.ports->queue, key);

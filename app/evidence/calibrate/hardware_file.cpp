@@ -62,7 +62,7 @@ bool is_integer(const config::Field& field) {
   return field.type.shape.innermost().form == config::Shape::Form::integer;
 }
 
-// The value with as few digits as asked for, in the unit that readers expect.
+// The value with `digits` significant digits (0: all), in the unit that readers expect.
 std::string rounded(double value, const config::Field& field, int digits) {
   if (is_integer(field)) return fmt::format("{:.0f}", value);
   const config::Dimension dimension = dimension_of(field);

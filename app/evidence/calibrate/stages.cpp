@@ -282,7 +282,7 @@ const std::vector<Reading>& readings() {
       property("port.links", "link_count", 1),
       property("port.link_bandwidth", "link_rate", giga),
       {"compute.bytes_in_flight_per_cu", "in_flight",
-       "the most bytes that an SM was asked for at once; no limit below was met", 0, most_asked_for},
+       "the most bytes that an SM requested at once; no lower limit was met", 0, most_asked_for},
       {"compute.cluster_max", "clusters", "largest size of which a cluster is resident", 0, largest_cluster},
   };
   return table;
@@ -348,7 +348,7 @@ const std::vector<Stage>& stages() {
         {"loaded_latency", "background_bandwidth", loaded_copy},
         {"loaded_latency", "background_bandwidth", loaded_peer_copy, 6}}},
       {"cached_rows",
-       "random rows of a footprint beyond the cache: what is faster than out of the memory was in it",
+       "random rows of a footprint beyond the cache: rates above the memory's come from cached rows",
        {{"l2.usable_share", 0.01, 1, {}, usually(0.5)}},
        {{"gather", "bandwidth", several_partly_cached}, {"l2_read", "bandwidth", partly_cached}}},
       {"cache",
@@ -429,7 +429,7 @@ const std::vector<Stage>& stages() {
        {{"dma.local_command", 10 * ns, 1e3 * us, {}, least_of("copy_single", "time", us)}},
        {{"copy_single", "time", within_a_gpu}}},
       {"hand_over",
-       "kernels behind copies by an engine and such copies behind kernels: who waits looks once in a while",
+       "kernels behind copies by an engine and such copies behind kernels: the waiting side polls periodically",
        {{"host.poll_interval", 10 * ns, 1e3 * us, {}, between_looks},
         {"dma.completion", 0, 100 * us, {}, scaled(between_looks, 0.5)}},
        {{"copy_behind", "time", between_engines, 100}},

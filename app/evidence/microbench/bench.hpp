@@ -44,7 +44,7 @@ std::int64_t count(const Parameters& parameters, const std::string& name);
 // The first GPU alone, and one node without NICs. The host's costs are 0, since the measurements exclude them.
 SystemSpec one_gpu(const SystemSpec& system);
 SystemSpec one_node(const SystemSpec& system);
-// Throws if there are fewer GPUs than asked for, or no links between them.
+// Throws if there are fewer GPUs than `gpus`, or no links between them.
 void need_gpus(const SystemSpec& system, std::int64_t gpus);
 
 class Body final : public program::KernelBody {

@@ -269,7 +269,7 @@ class Rows {
     };
   }
 
-  // For an empty selection: the values that exist in the columns asked for.
+  // For an empty selection: the values that exist in the columns of `rows`.
   std::string what_there_is(const CsvTable& file) const {
     if (file.rows.empty()) return "there is none below the column names";
     std::vector<std::string> columns;

@@ -16,7 +16,7 @@ namespace moire::wg_compare {
 
 // Separates tasks: the work phases of a workgroup's tasks come in the same order, so a new task begins where the first
 // phase occurs again, where stores go to another peer, and after anything but work (release, wait, put). Posted work
-// does not count as time of a task, and what only stores begins no task if the one before it has loaded.
+// does not count as time of a task, and a phase that only stores begins no task if the open task has loaded.
 class Recorder final : public program::Observer {
  public:
   // For a program with this number of ranks, which must outlive the recorder.
@@ -37,7 +37,7 @@ class Recorder final : public program::Observer {
     std::string_view first_phase;  // points to the name of one of the program's shapes
     Rank peer;
     bool loads;  // its first phase does not only store
-    bool over;   // something that is no work followed
+    bool over;   // a release, a wait or a put followed
   };
   struct Kernel {
     std::map<std::pair<Rank, std::int64_t>, OpenTask> open;  // by workgroup

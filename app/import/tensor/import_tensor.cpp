@@ -21,7 +21,7 @@ struct Options {
   std::optional<std::string> codec, tensor;
   std::optional<Float> words_of_two;
   std::uint64_t chunk =
-      2 << 20;  // what a broadcast of 64 MiB takes (configs/scenarios/compressed_broadcast.yaml, once)
+      2 << 20;  // chunk size of the variant `once` of configs/scenarios/compressed_broadcast.yaml at 64 MiB
   double rate = 8;
 };
 

@@ -214,7 +214,7 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
       if (spec == nullptr) continue;
       const std::optional<ExpectationSpec>* expectation =
           &expectation_of(channels, *spec, *algorithms[i], system, question.kind);
-      // An algorithm that was asked for but has no estimate is judged by the estimate of rings.
+      // A requested algorithm without an estimate is judged by the estimate of rings.
       if (!*expectation && asked && !nvls) expectation = &spec->ring;
       Choice choice{
           algorithm, protocol,
@@ -246,7 +246,7 @@ std::vector<Choice> candidates(const ChannelsSpec& channels, const machine::Syst
 
 Choice choose(const ChannelsSpec& channels, const machine::SystemSpec& system, const Question& question) {
   const std::vector<Choice> all = candidates(channels, system, question, rings_of(channels, system).channels);
-  // Without any estimate it is the first candidate: a ring, or what was asked for.
+  // Without any estimate it is the first candidate: a ring, or the requested algorithm.
   const auto* best = all.data();
   for (const Choice& choice : all) {
     if (choice.expected && (!best->expected || *choice.expected < *best->expected)) best = &choice;
