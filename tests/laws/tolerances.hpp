@@ -36,8 +36,9 @@ inline constexpr double most_out_of_step = 0.03;
 inline constexpr double most_out_of_step_between_nodes = 0.07;
 
 // Largest difference between a network of queues and max-min fair flows. Ports of queues serve whole messages of up to
-// 4 KiB and, where much data waits, 16 KiB. Observed: 19.1 % (messages of 30 KB among 16 nodes).
-inline constexpr double most_unfair = 0.2;
+// 4 KiB and, where much data waits, 16 KiB. Observed: 19.1 % (messages of 30 KB among 16 nodes). Channels that flows keep
+// in step can get out of step by turns: -20.7 % (two channels of LL on 2 nodes).
+inline constexpr double most_unfair = 0.25;
 
 // One host thread of a rank handles the calls of several streams in order of arrival. A chunk that arrives sooner is
 // decompressed before a chunk is sent for which others wait, and all following ranks of the ring wait. Observed: 16.4 %
