@@ -1,3 +1,4 @@
+// Over 400 lines: joining, leaving and settling share the state of one instant.
 #include "sim/core/sharing.hpp"
 
 #include <algorithm>
