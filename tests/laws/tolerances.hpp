@@ -14,9 +14,9 @@ inline constexpr double most_reordered = 0.02;
 
 // Between nodes, ranks that send to each other directly share the receivers' ports, and who meets whom depends on the
 // order. Observed: 4.7 % (copies of a fused product on 4 nodes whose 4 GPUs share a NIC; fair flows instead of queues
-// do not show it), 3.9 % (a tree on two nodes of 8 L20, where a rank adds up for one and forwards for others through one
-// PCIe port; at ten speeds of a CU's loads its time scatters by 6 %). Rings and broadcasts have one sender per receiver
-// and only most_reordered. In a node: 2.3 % (an All-to-All of 4 V100 with more CUs).
+// do not show it), 3.9 % (a tree on two nodes of 8 L20, where a rank adds up for one peer and forwards to others through
+// one PCIe port; at ten speeds of a CU's loads its time scatters by 6 %). Rings and broadcasts have one sender per
+// receiver and only most_reordered. In a node: 2.3 % (an All-to-All of 4 V100 with more CUs).
 inline constexpr double most_collided = 0.06;
 inline constexpr double most_collided_in_a_node = 0.03;
 
@@ -36,8 +36,8 @@ inline constexpr double most_out_of_step = 0.03;
 inline constexpr double most_out_of_step_between_nodes = 0.07;
 
 // Largest difference between a network of queues and max-min fair flows. Ports of queues serve whole messages of up to
-// 4 KiB and, where much data waits, 16 KiB. Observed: 19.1 % (messages of 30 KB among 16 nodes). Channels that flows keep
-// in step can get out of step by turns: -20.7 % (two channels of LL on 2 nodes).
+// 4 KiB and, where much data waits, 16 KiB. Observed: 19.1 % (messages of 30 KB among 16 nodes). Fair flows can also
+// keep channels in step that the turns of ports separate: -20.7 % (LL with two channels on 2 nodes).
 inline constexpr double most_unfair = 0.25;
 
 // One host thread of a rank handles the calls of several streams in order of arrival. A chunk that arrives sooner is

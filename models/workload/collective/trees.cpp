@@ -21,7 +21,8 @@ Rank above(Rank node, Rank nodes) {
 }
 
 // Parent of a node in the second tree of the pair, which is the first one mirrored or, for an odd number of nodes,
-// shifted by one (NCCL: ncclGetDtree). Leaves of the first tree are inner nodes here, except one if that number is odd.
+// shifted by one (NCCL: ncclGetDtree). Leaves of the first tree are inner nodes here, except one if
+// the number of nodes is odd.
 Rank above_in_other(Rank node, Rank nodes) {
   if (nodes % 2 == 0) return nodes - 1 - above(nodes - 1 - node, nodes);
   return (above((node + nodes - 1) % nodes, nodes) + 1) % nodes;
