@@ -16,8 +16,8 @@ namespace moire::core {
 namespace {
 
 // A turn is at most the 256th part of what waits at the port, so that the time a message waits for others' turns is
-// small beside the time it waits for their bytes. More would be more exact and slower: the 16th, 64th, 256th and 512th part
-// were compared (docs/decisions.md, 2026-11-24, "the turns of a port").
+// small beside the time it waits for their bytes. More would be more exact and slower: the 16th, 64th, 256th and 512th
+// part were compared (docs/decisions.md, 2026-11-24, "the turns of a port").
 constexpr double turns_waiting = 256;
 
 enum class Step : std::uint64_t { turn, arrive, arrived };

@@ -14,9 +14,9 @@ inline constexpr double most_reordered = 0.02;
 
 // Between nodes, ranks that send to each other directly share the receivers' ports, and who meets whom depends on the
 // order. Observed: 4.7 % (copies of a fused product on 4 nodes whose 4 GPUs share a NIC; fair flows instead of queues
-// do not show it), 3.9 % (a tree on two nodes of 8 L20, where a rank adds up for one peer and forwards to others through
-// one PCIe port; at ten speeds of a CU's loads its time scatters by 6 %). Rings and broadcasts have one sender per
-// receiver and only most_reordered. In a node: 2.3 % (an All-to-All of 4 V100 with more CUs).
+// do not show it), 3.9 % (a tree on two nodes of 8 L20, where a rank adds up for one peer and forwards to others
+// through one PCIe port; at ten speeds of a CU's loads its time scatters by 6 %). Rings and broadcasts have one sender
+// per receiver and only most_reordered. In a node: 2.3 % (an All-to-All of 4 V100 with more CUs).
 inline constexpr double most_collided = 0.06;
 inline constexpr double most_collided_in_a_node = 0.03;
 
