@@ -1,4 +1,6 @@
 // The tables of a study for people.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 

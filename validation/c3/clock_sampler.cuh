@@ -6,11 +6,6 @@
 
 #include "device_clock.cuh"
 
-struct ClockSample {
-  uint64_t ns;
-  uint64_t cycles;
-};
-
 // Takes a sample each `interval_ns`; with `growth`, the interval grows by the time that has passed over `growth`. Ends
 // when *stop is `epoch`, when `count` samples are taken, or after kSpinLimitNs; the sample behind the last one has the
 // time 0.
@@ -22,7 +17,7 @@ static __global__ void sample_clock(ClockSample* samples, int count, uint64_t in
   for (int i = 0; i < count; ++i) {
     while (global_ns() < next) {
     }
-    samples[i] = {global_ns(), uint64_t(clock64())};
+    samples[i] = clock_sample();
     next += interval_ns + (growth > 0 ? (next - begin) / growth : 0);
     if (load_relaxed_sys(stop) == epoch || next - begin > kSpinLimitNs) {
       samples[i + 1 < count ? i + 1 : i].ns = 0;
@@ -32,8 +27,3 @@ static __global__ void sample_clock(ClockSample* samples, int count, uint64_t in
 }
 
 static __global__ void stamp_time(uint64_t* at) { *at = global_ns(); }
-
-// MHz between two samples.
-inline double clock_between(const ClockSample& first, const ClockSample& last) {
-  return double(last.cycles - first.cycles) / double(last.ns - first.ns) * 1e3;
-}

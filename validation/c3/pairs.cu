@@ -20,6 +20,7 @@ struct Case {
   Work* compute;
   Work* comm;
   std::vector<double> compute_alone, comm_alone, both, compute_end, comm_end, gap;
+  std::vector<double> clock;  // with a load: of each repetition
   double sm_mhz = 0, watt = 0;
 };
 
@@ -62,6 +63,18 @@ void measure(Stage& stage, Case& c, bool counts, bool notes_load) {
   c.compute_end.push_back(both.compute_us);
   c.comm_end.push_back(both.comm_us);
   c.gap.push_back(both.gap_us);
+  if (both.sm_mhz > 0) c.clock.push_back(both.sm_mhz);
+}
+
+// Heats the GPUs with a GEMM until the driver's controller is at rest, and lets the same GEMM run for `ms` before every
+// measured run.
+void hold_at_limit(Cast& cast, const ComputeShape& shape, double ms) {
+  constexpr double rest_seconds = 3;
+  Work& load = cast.compute(shape, 0);
+  double us = 0;
+  for (const double end = now_seconds() + rest_seconds; now_seconds() < end;)
+    us = cast.stage().run(&load, nullptr, First::compute, false).both_us;
+  cast.stage().load_before_runs(load, int(ms * 1e3 / us) + 1);
 }
 
 void write_header(Collector& c, const std::string& command, bool direct) {
@@ -81,6 +94,7 @@ void write_header(Collector& c, const std::string& command, bool direct) {
                "computation; compute_alone to launch: the case as queues of a Moire scenario\n"
                "# gemm: C[m][n] = A[m][k] B[k][n], all row-major bf16, fp32 sums; stream: fp32 out = in + 1, "
                "stream_bytes in and as many out, 8 WGs of 256 threads an SM\n"
+               "# sm_mhz with --load: clock of an idle SM just before the run, median of the repetitions\n"
                "# collectives: bf16; bytes_per_rank is a rank's input; nccl out of place; copy engines leave own "
                "shares where they are; max_ctas 0: the library's choice; streams 0: one a peer; compute_sms 0: all\n");
   std::fprintf(file,
@@ -133,7 +147,8 @@ void write_row(std::FILE* file, const Case& c, int gpus) {
                s.first == First::compute ? "compute" : "comm", s.compute_sms);
   for (const std::vector<double>* x : {&c.compute_alone, &c.comm_alone, &c.both, &c.compute_end, &c.comm_end})
     std::fprintf(file, ",%.2f,%.2f,%.2f", quantile(*x, 0.5), quantile(*x, 0.1), quantile(*x, 0.9));
-  std::fprintf(file, ",%.2f,%zu,%.0f,%.0f,%s\n", quantile(c.gap, 0.5), c.both.size(), c.sm_mhz, c.watt,
+  std::fprintf(file, ",%.2f,%zu,%.0f,%.0f,%s\n", quantile(c.gap, 0.5), c.both.size(),
+               c.clock.empty() ? c.sm_mhz : quantile(c.clock, 0.5), c.watt,
                scenario_columns(c).c_str());
 }
 
@@ -164,6 +179,7 @@ int main(int argc, char** argv) {
   const std::vector<Strategy> strategies = read_strategies(c.option("--strategies", ""));
   const int rounds = std::atoi(c.option("--rounds", "19").c_str());
   const double limit = std::atof(c.option("--seconds", "150").c_str());
+  const double load_ms = std::atof(c.option("--load", "0").c_str());
   const bool direct = c.option("--nccl-direct", "0") == "1";
   require_even_shares(c.gpus());
   if (rounds < 1) {
@@ -171,10 +187,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   NcclGroup::configure(direct);
-  Cast cast(c.gpus(), c.sms(), distinct_shapes(pairs), most_bytes_per_rank(pairs));
+  std::vector<ComputeShape> shapes = distinct_shapes(pairs);
+  const ComputeShape load{"load", 8192, 8192, 8192};
+  if (load_ms > 0) shapes.push_back(load);
+  Cast cast(c.gpus(), c.sms(), shapes, most_bytes_per_rank(pairs));
   std::vector<Case> cases = cast_cases(cast, pairs, strategies);
   std::fprintf(stderr, "c3_pairs: %zu cases; collectives and GEMMs give right results\n", cases.size());
   write_header(c, command, direct);
+  if (load_ms > 0) hold_at_limit(cast, load, load_ms);
 
   // Every round visits all cases in another order, so that a drift of clocks or temperature affects all alike. The
   // first round does not count.

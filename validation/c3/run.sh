@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Measures computation beside communication on this machine's GPUs. Builds the programs, then writes to OUT:
 #   c3.csv, c3_held_out.csv         every pair of validation/h200x4/c3_grid*.csv with every strategy
+#   c3_loaded.csv, c3_loaded_held_out.csv  the same pairs, each run right behind 15 ms of a GEMM (8192 x 8192 x 8192), so
+#   that the GPUs have the clock of their power limit
 #   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that occupy SMs
 #   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
 #   c3_kernels.csv                  the kernels that the pairs launch
 #   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
 #   protocol
 # Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
-#   N 2, 4 or 8 (default: all), or 1 for isolated, clock and kernels; parts: pairs, held_out, isolated, clock, kernels,
-#   choices
+#   N 2, 4 or 8 (default: all), or 1 for isolated, clock and kernels; parts: pairs, held_out, loaded,
+#   loaded_held_out, isolated, clock, kernels, choices
 #   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
 #   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
 set -u
@@ -18,7 +20,7 @@ build=build/validation
 nccl_direct=0
 rounds=19
 seconds=150
-only=pairs,held_out,isolated,clock,kernels,choices
+only=pairs,held_out,loaded,loaded_held_out,isolated,clock,kernels,choices
 . "$here/../common/measuring.sh"
 options nccl-direct "" "$@"
 need nvcc cmake nvidia-smi
@@ -42,6 +44,10 @@ part pairs $((seconds + 90)) "$out/c3.csv" c3_pairs --grid "$grids/c3_grid.csv" 
   --rounds "$rounds" --seconds "$seconds"
 part held_out $((seconds + 90)) "$out/c3_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies" --rounds "$rounds" --seconds "$seconds"
+part loaded $((seconds + 90)) "$out/c3_loaded.csv" c3_pairs --grid "$grids/c3_grid.csv" --strategies "$strategies" \
+  --rounds "$rounds" --seconds "$seconds" --load 15
+part loaded_held_out $((seconds + 90)) "$out/c3_loaded_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \
+  --strategies "$strategies" --rounds "$rounds" --seconds "$seconds" --load 15
 part choices 240 "$out/nccl_choice.csv" c3_choices
 # This part is the last, because it captures collectives into graphs, which no other measurement needs.
 part kernels 90 "$out/c3_kernels.csv" c3_kernels --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv" \

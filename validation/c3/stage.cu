@@ -11,11 +11,15 @@
 
 namespace {
 
-// The kernel is one thread with few registers, so that any workgroup still fits on its SM.
-__global__ void hold(uint64_t ns) {
-  const uint64_t end = global_ns() + ns;
-  while (global_ns() < end) {
+// The kernel is one thread with few registers, so that any workgroup still fits on its SM. It writes two samples of the
+// SM's clock unless `clock` is null.
+__global__ void hold(uint64_t ns, ClockSample* clock) {
+  const ClockSample begin = clock_sample();
+  while (global_ns() < begin.ns + ns) {
   }
+  if (clock == nullptr) return;
+  clock[0] = begin;
+  clock[1] = clock_sample();
 }
 
 }  // namespace
@@ -38,6 +42,7 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     CUDA_CHECK(cudaEventCreateWithFlags(&g.released, cudaEventDisableTiming));
     CUDA_CHECK(cudaMalloc(&g.words, 256));
     CUDA_CHECK(cudaMemset(g.words, 0, 256));
+    CUDA_CHECK(cudaHostAlloc(&g.clock, 2 * sizeof(ClockSample), cudaHostAllocMapped));
     CUDA_CHECK(cudaMalloc(&g.flush, kFlushBytes));
     CUDA_CHECK(cudaMemset(g.flush, 0, kFlushBytes));
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -50,7 +55,7 @@ Stage::Stage(int gpus, int sms) : gpus_(gpus), sms_(sms), gpu_(gpus) {
     gate.ready[0] = gpu_[r].words;
     launch_evict_l2(gpu_[r].gate, gpu_[r].flush, sms_);
     launch_gate(gpu_[r].gate, host_, gate, 0, 1, epoch_, reinterpret_cast<int*>(host_ + 16));
-    hold<<<1, 1, 0, gpu_[r].gate>>>(0);
+    hold<<<1, 1, 0, gpu_[r].gate>>>(0, gpu_[r].clock);
     CUDA_CHECK(cudaGetLastError());
   }
   synchronise();
@@ -67,6 +72,7 @@ Stage::~Stage() {
     }
     cudaEventDestroy(g.released);
     cudaStreamDestroy(g.gate);
+    cudaFreeHost(g.clock);
     cudaFree(g.words);
     cudaFree(g.flush);
   }
@@ -103,14 +109,23 @@ void Stage::warm(Work& work) {
   synchronise();
 }
 
+void Stage::load_before_runs(Work& work, int times) {
+  load_ = &work;
+  load_times_ = times;
+}
+
 Ends Stage::run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load) {
   ++epoch_;
   Lane Gpu::*const comm_lane = priority ? &Gpu::urgent : &Gpu::comm;
   const bool both = compute != nullptr && comm != nullptr;
   const bool compute_leads = comm == nullptr || (both && first == First::compute);
+  std::vector<cudaStream_t> gates;
+  for (const Gpu& g : gpu_) gates.push_back(g.gate);
+  for (int i = 0; i < load_times_; ++i) load_->enqueue(gates);
   for (int r = 0; r < gpus_; ++r) {
     Gpu& g = gpu_[r];
     CUDA_CHECK(cudaSetDevice(r));
+    if (load_times_ > 0) hold<<<1, 1, 0, g.gate>>>(kClockNs, g.clock);
     launch_evict_l2(g.gate, g.flush, sms_);
     Gate gate{};
     for (int p = 0; p < gpus_; ++p) gate.ready[p] = gpu_[p].words;
@@ -121,7 +136,7 @@ Ends Stage::run(Work* compute, Work* comm, First first, bool priority, std::vect
     if (!both) continue;
     const cudaStream_t follower = (compute_leads ? g.*comm_lane : g.compute).stream;
     CUDA_CHECK(cudaStreamWaitEvent(follower, g.released, 0));
-    hold<<<1, 1, 0, follower>>>(kHoldNs);
+    hold<<<1, 1, 0, follower>>>(kHoldNs, nullptr);
     CUDA_CHECK(cudaGetLastError());
   }
   if (compute != nullptr && compute_leads) enqueue(*compute, &Gpu::compute);
@@ -159,6 +174,9 @@ Ends Stage::run(Work* compute, Work* comm, First first, bool priority, std::vect
       ends.comm_us = std::max(ends.comm_us, end);
     }
     ends.gap_us += gap / gpus_;
+    if (load_times_ == 0) continue;
+    const double mhz = clock_between(g.clock[0], g.clock[1]);
+    ends.sm_mhz = r == 0 ? mhz : std::min(ends.sm_mhz, mhz);
   }
   ends.both_us = std::max(ends.compute_us, ends.comm_us);
   return ends;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device_clock.cuh"
 #include "gate.hpp"
 #include "gpu_info.hpp"
 #include "grid.hpp"
@@ -17,11 +18,13 @@ struct Ends {
   double comm_us = 0;     // to the end of the communication
   double both_us = 0;     // to the later of both
   double gap_us = 0;      // release of the communication minus release of the computation, mean over the GPUs
+  double sm_mhz = 0;      // with a load: clock of an idle SM between the load and the run, of the slowest GPU
 };
 
 class Stage {
  public:
-  static constexpr uint64_t kHoldNs = 10'000;  // of the second stream
+  static constexpr uint64_t kHoldNs = 10'000;   // of the second stream
+  static constexpr uint64_t kClockNs = 20'000;  // for which the clock is sampled after a load
 
   Stage(int gpus, int sms);
   ~Stage();
@@ -37,6 +40,10 @@ class Stage {
   // all GPUs, read during the run.
   Ends run(Work* compute, Work* comm, First first, bool priority, std::vector<GpuLoad>* load = nullptr);
 
+  // From now on, `work` is executed `times` times on every GPU just before each run, without a pause between both, so
+  // that the GPUs begin the run with the clock that this load has.
+  void load_before_runs(Work& work, int times);
+
  private:
   struct Lane {
     cudaStream_t stream = nullptr;
@@ -46,13 +53,16 @@ class Stage {
     cudaStream_t gate = nullptr;
     Lane compute, comm, urgent;
     cudaEvent_t released = nullptr;
-    uint32_t* words = nullptr;  // of the gate
+    uint32_t* words = nullptr;       // of the gate
+    ClockSample* clock = nullptr;  // pinned: two samples between the load and the run
     uint4* flush = nullptr;
   };
   void enqueue(Work& work, Lane Gpu::*lane);
   void synchronise();
 
   int gpus_, sms_;
+  Work* load_ = nullptr;
+  int load_times_ = 0;
   uint32_t epoch_ = 0;
   uint32_t* host_ = nullptr;  // pinned: [0] opens the gates, [16] is set by a gate that timed out
   std::vector<Gpu> gpu_;

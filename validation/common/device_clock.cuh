@@ -18,6 +18,19 @@ __device__ inline uint64_t global_ns() {
   return t;
 }
 
+// The cycle counter of an SM against the GPU's timer.
+struct ClockSample {
+  uint64_t ns;
+  uint64_t cycles;
+};
+
+__device__ inline ClockSample clock_sample() { return {global_ns(), uint64_t(clock64())}; }
+
+// MHz between two samples of one SM.
+inline double clock_between(const ClockSample& first, const ClockSample& last) {
+  return double(last.cycles - first.cycles) / double(last.ns - first.ns) * 1e3;
+}
+
 __device__ inline uint32_t sm_id() {
   uint32_t id;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
