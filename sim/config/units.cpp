@@ -177,7 +177,8 @@ std::string format_quantity(double value, Dimension dimension) {
     const bool is_binary = unit.symbol.find('i') != std::string::npos;
     const double count = size / unit.factor;
     if (is_binary && (count != std::floor(count) || count >= 1024)) continue;
-    if (!best || count >= 1) best = &unit;
+    // What is rounded to 1000 GHz is 1 THz.
+    if (!best || count >= 1 || fmt::format("{:.6g}", count) == "1") best = &unit;
   }
   if (!best) return fmt::format("{:.6g}", value);
   return fmt::format("{:.6g} {}", value / best->factor, best->symbol);

@@ -111,6 +111,7 @@ TEST(Units, FormattedQuantitiesReadBackTheSame) {
   EXPECT_EQ(format_quantity(Time{700'000}), "700 ns");
   EXPECT_EQ(format_quantity(Time{0}), "0 ps");
   EXPECT_EQ(format_quantity(FlopPerSecond{989e12}), "989 TFLOP/s");
+  EXPECT_EQ(format_quantity(FlopPerSecond{999'999'999}), "1 GFLOP/s") << "six digits are written: 1000 MFLOP/s";
   EXPECT_EQ(read<BytesPerSecond>(format_quantity(BytesPerSecond{25e9})), BytesPerSecond{25e9});
   EXPECT_EQ(read<PerSecond>(format_quantity(PerSecond{1.98e9})), PerSecond{1.98e9});
 }

@@ -6,6 +6,13 @@
 
 #include "device_clock.cuh"
 
+__device__ inline ClockSample clock_sample() { return {global_ns(), uint64_t(clock64())}; }
+
+// MHz between two samples of one SM.
+inline double clock_between(const ClockSample& first, const ClockSample& last) {
+  return double(last.cycles - first.cycles) / double(last.ns - first.ns) * 1e3;
+}
+
 // Takes a sample each `interval_ns`; with `growth`, the interval grows by the time that has passed over `growth`. Ends
 // when *stop is `epoch`, when `count` samples are taken, or after kSpinLimitNs; the sample behind the last one has the
 // time 0.

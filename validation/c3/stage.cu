@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "clock_sampler.cuh"
 #include "cuda_check.hpp"
 #include "evict_l2.hpp"
 #include "stage.hpp"

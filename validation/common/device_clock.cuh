@@ -24,13 +24,6 @@ struct ClockSample {
   uint64_t cycles;
 };
 
-__device__ inline ClockSample clock_sample() { return {global_ns(), uint64_t(clock64())}; }
-
-// MHz between two samples of one SM.
-inline double clock_between(const ClockSample& first, const ClockSample& last) {
-  return double(last.cycles - first.cycles) / double(last.ns - first.ns) * 1e3;
-}
-
 __device__ inline uint32_t sm_id() {
   uint32_t id;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
