@@ -277,7 +277,7 @@ std::optional<double> sent_round(const Case& one, double ranks) {
 }
 
 Verdict conserved(const Case& one, Random, const Cost& cost) {
-  // The library may sum in the switch, and the bytes that the switch sends are counted for no rank.
+  // The library may sum in the switch, and no rank counts the bytes that the switch sends.
   if (const std::string* by = one.work.find("gradients"); by != nullptr && by->starts_with("{by: library"))
     return {Found::incomparable};
   if (one.work.by_switch()) return {Found::incomparable};
