@@ -67,6 +67,7 @@ constexpr Direction directions[] = {
     {"cache.usable_share", Better::more},
     {"cache.bandwidth", Better::more},
     {"cache.add_cost", Better::less},
+    {"cache.slices", Better::less},
     {"cache.popular_cost", Better::less},
     {"cache.popular_row", Better::less},
     {"cache.hit_latency", Better::less},

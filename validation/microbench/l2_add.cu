@@ -1,6 +1,9 @@
 // l2_add: the rate of additions to 64-bit words that lie in the L2 (red.global, which returns no result), for lanes
 // that share a word and for warps in which some lanes add nothing. The words of a warp are adjacent, as in compressed
 // data that kernels assemble by adding bits.
+//
+// l2_add_grid: the same additions by grids of few and many workgroups, each of which has lines of its own, so that few
+// lines divide unevenly among the slices of the L2.
 #include "access.cuh"
 #include "cuda_check.hpp"
 #include "harness.hpp"
@@ -37,6 +40,27 @@ __global__ void __launch_bounds__(kThreads, kWgsPerSm)
   stamp(stamps, start);
 }
 
+constexpr int kAdds = 40;  // of a thread
+
+// Each thread adds to a half of a 64-bit word: a workgroup to 8 lines.
+__global__ void __launch_bounds__(kThreads, kWgsPerSm)
+    grid_kernel(unsigned long long* words, int operations, float* sink, WgStamp* stamps) {
+  const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+  uint32_t x = thread + 1;
+  const uint64_t start = global_ns();
+#pragma unroll 1
+  for (int r = 0; r < kAdds; ++r) {
+#pragma unroll 1
+    for (int i = 0; i < operations; i += 4) {
+      x = x * 1664525U + 1013904223U;
+      x ^= x >> 13;
+    }
+    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(words + thread / 2), "l"(uint64_t{x & 1U}) : "memory");
+  }
+  if (x == 0x12345678U) *sink = float(x);
+  stamp(stamps, start);
+}
+
 double sectors_of_warp(int lanes_per_word, int active) {
   const int words = (active + lanes_per_word - 1) / lanes_per_word;
   return (words + 3) / 4;
@@ -46,7 +70,20 @@ double sectors_of_warp(int lanes_per_word, int active) {
 
 int main(int argc, char** argv) {
   Collector c(argc, argv, "l2_add", kSpan);
-  if (!c.wants("l2_add")) return 0;
+  const bool rates = c.wants("l2_add"), grids = c.wants("l2_add_grid");
+  const int most = int(kSpan / (kThreads * 4));
+  for (const int operations : {0, 16, 64})
+    for (int wgs = c.sms() / 2; grids && wgs <= most; wgs *= 2) {
+      const std::vector<double> time = repeat([&](int) {
+        CUDA_CHECK(cudaMemset(c.pool(0), 0, size_t(wgs) * kThreads * 4));
+        grid_kernel<<<wgs, kThreads>>>(reinterpret_cast<unsigned long long*>(c.pool(0)), operations, c.sink(0),
+                                       c.stamps(0));
+        CUDA_CHECK(cudaGetLastError());
+        return c.span(0, wgs).ns / 1e3;
+      });
+      c.row("l2_add_grid", Parameters()("wgs", wgs)("adds", kAdds)("operations", operations), "time", time, "us");
+    }
+  if (!rates) return 0;
   unsigned long long* word = nullptr;
   CUDA_CHECK(cudaMalloc(&word, sizeof *word));
   const int wgs = c.sms() * kWgsPerSm;

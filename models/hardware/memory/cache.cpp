@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "sim/core/power.hpp"
+
 namespace moire::memory {
 
 namespace {
@@ -111,6 +113,17 @@ double popular_extra(const CacheSpec& l2, const TableReads& reads) {
   const double at_once = std::clamp(reads.tables_at_once, 1.0, static_cast<double>(reads.tables));
   const double fewer_slices = std::clamp(l2.popular_row.value / reads.row_bytes.value, 1.0, 2.0);
   return most / at_once * (l2.popular_cost * fewer_slices - 1);
+}
+
+double CacheSpec::busiest_slice(double lines) const {
+  if (slices <= 1) return 1;
+  const auto all = static_cast<double>(slices);
+  constexpr double four_pi = 12.566370614359172;
+  constexpr double euler = 0.5772156649015329;
+  const double scale = std::sqrt(2 * core::logarithm(all));
+  const double half = (core::logarithm(core::logarithm(all)) + core::logarithm(four_pi)) / 2;
+  const double deviations = scale + (euler - half) / scale;
+  return std::min(all, 1 + std::max(0.0, deviations) * std::sqrt(all / lines));
 }
 
 }  // namespace moire::memory

@@ -70,6 +70,12 @@ void CacheSpec::describe(config::Describer<CacheSpec>& d) {
           "sectors; 2 means a read and a write")
       .range(1, 100)
       .or_default();
+  d.field("slices", &CacheSpec::slices,
+          "Slices of the cache among which a hash of the address divides the lines. If a grid adds to few lines, the "
+          "busiest slice has more of them than the mean, and the grid ends when this slice does; 1 means that this is "
+          "not modelled")
+      .range(1, 65536)
+      .or_default();
   d.field("popular_cost", &CacheSpec::popular_cost,
           "Bandwidth that a byte of a table's most popular row takes, relative to a byte of another row, because the "
           "row lies in few slices of the cache; 1 means that it was not measured")

@@ -1,6 +1,8 @@
 // Device memory of one GPU: HBM and the last-level cache in front of it.
 #pragma once
 
+#include <cstdint>
+
 #include "sim/core/quantity.hpp"
 
 namespace moire::config {
@@ -39,10 +41,16 @@ struct CacheSpec {
   Time hit_latency;
   Bytes line{128};
   double add_cost = 2;      // bandwidth of an addition in the cache, relative to that of reading its sectors
+  std::int64_t slices = 1;  // among which a hash of the address divides the lines; 1: additions find them even
   double popular_cost = 1;  // bandwidth per byte of the most popular row, relative to that of other bytes
   Bytes popular_row{0};     // the shortest row with cost popular_cost; a row of half this length costs twice as much
   bool in_groups = false;   // every group of CUs has its own cache; the values are sums over groups
   static void describe(config::Describer<CacheSpec>& d);
+
+  // Load of the busiest slice over the mean load, if a hash divides `lines` (> 0) equally loaded lines among the slices:
+  // the expected maximum of `slices` numbers with a mean and variance of lines / slices, for which the normal
+  // distribution's is taken (Gumbel's limit of the maximum).
+  double busiest_slice(double lines) const;
 
   // The same cache at `share` of the GPU's clock, including values that follow it (memory::declaration).
   CacheSpec at_clock(double share) const;

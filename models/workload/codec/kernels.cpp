@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "sim/config/suggest.hpp"
 #include "sim/config/units.hpp"
@@ -127,9 +128,16 @@ program::PhaseShape shape_of(const CodecSpec& codec, Work work, double ratio, co
   return shape;
 }
 
-}  // namespace
-
-namespace {
+// Pause of a workgroup in each block, so that a call of `blocks` blocks does not end before the busiest slice of the L2
+// has made its additions. Other calls can use the slices that wait for the busiest one: they take time, and no
+// bandwidth. A workgroup has `most` blocks one after the other, of which all but the first are loaded while others add.
+double of_busiest_slice(const program::PhaseShape& shape, double blocks, double most, const Part& part,
+                        const machine::GpuSpec& gpu) {
+  if (shape.l2_extra == 0 || blocks == 0 || gpu.l2.slices == 1) return 0;
+  const double lines = std::max(1.0, part.bytes / part.ratio / gpu.l2.line.value);
+  const double all = blocks * shape.l2_extra / gpu.l2.bandwidth.value * gpu.l2.busiest_slice(lines);
+  return std::max(0.0, (all - (most - 1) * gpu.hbm.unloaded_latency.seconds()) / most);
+}
 
 program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& codec, Work work,
                             const std::vector<Part>& parts, const std::string& name) {
@@ -142,14 +150,22 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
   const std::int64_t together = gathered(build, one, static_cast<std::int64_t>(std::ceil(most / stage.block.value)));
   kernel.resources = times(one, together);
   const double block = stage.block.value * static_cast<double>(together);
-  std::map<double, std::uint16_t> shapes;  // by ratio
+  const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build, kernel.resources));
+  std::map<std::pair<double, double>, std::uint16_t> shapes;  // by ratio and pause for the busiest slice
   std::vector<BlocksBody::OfRank> ranks;
   for (const Part& part : parts) {
-    const auto [known, fresh] = shapes.try_emplace(part.ratio, static_cast<std::uint16_t>(shapes.size()));
-    if (fresh) kernel.shapes.push_back(shape_of(codec, work, part.ratio, build.gpu(), together));
-    ranks.push_back({known->second, static_cast<std::int64_t>(std::ceil(part.bytes / block))});
+    const auto blocks = static_cast<std::int64_t>(std::ceil(part.bytes / block));
+    const auto most = static_cast<double>((blocks + resident - 1) / resident);
+    program::PhaseShape shape = shape_of(codec, work, part.ratio, build.gpu(), together);
+    const double pause = of_busiest_slice(shape, static_cast<double>(blocks), most, part, build.gpu());
+    const auto [known, fresh] =
+        shapes.try_emplace({part.ratio, pause}, static_cast<std::uint16_t>(kernel.shapes.size()));
+    if (fresh) {
+      shape.pause = std::max(shape.pause, Time::from_seconds(pause));
+      kernel.shapes.push_back(std::move(shape));
+    }
+    ranks.push_back({known->second, blocks});
   }
-  const std::int64_t resident = std::max<std::int64_t>(1, builder::resident_workgroups(build, kernel.resources));
   kernel.body = std::make_shared<BlocksBody>(std::move(ranks), resident);
   return kernel;
 }
