@@ -8,6 +8,9 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "codec.hpp"
 #include "cuda_check.hpp"
@@ -286,11 +289,21 @@ std::vector<ComputeShape> gemm_shapes() {
 
 int rate_of(const std::string& codec) { return codec.rfind("zfp_", 0) == 0 ? std::atoi(codec.c_str() + 4) : 0; }
 
-std::vector<Case> all_cases(const std::vector<std::string>& codecs, const std::vector<ComputeShape>& shapes,
+// "1,2,3" as numbers.
+std::vector<int64_t> numbers(const std::string& list) {
+  std::vector<int64_t> all;
+  std::stringstream stream(list);
+  for (std::string one; std::getline(stream, one, ',');) all.push_back(std::atoll(one.c_str()));
+  return all;
+}
+
+// If `other_sizes` are given: calls of these sizes alone, and nothing else.
+std::vector<Case> all_cases(const std::vector<int64_t>& other_sizes, const std::vector<std::string>& codecs, const std::vector<ComputeShape>& shapes,
                             const std::vector<std::unique_ptr<Gemm>>& gemms) {
   std::vector<Case> cases;
-  const std::vector<int64_t> sizes = {64 * kKib,  96 * kKib, 256 * kKib, 700'000,   kMib,        3 * kMib,  4 * kMib,
-                                      11'000'000, 16 * kMib, 32 * kMib,  64 * kMib, 100'000'000, 256 * kMib};
+  std::vector<int64_t> sizes = {64 * kKib,  96 * kKib, 256 * kKib, 700'000,   kMib,        3 * kMib,  4 * kMib,
+                                11'000'000, 16 * kMib, 32 * kMib,  64 * kMib, 100'000'000, 256 * kMib};
+  if (!other_sizes.empty()) sizes = other_sizes;
   const auto works = [](const std::string& codec) {
     return rate_of(codec) > 0 ? std::vector<Operation>{Operation::compress, Operation::decompress, Operation::reduce}
                               : std::vector<Operation>{Operation::compress, Operation::decompress};
@@ -299,6 +312,7 @@ std::vector<Case> all_cases(const std::vector<std::string>& codecs, const std::v
     for (const Operation work : works(codec))
       for (const int64_t bytes : sizes)
         if (bytes % 4 == 0) cases.push_back({"alone", {{work, codec, bytes}}});
+  if (!other_sizes.empty()) return cases;
   for (const std::string& codec : codecs) {
     const int rate = rate_of(codec);
     if (rate != 8 && rate != 0) continue;
@@ -404,9 +418,9 @@ int main(int argc, char** argv) {
   Bench bench(c.sms());
   std::vector<std::string> names;
   const std::string wanted = "," + c.option("--codecs", "zfp,ans") + ",";
-  for (const int rate : {4, 6, 8, 12, 16, 24})
+  for (const int64_t rate : numbers(c.option("--rates", "4,6,8,12,16,24")))
     for (int lane = 0; lane < kLanes && wanted.find(",zfp,") != std::string::npos; ++lane) {
-      std::unique_ptr<Codec> codec = make_zfp(rate);
+      std::unique_ptr<Codec> codec = make_zfp(int(rate));
       if (!codec) continue;
       const std::string name = "zfp_" + text(rate);
       if (lane == 0) names.push_back(name);
@@ -435,7 +449,7 @@ int main(int argc, char** argv) {
     gemms.back()->check();
   }
   write_facts(c.option("--facts", "codec_facts.csv"), bench, names);
-  std::vector<Case> cases = all_cases(names, shapes, gemms);
+  std::vector<Case> cases = all_cases(numbers(c.option("--sizes", "")), names, shapes, gemms);
   std::fprintf(stderr, "codec_measure: %zu cases; codecs and GEMMs give right results\n", cases.size());
   std::FILE* file = c.file();
   std::fprintf(file, "# moire-codec 1\n");

@@ -6,9 +6,11 @@
 #   calibration.csv       the row of broadcast_grid.csv that determines the bandwidth of the link through host memory
 #   broadcast.csv         chains of ranks, plain and compressed, through peer memory and through host memory
 #   broadcast_facts.csv   times of the single steps of such chains
-# Usage: run.sh [--zfp DIR] [--dietgpu DIR] [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...] OUT
+# Usage: run.sh [--zfp DIR] [--dietgpu DIR] [--gpus N] [--build DIR] [--rounds N] [--seconds S] [--only PART,...]
+#               [--sizes BYTES,... [--rates BITS,...]] OUT
 #   parts: cases (on one GPU); calibration and broadcasts, which need --gpus 2 or more, and ZFP
 #   --zfp, --dietgpu: sources of the codecs (github.com/LLNL/zfp, github.com/facebookresearch/dietgpu); at least one
+#   --sizes, --rates: cases are calls alone, of these sizes and rates of ZFP
 #   --rounds, --seconds: number of repetitions (15), and the time after which to stop (200 s; broadcasts: at most 100 s)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,9 +20,11 @@ rounds=15
 seconds=200
 zfp=
 dietgpu=
+sizes=
+rates=4,6,8,12,16,24
 only=cases,calibration,broadcasts
 . "$here/../common/measuring.sh"
-options "" "zfp dietgpu" "$@"
+options "" "zfp dietgpu sizes rates" "$@"
 [ -n "$zfp$dietgpu" ] || usage
 need nvcc cmake nvidia-smi
 configure="${zfp:+-DZFP_SOURCE=$zfp} ${dietgpu:+-DDIETGPU_SOURCE=$dietgpu}"
@@ -36,7 +40,7 @@ build_programs $codecs $beside
 if wanted cases; then
   rm -f "$out/codec.csv"
   run cases $((seconds + 120)) "$out/codec.csv" codec_measure --rounds "$rounds" --seconds "$seconds" \
-    --facts "$out/codec_facts.csv"
+    --facts "$out/codec_facts.csv" --rates "$rates" ${sizes:+--sizes "$sizes"}
 fi
 broadcasts() { # PART, seconds, FILE, further options of the program
   local part=$1 limit=$2 file=$3
