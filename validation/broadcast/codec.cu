@@ -298,8 +298,8 @@ std::vector<int64_t> numbers(const std::string& list) {
 }
 
 // If `other_sizes` are given: calls of these sizes alone, and nothing else.
-std::vector<Case> all_cases(const std::vector<int64_t>& other_sizes, const std::vector<std::string>& codecs, const std::vector<ComputeShape>& shapes,
-                            const std::vector<std::unique_ptr<Gemm>>& gemms) {
+std::vector<Case> all_cases(const std::vector<int64_t>& other_sizes, const std::vector<std::string>& codecs,
+                            const std::vector<ComputeShape>& shapes, const std::vector<std::unique_ptr<Gemm>>& gemms) {
   std::vector<Case> cases;
   std::vector<int64_t> sizes = {64 * kKib,  96 * kKib, 256 * kKib, 700'000,   kMib,        3 * kMib,  4 * kMib,
                                 11'000'000, 16 * kMib, 32 * kMib,  64 * kMib, 100'000'000, 256 * kMib};
