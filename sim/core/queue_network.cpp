@@ -20,9 +20,8 @@ namespace {
 // part were compared (docs/decisions.md, 2026-11-24, "the turns of a port").
 constexpr double turns_waiting = 256;
 
-enum class Step : std::uint64_t { turn, arrive, arrived };
-
-std::uint64_t pack(Step step, std::uint32_t index) { return static_cast<std::uint64_t>(step) << 32 | index; }
+// How many chunks ahead the data of a chunk are fetched from memory: first the chunk, then what it refers to.
+constexpr std::size_t fetch_chunk = 12, fetch_rest = 6;
 
 }  // namespace
 
@@ -75,11 +74,17 @@ QueueNetwork::QueueNetwork(RunLoop& loop, const Topology& topology, QueueNetwork
     links_.push_back({1e12 / link.bandwidth.value, link.latency, {}, {}, 0});
   }
   ports_.resize(links_.size());
+  Time least = Time::max();
+  for (const Link& link : links_) least = std::min(least, link.latency);
+  lookahead_ = std::max(least, Time{1});
   loop.add(*this);
 }
 
 void QueueNetwork::send(const Message& message) {
   MOIRE_INVARIANT(message.bytes.value >= 1 && message.receiver != nullptr, "a message needs a byte and a receiver");
+  // A switch sends no earlier than it could receive, so no link on which it will has been served beyond that time.
+  if (message.destination >= topology_.endpoints()) switches_send_ = true;
+  MOIRE_INVARIANT(message.source < topology_.endpoints() || switches_send_, "a switch sends unasked");
   end_flows();
   injected_ = injected_ + message.bytes;
   const Key key{message.source, message.destination, message.flow};
@@ -87,6 +92,7 @@ void QueueNetwork::send(const Message& message) {
   const Index pending = messages_.take();
   messages_[pending] = {message.receiver, message.payload, message.after, message.bytes.value, index, none};
   Flow& flow = flows_[index];
+  catch_up(flow.first.link, calendar_.now());
   ++flow.messages;
   if (flow.first_message == none) {
     flow.first_message = pending;
@@ -95,7 +101,8 @@ void QueueNetwork::send(const Message& message) {
   }
   flow.last_message = pending;
   ports_[flow.first.link].waiting += message.bytes.value;
-  offer(index);
+  offer(index, calendar_.now(), offered_);
+  list(flow.first.link);  // the flow may be blocked
 }
 
 // The open flow with this key, or a new one.
@@ -128,7 +135,7 @@ void QueueNetwork::find_path(Index index) {
   Path& path = paths_[flow.path];
   path.hops.clear();
   path.in_flight = 0;
-  path.tells_arrival = false;
+  path.blocked = false;
   route_.clear();
   const std::uint32_t routes = topology_.routes(key.source, key.destination);
   if (routes == 1) {
@@ -151,25 +158,40 @@ void QueueNetwork::find_path(Index index) {
   path.window = spec_.chunk.value * static_cast<double>(spec_.window) + latency / routes / slowest;
 }
 
-bool QueueNetwork::can_send(Index index) {
+bool QueueNetwork::can_send(Index index, Time at) {
   const Flow& flow = flows_[index];
   if (flow.first_message == none) return false;
   if (flow.path == none) return true;
   Path& path = paths_[flow.path];
-  if (path.in_flight >= path.window) arrived(index);
+  if (path.in_flight >= path.window) arrived(index, at);
   if (path.in_flight < path.window) return true;
-  tell_arrival(index);
+  block(index);
   return false;
 }
 
-void QueueNetwork::offer(Index index) {
+void QueueNetwork::offer(Index index, Time at, std::vector<Offer>& offers) {
   Flow& flow = flows_[index];
-  if (flow.ready || !can_send(index)) return;
+  if (flow.ready || !can_send(index, at)) return;
   flow.ready = true;
-  offered_.push_back(at(flow.first, flow, index));
+  const auto [source, destination] = seen(flow.first, flow);
+  offers.push_back({flow.first.link, source, destination, flow.key.flow, index});
 }
 
-void QueueNetwork::enqueue(Port& port, Index index) {
+bool QueueNetwork::Offer::operator<(const Offer& o) const {
+  return std::tie(port, source, destination, flow) < std::tie(o.port, o.source, o.destination, o.flow);
+}
+
+std::pair<EndpointId, EndpointId> QueueNetwork::seen(const Hop& hop, const Flow& flow) const {
+  const EndpointId all = topology_.endpoints();
+  const auto from_home = [&](EndpointId end) {
+    if (end >= all) return end;  // a switch
+    return end >= hop.home ? end - hop.home : end + all - hop.home;
+  };
+  return {from_home(flow.key.source), from_home(flow.key.destination)};
+}
+
+void QueueNetwork::enqueue(Port& port, Index index, Time at) {
+  if (!port.has_flow()) port.next = std::max(port.free, at);
   flows_[index].next_ready = none;
   if (port.first == none) {
     port.first = index;
@@ -179,76 +201,157 @@ void QueueNetwork::enqueue(Port& port, Index index) {
   port.last = index;
 }
 
-// Schedules the port's next turn, at the end of the present one.
-void QueueNetwork::wake(LinkId id) {
+// Offers the flows of a port whose credits return at `at`.
+void QueueNetwork::unblock(Port& port, Time at, std::vector<Offer>& offers) {
+  while (!port.blocked.empty() && port.blocked.front().until == at) {
+    const Index index = port.blocked.front().flow;
+    port.blocked.erase(port.blocked.begin());
+    paths_[flows_[index].path].blocked = false;
+    offer(index, at, offers);
+  }
+}
+
+void QueueNetwork::queue_up(std::vector<Offer>& offers, Time at) {
+  std::sort(offers.begin(), offers.end());
+  for (const Offer& flow : offers) enqueue(ports_[flow.port], flow.index, at);
+}
+
+void QueueNetwork::catch_up(LinkId id, Time until) {
   Port& port = ports_[id];
-  if (port.scheduled || (port.first == none && port.served == none)) return;
-  port.scheduled = true;
-  if (port.free <= calendar_.now()) {
-    due_.push_back(id);
-  } else {
-    calendar_.schedule(port.free, *this, pack(Step::turn, id));
-  }
-}
-
-void QueueNetwork::fire(std::uint64_t payload) {
-  const auto index = static_cast<std::uint32_t>(payload);
-  switch (static_cast<Step>(payload >> 32)) {
-    case Step::turn:
-      due_.push_back(index);
-      return;
-    case Step::arrive: {
-      const Chunk& chunk = chunks_[index];
-      arrived_.push_back(at(chunk.path[chunk.hop], flows_[chunk.flow], index));
-      return;
+  while (true) {
+    const Time next = port.due();
+    if (next >= until) return;
+    if (!port.blocked.empty() && port.blocked.front().until == next) {
+      returning_.clear();
+      unblock(port, next, returning_);
+      queue_up(returning_, next);
+    } else if (port.has_flow() && port.next == next) {
+      turn(id);
+    } else {
+      const Head head = port.heads[port.served_heads++];
+      if (port.served_heads == port.heads.size()) {
+        port.heads.clear();
+        port.served_heads = 0;
+      }
+      forward(head.chunk, head.at);
     }
-    case Step::arrived:
-      if (flows_[index].path != none) paths_[flows_[index].path].tells_arrival = false;
-      return offer(index);
   }
 }
 
-void QueueNetwork::fires_next(std::uint64_t payload) const {
-  const auto index = static_cast<std::uint32_t>(payload);
-  const auto step = static_cast<Step>(payload >> 32);
-  if (step == Step::arrive) __builtin_prefetch(&chunks_[index]);
+Time QueueNetwork::Port::due() const {
+  Time next = has_flow() ? this->next : Time::max();
+  if (!blocked.empty()) next = std::min(next, blocked.front().until);
+  if (!heads.empty()) next = std::min(next, heads[served_heads].at);
+  return next;
 }
 
-bool QueueNetwork::Arrival::operator<(const Arrival& o) const {
-  return std::tie(link, source, destination, flow) < std::tie(o.link, o.source, o.destination, o.flow);
+void QueueNetwork::list(LinkId id) {
+  Port& port = ports_[id];
+  const Time next = port.due();
+  if (next == Time::max()) return;
+  const BatchNumber number = batch_of(next) + 1;
+  if (port.listed <= number) return;
+  port.listed = number;
+  batch(number).ports.push_back(id);
 }
 
-QueueNetwork::Arrival QueueNetwork::at(const Hop& hop, const Flow& flow, Index index) const {
-  const EndpointId all = topology_.endpoints();
-  const auto seen = [&](EndpointId end) {
-    if (end >= all) return end;  // a switch
-    return end >= hop.home ? end - hop.home : end + all - hop.home;
-  };
-  return {hop.link, seen(flow.key.source), seen(flow.key.destination), flow.key.flow, index};
+QueueNetwork::Batch& QueueNetwork::batch(BatchNumber number) {
+  number = std::max(number, (calendar_.now().ps + lookahead_.ps - 1) / lookahead_.ps);
+  const auto place = batches_.lower_bound(number);
+  if (place != batches_.end() && place->first == number) return place->second;
+  calendar_.schedule(lookahead_ * number, *this, 0);
+  if (spare_.empty()) return batches_.emplace_hint(place, number, Batch{})->second;
+  auto node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = number;
+  return batches_.insert(place, std::move(node))->second;
 }
+
+void QueueNetwork::fire(std::uint64_t) { begins_ = true; }
 
 void QueueNetwork::settle() {
-  if (offered_.empty() && due_.empty() && arrived_.empty()) return;
-  // Stable, because two chunks of one flow can arrive in the same picosecond if their service is shorter than that; the
-  // one that was sent first stays first.
-  std::stable_sort(offered_.begin(), offered_.end());
-  for (const Arrival& flow : offered_) {
-    enqueue(ports_[flow.link], flow.index);
-    wake(flow.link);
+  const Time now = calendar_.now();
+  const bool begins = std::exchange(begins_, false);
+  if (begins) compute_turns();
+  if (!offered_.empty()) {
+    const std::size_t sent = offered_.size();
+    for (std::size_t i = 0; i < sent; ++i) unblock(ports_[offered_[i].port], now, offered_);
+    queue_up(offered_, now);
+    for (const Offer& flow : offered_) list(flow.port);
+    offered_.clear();
   }
-  offered_.clear();
-  std::sort(due_.begin(), due_.end());
-  for (std::size_t i = 0; i < due_.size(); ++i) inject(due_[i]);  // inject() may append to due_
-  due_.clear();
-  std::stable_sort(arrived_.begin(), arrived_.end());
-  for (const Arrival& chunk : arrived_) forward(chunk.index);
-  arrived_.clear();
+  if (begins) serve_heads();
+  for (const Told& told : told_) told.receiver->arrives(told.payload, told.at);
+  told_.clear();
 }
 
-void QueueNetwork::inject(LinkId id) {
+// The turns of the batch that ends now.
+void QueueNetwork::compute_turns() {
+  const auto& [number, batch] = *batches_.begin();
+  for (const LinkId port : batch.ports) {
+    if (ports_[port].listed != number) continue;  // it was looked at earlier
+    ports_[port].listed = no_batch;
+    catch_up(port, calendar_.now());
+    list(port);
+  }
+}
+
+// What reaches a link in the batch that begins now.
+void QueueNetwork::serve_heads() {
+  const auto first = batches_.begin();
+  std::vector<Head>& heads = first->second.heads;
+  while (!heads.empty()) {
+    sort_by_link(heads);
+    heads.clear();
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      if (i + fetch_chunk < heads_.size()) __builtin_prefetch(&chunks_[heads_[i + fetch_chunk].chunk]);
+      if (i + fetch_rest < heads_.size()) {
+        const Chunk& soon = chunks_[heads_[i + fetch_rest].chunk];
+        __builtin_prefetch(soon.path + soon.hop);
+        if (soon.hop + 1 == soon.hops) __builtin_prefetch(&flows_[soon.flow]);
+      }
+      if (switches_send_) {
+        ports_[heads_[i].link].heads.push_back(heads_[i]);
+        list(heads_[i].link);
+      } else {
+        forward(heads_[i].chunk, heads_[i].at);
+      }
+    }
+  }
+  first->second.ports.clear();
+  spare_.push_back(batches_.extract(first));
+}
+
+// Into heads_: link by link, and within a link in the order of their times, then of their endpoints.
+void QueueNetwork::sort_by_link(const std::vector<Head>& heads) {
+  reached_.clear();
+  for (const Head& head : heads)
+    if (links_[head.link].heads++ == 0) reached_.push_back(head.link);
+  std::uint32_t end = 0;
+  for (const LinkId link : reached_) end += std::exchange(links_[link].heads, end);
+  heads_.resize(heads.size());
+  for (const Head& head : heads) heads_[links_[head.link].heads++] = head;
+  const auto ends = [this](const Head& head) {
+    const Chunk& chunk = chunks_[head.chunk];
+    const Flow& flow = flows_[chunk.flow];
+    return std::pair{seen(chunk.path[chunk.hop], flow), flow.key.flow};
+  };
+  auto begin = heads_.begin();
+  for (const LinkId link : reached_) {
+    const auto last = heads_.begin() + std::exchange(links_[link].heads, 0);
+    // Stable, because chunks of one flow that took several routes may reach a link in the same picosecond.
+    if (last - begin > 1)
+      std::stable_sort(begin, last, [&](const Head& a, const Head& b) {
+        return a.at != b.at ? a.at < b.at : ends(a) < ends(b);
+      });
+    begin = last;
+  }
+}
+
+void QueueNetwork::turn(LinkId id) {
   Port& port = ports_[id];
-  port.scheduled = false;
-  if (port.served != none) enqueue(port, std::exchange(port.served, none));
+  const Time now = port.next;
+  if (port.served != none) enqueue(port, std::exchange(port.served, none), now);
   const Index index = port.first;
   Flow& flow = flows_[index];
   port.first = flow.next_ready;
@@ -259,8 +362,7 @@ void QueueNetwork::inject(LinkId id) {
   Chunk& chunk = chunks_[taken];
   Pending& pending = messages_[flow.first_message];
   const double bytes = std::min(turn_of(port), pending.left);
-  chunk = {
-      path.hops.data(), bytes, calendar_.now(), index, none, none, 0, static_cast<std::uint16_t>(path.hops.size())};
+  chunk = {path.hops.data(), bytes, now, index, none, none, 0, static_cast<std::uint16_t>(path.hops.size())};
   pending.left -= bytes;
   port.waiting -= bytes;
   if (path.spread != none) {
@@ -278,12 +380,11 @@ void QueueNetwork::inject(LinkId id) {
     flow.first_message = pending.next;
   }
   path.in_flight += bytes;
-  forward(taken);
-  port.free = links_[id].free;
+  forward(taken, now);
+  port.next = port.free = links_[id].free;
   // The flow queues up again behind those that arrive while its chunk is being sent.
-  flow.ready = can_send(index);
+  flow.ready = can_send(index, now);
   if (flow.ready) port.served = index;
-  wake(id);
 }
 
 double QueueNetwork::turn_of(const Port& port) const {
@@ -292,9 +393,9 @@ double QueueNetwork::turn_of(const Port& port) const {
   return turn;
 }
 
-Time QueueNetwork::pass(Chunk& chunk) {
+Time QueueNetwork::pass(Chunk& chunk, Time at) {
   Link& link = links_[chunk.path[chunk.hop++].link];
-  const Time start = std::max(calendar_.now(), link.free);
+  const Time start = std::max(at, link.free);
   const Time service = Time::from_ps(std::ceil(chunk.bytes * link.ps_per_byte));
   link.free = start + service;
   link.busy += service;
@@ -304,27 +405,23 @@ Time QueueNetwork::pass(Chunk& chunk) {
   return start + link.latency;
 }
 
-void QueueNetwork::forward(Index index) {
+void QueueNetwork::forward(Index index, Time at) {
   Chunk& chunk = chunks_[index];
-  const Time head = pass(chunk);
-  if (chunk.hop < chunk.hops) {
-    calendar_.schedule(head, *this, pack(Step::arrive, index));
-  } else {
-    pass_last(index);
-  }
+  const Time head = pass(chunk, at);
+  if (chunk.hop == chunk.hops) return pass_last(index);
+  batch(batch_of(head)).heads.push_back({head, chunk.path[chunk.hop].link, index});
 }
 
-// The arrival time is known at this point. An event is scheduled only if the flow waits for it.
+// The arrival time is known at this point.
 void QueueNetwork::pass_last(Index index) {
   const Chunk& chunk = chunks_[index];
   const Index of = chunk.flow;
-  const Flow& flow = flows_[of];
-  Path& path = paths_[flow.path];
+  Path& path = paths_[flows_[of].path];
   if (path.spread != none) return pass_last_of_several(index);
   (path.first_arriving == none ? path.first_arriving : chunks_[path.last_arriving].next) = index;
   path.last_arriving = index;
   delivered_ = delivered_ + Bytes{chunk.bytes};
-  if (flow.first_message != none && !flow.ready) tell_arrival(of);
+  reconsider(of);
   if (chunk.message != none) end_message(chunk.message, chunk.tail);
 }
 
@@ -336,7 +433,7 @@ void QueueNetwork::end_message(Index index, Time at) {
     paths_[flow.path].ending = true;
     ending_.push_back({message.flow, at});
   }
-  message.receiver->arrives(message.payload, at + message.after);
+  told_.push_back({message.receiver, message.payload, at + message.after});
 }
 
 // Chunks of several routes are kept in the order in which they arrive, and messages end in the order in which they were
@@ -351,7 +448,7 @@ void QueueNetwork::pass_last_of_several(Index index) {
   chunk.next = after;
   if (after == none) path.last_arriving = index;
   delivered_ = delivered_ + Bytes{chunk.bytes};
-  if (flow.first_message != none && !flow.ready) tell_arrival(chunk.flow);
+  reconsider(chunk.flow);
   Spread& spread = spreads_[path.spread];
   const auto own = std::find_if(spread.untold.begin(), spread.untold.end(),
                                 [&](const Spread::Untold& one) { return one.message == chunk.message; });
@@ -366,17 +463,30 @@ void QueueNetwork::pass_last_of_several(Index index) {
   }
 }
 
-void QueueNetwork::tell_arrival(Index index) {
-  Path& path = paths_[flows_[index].path];
-  if (path.tells_arrival || path.first_arriving == none) return;
-  path.tells_arrival = true;
-  calendar_.schedule(std::max(calendar_.now(), chunks_[path.first_arriving].tail), *this, pack(Step::arrived, index));
+void QueueNetwork::block(Index index) {
+  const Flow& flow = flows_[index];
+  Path& path = paths_[flow.path];
+  if (path.blocked || path.first_arriving == none) return;
+  path.blocked = true;
+  std::vector<Blocked>& blocked = ports_[flow.first.link].blocked;
+  const Time until = chunks_[path.first_arriving].tail;
+  const auto later = std::upper_bound(blocked.begin(), blocked.end(), until,
+                                      [](Time at, const Blocked& one) { return at < one.until; });
+  blocked.insert(later, {until, index});
+}
+
+// A chunk has passed its last link, so a flow that waits for credits may learn when they return.
+void QueueNetwork::reconsider(Index index) {
+  const Flow& flow = flows_[index];
+  if (flow.first_message == none || flow.ready) return;
+  block(index);
+  list(flow.first.link);
 }
 
 // Chunks of a flow are kept in the order in which they arrive.
-void QueueNetwork::arrived(Index index) {
+void QueueNetwork::arrived(Index index, Time until) {
   Path& path = paths_[flows_[index].path];
-  while (path.first_arriving != none && chunks_[path.first_arriving].tail <= calendar_.now()) {
+  while (path.first_arriving != none && chunks_[path.first_arriving].tail <= until) {
     const Chunk& chunk = chunks_[path.first_arriving];
     path.in_flight -= chunk.bytes;
     chunks_.give_back(path.first_arriving);
@@ -391,8 +501,8 @@ void QueueNetwork::end_flows() {
     Flow& flow = flows_[index];
     Path& path = paths_[flow.path];
     path.ending = false;
-    arrived(index);
     if (flow.messages > 0) continue;  // it has new ones
+    arrived(index, calendar_.now());
     if (path.first_arriving != none) {
       path.ending = true;
       ending_.push_back({index, chunks_[path.last_arriving].tail});

@@ -14,11 +14,17 @@
 // source nor reserves ports far ahead. Other effects of switch buffers are not modelled: port queues are unlimited, and
 // there is no head-of-line blocking between flows.
 //
-// There is one event per hop after the first. The arrival is known when the last chunk has reached the last link, and
-// the receiver is told then. A port is reserved only when the chunk is there, so FIFO order is exact and nothing
-// overtakes. Chunks that reach a link in the same picosecond are served in the order of
-// their endpoints relative to the link, so that a result does not depend on which endpoint is number 0. Memory grows
-// with the messages and chunks in flight, not with the total traffic.
+// The arrival is known when the last chunk has reached the last link, and the receiver is told then. A port is reserved
+// only in the order in which chunks reach it, so FIFO order is exact and nothing overtakes. Chunks that reach a link in
+// the same picosecond are served in the order of their endpoints relative to the link, so that a result does not depend
+// on which endpoint is number 0. Memory grows with the messages and chunks in flight, not with the total traffic.
+//
+// Chunks need no events of their own. No head reaches the next link earlier than the smallest latency of all links (the
+// lookahead) after it has reached this one. So time is cut into batches as long as the lookahead. At the begin of a
+// batch all heads that reach a link within it are known, and are served link by link, in the order of their times. The
+// turns of ports are computed at the end of the batch in which they begin, or earlier if something changes at the port:
+// a new message, or credits that return. This gives the times that one event per turn and per hop would give
+// (test: `ManyMessages.TimesDoNotDependOnTheLookahead`).
 //
 // If a topology spreads the packets of a flow over several routes (Topology::routes), the chunks take them in turns.
 // They may overtake each other; a message arrives when all its chunks and all messages of its flow before it have
@@ -31,6 +37,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "sim/core/network.hpp"
@@ -70,14 +78,35 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Time free;  // end of service of the last chunk that has reached this link
     Time busy;
     double carried = 0;
+    std::uint32_t heads = 0;  // that reach it in the present batch
   };
-  // The flows that wait at one first link, in round-robin order.
+  // A chunk that reaches a link.
+  struct Head {
+    Time at;
+    LinkId link;
+    Index chunk;
+  };
+  // A flow that waits for credits, and when they return.
+  struct Blocked {
+    Time until;
+    Index flow;
+  };
+  using BatchNumber = std::int64_t;
+  static constexpr BatchNumber no_batch = INT64_MAX;
+  // The flows that wait at one first link, in round-robin order. All turns before the present batch are computed.
   struct Port {
     Index first = none, last = none;
-    Index served = none;     // the flow whose chunk the port is sending, if it has more to send
-    Time free;               // end of service of the last chunk that this port sent
-    double waiting = 0;      // bytes of all messages that this port has not sent
-    bool scheduled = false;  // its next turn is already scheduled
+    Index served = none;           // the flow whose chunk the port is sending, if it has more to send
+    Time free;                     // end of service of the last chunk that this port sent
+    Time next;                     // its next turn, if a flow waits
+    double waiting = 0;            // bytes of all messages that this port has not sent
+    BatchNumber listed = no_batch; // the first batch at whose begin it is looked at
+    std::vector<Blocked> blocked;  // in the order in which they can send again, as far as that is known
+    std::vector<Head> heads;       // that reach the link, if switches send and so take turns with them
+    std::size_t served_heads = 0;  // of these
+
+    bool has_flow() const { return first != none || served != none; }
+    Time due() const;  // of what happens at it next; Time::max(): nothing
   };
   struct Key {
     EndpointId source = 0, destination = 0;
@@ -105,7 +134,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     double in_flight = 0;                               // bytes; arrived chunks are deducted lazily, by arrived()
     Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
     Index spread = none;                                // in spreads_, if it takes several routes
-    bool tells_arrival = false;  // an event marks the arrival of first_arriving, because the flow waits for it
+    bool blocked = false;                               // listed in its port, until first_arriving has arrived
     bool ending = false;         // in ending_
   };
   // State of a flow whose chunks take several routes.
@@ -130,6 +159,12 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Index flow = none;
     Index next = none;
   };
+  // A message that has ended, and whose receiver learns it at the end of the picosecond.
+  struct Told {
+    Receiver* receiver;
+    std::uint64_t payload;
+    Time at;
+  };
   struct Chunk {
     const Hop* path = nullptr;  // points into its flow's path, which exists as long as it has chunks
     double bytes = 0;
@@ -140,28 +175,41 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     std::uint16_t hop = 0, hops = 0;
   };
 
-  // Something that reaches a link, with the key that orders simultaneous arrivals.
-  struct Arrival {
-    LinkId link;
-    EndpointId source, destination;  // as seen from the link
+  // A flow that queues up at its port, with the key that orders those of one picosecond.
+  struct Offer {
+    LinkId port;
+    EndpointId source, destination;  // as seen from the port
     std::uint32_t flow;
     Index index;
-    bool operator<(const Arrival& o) const;
+    bool operator<(const Offer& o) const;
+  };
+  struct Batch {
+    std::vector<LinkId> ports;  // to be looked at when it begins
+    std::vector<Head> heads;    // that reach a link within it
   };
 
   void fire(std::uint64_t payload) override;
-  void fires_next(std::uint64_t payload) const override;
   void settle() override;
-  Arrival at(const Hop& hop, const Flow& flow, Index index) const;
-  void inject(LinkId port);
+  // Positions of a flow's ends as seen from a link's home.
+  std::pair<EndpointId, EndpointId> seen(const Hop& hop, const Flow& flow) const;
+  BatchNumber batch_of(Time at) const { return at.ps / lookahead_.ps; }
+  Batch& batch(BatchNumber number);  // that one, or the next to begin if it has begun
+  void compute_turns();
+  void serve_heads();
+  void sort_by_link(const std::vector<Head>& heads);
+  void catch_up(LinkId port, Time until);  // computes what happens at it before `until`
+  void turn(LinkId port);                  // its next one
+  void list(LinkId port);                  // in the batch that looks at it next
   double turn_of(const Port& port) const;  // bytes
-  Time pass(Chunk& chunk);  // through the link that it has reached; returns when its head reaches the next link
-  void forward(Index chunk);
+  // Lets a chunk through the link that its head reaches at `at`; pass() returns when it reaches the next one.
+  Time pass(Chunk& chunk, Time at);
+  void forward(Index chunk, Time at);
   void pass_last(Index chunk);
   void pass_last_of_several(Index chunk);
   void end_message(Index message, Time at);
-  void arrived(Index flow);  // deducts chunks that have arrived
-  void tell_arrival(Index flow);
+  void arrived(Index flow, Time until);  // deducts chunks that have arrived
+  void block(Index flow);                // until its first chunk in the fabric has arrived, if that time is known
+  void reconsider(Index flow);
   void end_flows();  // forgets flows whose last bytes have arrived
   Index flow_for(const Key& key);
   Hop hop_of(LinkId link) const;
@@ -169,10 +217,12 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   std::size_t place_of(const Key& key) const;  // index in table_ at which the key is, or would be inserted
   void grow_table();
   void forget(const Key& key);
-  bool can_send(Index flow);
-  void offer(Index flow);  // queues it at its port, unless it is queued already or cannot send
-  void enqueue(Port& port, Index flow);
-  void wake(LinkId port);
+  bool can_send(Index flow, Time at);
+  // Adds it to `offers`, unless it is queued already or cannot send.
+  void offer(Index flow, Time at, std::vector<Offer>& offers);
+  void unblock(Port& port, Time at, std::vector<Offer>& offers);
+  void queue_up(std::vector<Offer>& offers, Time at);
+  void enqueue(Port& port, Index flow, Time at);
 
   Calendar& calendar_;
   const Topology& topology_;
@@ -194,10 +244,16 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   std::deque<Ending> ending_;
   Pool<Pending> messages_;
   Pool<Chunk> chunks_;
-  // Collected in the current picosecond: flows that can send again, ports whose turn has come, chunks that reached a
-  // link.
-  std::vector<Arrival> offered_, arrived_;
-  std::vector<LinkId> due_;
+  Time lookahead_{1};
+  std::map<BatchNumber, Batch> batches_;
+  std::vector<std::map<BatchNumber, Batch>::node_type> spare_;
+  std::vector<Told> told_;
+  bool switches_send_ = false;
+  bool begins_ = false;         // a batch begins in this picosecond
+  std::vector<Offer> offered_;  // in this picosecond
+  std::vector<Offer> returning_;
+  std::vector<Head> heads_;  // of a batch, link by link
+  std::vector<LinkId> reached_;
   std::vector<LinkId> route_;  // scratch
   Bytes injected_, delivered_;
   std::uint64_t chunk_hops_ = 0;

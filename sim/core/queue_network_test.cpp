@@ -319,6 +319,79 @@ TEST(QueueNetwork, RefusesNonsense) {
   EXPECT_THROW(lost.send({5, 6, 0, Bytes{1}, &sink, 0}), InvariantError);
 }
 
+// Two leaves of `half` endpoints each, with one slow trunk in each direction. A link on no path makes the lookahead as
+// short as its latency.
+class TwoLeaves final : public Topology {
+ public:
+  TwoLeaves(std::uint32_t half, Time lookahead) : half_(half), ports_(2 * half, {50e9}, Time::from_ns(300)) {
+    links_ = ports_.links();
+    for (int leaf = 0; leaf < 2; ++leaf) links_.push_back({"trunk", {70e9}, Time::from_ns(450)});
+    links_.push_back({"unused", {1e9}, lookahead});
+  }
+  std::uint32_t endpoints() const override { return 2 * half_; }
+  const std::vector<NetworkLink>& links() const override { return links_; }
+  EndpointId home(LinkId link) const override { return link < 4 * half_ ? link / 2 : 0; }
+  void route(EndpointId a, EndpointId b, std::uint32_t flow, std::vector<LinkId>& path) const override {
+    ports_.route(a, b, flow, path);
+    if (a / half_ != b / half_) path.insert(path.end() - 1, 4 * half_ + a / half_);
+  }
+
+ private:
+  std::uint32_t half_;
+  Star ports_;
+  std::vector<NetworkLink> links_;
+};
+
+// Sends a message at each of its events.
+struct Schedule : EventSink {
+  QueueNetwork* network = nullptr;
+  std::vector<Message> messages;
+  void fire(std::uint64_t number) override { network->send(messages[number]); }
+};
+
+// Batches of 1 ps give every turn and every hop a time of its own, as events would.
+TEST(ManyMessages, TimesDoNotDependOnTheLookahead) {
+  std::uint64_t seed = 149;
+  const auto draw = [&seed](std::uint64_t below) {
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (seed >> 33) % below;
+  };
+  for (int round = 0; round < 40; ++round) {
+    const auto half = static_cast<std::uint32_t>(1 + draw(5));
+    const QueueNetworkSpec spec{.chunk = Bytes{draw(2) == 0 ? 4096.0 : 16384.0},
+                                .window = static_cast<std::int64_t>(2 + draw(4))};
+    std::vector<std::pair<Time, Message>> sent;
+    const std::uint64_t crowded = draw(4);  // some exchanges have most messages go to one endpoint
+    for (int i = 0; i < 200; ++i) {
+      const auto from = static_cast<EndpointId>(draw(2 * half));
+      auto to = static_cast<EndpointId>(draw(3) < crowded ? 0 : draw(2 * half));
+      if (to == from) to = (to + 1) % (2 * half);
+      const double bytes = static_cast<double>(1 + draw(std::uint64_t{1} << (1 + draw(18))));
+      const Time at{static_cast<std::int64_t>(draw(3) == 0 ? 0 : draw(30'000'000))};
+      sent.emplace_back(at, Message{from, to, static_cast<std::uint32_t>(draw(3)), Bytes{bytes}});
+    }
+    const auto arrivals = [&](Time lookahead) {
+      const TwoLeaves topology(half, lookahead);
+      Bench bench(topology, spec);
+      Schedule schedule;
+      schedule.network = &bench.network;
+      for (std::uint64_t i = 0; i < sent.size(); ++i) {
+        schedule.messages.push_back(sent[i].second);
+        schedule.messages.back().receiver = &bench.arrivals;
+        schedule.messages.back().payload = i;
+        bench.loop.calendar().schedule(sent[i].first, schedule, i);
+      }
+      bench.finish();
+      std::vector<Time> at;
+      for (std::uint64_t i = 0; i < sent.size(); ++i) at.push_back(bench.arrivals.of(i));
+      return at;
+    };
+    const std::vector<Time> exact = arrivals(Time{1});
+    EXPECT_EQ(arrivals(Time::from_ns(300)), exact);
+    EXPECT_EQ(arrivals(Time::from_ns(17)), exact);
+  }
+}
+
 // Simultaneous chunks at the port of endpoint d are served in the order d + 1, d + 2, ... of their sources, whatever
 // numbers these have and whichever was sent first.
 TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {

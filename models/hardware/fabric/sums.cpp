@@ -85,7 +85,7 @@ void Sums::arrives(std::uint64_t payload, Time at) {
   if ((payload & 1) == 1) return add(index, at);
   Point& point = points_[index];
   const double bytes = point.down.pop();
-  if (!point.below.empty()) return pass_on(index, bytes, at, false);
+  if (!point.below.empty()) return pass_on(index, bytes, at - service(bytes, point.down_ps), at, false);
   if (--point.own[0].pieces > 0) return;
   const Own own = point.own.pop();
   own.receiver->arrives(own.payload, at + own.after);
@@ -105,13 +105,14 @@ void Sums::add(Index index, Time at) {
   const ReductionSpec& spec = *fabric_.reduction();
   sum.free = std::max(piece.head, sum.free) + duration(Bytes{bytes}, spec.rate);
   const Time tail = std::max(sum.free, piece.tail) + spec.latency;
+  const Time head = piece.head;
   sum.partial.pop();
   ++sum.summed;
-  pass_on(from.above, bytes, tail, sum.above != none);
+  pass_on(from.above, bytes, head, tail, sum.above != none);
 }
 
-// Sends a piece so that its last byte leaves no earlier than `tail`, when the switch has it.
-void Sums::pass_on(Index index, double bytes, Time tail, bool up) {
+// Sends a piece, of which the switch has the first byte at `head` and the last at `tail`: no byte leaves earlier.
+void Sums::pass_on(Index index, double bytes, Time head, Time tail, bool up) {
   Point& point = points_[index];
   double fastest = point.up_ps;
   if (!up) {
@@ -119,7 +120,7 @@ void Sums::pass_on(Index index, double bytes, Time tail, bool up) {
     for (const Index below : point.below) fastest = std::min(fastest, points_[below].down_ps);
   }
   Time& sent = up ? point.sent_up : point.sent_down;
-  sent = std::max({calendar_.now(), sent, tail - service(bytes, fastest)});
+  sent = std::max({head, sent, tail - service(bytes, fastest)});
   (up ? point.to_above : point.to_below).push(bytes);
   calendar_.schedule(sent, *this, pack(index, up));
 }

@@ -106,7 +106,7 @@ class Sums final : public core::Network, private core::Receiver, private core::E
   void send_up(Index point, double bytes);
   void send_down(Index point, double bytes);
   void add(Index point, Time at);  // a piece of the point has reached the switch above
-  void pass_on(Index point, double bytes, Time tail, bool up);
+  void pass_on(Index point, double bytes, Time head, Time tail, bool up);
 
   core::Calendar& calendar_;
   const Fabric& fabric_;
