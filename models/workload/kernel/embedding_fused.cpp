@@ -203,9 +203,7 @@ class FusedEmbeddingBody final : public program::KernelBody {
       phase.kind = Phase::Kind::put;
       phase.flag = arguments_.ready.at(to, rank);
       phase.queue_pair = static_cast<std::uint32_t>(slice) % arguments_.queue_pairs;
-      std::int64_t vectors = 0;
-      for (std::int64_t t = first; t < last; ++t) vectors += bags_of(t);
-      phase.bytes = Bytes{static_cast<double>(vectors) * arguments_.vector_bytes};
+      phase.bytes = Bytes{static_cast<double>(bags_before(last) - bags_before(first)) * arguments_.vector_bytes};
       if (last - first > 1) {
         phase.gate = arguments_.slice_done.at(rank, static_cast<std::uint32_t>(to * arguments_.slices() + slice));
         phase.gate_target = last - first;
@@ -216,6 +214,11 @@ class FusedEmbeddingBody final : public program::KernelBody {
   // The last block of a table may be short.
   std::int64_t bags_of(std::int64_t task) const {
     return std::min(arguments_.bags, arguments_.samples - task % arguments_.blocks * arguments_.bags);
+  }
+
+  // Sum of bags_of the first `tasks` tasks.
+  std::int64_t bags_before(std::int64_t tasks) const {
+    return tasks / arguments_.blocks * arguments_.samples + tasks % arguments_.blocks * arguments_.bags;
   }
 
   // Polls the flag of remote source number `index`. Sources are spread over the physical workgroups.
