@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -57,6 +58,22 @@ void sync_folder(const fs::path& folder) {  // makes the new name durable; failu
   close(descriptor);
 }
 
+// Signals wait while one of these exists.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
 
 OutputFile::OutputFile(fs::path path) : path_(std::move(path)), process_(getpid()) {
@@ -75,8 +92,11 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), process_(getpid(
   target_ = followed(path_);
   constexpr std::size_t longest = 240;  // of the 255 bytes that a name may have
   temporary_ = target_.parent_path() / fmt::format(".{}.partial", target_.filename().native().substr(0, longest));
-  open_temporary();
-  change_slot(nullptr, this);
+  {
+    const SignalsWait until_known;  // else a signal could end the process between the two lines and leave the file
+    open_temporary();
+    change_slot(nullptr, this);
+  }
   if (ftruncate(descriptor_, 0) != 0) error_ = errno;
   fchmod(descriptor_, there ? old.st_mode & 07777 : usual_mode());  // some file systems have no modes
 }
