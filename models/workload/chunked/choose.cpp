@@ -107,23 +107,33 @@ double closed_form(const ChunkedSpec& spec, const Shape& shape, const libraries:
   const Costs costs{spec, shape, system};
   if (shape.collective != Collective::broadcast) return ring_form(costs);
   const bool coded = shape.compression != Compression::off;
-  // All stages of a chain take as long as its slowest hop.
-  double slowest = 0, compress = 0, decompress = 0;
-  for (const bool leaves : costs.kinds()) slowest = std::max(slowest, costs.hop(leaves));
+  double compress = 0, decompress = 0;
   if (coded) {
     compress = costs.call(codec::Work::compress);
     decompress = costs.call(codec::Work::decompress);
   }
-  const auto chunks = static_cast<double>(shape.chunks), ranks = static_cast<double>(shape.ranks);
-  double stages = chunks + ranks - 2, sends = 1;
-  if (shape.algorithm == Algorithm::binomial) {
-    sends = std::bit_width(shape.ranks - 1);  // of the root per chunk
-    stages = chunks + (sends - 1) / sends;
+  // All stages take as long as the slowest: the sends of a chunk by one rank, or what the codec does with it.
+  const bool tree = shape.algorithm == Algorithm::binomial;
+  const auto steps = [tree](Rank members) {
+    return static_cast<double>(tree ? static_cast<Rank>(std::bit_width(members - 1)) : members - 1);
+  };
+  const auto sends = [tree, steps](Rank members) { return tree ? steps(members) : std::min(steps(members), 1.); };
+  const Rank inside = shape.ranks / shape.members();
+  const double depth = steps(shape.members()) + steps(inside);
+  double slowest = 0, most = 1, hops = 0;
+  for (const bool leaves : costs.kinds()) {
+    const double own = shape.between_nodes ? sends(leaves ? shape.members() : inside) : sends(shape.ranks);
+    slowest = std::max(slowest, own * costs.hop(leaves));
+    hops += own * costs.hop(leaves);
+    most = std::max(most, own);
   }
+  const auto chunks = static_cast<double>(shape.chunks);
+  const double stages = chunks + (depth - 1) / most;
   const double streams = static_cast<double>(spec.streams);
+  // At every hop, a rank sends to its own node after it has sent to others.
   if (shape.compression == Compression::every_hop)
-    return stages * (compress + sends * slowest + decompress) / std::min(streams, chunks);
-  return compress + stages * std::max({sends * slowest, compress / streams, decompress / streams}) + decompress;
+    return stages * (compress + (shape.between_nodes ? hops : slowest) + decompress) / std::min(streams, chunks);
+  return compress + stages * std::max({slowest, compress / streams, decompress / streams}) + decompress;
 }
 
 Shape shape_of(const ChunkedSpec& spec, Collective collective, const libraries::EquippedSystem& system) {
@@ -153,9 +163,9 @@ Plan plan_of(const ChunkedSpec& spec, const Shape& of, const libraries::Equipped
     return Plan(shape);
   }
   constexpr std::int64_t most = 1024;
-  // With scatter_all_gather every rank gets the same number of chunks from the root.
+  // With scatter_all_gather every member gets the same number of chunks from the root.
   const bool deals = shape.collective == Collective::broadcast && shape.algorithm == Algorithm::scatter_all_gather;
-  const std::int64_t unit = deals ? shape.ranks - 1 : 1;
+  const std::int64_t unit = deals ? std::max<Rank>(shape.members(), 2) - 1 : 1;
   Shape best = shape;
   double least = 0;
   for (std::int64_t power = 1; power <= most; power *= 2) {

@@ -5,6 +5,32 @@
 
 namespace moire::chunked {
 
+namespace {
+
+// Where a member of a group gets a chunk from, and to whom it forwards it. Member 0 has it at the beginning.
+struct Links {
+  Rank from = program::no_rank;
+  std::vector<Rank> next{};
+};
+
+Links chain(Rank member, Rank members) {
+  Links links;
+  if (member > 0) links.from = member - 1;
+  if (member + 1 < members) links.next = {member + 1};
+  return links;
+}
+
+Links binomial(Rank member, Rank members) {
+  Links links;
+  if (member > 0) links.from = member & (member - 1);
+  const Rank below = member > 0 ? member & (~member + 1) : std::bit_ceil(members);
+  for (Rank step = below / 2; step > 0; step /= 2)
+    if (member + step < members) links.next.push_back(member + step);
+  return links;
+}
+
+}  // namespace
+
 // Place 0 is the root, then come the other GPUs of its node, then the following nodes, so that GPUs of a node have
 // consecutive places.
 Rank Plan::rank_at(Rank place) const {
@@ -31,8 +57,8 @@ std::int64_t Plan::chunks() const {
 std::int64_t Plan::turns() const {
   if (shape_.collective == Collective::all_reduce) return chunks() + (shape_.ranks - 1) * shape_.chunks;
   if (shape_.collective != Collective::broadcast) return chunks();
-  if (shape_.algorithm != Algorithm::scatter_all_gather) return shape_.chunks;
-  const std::int64_t others = shape_.ranks - 1;
+  const std::int64_t others = shape_.members() - 1;
+  if (shape_.algorithm != Algorithm::scatter_all_gather || others == 0) return shape_.chunks;
   return (shape_.chunks + others - 1) / others * others;
 }
 
@@ -62,45 +88,45 @@ Task Plan::ring_task(Rank rank, std::int64_t turn) const {
 }
 
 Task Plan::broadcast_task(Rank rank, std::int64_t turn) const {
-  const Rank place = place_of(rank), ranks = shape_.ranks;
+  // The algorithm runs over `members`, which are all ranks, or the first GPU of each node, from which a chain or a tree
+  // leads through the node.
+  const Rank place = place_of(rank), members = shape_.members(), each = shape_.ranks / members;
+  const Rank member = place / each, inside = place % each;
+  const bool deals = shape_.algorithm == Algorithm::scatter_all_gather && members > 1;
+  const bool tree = shape_.algorithm == Algorithm::binomial;
   Task task;
   task.chunk = turn;
-  std::vector<Rank> next;
-  Rank from = program::no_rank;
-  if (shape_.algorithm == Algorithm::chain && shape_.between_nodes) {
-    const bool leads = place % shape_.gpus == 0;
-    if (place > 0) from = leads ? place - shape_.gpus : place - 1;
-    if (leads && place + shape_.gpus < ranks) next.push_back(place + shape_.gpus);
-    if ((place + 1) % shape_.gpus != 0) next.push_back(place + 1);
-  } else if (shape_.algorithm == Algorithm::chain) {
-    if (place > 0) from = place - 1;
-    if (place + 1 < ranks) next.push_back(place + 1);
-  } else if (shape_.algorithm == Algorithm::binomial) {
-    if (place > 0) from = place & (place - 1);
-    const Rank below = place > 0 ? place & (~place + 1) : std::bit_ceil(ranks);
-    for (Rank step = below / 2; step > 0; step /= 2)
-      if (place + step < ranks) next.push_back(place + step);
+  Links links;
+  if (!deals) {
+    links = tree ? binomial(member, members) : chain(member, members);
   } else {
-    // The root sends chunk c to place 1 + c mod (ranks - 1), from where it goes around the ring of the others. A rank
-    // forwards the chunk that it got from the root first.
-    const std::int64_t others = ranks - 1, round = turn / others, number = turn % others;
-    const std::int64_t first = place == 0 ? number : (place - 1 + others - number) % others;
+    // The root sends chunk c to member 1 + c mod (members - 1), from where it goes around the ring of the others. A
+    // member forwards the chunk that it got from the root first.
+    const std::int64_t others = members - 1, round = turn / others, number = turn % others;
+    const std::int64_t first = member == 0 ? number : (member - 1 + others - number) % others;
     task.chunk = round * others + first;
-    const auto after = [&](Rank at) { return at + 1 < ranks ? at + 1 : 1; };
+    const auto after = [&](Rank at) { return at + 1 < members ? at + 1 : 1; };
     const auto begins = static_cast<Rank>(1 + first);
-    if (place == 0) {
-      next.push_back(begins);
+    if (member == 0) {
+      links.next.push_back(begins);
     } else {
-      from = place == begins ? 0 : place > 1 ? place - 1 : ranks - 1;
-      if (after(place) != begins) next.push_back(after(place));
+      links.from = member == begins ? 0 : member > 1 ? member - 1 : members - 1;
+      if (after(member) != begins) links.next.push_back(after(member));
     }
   }
   if (task.chunk >= shape_.chunks) return {};
-  if (from != program::no_rank) {
+  const auto receive = [&](Rank from) {
     task.from = rank_at(from);
     task.compressed = compressed(task.from, rank);
+  };
+  const auto forward = [&](Rank to) { task.hops.push_back({rank_at(to), compressed(rank, rank_at(to)), false}); };
+  if (inside == 0) {
+    if (links.from != program::no_rank) receive(links.from * each);
+    for (const Rank to : links.next) forward(to * each);
   }
-  for (const Rank to : next) task.hops.push_back({rank_at(to), compressed(rank, rank_at(to)), false});
+  const Links within = tree ? binomial(inside, each) : chain(inside, each);
+  if (within.from != program::no_rank) receive(place - inside + within.from);
+  for (const Rank to : within.next) forward(place - inside + to);
   return task;
 }
 
@@ -135,9 +161,9 @@ std::int64_t Plan::passes() const {
     return most;
   }
   if (root) return shape_.between_nodes && shape_.gpus == shape_.ranks ? 0 : 1;
-  if (shape_.algorithm != Algorithm::binomial) return shape_.ranks - 1;
+  if (shape_.algorithm != Algorithm::binomial) return shape_.members() - 1;
   int most = 0;
-  for (Rank place = 1; place < shape_.ranks; ++place) most = std::max(most, std::popcount(place));
+  for (Rank member = 1; member < shape_.members(); ++member) most = std::max(most, std::popcount(member));
   return most;
 }
 

@@ -28,11 +28,14 @@ struct Shape {
   Rank root = 0;
   Algorithm algorithm = Algorithm::chain;
   Compression compression = Compression::off;
-  // Chunks are compressed between nodes only. A chain then has one chain over nodes and one within each node; a ring
-  // stays as it is.
+  // Chunks are compressed between nodes only. The algorithm of a broadcast then runs over one GPU of each node, from
+  // which a chain, or a tree if it is binomial, leads through the node; a ring stays as it is.
   bool between_nodes = false;
   std::int64_t bytes = 1;   // of a rank's input
   std::int64_t chunks = 1;  // of the buffer of a broadcast, else of the share of each rank
+
+  // The ranks over which the algorithm of a broadcast runs.
+  Rank members() const { return between_nodes ? ranks / gpus : ranks; }
 };
 
 struct Hop {

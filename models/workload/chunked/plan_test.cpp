@@ -19,7 +19,7 @@ std::vector<Shape> shapes() {
     shape.root = static_cast<Rank>(random() % shape.ranks);
     shape.algorithm = static_cast<Algorithm>(random() % 3);
     shape.compression = static_cast<Compression>(random() % 3);
-    shape.between_nodes = shape.compression == Compression::root && shape.algorithm == Algorithm::chain && i % 2 == 0;
+    shape.between_nodes = shape.compression != Compression::off && i % 2 == 0;
     shape.chunks = 1 + static_cast<std::int64_t>(random() % 40);
     shape.bytes = shape.chunks + static_cast<std::int64_t>(random() % 100000);
     all.push_back(shape);
@@ -31,8 +31,9 @@ std::vector<Shape> shapes() {
 // rank among its hops.
 TEST(Plan, EveryChunkComesToEveryRankOnce) {
   for (const Shape& shape : shapes()) {
-    SCOPED_TRACE(fmt::format("{} ranks, {} a node, root {}, algorithm {}, {} chunks", shape.ranks, shape.gpus,
-                             shape.root, static_cast<int>(shape.algorithm), shape.chunks));
+    SCOPED_TRACE(fmt::format("{} ranks, {} a node, root {}, algorithm {}, {} chunks, compression {}{}", shape.ranks,
+                             shape.gpus, shape.root, static_cast<int>(shape.algorithm), shape.chunks,
+                             static_cast<int>(shape.compression), shape.between_nodes ? " between nodes" : ""));
     const Plan plan(shape);
     std::map<std::pair<Rank, std::int64_t>, std::pair<Rank, bool>> sent;  // (to, chunk): (from, compressed)
     std::map<std::pair<Rank, std::int64_t>, int> tasks;
@@ -58,9 +59,12 @@ TEST(Plan, EveryChunkComesToEveryRankOnce) {
         if (rank == shape.root) continue;
         EXPECT_EQ((sent.at({rank, task.chunk})), (std::pair{task.from, task.compressed}));
         // Follows the senders back to the root, without a cycle.
-        int away = 0;
-        for (Rank at = rank; at != shape.root; at = sent.at({at, task.chunk}).first) ASSERT_LT(++away, 100);
-        if (shape.compression == Compression::every_hop) most = std::max(most, away);
+        int away = 0, coded = 0;
+        for (Rank at = rank; at != shape.root; at = sent.at({at, task.chunk}).first) {
+          ASSERT_LT(++away, 100);
+          coded += sent.at({at, task.chunk}).second ? 1 : 0;
+        }
+        if (shape.compression == Compression::every_hop) most = std::max(most, coded);
         if (shape.compression == Compression::root && task.compressed) most = 1;
       }
     }
@@ -81,19 +85,34 @@ TEST(Plan, BytesAreAllThereAndEven) {
   }
 }
 
-// With every root, a chain crosses from each node to the next one once.
-TEST(Plan, AChainGoesNodeByNode) {
-  for (const bool between : {false, true}) {
-    Shape shape{.ranks = 12, .gpus = 4, .root = 6, .compression = Compression::root, .between_nodes = between};
-    const Plan plan(shape);
-    int leaves = 0;
-    for (Rank rank = 0; rank < shape.ranks; ++rank) {
-      for (const Hop& hop : plan.task(rank, 0).hops) {
-        leaves += rank / 4 != hop.to / 4 ? 1 : 0;
-        EXPECT_EQ(hop.compressed, !between || rank / 4 != hop.to / 4);
+// A chain, and every algorithm that compresses between nodes only, takes each chunk into each other node once.
+TEST(Plan, ChunksEnterEveryNodeOnce) {
+  for (const Algorithm algorithm : {Algorithm::chain, Algorithm::binomial, Algorithm::scatter_all_gather}) {
+    for (const bool between : {false, true}) {
+      if (!between && algorithm != Algorithm::chain) continue;
+      const Shape shape{.ranks = 15,
+                        .gpus = 3,
+                        .root = 7,
+                        .algorithm = algorithm,
+                        .compression = Compression::root,
+                        .between_nodes = between,
+                        .bytes = 8,
+                        .chunks = 8};
+      const Plan plan(shape);
+      std::map<std::pair<std::int64_t, Rank>, int> entered;  // by chunk and node
+      for (Rank rank = 0; rank < shape.ranks; ++rank) {
+        for (std::int64_t turn = 0; turn < plan.turns(); ++turn) {
+          const Task task = plan.task(rank, turn);
+          for (const Hop& hop : task.hops) {
+            const bool leaves = rank / 3 != hop.to / 3;
+            EXPECT_EQ(hop.compressed, !between || leaves);
+            if (leaves) ++entered[{task.chunk, hop.to / 3}];
+          }
+        }
       }
+      EXPECT_EQ(entered.size(), 8 * 4);
+      for (const auto& [where, times] : entered) EXPECT_EQ(times, 1);
     }
-    EXPECT_EQ(leaves, 2);
   }
 }
 

@@ -180,8 +180,8 @@ void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
       .choices({{"off", Compression::off}, {"every_hop", Compression::every_hop}, {"root", Compression::root}})
       .or_default();
   d.field("between_nodes", &BroadcastSpec::between_nodes,
-          "With compression root and algorithm chain: chunks are compressed between nodes only; one GPU of each node "
-          "decompresses them and forwards them inside its node")
+          "Chunks are compressed between nodes only. The algorithm runs over one GPU of each node, which decompresses "
+          "the chunks and forwards them inside its node, along a chain or, if the algorithm is binomial, a tree")
       .or_default();
   describe_codec(d);
   d.field("chunks", &BroadcastSpec::chunks,
@@ -191,9 +191,9 @@ void BroadcastSpec::describe(config::Describer<BroadcastSpec>& d) {
   describe_streams(d);
   d.check([](const BroadcastSpec& s) -> std::optional<Problem> {
     if (auto problem = check_codec(s)) return problem;
-    if (s.between_nodes && (s.compression != Compression::root || s.algorithm != Algorithm::chain))
-      return Problem{"between_nodes only goes with algorithm chain and compression root",
-                     "write algorithm: chain and compression: root, or leave between_nodes out"};
+    if (s.between_nodes && s.compression == Compression::off)
+      return Problem{"between_nodes only goes with compression",
+                     "write compression: root or every_hop, or leave between_nodes out"};
     return std::nullopt;
   });
 }
