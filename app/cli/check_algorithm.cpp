@@ -53,7 +53,7 @@ Found found_in(const msccl::Algorithm& algorithm, const msccl::Verdict& verdict)
                        result_text(p.result, algorithm));
   if (!verdict.patterns.empty())
     found.emplace_back("races", verdict.races() == 0 ? "none" : std::to_string(verdict.races()));
-  if (!verdict.patterns.empty() && !verdict.patterns.front().codings.encoded.empty())
+  if (!verdict.patterns.empty() && !verdict.patterns.front().codings.takes.empty())
     found.emplace_back("codings", verdict.coded_right() ? fmt::format("a value is encoded at most {} times in a row",
                                                                       verdict.patterns.front().codings.passes)
                                                         : "wrong");
@@ -101,7 +101,7 @@ Record pattern_of(const msccl::Algorithm& algorithm, const msccl::PatternVerdict
     if (wrong->sender.known()) first.push_back({"sender", step_of(algorithm, wrong->sender)});
     record.push_back({"first_wrong", std::move(first)});
   }
-  if (!p.codings.encoded.empty()) record.push_back({"codings", p.codings.passes});
+  if (!p.codings.takes.empty()) record.push_back({"codings", p.codings.passes});
   if (const auto& wrong = p.codings.first_wrong) record.push_back({"first_miscoding", step_of(algorithm, wrong->by)});
   List races;
   for (const proof::Race& race : p.races.told)

@@ -43,9 +43,37 @@ TEST(Codings, StepsThatMoveEncodedChunksAreKnown) {
   EXPECT_TRUE(verdict.accepted(algorithm));
   const proof::Codings& codings = verdict.patterns.at(0).codings;
   EXPECT_EQ(codings.passes, 1U);
-  const std::vector<bool> yes = {true}, no = {false, false};
-  EXPECT_THAT(codings.encoded, ElementsAre(no, yes, yes, yes, yes, yes));
-  EXPECT_TRUE(check(ring_all_reduce(3)).patterns.at(0).codings.encoded.empty());
+  const std::vector<std::uint32_t> none_of_them, first = {0};
+  EXPECT_THAT(codings.takes,
+              ElementsAre(ElementsAre(none_of_them, none_of_them), ElementsAre(first), ElementsAre(first),
+                          ElementsAre(first), ElementsAre(first), ElementsAre(first)));
+  EXPECT_EQ(codings.chunks, 1U);
+  EXPECT_TRUE(check(ring_all_reduce(3)).patterns.at(0).codings.takes.empty());
+}
+
+// GPU 0 encodes four chunks in two steps and sends them in two other pairs.
+TEST(Codings, EncodedChunksKeepTheirNumbers) {
+  Maker maker{Collective::broadcast, Protocol::simple, 2, 4, false};
+  maker.buffers(4, 4, 4);
+  const std::int32_t coder = maker.block(0, none, none, 1);
+  maker.step(0, coder, Op::encode, i(2), s(2), 2);
+  const Made encoded = maker.step(0, coder, Op::encode, i(0), s(0), 2);
+  maker.step(0, coder, Op::copy, i(0), o(0), 4);
+  const std::int32_t sender = maker.block(0, 1, none), receiver = maker.block(1, none, 0);
+  maker.step(0, sender, Op::send, s(1), s(1), 2, {encoded});
+  maker.step(0, sender, Op::send, s(3), s(3));
+  maker.step(0, sender, Op::send, s(0), s(0));
+  Made last;
+  last = maker.step(1, receiver, Op::recv, s(1), s(1), 2);
+  last = maker.step(1, receiver, Op::recv, s(3), s(3));
+  last = maker.step(1, receiver, Op::recv, s(0), s(0));
+  maker.step(1, maker.block(1, none, none, 1), Op::decode, s(0), o(0), 4, {last});
+  const Verdict verdict = check(maker.made);
+  EXPECT_TRUE(verdict.accepted(maker.made)) << miscodings(maker.made);
+  const auto& takes = verdict.patterns.at(0).codings.takes;
+  EXPECT_THAT(takes.at(1), ElementsAre(ElementsAre(3, 0), ElementsAre(1), ElementsAre(2)));
+  EXPECT_THAT(takes.at(2), ElementsAre(ElementsAre(3, 0), ElementsAre(1), ElementsAre(2)));
+  EXPECT_THAT(takes.at(3), ElementsAre(ElementsAre(2, 3, 0, 1)));
 }
 
 TEST(Codings, AreCountedAlongAPath) {

@@ -11,6 +11,7 @@ namespace {
 struct Coded {
   bool encoded = false;
   std::uint32_t passes = 0;
+  std::uint32_t chunk = 0;  // its number, if it is encoded
 };
 
 class Follower {
@@ -20,8 +21,13 @@ class Follower {
   Follower(const Program& program, const Layout& layout, Codings& codings)
       : program_(program), codings_(codings), cells_(layout.cells()), writers_(layout.cells()) {
     for (const Program::Block& block : program.blocks) {
-      codings_.encoded.emplace_back(block.steps.size());
+      codings_.takes.emplace_back(block.steps.size());
       known_.emplace_back(block.steps.size());
+      next_.emplace_back();
+      for (const Step& step : block.steps) {
+        next_.back().push_back(codings_.chunks);
+        if (step.op == ir::Op::encode) codings_.chunks += step.count;
+      }
     }
   }
 
@@ -40,7 +46,8 @@ class Follower {
       if (cell == source_) blame(Miscoding::in_place, b, s);
       if (op == ir::Op::encode && value.encoded) blame(Miscoding::encoded_twice, b, s);
       if (op == ir::Op::decode && !value.encoded) blame(Miscoding::not_encoded, b, s);
-      value = {op == ir::Op::encode, value.passes + (op == ir::Op::encode ? 1 : 0)};
+      const bool encodes = op == ir::Op::encode;
+      value = {encodes, value.passes + (encodes ? 1 : 0), encodes ? next_[b][static_cast<std::size_t>(s)]++ : 0};
       codings_.passes = std::max(codings_.passes, value.passes);
     }
     writers_[cell] = at(b, s);
@@ -59,20 +66,21 @@ class Follower {
   }
   Value taken(std::uint32_t b, std::int32_t s, Value value) {
     const auto step = static_cast<std::size_t>(s);
-    if (known_[b][step] && codings_.encoded[b][step] != value.encoded &&
-        !ir::effect(program_.blocks[b].steps[step].op).reduces)
+    std::vector<std::uint32_t>& takes = codings_.takes[b][step];
+    if (known_[b][step] && takes.empty() == value.encoded && !ir::effect(program_.blocks[b].steps[step].op).reduces)
       blame(Miscoding::mixed, b, s);
     known_[b][step] = true;
-    codings_.encoded[b][step] = value.encoded;
+    if (value.encoded) takes.push_back(value.chunk);
     return value;
   }
 
   const Program& program_;
   Codings& codings_;
   std::vector<Coded> cells_;
-  std::vector<StepAt> writers_;           // by cell
-  std::vector<std::vector<bool>> known_;  // by block and step: it has taken a chunk
-  std::uint32_t source_ = 0;              // the cell that was read last
+  std::vector<StepAt> writers_;                   // by cell
+  std::vector<std::vector<bool>> known_;          // by block and step: it has taken a chunk
+  std::vector<std::vector<std::uint32_t>> next_;  // by block and step: number of the chunk that it encodes next
+  std::uint32_t source_ = 0;                      // the cell that was read last
 };
 
 bool has_codings(const Program& program) {

@@ -27,8 +27,11 @@ struct WrongCoding {
 };
 
 struct Codings {
-  std::vector<std::vector<bool>> encoded;  // block, step: what it takes is encoded. Empty if no step encodes or decodes
-  std::uint32_t passes = 0;                // largest number of codings that a value passes one after the other
+  // Of each block and step: which encoded chunks it takes, by number. The chunks that steps encode are numbered in the
+  // order of the program, whatever order they are encoded in. Empty if no step encodes or decodes.
+  std::vector<std::vector<std::vector<std::uint32_t>>> takes;
+  std::uint32_t chunks = 0;  // that are encoded
+  std::uint32_t passes = 0;  // largest number of codings that a value passes one after the other
   std::optional<WrongCoding> first_wrong;
 };
 

@@ -30,14 +30,13 @@ std::uint32_t sources_of(const std::vector<msccl::Step>& steps, std::size_t firs
 class AlgorithmProgram final : public ChannelProgram {
  public:
   AlgorithmProgram(std::shared_ptr<const msccl::Algorithm> algorithm, std::uint64_t bytes, const msccl::Fifo& fifo,
-                   const proof::Codings& codings, double ratio)
+                   const proof::Codings& codings, const RatioOf& ratio_of)
       : algorithm_(std::move(algorithm)),
         cut_(msccl::cut(*algorithm_, bytes, fifo)),
-        call_bytes_(static_cast<double>(fifo.call_bytes)),
-        ratio_(ratio) {
+        call_bytes_(static_cast<double>(fifo.call_bytes)) {
     number_connections();
     blocks_.resize(algorithm_->gpus.size());
-    auto encoded = codings.encoded.begin();
+    auto takes = codings.takes.begin();
     for (Rank rank = 0; rank < blocks_.size(); ++rank) {
       const msccl::Gpu& gpu = algorithm_->gpus[rank];
       channels_ = std::max(channels_, static_cast<std::uint32_t>(gpu.blocks.size()));
@@ -45,9 +44,9 @@ class AlgorithmProgram final : public ChannelProgram {
         blocks_[rank].push_back(Block{0, 0, count_flags(block), {}});
       }
       for (std::size_t b = 0; b < gpu.blocks.size(); ++b) {
-        const bool codes = encoded != codings.encoded.end();
-        expand(rank, gpu.blocks[b], codes ? *encoded : std::vector<bool>(gpu.blocks[b].steps.size()), blocks_[rank][b]);
-        if (codes) ++encoded;
+        const bool codes = takes != codings.takes.end();
+        expand(rank, gpu.blocks[b], codes ? *takes : Takes(gpu.blocks[b].steps.size()), ratio_of, blocks_[rank][b]);
+        if (codes) ++takes;
       }
     }
   }
@@ -80,7 +79,7 @@ class AlgorithmProgram final : public ChannelProgram {
     const msccl::ThreadBlock& from = algorithm_->gpus[rank].blocks[channel];
     const double begin = static_cast<double>(iteration) * call_bytes_;
     step.bytes = std::min(call_bytes_, cut_.chunk_bytes - begin) * call.count;
-    if (call.encoded) step.bytes = std::ceil(step.bytes / ratio_);
+    if (call.ratio > 0) step.bytes = std::ceil(step.bytes / call.ratio);
     step.sources = call.sources;
     if (effect(call.op).receives) {
       step.from = static_cast<Rank>(from.recv);
@@ -98,13 +97,13 @@ class AlgorithmProgram final : public ChannelProgram {
  private:
   struct Call {
     Op op = Op::none;
-    bool raises = false;   // Op::none: raises a flag; else it waits for flags
-    bool more = false;     // another wait follows; both are polled side by side
-    bool encoded = false;  // it moves encoded chunks
+    bool raises = false;  // Op::none: raises a flag; else it waits for flags
+    bool more = false;    // another wait follows; both are polled side by side
     std::uint8_t sources = 1;
     std::uint32_t semaphore = ir::no_semaphore;
     std::uint32_t count = 0;  // chunks; Op::none: flags to wait for
     std::uint32_t received = 0, sent = 0;
+    double ratio = 0;  // of the encoded chunks that it moves; 0: they are plain
   };
   // A thread block's calls in one iteration over the buffer.
   struct Block {
@@ -155,8 +154,8 @@ class AlgorithmProgram final : public ChannelProgram {
     return free;
   }
 
-  // `encoded`: the steps that take encoded chunks.
-  void expand(Rank rank, const msccl::ThreadBlock& from, const std::vector<bool>& encoded, Block& block) {
+  using Takes = std::vector<std::vector<std::uint32_t>>;
+  void expand(Rank rank, const msccl::ThreadBlock& from, const Takes& takes, const RatioOf& ratio_of, Block& block) {
     if (from.send != msccl::none) block.out = number(rank, static_cast<Rank>(from.send), from.channel);
     if (from.recv != msccl::none) block.in = number(static_cast<Rank>(from.recv), rank, from.channel);
     const auto own = static_cast<std::uint32_t>(&block - blocks_[rank].data());
@@ -176,12 +175,13 @@ class AlgorithmProgram final : public ChannelProgram {
       const ir::Effect does = effect(op);
       for (std::uint32_t left = op == Op::none ? 0 : step.count; left > 0;) {
         const std::uint32_t chunks = std::min(left, cut_.chunks_per_call);
+        const bool encoded = !takes[s].empty() && !is_coding(op);
         block.calls.push_back({.op = op,
-                               .encoded = encoded[s] && !is_coding(op),
                                .sources = static_cast<std::uint8_t>(sources),
                                .count = chunks,
                                .received = block.receives,
-                               .sent = block.sends});
+                               .sent = block.sends,
+                               .ratio = encoded ? mean_ratio(&takes[s][step.count - left], chunks, ratio_of) : 0});
         block.receives += does.receives ? 1 : 0;
         block.sends += does.sends ? 1 : 0;
         left -= chunks;
@@ -193,7 +193,6 @@ class AlgorithmProgram final : public ChannelProgram {
   std::shared_ptr<const msccl::Algorithm> algorithm_;
   msccl::Cut cut_;
   double call_bytes_ = 0;
-  double ratio_ = 1;
   std::uint32_t channels_ = 0;
   std::uint32_t connections_ = 0;
   std::vector<std::vector<Block>> blocks_;
@@ -211,8 +210,20 @@ msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol) {
 
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
                                                         std::uint64_t bytes, const msccl::Fifo& fifo,
-                                                        const proof::Codings& codings, double ratio) {
-  return std::make_shared<AlgorithmProgram>(std::move(algorithm), bytes, fifo, codings, ratio);
+                                                        const proof::Codings& codings, const RatioOf& ratio_of) {
+  return std::make_shared<AlgorithmProgram>(std::move(algorithm), bytes, fifo, codings, ratio_of);
+}
+
+double mean_ratio(const std::uint32_t* numbers, std::size_t count, const RatioOf& ratio_of) {
+  const double first = ratio_of(numbers[0]);
+  double encoded = 0;
+  bool equal = true;  // then the mean has no rounding
+  for (std::size_t i = 0; i < count; ++i) {
+    const double ratio = ratio_of(numbers[i]);
+    encoded += 1 / ratio;
+    equal = equal && ratio == first;
+  }
+  return equal ? first : static_cast<double>(count) / encoded;
 }
 
 }  // namespace moire::collective

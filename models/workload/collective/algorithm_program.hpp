@@ -2,6 +2,7 @@
 // runtime at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "models/algorithms/ir/channel_program.hpp"
@@ -21,9 +22,14 @@ using ir::Step;
 msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);
 
 // `algorithm` keeps the rules of the format (msccl::read_xml checks them). `bytes` is the size of the whole buffer.
-// Steps that move encoded chunks, according to `codings`, move 1 / `ratio` of the bytes.
+// Of the encoded chunks that a step moves according to `codings`, chunk n has 1 / ratio_of(n) of its bytes.
+using RatioOf = std::function<double(std::int64_t)>;
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
                                                         std::uint64_t bytes, const msccl::Fifo& fifo,
-                                                        const proof::Codings& codings = {}, double ratio = 1);
+                                                        const proof::Codings& codings = {},
+                                                        const RatioOf& ratio_of = nullptr);
+
+// Plain over encoded bytes of the chunks numbers[0 .. count - 1], count >= 1.
+double mean_ratio(const std::uint32_t* numbers, std::size_t count, const RatioOf& ratio_of);
 
 }  // namespace moire::collective

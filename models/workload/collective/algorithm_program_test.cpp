@@ -202,17 +202,20 @@ codec::CodecSpec codec_of(double operations) {
   return *config::parse<codec::CodecSpec>(*root, diagnostics);
 }
 
-replay::Result run_encoded(double operations, std::int64_t ranks, Time prepare = {}) {
+replay::Result run_encoded(double operations, std::int64_t ranks, Time prepare = {}, std::vector<double> ratios = {}) {
   const libraries::EquippedSystem system = example_equipped(ranks);
   program::Program program(static_cast<Rank>(ranks));
   program.queues.resize(1);
   builder::Builder build{system, program, program.queues[0]};
   config::Diagnostics diagnostics;
   MscclSpec spec;
-  spec.program = *config::load_text("t.yaml", "broadcast_chain_encoded: {chunks: 1}", {}, diagnostics);
+  const std::size_t chunks = std::max<std::size_t>(1, ratios.size());
+  spec.program =
+      *config::load_text("t.yaml", fmt::format("broadcast_chain_encoded: {{chunks: {}}}", chunks), {}, diagnostics);
   spec.bytes = Bytes{example_chunk};
   spec.library = example_channels();
   spec.codec = codec_of(operations);
+  spec.codec->ratios = std::move(ratios);
   spec.codec->compress.prepare = spec.codec->decompress.prepare = prepare;
   EXPECT_TRUE(append_msccl(build, spec, {}, diagnostics)) << diagnostics.str();
   core::RunLoop loop;
@@ -233,6 +236,9 @@ TEST(AlgorithmProgram, AThreadBlockCodesAtTheRateOfItsCu) {
 
 TEST(AlgorithmProgram, EncodedChunksAreSmallerByTheRatio) {
   EXPECT_EQ(run_encoded(100, 4).traffic.scale_up_bytes.value, 3 * example_chunk / 4);
+  // Every chunk keeps its own ratio along the chain.
+  const double sent = run_encoded(100, 4, {}, {2, 8, 4, 8}).traffic.scale_up_bytes.value;
+  EXPECT_NEAR(sent, 3 * example_chunk / 4 * (1. / 2 + 1. / 8 + 1. / 4 + 1. / 8), 3 * 4);
 }
 
 // Both ranks send `sends` chunks before they receive any.

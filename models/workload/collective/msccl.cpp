@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "models/algorithms/msccl/check.hpp"
 #include "models/algorithms/msccl/xml_reader.hpp"
 #include "models/algorithms/mscclang/programs/registry.hpp"
@@ -178,15 +180,17 @@ class Appending {
                   "use another library, or compile the algorithm for another protocol");
     proof::Codings codings;
     if (!follow_codings(*algorithm, fifo_of(*protocol), codings)) return false;
-    const double ratio = spec_.codec ? spec_.codec->mean_ratio() : 1;
-    auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol), codings, ratio);
+    const RatioOf ratio_of = [this](std::int64_t chunk) { return spec_.codec->ratio_of(chunk); };
+    auto steps = algorithm_program(algorithm, bytes_, fifo_of(*protocol), codings, ratio_of);
     program::WorkgroupResources resources = resources_of(*library_, build_.gpu(), protocol->threads, steps->channels());
     std::optional<Coding> coding;
-    if (!codings.encoded.empty()) {
+    if (!codings.takes.empty()) {
       coding = coding_of(*spec_.codec, build_.gpu(), resources);
       resources = coding->resources();
       const bool lossy = spec_.codec->error_bound.has_value();
-      stated = {{"<operation>_ratio", ratio},
+      std::vector<std::uint32_t> all(codings.chunks);
+      std::iota(all.begin(), all.end(), 0U);
+      stated = {{"<operation>_ratio", mean_ratio(all.data(), all.size(), ratio_of)},
                 {"<operation>_lossy_hops", lossy ? codings.passes : 0},
                 {"<operation>_error_bound", spec_.codec->error_after(codings.passes)}};
     }
@@ -251,7 +255,9 @@ void MscclSpec::describe(config::Describer<MscclSpec>& d) {
   d.field(
        "codec", &MscclSpec::codec,
        "The codec of an algorithm whose steps encode and decode, a file in configs/codecs. Each step runs on the CU of "
-       "its thread block; encoded chunks have the codec's mean ratio")
+       "its thread block and takes as long as with the codec's mean ratio. Encoded chunks have the codec's ratios in "
+       "the "
+       "order of the program: GPU by GPU, thread block by thread block, step by step")
       .optional();
   d.field("library", &MscclSpec::library,
           "The collective library whose kernel runs the algorithm; absent: the library of the system")
