@@ -341,9 +341,8 @@ void QueueNetwork::sort_by_link(const std::vector<Head>& heads) {
     const auto last = heads_.begin() + std::exchange(links_[link].heads, 0);
     // Stable, because chunks of one flow that took several routes may reach a link in the same picosecond.
     if (last - begin > 1)
-      std::stable_sort(begin, last, [&](const Head& a, const Head& b) {
-        return a.at != b.at ? a.at < b.at : ends(a) < ends(b);
-      });
+      std::stable_sort(begin, last,
+                       [&](const Head& a, const Head& b) { return a.at != b.at ? a.at < b.at : ends(a) < ends(b); });
     begin = last;
   }
 }

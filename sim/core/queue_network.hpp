@@ -96,14 +96,14 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
   // The flows that wait at one first link, in round-robin order. All turns before the present batch are computed.
   struct Port {
     Index first = none, last = none;
-    Index served = none;           // the flow whose chunk the port is sending, if it has more to send
-    Time free;                     // end of service of the last chunk that this port sent
-    Time next;                     // its next turn, if a flow waits
-    double waiting = 0;            // bytes of all messages that this port has not sent
-    BatchNumber listed = no_batch; // the first batch at whose begin it is looked at
-    std::vector<Blocked> blocked;  // in the order in which they can send again, as far as that is known
-    std::vector<Head> heads;       // that reach the link, if switches send and so take turns with them
-    std::size_t served_heads = 0;  // of these
+    Index served = none;            // the flow whose chunk the port is sending, if it has more to send
+    Time free;                      // end of service of the last chunk that this port sent
+    Time next;                      // its next turn, if a flow waits
+    double waiting = 0;             // bytes of all messages that this port has not sent
+    BatchNumber listed = no_batch;  // the first batch at whose begin it is looked at
+    std::vector<Blocked> blocked;   // in the order in which they can send again, as far as that is known
+    std::vector<Head> heads;        // that reach the link, if switches send and so take turns with them
+    std::size_t served_heads = 0;   // of these
 
     bool has_flow() const { return first != none || served != none; }
     Time due() const;  // of what happens at it next; Time::max(): nothing
@@ -135,7 +135,7 @@ class QueueNetwork final : public Network, private EventSink, private Settler {
     Index first_arriving = none, last_arriving = none;  // chunks that have passed their last link
     Index spread = none;                                // in spreads_, if it takes several routes
     bool blocked = false;                               // listed in its port, until first_arriving has arrived
-    bool ending = false;         // in ending_
+    bool ending = false;                                // in ending_
   };
   // State of a flow whose chunks take several routes.
   struct Spread {
