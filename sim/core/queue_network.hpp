@@ -24,7 +24,7 @@
 // batch all heads that reach a link within it are known, and are served link by link, in the order of their times. The
 // turns of ports are computed at the end of the batch in which they begin, or earlier if something changes at the port:
 // a new message, or credits that return. This gives the times that one event per turn and per hop would give
-// (test: `ManyMessages.TimesDoNotDependOnTheLookahead`).
+// (test: `ManyMessages.TimesDoNotDependOnTheLookahead`). If a link has no latency, batches are 1 ps long.
 //
 // If a topology spreads the packets of a flow over several routes (Topology::routes), the chunks take them in turns.
 // They may overtake each other; a message arrives when all its chunks and all messages of its flow before it have
