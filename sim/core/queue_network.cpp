@@ -20,7 +20,8 @@ namespace {
 // part were compared (docs/decisions.md, 2026-11-24, "the turns of a port").
 constexpr double turns_waiting = 256;
 
-// How many chunks ahead the data of a chunk are fetched from memory: first the chunk, then what it refers to.
+// The data of a chunk are fetched from memory so many chunks before it is served: first the chunk, then its link and
+// flow. Not tuned.
 constexpr std::size_t fetch_chunk = 12, fetch_rest = 6;
 
 }  // namespace
@@ -249,7 +250,7 @@ void QueueNetwork::list(LinkId id) {
   Port& port = ports_[id];
   const Time next = port.due();
   if (next == Time::max()) return;
-  const BatchNumber number = batch_of(next) + 1;
+  const BatchNumber number = batch_of(std::max(next, calendar_.now())) + 1;
   if (port.listed <= number) return;
   port.listed = number;
   batch(number).ports.push_back(id);
@@ -432,7 +433,8 @@ void QueueNetwork::end_message(Index index, Time at) {
     paths_[flow.path].ending = true;
     ending_.push_back({message.flow, at});
   }
-  told_.push_back({message.receiver, message.payload, at + message.after});
+  // Without latencies, a chunk may be served a few picoseconds after it has arrived.
+  told_.push_back({message.receiver, message.payload, std::max(at, calendar_.now()) + message.after});
 }
 
 // Chunks of several routes are kept in the order in which they arrive, and messages end in the order in which they were

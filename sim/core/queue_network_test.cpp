@@ -392,6 +392,37 @@ TEST(ManyMessages, TimesDoNotDependOnTheLookahead) {
   }
 }
 
+// A switch forwards over links that others cross, at once, while no link has any latency.
+TEST(QueueNetwork, SwitchesSendWithoutLatency) {
+  struct Forwarder : EventSink, Receiver {
+    Bench* bench = nullptr;
+    void arrives(std::uint64_t payload, Time at) override { bench->loop.calendar().schedule(at, *this, payload); }
+    void fire(std::uint64_t payload) override {  // endpoint 64 is the switch
+      bench->network.send({64, static_cast<EndpointId>(payload % 3), 9, Bytes{5000}, &bench->arrivals, payload});
+    }
+  };
+  Drawn topology;
+  for (int link = 0; link < 6; ++link) topology.cables.push_back({"port", {50e9}, Time{}});
+  for (EndpointId a = 0; a < 3; ++a) {
+    topology.paths.push_back({{a, 64}, {2 * a}});
+    topology.paths.push_back({{64, a}, {2 * a + 1}});
+    for (EndpointId b = 0; b < 3; ++b) topology.paths.push_back({{a, b}, {2 * a, 2 * b + 1}});
+  }
+  Bench bench(topology);
+  Forwarder forwarder;
+  forwarder.bench = &bench;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const auto from = static_cast<EndpointId>(i % 3);
+    bench.send(from, (from + 1 + static_cast<EndpointId>(i / 3 % 2)) % 3, 1.0 + 977.0 * static_cast<double>(i % 40), i);
+    bench.network.send({from, 64, 1, Bytes{5000}, &forwarder, 1000 + i});
+  }
+  bench.finish();
+  EXPECT_EQ(bench.arrivals.at.size(), 600);
+  const double busiest = 100 * (1 + 977.0 * 19.5) + 100 * 5000;  // bytes into an endpoint, on average
+  EXPECT_GT(bench.arrivals.last().us(), 0.9 * busiest / 50e9 * 1e6);
+  EXPECT_LT(bench.arrivals.last().us(), 2 * busiest / 50e9 * 1e6);
+}
+
 // Simultaneous chunks at the port of endpoint d are served in the order d + 1, d + 2, ... of their sources, whatever
 // numbers these have and whichever was sent first.
 TEST(QueueNetwork, TiesDoNotDependOnWhereEndpointZeroIs) {

@@ -120,7 +120,7 @@ void Sums::pass_on(Index index, double bytes, Time head, Time tail, bool up) {
     for (const Index below : point.below) fastest = std::min(fastest, points_[below].down_ps);
   }
   Time& sent = up ? point.sent_up : point.sent_down;
-  sent = std::max({head, sent, tail - service(bytes, fastest)});
+  sent = std::max({calendar_.now(), head, sent, tail - service(bytes, fastest)});
   (up ? point.to_above : point.to_below).push(bytes);
   calendar_.schedule(sent, *this, pack(index, up));
 }
