@@ -1,5 +1,5 @@
-// Large simulations read their memory at random, which huge pages make faster: a study of 2 GB takes about a third less
-// time. jemalloc asks for them, which the allocator of the C library only does if its environment says so.
+// Large simulations read their memory at random, which is faster on huge pages. The allocator of the C library asks for
+// them only if an environment variable tells it to; jemalloc has an option. docs/explanation/performance.md compares.
 
 // The name is jemalloc's, which reads the variable before the first allocation.
 extern "C" {

@@ -85,7 +85,7 @@ TEST(Plan, BytesAreAllThereAndEven) {
   }
 }
 
-// A chain, and every algorithm that compresses between nodes only, takes each chunk into each other node once.
+// Along a chain, and with compression between nodes only, each chunk enters each other node once.
 TEST(Plan, ChunksEnterEveryNodeOnce) {
   for (const Algorithm algorithm : {Algorithm::chain, Algorithm::binomial, Algorithm::scatter_all_gather}) {
     for (const bool between : {false, true}) {

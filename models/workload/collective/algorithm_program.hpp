@@ -22,7 +22,7 @@ using ir::Step;
 msccl::Fifo fifo_of(const libraries::ProtocolSpec& protocol);
 
 // `algorithm` keeps the rules of the format (msccl::read_xml checks them). `bytes` is the size of the whole buffer.
-// Of the encoded chunks that a step moves according to `codings`, chunk n has 1 / ratio_of(n) of its bytes.
+// A step that moves encoded chunks (`codings`) moves 1 / ratio_of(n) of the plain bytes of chunk n.
 using RatioOf = std::function<double(std::int64_t)>;
 std::shared_ptr<const ChannelProgram> algorithm_program(std::shared_ptr<const msccl::Algorithm> algorithm,
                                                         std::uint64_t bytes, const msccl::Fifo& fifo,
