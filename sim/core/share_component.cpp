@@ -273,7 +273,7 @@ void ShareComponent::solve_all() {
     fill();
     sum_loads();
   }
-  uncontended_ = contended_.empty();
+  uncontended_ = !some_contended_;
   for (std::uint32_t i = 0; i < variables_.size(); ++i) {
     if (variables_[i].rate != variables_[i].rate_before) report_rate(i);
   }
@@ -381,7 +381,7 @@ double ShareComponent::slope(std::uint32_t constraint) const {
 }
 
 // A capacity with room for all users at their limits constrains nobody, whatever the others do. Most are of this kind.
-bool ShareComponent::find_contended() {
+void ShareComponent::find_contended() {
   for (Constraint& k : constraints_) k.most = 0;
   for (const Variable& v : variables_) {
     if (v.members == 0) continue;
@@ -389,30 +389,30 @@ bool ShareComponent::find_contended() {
       constraints_[uses_[u].constraint].most += uses_[u].amount * v.limit;
     }
   }
-  contended_.clear();
+  fullness_.clear();
   for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
     Constraint& k = constraints_[i];
     k.contended = k.most > k.rate;
     if (!k.contended) continue;
-    contended_.push_back(i);
     k.free = k.rate;
     k.rising_weight = k.summed_weight = k.weight;
     k.rising = k.users;
-    k.full_at = 0;
-    k.stopped = true;
+    k.stopped = k.curved;
+    fullness_.push_back({k.rate / k.weight, i});
   }
-  return !contended_.empty();
+  std::make_heap(fullness_.begin(), fullness_.end(), fuller_later);
+  some_contended_ = !fullness_.empty();
 }
 
 // Progressive filling: all classes rise in proportion to their weights until they reach their own limits or a capacity
 // is full.
 void ShareComponent::fill() {
-  const bool some_contended = find_contended();
+  find_contended();
   for (Variable& v : variables_) {
     v.rate = v.members > 0 ? v.limit : 0;
     v.rising = false;
   }
-  if (!some_contended) return;
+  if (!some_contended_) return;
   for (Variable& v : variables_) {
     for (std::uint32_t u = v.first_use; u < v.last_use && v.members > 0; ++u) {
       if (constraints_[uses_[u].constraint].contended) v.rising = true;
@@ -433,10 +433,11 @@ void ShareComponent::fill() {
     } else if (v.level <= level) {
       freeze(v, v.limit);
     } else {
-      const Constraint* full = nullptr;
-      level = full_level(full);
+      const Fullness* first = first_full();
+      level = first ? first->level : std::numeric_limits<double>::infinity();
       if (v.level <= level) continue;
-      for (std::uint32_t u = full->first_user; u < full->last_user; ++u) {
+      const Constraint& full = constraints_[first->constraint];
+      for (std::uint32_t u = full.first_user; u < full.last_user; ++u) {
         Variable& user = variables_[users_[u].variable];
         if (user.rising) freeze(user, user.weight * level / (1 + user.curvature * level));
       }
@@ -457,31 +458,47 @@ void ShareComponent::freeze(Variable& v, double rate) {
   }
 }
 
-double ShareComponent::full_level(const Constraint*& full) {
-  double level = std::numeric_limits<double>::infinity();
-  for (const std::uint32_t i : contended_) {
-    Constraint& k = constraints_[i];
-    if (k.rising == 0 || k.full_at >= level) continue;
-    if (k.stopped) {
-      if (k.rising_weight < 1e-4 * k.summed_weight) {  // rounding noise dominates after subtractions: sum again
-        k.rising_weight = 0;
-        for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
-          const Variable& v = variables_[users_[u].variable];
-          if (v.rising) k.rising_weight += uses_[users_[u].use].amount * v.weight;
-        }
-        k.summed_weight = k.rising_weight;
-      }
-      const double straight = k.free / k.rising_weight;
-      if (straight >= level) continue;  // curvature only raises the level
-      k.full_at = k.curved ? level_when_full(k, std::max(straight, k.full_at)) : straight;
-      k.stopped = false;
+// The capacity that is full first, with its level; none if no class rises through a contended capacity.
+//
+// Levels only rise while classes stop, so a level that was found earlier is still a lower bound: only the lowest one is
+// looked at again, until it is known to be up to date. A fill of n capacities thus costs n log n and not n squared.
+const ShareComponent::Fullness* ShareComponent::first_full() {
+  while (!fullness_.empty()) {
+    const Fullness& lowest = fullness_.front();
+    Constraint& k = constraints_[lowest.constraint];
+    if (k.rising > 0 && !k.stopped) return &lowest;
+    std::pop_heap(fullness_.begin(), fullness_.end(), fuller_later);
+    if (k.rising == 0) {
+      fullness_.pop_back();
+      continue;
     }
-    if (k.full_at < level) {
-      level = k.full_at;
-      full = &k;
-    }
+    update_level(k, fullness_.back().level);
+    std::push_heap(fullness_.begin(), fullness_.end(), fuller_later);
   }
-  return level;
+  return nullptr;
+}
+
+// Replaces a lower bound of the level at which a capacity is full: by the level without curvature if that is higher
+// (curvature only raises it), else by the level itself.
+void ShareComponent::update_level(Constraint& k, double& level) const {
+  if (k.rising_weight < 1e-4 * k.summed_weight) {  // rounding noise dominates after subtractions: sum again
+    k.rising_weight = 0;
+    for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
+      const Variable& v = variables_[users_[u].variable];
+      if (v.rising) k.rising_weight += uses_[users_[u].use].amount * v.weight;
+    }
+    k.summed_weight = k.rising_weight;
+  }
+  const double straight = k.free / k.rising_weight;
+  if (!k.curved) {
+    level = straight;
+    k.stopped = false;
+  } else if (straight > level) {
+    level = straight;
+  } else {
+    level = level_when_full(k, level);
+    k.stopped = false;
+  }
 }
 
 // The demand of the rising users of a capacity is a concave function of the level. The starting point is not above the

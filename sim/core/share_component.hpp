@@ -82,8 +82,7 @@ class ShareComponent {
     std::uint32_t users = 0;
     double most = 0;         // demand if all users run at their limits
     bool contended = false;  // `most` exceeds the rate
-    double full_at = 0;      // filling level at which it was last found to be full; only rises
-    bool stopped = false;    // a user stopped rising since full_at was computed
+    bool stopped = false;    // a user stopped rising since its level in fullness_ was computed
     bool curved = false;     // some user has a curvature
     bool alike = true;       // all users have the same curvature (the field below)
     double curvature = 0;
@@ -101,6 +100,14 @@ class ShareComponent {
     bool touched = false;   // already in touched_
     bool reported = false;  // already in changed_loads_
   };
+  // A contended capacity and the filling level at which it is full, or a lower bound of it.
+  struct Fullness {
+    double level;
+    std::uint32_t constraint;
+  };
+  static bool fuller_later(const Fullness& a, const Fullness& b) {
+    return a.level != b.level ? a.level > b.level : a.constraint > b.constraint;
+  }
 
   void set_amounts(const Variable& v);
   void limit(Variable& v) const;
@@ -121,10 +128,11 @@ class ShareComponent {
   bool is_stretched(const Variable& v) const;
   double latency_share(const Variable& v) const;
   void fill();
-  bool find_contended();
+  void find_contended();
   void freeze(Variable& v, double rate);
   double level_when_full(const Constraint& k, double level) const;
-  double full_level(const Constraint*& full);
+  const Fullness* first_full();
+  void update_level(Constraint& k, double& level) const;
 
   std::vector<Variable> variables_;
   std::vector<Use> uses_;
@@ -132,9 +140,10 @@ class ShareComponent {
   std::vector<User> users_;
   std::vector<std::uint32_t> listeners_;  // variables
   std::vector<std::uint32_t> order_;      // variables sorted by level
-  std::vector<std::uint32_t> contended_;  // constraints
+  std::vector<Fullness> fullness_;        // heap of contended capacities with rising users, lowest level first
   std::uint32_t present_ = 0;
   bool loaded_latency_ = false;
+  bool some_contended_ = false;
   bool uncontended_ = false;  // no capacity is contended, so all rates are limits and loads agree with latencies
   std::vector<std::uint32_t> touched_, touched_next_;
   std::vector<std::uint32_t> corrected_;

@@ -99,6 +99,26 @@ void node(benchmark::State& state, std::uint32_t hop, double latency_growth) {
   run(state, loop, sharing);
 }
 
+// GPUs with a link to each other: 24 x 23 links, all of them contended, and as many classes.
+void full_mesh(benchmark::State& state) {
+  constexpr std::uint32_t gpus = 24;
+  RunLoop loop;
+  Sharing sharing(loop);
+  std::vector<CapacityId> hbm;
+  for (std::uint32_t g = 0; g < gpus; ++g) hbm.push_back(memory(sharing, 0));
+  for (std::uint32_t g = 0; g < gpus; ++g) {
+    for (std::uint32_t p = 0; p < gpus; ++p) {
+      if (p == g) continue;
+      const CapacityId link = sharing.add_capacity({.name = "link", .rate = 25e9 + 1e6 * static_cast<double>(p)});
+      sharing.add_class({.demands = {{hbm[g], 1}, {link, 1}, {hbm[p], 1}}, .weight = 1, .bound = 48.7e9});
+    }
+  }
+  Restarter restarter(sharing, 1);
+  for (ClassId c = 0; c < sharing.classes(); ++c) restarter.start(c);
+  run(state, loop, sharing);
+}
+
+BENCHMARK(full_mesh);
 BENCHMARK_CAPTURE(one_gpu, replaced_in_kind, 264, 0, 0.0);
 BENCHMARK_CAPTURE(one_gpu, solved_each_event, 264, 1, 0.0);
 BENCHMARK_CAPTURE(one_gpu, solved_each_event_loaded_latency, 80, 1, 0.3);
