@@ -503,7 +503,8 @@ void ShareComponent::update_level(Constraint& k, double& level) const {
 
 // The demand of the rising users of a capacity is a concave function of the level. The starting point is not above the
 // root: it is the larger of the level without curvature and the level at which the capacity was full before users
-// stopped. Newton's steps therefore approach the root from below and never pass it.
+// stopped. Newton's steps therefore approach the root from below and never pass it. The level is infinite if the demand
+// never reaches what is free; it stays so when more users stop.
 double ShareComponent::level_when_full(const Constraint& k, double level) const {
   constexpr int max_steps = 64;
   constexpr double tolerance = 1e-14;
@@ -511,7 +512,7 @@ double ShareComponent::level_when_full(const Constraint& k, double level) const 
     const double left = k.rising_weight - k.curvature * k.free;
     return left > 0 ? k.free / left : std::numeric_limits<double>::infinity();
   }
-  for (int step = 0; step < max_steps; ++step) {
+  for (int step = 0; step < max_steps && std::isfinite(level); ++step) {
     double taken = 0;
     double slope = 0;
     for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
@@ -523,9 +524,8 @@ double ShareComponent::level_when_full(const Constraint& k, double level) const 
       slope += steep * flat;
     }
     const double change = (k.free - taken) / slope;
-    if (change <= tolerance * level) return level;
+    if (!(change > tolerance * level)) break;
     level += change;
-    if (!std::isfinite(level)) break;
   }
   return level;
 }

@@ -49,7 +49,7 @@ System draw(Random& random, bool loaded_latency) {
     if (random.below(2) == 0) spec.bound = random.below(2) == 0 ? 48.7e9 : random.log_uniform(1e8, 1e12);
     if (random.below(2) == 0) {
       spec.window = spec.weight;
-      spec.latency = random.log_uniform(1e-7, 2e-6);
+      spec.latency = random.log_uniform(1e-9, 2e-6);
       if (random.below(2) == 0) spec.delay = random.log_uniform(1e-8, 2e-6);
       const std::uint64_t kind = random.below(8);  // one in eight follows a capacity that it may not demand
       if (kind >= 2) spec.latency_capacity = spec.demands[random.below(spec.demands.size())].capacity;

@@ -628,6 +628,24 @@ TEST_F(SharingTest, ConservationHoldsOnTheWay) {
   EXPECT_NEAR(sharing.served(link) / given, 1, 1e-12);
 }
 
+// Three classes want 119 of a capacity of 100. Two of them can never take more than their windows over their delays, so
+// once the first is held elsewhere no level fills the capacity. This stays so when the next one is held elsewhere too.
+TEST_F(SharingTest, ACapacityThatNoLevelFillsLimitsNobody) {
+  const CapacityId wide = capacity(100), narrow = capacity(1), later = capacity(35);
+  const ClassId first = of({{wide, 1}, {narrow, 1}}, 1, 50);
+  const auto delayed = [&](double window, double weight, std::vector<Demand> demands) {
+    return sharing.add_class(
+        {.demands = std::move(demands), .weight = weight, .window = window, .latency = 0.01, .delay = 1});
+  };
+  const ClassId second = delayed(40, 1, {{wide, 1}, {later, 1}});
+  const ClassId third = delayed(30, 4, {{wide, 1}});
+  for (const ClassId c : {first, second, third}) start(c, 1e6, c);
+  loop.settle();
+  EXPECT_DOUBLE_EQ(sharing.rate_of(first), 1);
+  EXPECT_DOUBLE_EQ(sharing.rate_of(second), 35);
+  EXPECT_DOUBLE_EQ(sharing.rate_of(third), 30 / 1.01);
+}
+
 TEST_F(SharingTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(capacity(0), InvariantError);
   EXPECT_THROW(capacity(inf), InvariantError);
