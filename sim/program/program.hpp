@@ -67,6 +67,7 @@ struct PhaseShape {
   std::int64_t threads = 256;       // of the workgroup
   std::int64_t active_threads = 0;  // threads that take part in the phase; 0: all
   Bytes in_flight;                  // bytes of loads outstanding per workgroup (of stores, if the phase loads nothing)
+  bool operator==(const PhaseShape&) const = default;
 };
 
 // One step of a workgroup.

@@ -3,11 +3,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <unordered_map>
 
 #include "sim/core/failure.hpp"
 #include "sim/core/invariant.hpp"
 
 namespace moire::replay {
+
+namespace {
+
+// Gives the shapes of kernels their numbers. Kernels of one family of queues that have equal shapes share them, and so
+// their classes of the sharing law: thousands of calls need no more classes than one.
+class Shapes {
+ public:
+  explicit Shapes(part::Phases& phases) : phases_(phases) {}
+
+  // The number of the kernel's first shape. `own`: its work is counted apart from that of other kernels.
+  part::ShapeId first_of(const program::Kernel& kernel, std::uint32_t family, bool own) {
+    std::vector<program::PhaseShape> shapes = kernel.shapes;
+    for (program::PhaseShape& shape : shapes) shape.threads = kernel.resources.threads;
+    if (shapes.empty()) return 0;
+    const std::size_t hash = std::hash<std::string>{}(shapes[0].name) ^ std::hash<double>{}(shapes[0].in_flight.value);
+    const auto [begin, end] = known_.equal_range(hash);
+    for (auto it = begin; it != end && !own; ++it)
+      if (it->second.family == family && it->second.shapes == shapes) return it->second.first;
+    const part::ShapeId first = phases_.add_shape(shapes[0], family);
+    for (std::size_t s = 1; s < shapes.size(); ++s) phases_.add_shape(shapes[s], family);
+    if (!own) known_.emplace(hash, Known{family, std::move(shapes), first});
+    return first;
+  }
+
+ private:
+  struct Known {
+    std::uint32_t family;
+    std::vector<program::PhaseShape> shapes;
+    part::ShapeId first;
+  };
+  part::Phases& phases_;
+  std::unordered_multimap<std::size_t, Known> known_;
+};
+
+}  // namespace
 
 // Forwards loads of links and memories to the program's observer, with their names.
 class Replay::LoadWatcher final : public core::SharingObserver {
@@ -45,7 +82,10 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   MOIRE_INVARIANT(program.ranks() == machine.ranks() * machine.images(), "a program and its machine differ in ranks");
   for (std::uint32_t array = 0; array < program.arrays(); ++array)
     flags_.add(program.array(array).per_rank * program.ranks(), program.array(array).in_order);
+  const bool stand_ins = likes == Likes::one && find_stand_ins();
+  Shapes numbers(phases_);
   for (const program::Queue& queue : program.queues) {
+    const std::uint32_t family = program.family(static_cast<std::uint32_t>(first_shapes_.size()));
     first_operation_.push_back(static_cast<std::uint32_t>(result_.operations.size()));
     auto& shapes = first_shapes_.emplace_back();
     for (const program::Operation& operation : queue.operations) {
@@ -54,14 +94,8 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
       times.name = program::name_of(operation);
       part::ShapeId first = 0;
       if (const auto* kernel = std::get_if<program::Kernel>(&operation)) {
-        for (std::size_t s = 0; s < kernel->shapes.size(); ++s) {
-          program::PhaseShape shape = kernel->shapes[s];
-          shape.threads = kernel->resources.threads;
-          const part::ShapeId id =
-              phases_.add_shape(shape, program_.family(static_cast<std::uint32_t>(first_shapes_.size() - 1)));
-          if (s == 0) first = id;
-          times.phases.push_back({kernel->shapes[s].name, 0, {}});
-        }
+        first = numbers.first_of(*kernel, family, stand_ins && kernel->body->by_itself());
+        for (const program::PhaseShape& shape : kernel->shapes) times.phases.push_back({shape.name, 0, {}});
         for (const char* other : {"wait", "delay", "put", "fence"}) times.phases.push_back({other, 0, {}});
       }
       shapes.push_back(first);
@@ -77,7 +111,7 @@ Replay::Replay(machine::Machine& machine, const program::Program& program, progr
   MOIRE_INVARIANT(own == 1 || own == program.families(), "a machine was taken apart for another program");
   host_copies_.resize(machine.ranks());
   host_threads_.resize(machine.ranks() * (own_host_ ? program.families() : std::size_t{1}));
-  if (likes == Likes::one && find_stand_ins()) {
+  if (stand_ins) {
     stand_ins_.resize(result_.operations.size());
     by_itself_.resize(machine.ranks());
     if (machine.reach().peers() > 0) visits_.resize(machine.ranks());

@@ -64,6 +64,29 @@ TEST(Replay, BackToBackKernelsAreAQueueGapApart) {
   EXPECT_THAT(ends_us(run(with_host(), program)), ElementsAre(15, 26, 37));
 }
 
+// A program of thousands of calls needs no more classes of the sharing law than one call.
+TEST(Replay, KernelsWithTheSameShapesShareClasses) {
+  const auto classes = [](int calls, std::int64_t threads) {
+    Program program(1);
+    program.queues = {queue("main", {})};
+    for (int call = 0; call < calls; ++call) {
+      program::Kernel made = kernel("read", 4, [](Rank, std::int64_t) { return Steps{work(40e3)}; });
+      if (call % 2 == 1) made.resources.threads = threads;
+      program.queues[0].operations.emplace_back(std::move(made));
+    }
+    core::RunLoop loop;
+    const auto machine = machine::build_or_throw(example_system(1), loop);
+    const Result result = Replay(*machine, program).run();
+    EXPECT_EQ(result.deadlock, "");
+    EXPECT_EQ(result.workgroups, static_cast<std::uint64_t>(4 * calls));
+    return machine->sharing().classes();
+  };
+  const std::int64_t usual = kernel("read", 4, nullptr).resources.threads;
+  EXPECT_EQ(classes(1, usual), classes(50, usual));
+  EXPECT_EQ(classes(2, usual / 2), classes(50, usual / 2));
+  EXPECT_LT(classes(1, usual), classes(2, usual / 2)) << "workgroups of other sizes are other classes";
+}
+
 TEST(Replay, ShortKernelsAreBoundByTheHost) {
   Program program(1);
   program.queues = {queue("main", {busy("a", us(0.5)), busy("b", us(0.5)), busy("c", us(0.5))})};
