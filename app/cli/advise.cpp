@@ -51,9 +51,9 @@ void add_advise(CLI::App& app, Action& action) {
   add_format(*command, arguments->output);
   add_out(*command, arguments->output, "<scenario>.advice");
   command
-      ->add_option(
-          "-j,--jobs", arguments->jobs,
-          "Number of schedules simulated at the same time; default: the number of processors. Does not change results")
+      ->add_option("-j,--jobs", arguments->jobs,
+                   "Number of schedules simulated at the same time; default: the number of processors. It does not "
+                   "change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command->callback([arguments, &action] { action = [arguments] { return advise(*arguments); }; });

@@ -137,7 +137,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   command
       ->add_option("-j,--jobs", arguments->jobs,
                    "Number of cases of a validation file simulated at the same time; default: the number of "
-                   "processors. Does not change results")
+                   "processors. It does not change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command->callback([arguments, command, &action] {

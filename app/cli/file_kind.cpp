@@ -46,7 +46,7 @@ std::string_view to_string(FileKind kind) {
 }
 
 bool is_wg_trace(const std::filesystem::path& file) {
-  // The reader reports .gz, which it does not decompress.
+  // A .gz file counts, too, so that the reader of traces refuses it and says that it has to be unpacked.
   if (file.extension() == ".zst" || file.extension() == ".gz") return file.stem().extension() == ".csv";
   return file.extension() == ".csv";
 }

@@ -106,7 +106,7 @@ void add_run(CLI::App& app, Action& action) {
   command
       ->add_option(
           "-j,--jobs", arguments->jobs,
-          "Number of runs simulated at the same time; default: the number of processors. Does not change results")
+          "Number of runs simulated at the same time; default: the number of processors. It does not change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command
@@ -117,7 +117,7 @@ void add_run(CLI::App& app, Action& action) {
   command
       ->add_option("--fold", arguments->folding,
                    "Simulate one block of nodes if all blocks do the same: auto (the default), off, or require, which "
-                   "refuses other runs and gives the reason. Does not change results")
+                   "refuses other runs and gives the reason. It does not change results")
       ->transform(CLI::CheckedTransformer(std::map<std::string, study::Folding>{
           {"auto", study::Folding::automatic}, {"off", study::Folding::off}, {"require", study::Folding::require}}))
       ->type_name("auto|off|require");

@@ -125,7 +125,7 @@ void add_validate(CLI::App& app, Action& action) {
   command
       ->add_option(
           "-j,--jobs", arguments->jobs,
-          "Number of cases simulated at the same time; default: the number of processors. Does not change results")
+          "Number of cases simulated at the same time; default: the number of processors. It does not change results")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command

@@ -122,9 +122,9 @@ const std::vector<MetricInfo>& metric_infos() {
          "For a collective, as nccl-tests defines it: its size over its time (first begin to last end). The size is "
          "that of a rank's buffer; for all_gather, of its output"},
         {"<operation>_busbw_gb_per_s",
-         "For a collective, as nccl-tests defines it: algbw x the share of the bytes that a rank has to send, for n "
-         "ranks 2 (n - 1) / n for all_reduce, (n - 1) / n for all_gather, reduce_scatter and all_to_all, and 1 for "
-         "others. It can be compared with the links"},
+         "For a collective, as nccl-tests defines it: algbw x the bytes that a rank has to send per byte of the size. "
+         "With n ranks this factor is 2 (n - 1) / n for all_reduce, (n - 1) / n for all_gather, reduce_scatter and "
+         "all_to_all, and 1 for others. The result can be compared with the bandwidth of a rank's links"},
         {"<operation>_rank_wait_min_us",
          "For a collective: time that a rank waits in it for its peers, from its own arrival (when its queue reaches "
          "the collective) until the last member of its communicator has arrived, or until its own end if that is "

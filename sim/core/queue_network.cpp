@@ -520,8 +520,8 @@ std::vector<LinkUse> QueueNetwork::use() const {
   std::vector<LinkUse> result;
   result.reserve(links_.size());
   for (const Link& link : links_) {
-    // Deduct what is booked after now, unless nothing happens any more. A link is busy without gaps from now to the end
-    // of its bookings.
+    // Deduct what is booked after now; a link is busy without gaps from now to the end of its bookings. Nothing is
+    // deducted at the end of a run, because the last arrivals need no events, so the clock may stand before them.
     const Time ahead = calendar_.empty() ? Time{} : std::max(Time{}, link.free - calendar_.now());
     result.push_back({Bytes{link.carried - static_cast<double>(ahead.ps) / link.ps_per_byte}, link.busy - ahead});
   }

@@ -325,7 +325,7 @@ void Sharing::build_solver(Component& component) const {
   solver.complete();
 }
 
-// What follows from the members that have come and gone.
+// The consequences of the component's changed numbers of members: from the memo if it knows them, else by a solve.
 const ShareMemo::Step& Sharing::next_step(Component& component) {
   words_.clear();
   for (const ClassId id : component.dirty) {
@@ -383,7 +383,7 @@ void Sharing::solve(std::uint32_t number) {
     std::sort(changed_loads_.begin(), changed_loads_.end());
     for (const CapacityId id : changed_loads_) observer_->capacity_load(id, loop_.now(), load(id));
   }
-  // Mostly classes without members: leave them out by collecting the component anew.
+  // Most of its classes have no members, so the component is dissolved; the next change collects it without them.
   constexpr std::uint32_t few = 16;
   if (state.variables > few + 3 * state.present) dissolve(number);
 }

@@ -12,7 +12,7 @@ __global__ void gate_kernel(const volatile uint32_t* host_flag, Gate gate, int r
       return;
     }
   }
-  // relaxed: no data has to be released with it
+  // A relaxed store is enough, because no data have to be visible before the flag.
   for (int p = 0; p < ranks; ++p) store_relaxed_sys(gate.ready[p] + rank, epoch);
   for (int p = 0; p < ranks; ++p) wait_for_flag(gate.ready[rank] + p, epoch, gave_up);
 }

@@ -97,7 +97,7 @@ class Coordinate {
 
 using Row = std::vector<double>;
 
-// Solves symmetric positive definite equations by elimination; overwrites `a` and `b`.
+// Solves a x = b by elimination, which needs no pivoting because `a` is symmetric and positive definite.
 Row solve(std::vector<Row> a, Row b) {
   const std::size_t n = b.size();
   for (std::size_t i = 0; i < n; ++i) {

@@ -77,7 +77,7 @@ TEST(CalibrateLibrary, FindsTheProfileThatMadeTheMeasurements) {
   EXPECT_LT(found->curves[0].mean_error(), 0.002);
 }
 
-// The same for rings, with rows of every protocol.
+// The fit finds the values of rings with which the rows were simulated.
 TEST(CalibrateLibrary, FindsWhatRingsAdd) {
   config::Diagnostics diagnostics;
   LibrarySpec truth = profile(*config::load(nccl, {}, diagnostics));

@@ -1,4 +1,5 @@
-// What benchmarks share: programs from plain functions, time stamps like the collector's, and rates.
+// Helpers of all benchmarks: they make kernels from plain functions, record time stamps as the kernels of
+// validation/collect do, and compute rates.
 #pragma once
 
 #include <cstdint>

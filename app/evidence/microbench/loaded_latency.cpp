@@ -140,7 +140,7 @@ Values run(const SystemSpec& system, const Parameters& parameters) {
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t n = order.size(); n > 1; --n) std::swap(order[n - 1], order[random() % n]);
     Rates rates = once(node, c, order, 0);
-    if (!c.remote && c.background > 0) {  // their rates show what share of the traffic are stores
+    if (!c.remote && c.background > 0) {  // the first rates give the share of stores, with which it is repeated
       const double stored = rates.victim * static_cast<double>(c.victims);
       rates = once(node, c, order, stored / (2 * stored + rates.background));
     }

@@ -13,7 +13,7 @@ namespace moire::msccl {
 
 namespace {
 
-// XML cannot hold control characters, not even escaped.
+// XML cannot hold most control characters, not even escaped, so a space replaces each of them.
 std::string in_attribute(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');

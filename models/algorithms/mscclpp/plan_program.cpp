@@ -129,8 +129,9 @@ class Compiler {
   }
 
   using Key = std::tuple<std::size_t, std::size_t, std::size_t>;  // GPU, block, operation
-  // A reader sees packets arrive. Each operation that stores some of them raises `begun` at the reader before its first
-  // packet and `done` after its last; `writers` operations do. What a proxy puts arrives as a whole.
+  // A reader polls the flag in each packet. Two semaphores stand for these flags: each of the `writers` operations that
+  // store packets for the reader raises `begun` before its first packet and `done` after its last. Packets that a proxy
+  // puts arrive all at once, so each such put has one semaphore, in `ports`.
   struct Reader {
     std::uint32_t begun = ir::no_semaphore;
     std::uint32_t done = ir::no_semaphore;

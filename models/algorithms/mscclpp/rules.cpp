@@ -476,7 +476,7 @@ class Rules {
 
   // There must be one wait for every signal. Signals and waits inside pipelines are counted by number of rounds.
   void signals() {
-    // By (gpu, type, channel), then by chunks of the pipeline.
+    // A GPU's end of a channel. Its signals and waits are counted by the rounds of their pipeline, 0 outside of one.
     using End = std::tuple<std::size_t, ChannelType, std::uint32_t>;
     struct Use {
       std::map<std::uint32_t, std::size_t> signals;

@@ -40,7 +40,8 @@ class Nic final : private core::EventSink {
   Nic(core::Calendar& calendar, core::Network& network, core::EndpointId endpoint, const NicSpec& spec,
       std::uint32_t component = 0);
 
-  // Posts now; returns when the issuing thread is free again. Several GPUs and threads may post to one NIC.
+  // Posts the put now, and returns the time at which the issuing thread is free again. Several GPUs and threads may
+  // post to one NIC.
   Time post(const Put& put);
 
   core::EndpointId endpoint() const { return endpoint_; }

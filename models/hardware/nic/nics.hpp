@@ -30,7 +30,8 @@ class Nics final : public part::Part, public part::Puts {
   core::EndpointId per_node_;
   std::optional<NicSpec> spec_;
   std::size_t endpoints_ = 0;
-  std::vector<std::unique_ptr<Nic>> nics_;  // of all endpoints; repeated per queue in a counterfactual run
+  // One NIC per endpoint. If queues share no links (counterfactual runs), each queue has such a set of its own.
+  std::vector<std::unique_ptr<Nic>> nics_;
 };
 
 }  // namespace moire::nic

@@ -46,7 +46,7 @@ class Shapes {
 
 }  // namespace
 
-// Forwards loads of links and memories to the program's observer, with their names.
+// Forwards loads of links and memories, power and clock to the program's observer, under their names.
 class Replay::LoadWatcher final : public core::SharingObserver {
  public:
   LoadWatcher(machine::Machine& machine, program::Observer& observer) : machine_(machine), observer_(observer) {}

@@ -212,7 +212,7 @@ Collective collective_of(const SendRecvSpec& spec, const machine::SystemSpec&) {
 }
 
 // Size and bus bandwidth as nccl-tests defines them (its doc/PERFORMANCE.md): `size` is the largest buffer of a rank,
-// and `on_wire` the share of it that has to leave a rank.
+// and `on_wire` what a rank has to send per byte of it.
 builder::Exchange exchange_of(const Collective& c, std::int64_t ranks) {
   const auto n = static_cast<double>(ranks);
   builder::Exchange made{.size = c.bytes};

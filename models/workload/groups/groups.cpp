@@ -155,8 +155,8 @@ std::optional<std::vector<Communicator>> Groups::cut(const GroupSpec& spec, cons
   };
   const auto divides = [&](std::int64_t by, const char* key) {
     if (ranks_ % by == 0) return true;
-    diagnostics.error(node.find(key)->place, fmt::format("{} {} does not divide {} ranks", key, by, ranks_),
-                      "write a number that divides it");
+    diagnostics.error(node.find(key)->place, fmt::format("{} {} does not divide the {} ranks", key, by, ranks_),
+                      "write a divisor of the number of ranks");
     return false;
   };
   if (spec.by) {

@@ -172,12 +172,11 @@ void ProtocolSpec::describe(config::Describer<ProtocolSpec>& d) {
       .optional();
   d.field("tree", &ProtocolSpec::tree, "What the library expects of trees; absent: it does not choose them by itself")
       .optional();
-  d.field(
-       "direct", &ProtocolSpec::direct,
-       "What the library expects if every rank exchanges with every other; absent: it does not choose this by itself")
+  d.field("direct", &ProtocolSpec::direct,
+          "What the library expects of direct exchanges between all ranks; absent: it does not choose them by itself")
       .optional();
   d.field("recursive", &ProtocolSpec::recursive,
-          "What the library expects of recursive halving and doubling; absent: it does not choose this by itself")
+          "What the library expects of recursive halving and doubling; absent: it does not choose them by itself")
       .optional();
   d.check("slots", [](const ProtocolSpec& s) -> std::optional<config::Problem> {
     if (s.slots > s.slices) return std::nullopt;

@@ -103,8 +103,8 @@ struct NetworkRingsSpec {
   static void describe(config::Describer<NetworkRingsSpec>& d);
 };
 
-// NVLS between nodes. What the second group of threads has summed goes to other nodes, and a fourth group stores what
-// comes back to all GPUs of the node.
+// NVLS with several nodes. The threads that load the sums of a node (see NvlsSpec) also send them to other nodes. A
+// fourth group of threads receives the total of all nodes and stores it to all GPUs of its own node.
 struct NvlsBetweenSpec {
   std::int64_t scatter_threads = 0, reduce_threads = 0, broadcast_threads = 0, gather_threads = 0;
   Bytes chunk;                       // bytes of a part that a channel moves in one step

@@ -155,7 +155,8 @@ void GemmLibrarySpec::describe(config::Describer<GemmLibrarySpec>& d) {
   });
   d.check("clusters", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {
     if (s.clusters.empty())
-      return config::Problem{"no clusters", "remove the key if workgroups are not placed in clusters"};
+      return config::Problem{"the list of clusters is empty",
+                             "write [2x1], or remove the key if workgroups are not placed in clusters"};
     return check_texts(s.clusters, 2, "a cluster", "write tiles along m x tiles along n, like 2x1");
   });
   d.check("splits", [](const GemmLibrarySpec& s) -> std::optional<config::Problem> {

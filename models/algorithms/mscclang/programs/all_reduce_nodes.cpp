@@ -75,8 +75,9 @@ struct TwoNodePairs : PeersSpec {
 
   static void describe(Describer<TwoNodePairs>& d) {
     d.component(name,
-                "All-reduce on two nodes: all pairs inside each node, an exchange with the GPU of the same place in "
-                "the other node, and all pairs again. In place.");
+                "All-reduce on two nodes, in place: a reduce-scatter between all pairs of GPUs of each node, an "
+                "exchange of sums with the GPU of the same number in the other node, and an all-gather between all "
+                "pairs of each node.");
     describe_peers(d);
   }
   Refusal refuse(const Ranks& ranks) const {
@@ -113,8 +114,9 @@ struct TwoDimensional : CommonSpec {
 
   static void describe(Describer<TwoDimensional>& d) {
     d.component(name,
-                "All-reduce in two dimensions: all pairs inside each node, rings between the GPUs with the same place "
-                "in all nodes, and all pairs inside each node. In place.");
+                "All-reduce in two dimensions, in place: a reduce-scatter between all pairs of GPUs of each node, a "
+                "ring all-reduce between the GPUs of the same number in all nodes, and an all-gather between all pairs "
+                "of each node.");
     describe_common(d);
   }
   Options options(const Ranks& ranks) const {
