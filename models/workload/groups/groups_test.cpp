@@ -151,7 +151,7 @@ TEST(Groups, WhatIsWrongIsSaidWhereItStands) {
   EXPECT_THAT(errors_of(queue(gemm + ", group: tp}}")),
               HasSubstr("the program has no group 'tp'; add grid: or groups: next to the queues"));
   EXPECT_THAT(errors_of("grid: {tp: 8}\n" + queue(gemm + ", group: tb}}")), HasSubstr("did you mean 'tp'?"));
-  EXPECT_THAT(errors_of("groups: {g: {size: 3}}\n" + queue(gemm + "}}")), HasSubstr("size 3 does not divide 8 ranks"));
+  EXPECT_THAT(errors_of("groups: {g: {size: 3}}\n" + queue(gemm + "}}")), HasSubstr("size 3 does not divide the 8 ranks"));
   EXPECT_THAT(errors_of("groups: {g: {size: 2, stride: 2}}\n" + queue(gemm + "}}")), HasSubstr("the group has 2 keys"));
   EXPECT_THAT(errors_of("groups: {g: {ranks: [[0, 1], [1]]}}\n" + queue(gemm + "}}")),
               HasSubstr("g.yaml:1:30: rank 1 appears twice"));
