@@ -57,23 +57,27 @@ TEST(PairGrid, ReadsWhatWeShip) {
   EXPECT_GT(read_pairs(validation + "h200x4/c3_grid.csv").size(), 24);
   EXPECT_GT(read_pairs(validation + "h200x4/c3_grid_held_out.csv").size(), 20);
   EXPECT_EQ(read_strategies(validation + "h200x4/c3_strategies.csv").size(), 9);
+  EXPECT_EQ(read_pairs(validation + "c3/codec_grid.csv").size(), 20);
+  EXPECT_EQ(read_strategies(validation + "c3/codec_strategies.csv").size(), 4);
 }
 
 TEST(PairGrid, TellsEveryErrorWithItsLine) {
   const std::string pairs = file_of("pairs.csv", std::string(kPairColumns) +
                                                      "\n"
-                                                     "a,8192,8192,8192,bf16,0,all_gather,1048576\n"
-                                                     "a,8192,8192,8192,bf16,0,all_gather,1048576\n"
-                                                     "a,4096,8192,8192,bf16,0,none,0\n"
-                                                     "b,8191,8192,8192,bf16,0,none,65536\n"
-                                                     "c,0,0,0,fp32,65537,gather,0\n");
+                                                     "a,8192,8192,8192,bf16,0,none,all_gather,1048576\n"
+                                                     "a,8192,8192,8192,bf16,0,none,all_gather,1048576\n"
+                                                     "a,4096,8192,8192,bf16,0,none,none,0\n"
+                                                     "b,8191,8192,8192,bf16,0,none,none,65536\n"
+                                                     "d,8,8,8,bf16,0,compress,none,0\n"
+                                                     "c,0,0,0,fp32,65537,none,gather,0\n");
   EXPECT_EXIT(
       read_pairs(pairs), ExitedWithCode(2),
       "pairs.csv:3: a second row of this pair\n"
       "[^\n]*pairs.csv:4: another shape of the name a\n"
       "[^\n]*pairs.csv:5: multiples of 8 would be right[^\n]*\n"
       "[^\n]*pairs.csv:5: bytes_per_rank is 0 exactly where collective is none\n"
-      "[^\n]*pairs.csv:6: 'gather' in column 7; all_gather, all_to_all, all_reduce, reduce_scatter or none would "
+      "[^\n]*pairs.csv:6: a GEMM needs m, n, k and bf16, a stream or a codec needs stream_bytes and fp32[^\n]*\n"
+      "[^\n]*pairs.csv:7: 'gather' in column 8; all_gather, all_to_all, all_reduce, reduce_scatter or none would "
       "be right\n$");
   const std::string strategies = file_of("strategies.csv", std::string(kStrategyColumns) +
                                                                "\n"

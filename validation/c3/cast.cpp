@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "coding.hpp"
 #include "stream.hpp"
 
 Cast::Cast(int gpus, int sms, const std::vector<ComputeShape>& shapes, int64_t most_bytes_per_rank)
@@ -22,6 +23,13 @@ Work& Cast::compute(const ComputeShape& shape, int compute_sms) {
     s.bytes = shape.stream_bytes;
     s.sms = compute_sms > 0 ? std::min(compute_sms, sms_) : sms_;
     made = make_stream(operands_, s);
+  } else if (shape.is_codec()) {
+    if (compute_sms > 0) {
+      std::fprintf(stderr, "c3: ZFP's grids have no limit of SMs; compute_sms 0 would be right for %s\n",
+                   shape.name.c_str());
+      std::exit(2);
+    }
+    made = make_coding(operands_, shape);
   } else {
     std::unique_ptr<Gemm> gemm = Gemm::create(operands_, shape, compute_sms);
     gemm->check();

@@ -14,7 +14,7 @@ constexpr double kMostBytes = 4.0 * (1 << 30);
 
 std::vector<Pair> read_pairs(const std::string& path) {
   std::vector<Pair> pairs;
-  std::map<std::string, std::tuple<int, int, int, int64_t>> shapes;
+  std::map<std::string, std::tuple<int, int, int, int64_t, std::string>> shapes;
   std::set<std::tuple<std::string, int, int64_t>> seen;
   std::vector<std::string> collectives = kKindNames;
   collectives.push_back("none");
@@ -27,19 +27,22 @@ std::vector<Pair> read_pairs(const std::string& path) {
     c.k = row.whole(3, 0, 1 << 20);
     const bool stream = row.one_of(4, {"bf16", "fp32"}) == 1;
     c.stream_bytes = int64_t(row.number(5, 0, kMostBytes));
-    const int collective = row.one_of(6, collectives);
+    const int codec = row.one_of(6, {"none", "compress", "decompress"});
+    if (codec > 0) c.codec = row.text(6);
+    const int collective = row.one_of(7, collectives);
     p.has_collective = collective < int(kKindNames.size());
     if (p.has_collective) p.kind = Kind(collective);
-    p.bytes_per_rank = int64_t(row.number(7, 0, kMostBytes));
+    p.bytes_per_rank = int64_t(row.number(8, 0, kMostBytes));
     if (!row.good()) return;
-    if (stream != c.is_stream() || stream == (c.m > 0))
-      row.fail("a GEMM needs m, n, k and bf16, a stream needs stream_bytes and fp32; write 0 for the others");
+    if (stream != (c.stream_bytes > 0) || stream == (c.m > 0) || (c.is_codec() && !stream))
+      row.fail(
+          "a GEMM needs m, n, k and bf16, a stream or a codec needs stream_bytes and fp32; write 0 for the others");
     if (!stream && (c.m % 8 != 0 || c.n % 8 != 0 || c.k % 8 != 0 || c.n == 0 || c.k == 0))
       row.fail("multiples of 8 would be right for m, n and k: rows of 16 bytes");
     if (stream && c.stream_bytes % 65536 != 0) row.fail("a multiple of 65536 would be right for stream_bytes");
     if (p.has_collective != (p.bytes_per_rank > 0)) row.fail("bytes_per_rank is 0 exactly where collective is none");
     if (p.bytes_per_rank % 65536 != 0) row.fail("a multiple of 65536 would be right for bytes_per_rank");
-    const auto shape = std::make_tuple(c.m, c.n, c.k, c.stream_bytes);
+    const auto shape = std::make_tuple(c.m, c.n, c.k, c.stream_bytes, c.codec);
     if (shapes.emplace(c.name, shape).first->second != shape) row.fail("another shape of the name " + c.name);
     if (!seen.emplace(c.name, collective, p.bytes_per_rank).second) row.fail("a second row of this pair");
     pairs.push_back(p);

@@ -28,7 +28,7 @@ struct Strategy {
   bool fits(Kind kind) const { return !copy_engine || kind == Kind::all_gather || kind == Kind::all_to_all; }
 };
 
-inline constexpr const char* kPairColumns = "compute,m,n,k,dtype,stream_bytes,collective,bytes_per_rank";
+inline constexpr const char* kPairColumns = "compute,m,n,k,dtype,stream_bytes,codec,collective,bytes_per_rank";
 inline constexpr const char* kStrategyColumns = "strategy,engine,max_ctas,streams,priority,first,compute_sms";
 
 // Lines that begin with # are comments. Both print every error as file:line: what is wrong, and end the program with

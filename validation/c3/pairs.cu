@@ -93,7 +93,8 @@ void write_header(Collector& c, const std::string& command, bool direct) {
                "compute_us, comm_us the two ends when together; gap_us release of communication minus release of "
                "computation; compute_alone to launch: the case as queues of a Moire scenario\n"
                "# gemm: C[m][n] = A[m][k] B[k][n], all row-major bf16, fp32 sums; stream: fp32 out = in + 1, "
-               "stream_bytes in and as many out, 8 WGs of 256 threads an SM\n"
+               "stream_bytes in and as many out, 8 WGs of 256 threads an SM; compress, decompress: ZFP, stream_bytes "
+               "of fp32, 8 bits per value\n"
                "# sm_mhz with --load: clock of an idle SM just before the run, median of the repetitions\n"
                "# collectives: bf16; bytes_per_rank is a rank's input; nccl out of place; copy engines leave own "
                "shares where they are; max_ctas 0: the library's choice; streams 0: one a peer; compute_sms 0: all\n");
@@ -102,8 +103,7 @@ void write_header(Collector& c, const std::string& command, bool direct) {
                "priority,first,compute_sms");
   for (const char* x : {"compute_isolated", "comm_isolated", "c3", "compute", "comm"})
     std::fprintf(file, ",%s_us,%s_p10_us,%s_p90_us", x, x, x);
-  std::fprintf(file,
-               ",gap_us,repetitions,sm_mhz,power_w,compute_alone,comm_alone,compute_queue,comm_queue,launch\n");
+  std::fprintf(file, ",gap_us,repetitions,sm_mhz,power_w,compute_alone,comm_alone,compute_queue,comm_queue,launch\n");
 }
 
 std::string queue(const std::string& attributes, const std::string& operations) {
@@ -118,7 +118,10 @@ std::string scenario_columns(const Case& c) {
   const auto text = [](int64_t value) { return std::to_string(value); };
   const std::string sms = text(s.compute_sms);
   std::string compute, comm;
-  if (shape.is_stream())
+  if (shape.is_codec())
+    compute =
+        "{" + shape.codec + ": {bytes: " + text(shape.stream_bytes) + " B, codec: ../../configs/codecs/zfp.yaml}}";
+  else if (shape.is_stream())
     compute = "{stream: {inputs: 1, bytes: " + text(shape.stream_bytes) + " B, schedule: grid_stride}}";
   else
     compute = "{gemm: {m: " + text(shape.m) + ", n: " + text(shape.n) + ", k: " + text(shape.k) + ", dtype: bf16" +
@@ -141,15 +144,14 @@ void write_row(std::FILE* file, const Case& c, int gpus) {
   const ComputeShape& shape = c.pair->compute;
   const Strategy& s = *c.strategy;
   std::fprintf(file, "%s,%d,%d,%d,%s,%lld,%s,%lld,%d,%s,%s,%d,%d,%d,%s,%d", shape.name.c_str(), shape.m, shape.n,
-               shape.k, shape.is_stream() ? "fp32" : "bf16", static_cast<long long>(shape.stream_bytes),
+               shape.k, shape.stream_bytes > 0 ? "fp32" : "bf16", static_cast<long long>(shape.stream_bytes),
                name_of(c.pair->kind).c_str(), static_cast<long long>(c.pair->bytes_per_rank), gpus, s.name.c_str(),
                s.copy_engine ? "copy" : "nccl", s.max_ctas, s.streams, int(s.priority),
                s.first == First::compute ? "compute" : "comm", s.compute_sms);
   for (const std::vector<double>* x : {&c.compute_alone, &c.comm_alone, &c.both, &c.compute_end, &c.comm_end})
     std::fprintf(file, ",%.2f,%.2f,%.2f", quantile(*x, 0.5), quantile(*x, 0.1), quantile(*x, 0.9));
   std::fprintf(file, ",%.2f,%zu,%.0f,%.0f,%s\n", quantile(c.gap, 0.5), c.both.size(),
-               c.clock.empty() ? c.sm_mhz : quantile(c.clock, 0.5), c.watt,
-               scenario_columns(c).c_str());
+               c.clock.empty() ? c.sm_mhz : quantile(c.clock, 0.5), c.watt, scenario_columns(c).c_str());
 }
 
 // Prints the mean fraction of the ideal speed-up for each strategy, as a first look at the results.

@@ -3,14 +3,16 @@
 #   c3.csv, c3_held_out.csv         every pair of validation/h200x4/c3_grid*.csv with every strategy
 #   c3_loaded.csv, c3_loaded_held_out.csv  the same pairs, each run right behind 15 ms of a GEMM (8192 x 8192 x 8192), so
 #   that the GPUs have the clock of their power limit
+#   c3_codecs.csv                   ZFP beside collectives: every pair of codec_grid.csv by codec_strategies.csv
 #   c3_isolated.measurements.csv    the parts alone, and compute beside workgroups that occupy SMs
 #   clock.measurements.csv          the clock under load, and the rate of a workgroup beside the load
 #   c3_kernels.csv                  the kernels that the pairs launch
 #   nccl_choice.csv                 NCCL's collectives alone, with NCCL's choice and with prescribed algorithm and
 #   protocol
-# Usage: run.sh [--gpus N] [--build DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
+# Usage: run.sh [--gpus N] [--build DIR] [--zfp DIR] [--nccl-direct] [--rounds N] [--seconds S] [--only PART,...] OUT
 #   N 2, 4 or 8 (default: all), or 1 for isolated, clock and kernels; parts: pairs, held_out, loaded,
-#   loaded_held_out, isolated, clock, kernels, choices
+#   loaded_held_out, codecs, isolated, clock, kernels, choices
+#   --zfp: sources of ZFP (github.com/LLNL/zfp), without which the part codecs is skipped
 #   --nccl-direct: NCCL may write into the output of a peer in its process; by default it works as between processes
 #   --rounds, --seconds: number of repetitions of the pairs (19), and the time after which to stop (150 s)
 set -u
@@ -20,9 +22,11 @@ build=build/validation
 nccl_direct=0
 rounds=19
 seconds=150
-only=pairs,held_out,loaded,loaded_held_out,isolated,clock,kernels,choices
+zfp=
+only=pairs,held_out,loaded,loaded_held_out,codecs,isolated,clock,kernels,choices
 . "$here/../common/measuring.sh"
-options nccl-direct "" "$@"
+options nccl-direct zfp "$@"
+configure=${zfp:+-DZFP_SOURCE=$zfp}
 need nvcc cmake nvidia-smi
 build_programs c3_clock c3_pairs c3_isolated c3_kernels c3_choices
 
@@ -48,6 +52,8 @@ part loaded $((seconds + 90)) "$out/c3_loaded.csv" c3_pairs --grid "$grids/c3_gr
   --rounds "$rounds" --seconds "$seconds" --load 15
 part loaded_held_out $((seconds + 90)) "$out/c3_loaded_held_out.csv" c3_pairs --grid "$grids/c3_grid_held_out.csv" \
   --strategies "$strategies" --rounds "$rounds" --seconds "$seconds" --load 15
+[ -z "$zfp" ] || part codecs $((seconds + 90)) "$out/c3_codecs.csv" c3_pairs --grid "$here/codec_grid.csv" \
+  --strategies "$here/codec_strategies.csv" --rounds "$rounds" --seconds "$seconds"
 part choices 240 "$out/nccl_choice.csv" c3_choices
 # This part is the last, because it captures collectives into graphs, which no other measurement needs.
 part kernels 90 "$out/c3_kernels.csv" c3_kernels --grid "$grids/c3_grid.csv" --more "$grids/c3_grid_held_out.csv" \

@@ -26,7 +26,9 @@ struct ComputeShape {
   std::string name;
   int m = 0, n = 0, k = 0;   // bf16 GEMM, C[m][n] = A[m][k] B[k][n]; or else
   int64_t stream_bytes = 0;  // fp32 out = in + 1, which reads and writes this number of bytes
+  std::string codec;         // instead of the addition, ZFP's "compress" or "decompress" of stream_bytes of fp32
   bool fp16 = false;         // the GEMM reads and writes fp16
   bool b_by_column = false;  // B lies as [n][k]
-  bool is_stream() const { return stream_bytes > 0; }
+  bool is_codec() const { return !codec.empty(); }
+  bool is_stream() const { return stream_bytes > 0 && !is_codec(); }
 };
