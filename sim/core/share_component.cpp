@@ -273,7 +273,6 @@ void ShareComponent::solve_all() {
     fill();
     sum_loads();
   }
-  uncontended_ = !some_contended_;
   for (std::uint32_t i = 0; i < variables_.size(); ++i) {
     if (variables_[i].rate != variables_[i].rate_before) report_rate(i);
   }
@@ -401,7 +400,7 @@ void ShareComponent::find_contended() {
     fullness_.push_back({k.rate / k.weight, i});
   }
   std::make_heap(fullness_.begin(), fullness_.end(), fuller_later);
-  some_contended_ = !fullness_.empty();
+  uncontended_ = fullness_.empty();
 }
 
 // Progressive filling: all classes rise in proportion to their weights until they reach their own limits or a capacity
@@ -412,7 +411,7 @@ void ShareComponent::fill() {
     v.rate = v.members > 0 ? v.limit : 0;
     v.rising = false;
   }
-  if (!some_contended_) return;
+  if (uncontended_) return;
   for (Variable& v : variables_) {
     for (std::uint32_t u = v.first_use; u < v.last_use && v.members > 0; ++u) {
       if (constraints_[uses_[u].constraint].contended) v.rising = true;
@@ -481,7 +480,8 @@ const ShareComponent::Fullness* ShareComponent::first_full() {
 // Replaces a lower bound of the level at which a capacity is full: by the level without curvature if that is higher
 // (curvature only raises it), else by the level itself.
 void ShareComponent::update_level(Constraint& k, double& level) const {
-  if (k.rising_weight < 1e-4 * k.summed_weight) {  // rounding noise dominates after subtractions: sum again
+  constexpr double noisy = 1e-4;  // share that is left after subtractions below which their rounding errors matter
+  if (k.rising_weight < noisy * k.summed_weight) {
     k.rising_weight = 0;
     for (std::uint32_t u = k.first_user; u < k.last_user; ++u) {
       const Variable& v = variables_[users_[u].variable];

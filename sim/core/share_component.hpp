@@ -143,7 +143,6 @@ class ShareComponent {
   std::vector<Fullness> fullness_;        // heap of contended capacities with rising users, lowest level first
   std::uint32_t present_ = 0;
   bool loaded_latency_ = false;
-  bool some_contended_ = false;
   bool uncontended_ = false;  // no capacity is contended, so all rates are limits and loads agree with latencies
   std::vector<std::uint32_t> touched_, touched_next_;
   std::vector<std::uint32_t> corrected_;
