@@ -127,14 +127,17 @@ TEST(CodecSpec, ErrorsAddUp) {
   EXPECT_NEAR(codec.error_after(3), 0.030301, 1e-12);
 }
 
-Time time_of(const EquippedSystem& system, const std::string& text) {
+Time time_of_queues(const EquippedSystem& system, const std::string& queues) {
   config::Diagnostics diagnostics;
   const auto root =
-      config::load_text("t.yaml", codec_sources + fmt::format("queues: {{main: [{{{}}}]}}\n", text), {}, diagnostics);
+      config::load_text("t.yaml", codec_sources + fmt::format("queues: {{{}}}\n", queues), {}, diagnostics);
   program::WgTraceFiles traces;
   const auto built = operators::build_program(*root, system, traces, diagnostics);
   EXPECT_EQ(diagnostics.str(), "");
   return built.program ? replay::run(system, *built.program).end : Time{};
+}
+Time time_of(const EquippedSystem& system, const std::string& text) {
+  return time_of_queues(system, fmt::format("main: [{{{}}}]", text));
 }
 
 // 400 operations (800 FLOP) per value take 100 ps on 8 CUs of 1 TFLOP/s each.
@@ -150,6 +153,22 @@ TEST(CodecKernels, ArithmeticOfAllCusBoundsThem) {
 }
 
 // 8 blocks run on the 8 CUs, each with the arithmetic of a CU; 9 take twice as long, as one CU gets two.
+// A kernel that fills half of the CUs for three times as long leaves the other half, which does the work in twice the
+// time: no block waits for a place that is held.
+TEST(CodecKernels, PlacesThatOthersHoldGetNoBlocks) {
+  const EquippedSystem system = example_equipped(1);
+  const std::string work = fmt::format("{{compress: {{bytes: 16 MiB, codec: {}}}}}", flow(example_codec(4, 400, 0)));
+  const double alone = time_of_queues(system, fmt::format("main: [{}]", work)).us();
+  const auto beside = [&](double held_us) {
+    return time_of_queues(system, fmt::format("hold: [{{kernel: {{grid: 4, threads: 1024, steps: [{{delay: {:.0f} "
+                                              "ns}}]}}}}], main: [{}]",
+                                              held_us * 1e3, work))
+        .us();
+  };
+  EXPECT_NEAR(beside(3 * alone), 3 * alone, 0.02 * alone);
+  EXPECT_NEAR(beside(alone), 1.5 * alone, 0.05 * alone) << "half of the work is done when the places become free";
+}
+
 TEST(CodecKernels, FewWorkgroupsAreSpreadOverTheCus) {
   const EquippedSystem system = example_equipped(1);
   const auto taken = [&](int blocks) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -17,30 +18,56 @@ namespace {
 constexpr double flop_of_operation = 2;  // vector_fp32 counts a fused multiply-add as two
 
 // At most as many workgroups as the GPU holds are simulated; each processes the blocks of the workgroups that would
-// follow it in its place.
+// follow it in its place. It takes them from the kernel's queue, several at a time, because a place that becomes free
+// later, or not at all while other kernels hold it, gets fewer of them. The numbers fall to one towards the end, so
+// places that are alike get as many blocks as the dispatcher would give them.
 class BlocksBody final : public program::KernelBody {
  public:
-  struct OfRank {
-    std::uint16_t shape = 0;
-    std::int64_t blocks = 0;
+  class OfRank {
+   public:
+    OfRank(std::uint16_t shape, std::int64_t blocks, std::int64_t resident)
+        : shape(shape), workgroups(std::min(blocks, resident)) {
+      for (std::int64_t left = blocks; left > 0;) {
+        const std::int64_t size = std::max<std::int64_t>(1, left / (2 * workgroups));
+        const std::int64_t number = size == 1 ? left : workgroups;
+        rounds_.push_back({items, size});
+        items += number;
+        left -= number * size;
+      }
+    }
+    std::int64_t blocks_of(std::int64_t item) const {
+      const auto after = [](std::int64_t at, const Round& round) { return at < round.first; };
+      return std::prev(std::upper_bound(rounds_.begin(), rounds_.end(), item, after))->size;
+    }
+
+    std::uint16_t shape;
+    std::int64_t workgroups, items = 0;
+
+   private:
+    struct Round {
+      std::int64_t first, size;  // item that begins the round, blocks of each of its items
+    };
+    std::vector<Round> rounds_;
   };
-  BlocksBody(std::vector<OfRank> ranks, std::int64_t resident) : ranks_(std::move(ranks)), resident_(resident) {}
-  std::int64_t workgroups(program::Rank rank) const override { return std::min(of(rank).blocks, resident_); }
+  explicit BlocksBody(std::vector<OfRank> ranks) : ranks_(std::move(ranks)) {}
+  std::int64_t workgroups(program::Rank rank) const override { return of(rank).workgroups; }
   bool turns(program::Rank) const override { return ranks_.size() == 1; }
   bool by_itself() const override { return ranks_.size() == 1; }
-  bool phase(program::Rank rank, std::int64_t workgroup, std::uint32_t step, program::Phase& phase) const override {
-    const OfRank& own = of(rank);
-    const std::int64_t all = workgroups(rank);
+  bool phase(program::Rank, std::int64_t, std::uint32_t step, program::Phase& phase) const override {
+    phase.kind = program::Phase::Kind::take;
+    return step == 0;
+  }
+  std::int64_t items(program::Rank rank) const override { return of(rank).items; }
+  bool item_phase(program::Rank rank, std::int64_t item, std::uint32_t step, program::Phase& phase) const override {
     phase.kind = program::Phase::Kind::work;
-    phase.shape = own.shape;
-    phase.amount = static_cast<double>((own.blocks - workgroup + all - 1) / all);
+    phase.shape = of(rank).shape;
+    phase.amount = static_cast<double>(of(rank).blocks_of(item));
     return step == 0;
   }
 
  private:
   const OfRank& of(program::Rank rank) const { return ranks_[ranks_.size() == 1 ? 0 : rank]; }
   std::vector<OfRank> ranks_;
-  std::int64_t resident_;
 };
 
 program::WorkgroupResources times(program::WorkgroupResources one, std::int64_t together) {
@@ -164,9 +191,9 @@ program::Kernel main_kernel(const builder::Builder& build, const CodecSpec& code
       shape.pause = std::max(shape.pause, Time::from_seconds(pause));
       kernel.shapes.push_back(std::move(shape));
     }
-    ranks.push_back({known->second, blocks});
+    ranks.emplace_back(known->second, blocks, resident);
   }
-  kernel.body = std::make_shared<BlocksBody>(std::move(ranks), resident);
+  kernel.body = std::make_shared<BlocksBody>(std::move(ranks));
   return kernel;
 }
 
